@@ -1,0 +1,197 @@
+//! The typed settings that every part of an experiment reads.
+//!
+//! A value comes from the experiment file or the command line and keeps its place there, so that a part deep inside
+//! can refuse it ([`Scope::invalid`]) and the person sees the file, line and column. Whoever reads a key gives its
+//! default; each read is recorded, and the record *is* the effective configuration of a point. A given key that no
+//! point reads is an error, found by comparing [`Settings::unread`] over the points.
+//!
+//! Lookup, from the most special to the most general, for a scheme variant `v` at a place `p`:
+//! `[schemes.v.p]`, `[schemes.v]`, `[network.p]` (only keys of ports), the key's own section, the reader's default.
+//!
+//! Units: sizes in bytes, times in ps, rates in bit/s ([`units`]). One `pkt` is the scope's `mtu`.
+
+mod error;
+mod keys;
+mod scope;
+pub mod units;
+mod value;
+
+pub use error::{Origin, SettingsError};
+pub use keys::{KEYS, Key, Section, find};
+pub use scope::{Scope, SizesOrName};
+pub use value::{Kind, MAX_TIME_PS, Raw, Value};
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The MTU where nothing is given, in bytes: an Ethernet packet.
+pub const DEFAULT_MTU_BYTES: u64 = 1500;
+
+/// Where a part of a scheme acts, as far as settings tell places apart.
+///
+/// A fat-tree's or three-tier fabric's edge switches are leaves and its aggregation switches spines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A host's own port.
+    Nic,
+    /// Ports of a leaf or edge switch, or of the only switch.
+    Leaf,
+    /// Ports of a spine or aggregation switch.
+    Spine,
+    /// Ports of a core switch.
+    Core,
+}
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Place; 4] = [Place::Nic, Place::Leaf, Place::Spine, Place::Core];
+
+    /// Its name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Nic => "nic",
+            Place::Leaf => "leaf",
+            Place::Spine => "spine",
+            Place::Core => "core",
+        }
+    }
+}
+
+/// A table of an experiment file that holds keys.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// A section. [`Section::Scheme`] here means every scheme: a sweep over a scheme's key.
+    Section(Section),
+    /// `[network.leaf]`.
+    NetworkAt(Place),
+    /// The n-th `[[topology.link]]`, from 0.
+    Link(usize),
+    /// `[schemes.pias]`.
+    Scheme(String),
+    /// `[schemes.pias.leaf]`.
+    SchemeAt(String, Place),
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Table::Section(section) => write!(out, "{}", section.path()),
+            Table::NetworkAt(place) => write!(out, "network.{}", place.name()),
+            Table::Link(index) => write!(out, "topology.link.{index}"),
+            Table::Scheme(variant) => write!(out, "schemes.{variant}"),
+            Table::SchemeAt(variant, place) => write!(out, "schemes.{variant}.{}", place.name()),
+        }
+    }
+}
+
+impl Table {
+    /// Whether a key may stand in this table.
+    pub fn takes(&self, key: &Key) -> bool {
+        match self {
+            Table::Section(section) => key.section == *section && key.name != "base",
+            Table::Link(_) => key.section == Section::Link,
+            Table::NetworkAt(_) => key.section == Section::Network,
+            Table::Scheme(_) => matches!(key.section, Section::Network | Section::Transport | Section::Scheme),
+            Table::SchemeAt(..) => matches!(key.section, Section::Network | Section::Scheme) && key.name != "base",
+        }
+    }
+}
+
+/// A key's place in a file: its table and its name.
+pub type Address = (Table, &'static str);
+
+#[derive(Debug, Clone)]
+struct Given {
+    value: Value,
+    origin: Origin,
+}
+
+/// The settings of one point of an experiment.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    given: BTreeMap<Address, Given>,
+    links: usize,
+    used: RefCell<BTreeSet<Address>>,
+    record: RefCell<BTreeMap<String, String>>,
+}
+
+impl Settings {
+    /// Gives `key` in `table` a value; an earlier one of the same address is replaced.
+    pub fn give(&mut self, table: Table, key: &'static Key, raw: &Raw, origin: Origin) -> Result<(), SettingsError> {
+        let value = key.kind.read(key.name, raw, &origin)?;
+        if let Table::Link(index) = table {
+            self.links = self.links.max(index + 1);
+        }
+        self.given.insert((table, key.name), Given { value, origin });
+        Ok(())
+    }
+
+    /// For tests and examples: gives a key by its name in its own section, or in the variant's table with
+    /// `Some(variant)`.
+    ///
+    /// # Panics
+    /// When the key is not in the table of keys or its value does not fit: both are mistakes of the program.
+    pub fn with(mut self, variant: Option<&str>, name: &str, raw: impl Into<Raw>) -> Self {
+        let key = declared(name);
+        let table = match variant {
+            Some(variant) => Table::Scheme(variant.to_owned()),
+            None => Table::Section(key.section),
+        };
+        if let Err(error) = self.give(table, key, &raw.into(), Origin::Default) {
+            panic!("{error}");
+        }
+        self
+    }
+
+    /// What holds for every scheme: workload, topology, run and report keys, and the network as the workload sees it.
+    pub fn common(&self) -> Scope<'_> {
+        Scope::new(self, None, None, None)
+    }
+
+    /// What holds for one scheme variant.
+    pub fn scheme(&self, variant: &str) -> Scope<'_> {
+        Scope::new(self, Some(variant.to_owned()), None, None)
+    }
+
+    /// One scope for each `[[topology.link]]`.
+    pub fn links(&self) -> Vec<Scope<'_>> {
+        (0..self.links).map(|index| Scope::new(self, None, None, Some(index))).collect()
+    }
+
+    /// The effective configuration so far: address of the reader → canonical value. Keys read for a scheme stand under
+    /// `scheme.` (and the place), others under their section.
+    pub fn effective(&self) -> BTreeMap<String, String> {
+        self.record.borrow().clone()
+    }
+
+    /// Adds what is not a key to the effective configuration: a file's digest, the built-in scheme's name.
+    pub fn note(&self, name: &str, value: impl std::fmt::Display) {
+        self.record.borrow_mut().insert(name.to_owned(), value.to_string());
+    }
+
+    /// The given keys that nobody has read yet, with their place in the file.
+    pub fn unread(&self) -> Vec<(Address, Origin)> {
+        let used = self.used.borrow();
+        self.given
+            .iter()
+            .filter(|(address, _)| !used.contains(*address))
+            .map(|(address, given)| (address.clone(), given.origin.clone()))
+            .collect()
+    }
+
+    /// Where the value at an address was given.
+    pub fn origin(&self, address: &Address) -> Option<&Origin> {
+        self.given.get(address).map(|given| &given.origin)
+    }
+}
+
+/// The key of this name.
+///
+/// # Panics
+/// When the table does not have it: a mistake of the program, not of its user.
+fn declared(name: &str) -> &'static Key {
+    find(name).unwrap_or_else(|| panic!("`{name}` is not in the table of settings"))
+}
+
+#[cfg(test)]
+mod tests;

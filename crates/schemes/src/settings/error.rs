@@ -1,0 +1,73 @@
+//! What is wrong with a setting, and where it was given.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Where a value was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// In a file.
+    File {
+        /// Its path, as the person named it.
+        file: Arc<str>,
+        /// Line, from 1.
+        line: u32,
+        /// Column in characters, from 1.
+        column: u32,
+        /// The bytes of the file's text, for an excerpt.
+        span: Range<usize>,
+    },
+    /// On the command line, as this argument.
+    CommandLine(Arc<str>),
+    /// Nowhere: a default applies.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::File { file, line, column, .. } => write!(out, "{file}:{line}:{column}"),
+            Origin::CommandLine(argument) => write!(out, "{argument}"),
+            Origin::Default => out.write_str("default"),
+        }
+    }
+}
+
+/// One wrong setting: where, what is wrong, what was expected.
+///
+/// It is a value rather than a text, so that the command can show the excerpt of the file and the nearest valid name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: {problem}{}", .expected.as_ref().map(|e| format!("; expected {e}")).unwrap_or_default())]
+pub struct SettingsError {
+    /// Where the value was given.
+    pub origin: Origin,
+    /// What is wrong, as a sentence without a full stop.
+    pub problem: String,
+    /// What would have been right.
+    pub expected: Option<String>,
+    /// The wrong name, when the problem is a name and `names` holds the valid ones.
+    pub name: Option<String>,
+    /// The valid names, when the problem is a name.
+    pub names: Vec<String>,
+}
+
+impl SettingsError {
+    /// An error without a list of names.
+    pub fn new(origin: Origin, problem: impl Into<String>) -> Self {
+        SettingsError { origin, problem: problem.into(), expected: None, name: None, names: Vec::new() }
+    }
+
+    /// Adds what was expected.
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// Adds the wrong name and the valid ones, from which the nearest is shown.
+    pub fn names<S: Into<String>>(mut self, wrong: impl Into<String>, valid: impl IntoIterator<Item = S>) -> Self {
+        self.name = Some(wrong.into());
+        self.names = valid.into_iter().map(Into::into).collect();
+        self
+    }
+}

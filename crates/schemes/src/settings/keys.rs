@@ -1,0 +1,192 @@
+//! The table of every setting that an experiment can have. Files, `--set`, help and error messages derive from it.
+//!
+//! A name stands for one setting in all sections, so that `[sweep]` and `--set` can use it alone. Defaults are not
+//! here: they belong to the part that reads the key, and many depend on the parameter set (`ns2` or `rfc`).
+
+use super::value::{Kind, MAX_TIME_PS};
+
+/// The part of an experiment file in which a key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// `[topology]`: the fabric.
+    Topology,
+    /// `[[topology.link]]`: a link that differs from its class.
+    Link,
+    /// `[workload]`: what is sent, and when.
+    Workload,
+    /// `[network]`: ports, packets, load balancing; also per place.
+    Network,
+    /// `[transport]`: the end hosts.
+    Transport,
+    /// `[run]`: seeds, what is measured, for how long.
+    Run,
+    /// `[report]`: how results are grouped.
+    Report,
+    /// `[schemes.<name>]` only: what belongs to one scheme.
+    Scheme,
+}
+
+impl Section {
+    /// Every section, in the order of a file.
+    pub const ALL: [Section; 8] = [
+        Section::Topology,
+        Section::Link,
+        Section::Workload,
+        Section::Network,
+        Section::Transport,
+        Section::Run,
+        Section::Report,
+        Section::Scheme,
+    ];
+
+    /// The table's path in a file.
+    pub fn path(self) -> &'static str {
+        match self {
+            Section::Topology => "topology",
+            Section::Link => "topology.link",
+            Section::Workload => "workload",
+            Section::Network => "network",
+            Section::Transport => "transport",
+            Section::Run => "run",
+            Section::Report => "report",
+            Section::Scheme => "schemes",
+        }
+    }
+}
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Where it stands.
+    pub section: Section,
+    /// Its name, unique over all sections.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What it does, in one sentence.
+    pub help: &'static str,
+}
+
+const SIZE: Kind = Kind::Size(0, 1 << 40);
+const TIME: Kind = Kind::Time(0, MAX_TIME_PS);
+const SOME_TIME: Kind = Kind::Time(1, MAX_TIME_PS);
+const PROBABILITY: Kind = Kind::Number(0.0, 1.0);
+
+macro_rules! keys {
+    ($($section:ident { $($name:ident: $kind:expr, $help:expr;)* })*) => {
+        /// Every setting, by section.
+        pub const KEYS: &[Key] = &[$($(Key {
+            section: Section::$section, name: stringify!($name), kind: $kind, help: $help,
+        },)*)*];
+    };
+}
+
+keys! {
+    Topology {
+        kind: Kind::Choice(&["single-link", "single-switch", "leaf-spine", "fat-tree", "three-tier", "big-switch", "custom"]),
+            "the fabric's shape";
+        hosts: Kind::Count(2, 65_536), "hosts of a single switch or a big switch";
+        leaves: Kind::Count(1, 4_096), "leaf switches of a leaf-spine fabric";
+        spines: Kind::Count(1, 4_096), "spine switches of a leaf-spine fabric";
+        hosts_per_leaf: Kind::Count(1, 4_096), "hosts under each leaf";
+        k: Kind::Count(2, 64), "ports of a fat-tree's switches; even";
+        hosts_per_edge: Kind::Count(1, 4_096), "hosts under each edge switch of a fat-tree or three-tier fabric";
+        pods: Kind::Count(1, 1_024), "pods of a three-tier fabric";
+        edges_per_pod: Kind::Count(1, 1_024), "edge switches in each pod of a three-tier fabric";
+        aggs_per_pod: Kind::Count(1, 1_024), "aggregation switches in each pod of a three-tier fabric";
+        cores: Kind::Count(1, 4_096), "core switches of a three-tier fabric";
+        file: Kind::File, "edge list of a custom fabric: rows of from,to,rate,delay and optionally loss";
+        host_link: Kind::Rate, "rate of the links between hosts and switches";
+        fabric_link: Kind::Rate, "rate of the links between leaves and spines, or edge and aggregation switches";
+        core_link: Kind::Rate, "rate of the links between aggregation and core switches";
+        link_delay: TIME, "propagation delay of each link, one way";
+        host_delay: TIME, "delay that a host adds at each of its link's ends, one way";
+        rtt: SOME_TIME, "base round trip between the farthest hosts: propagation and host delays, without serialisation";
+    }
+    Link {
+        between: Kind::TextList, "the two ends by name, such as [\"leaf0\", \"spine1\"]; both directions";
+        rate: Kind::Rate, "its rate instead of its class's";
+        delay: TIME, "its propagation delay instead of its class's";
+        loss: Kind::Number(0.0, 0.999), "probability that it loses a packet";
+        failed: Kind::Flag, "true takes it out of the fabric";
+    }
+    Workload {
+        sizes: Kind::Text, "a built-in flow size distribution (see `flowsieve list workloads`)";
+        cdf: Kind::File, "a flow size distribution: CSV rows of size_bytes,cdf";
+        reading: Kind::Choice(&["stepped", "interpolated"]), "how a distribution is read between its points";
+        rounding: Kind::Choice(&["bytes", "packets"]), "sizes as drawn, or rounded up to whole packets of payload";
+        arrivals: Kind::Choice(&["poisson"]), "the arrival process of each host";
+        pattern: Kind::Choice(&["all-to-all"]), "who sends to whom";
+        flows: Kind::Count(1, 50_000_000), "how many flows arrive";
+        duration: SOME_TIME, "for how long flows arrive, instead of a number of flows";
+        load: Kind::NumberAbove(0.0, 10.0), "offered load of each host link";
+        load_counts: Kind::Choice(&["payload", "wire", "wire+acks", "ns2"]), "which bytes the load counts";
+        list: Kind::File, "a flow list to replay instead: CSV rows of start_s,src,dst,bytes";
+    }
+    Network {
+        queues: Kind::Count(1, 64), "queues of a port; 0 is served first";
+        buffer: SIZE, "buffer of a port";
+        admission: Kind::Choice(&["per-port", "per-queue", "shared"]),
+            "what the buffer limits: the port's total, each queue, or queues of a switch-wide pool with dynamic thresholds";
+        shared_buffer: SIZE, "buffer of a switch when admission is shared";
+        dt_alpha: Kind::NumberAbove(0.0, 64.0), "dynamic threshold: a queue may hold this times what is free";
+        marking: Kind::Choice(&["none", "per-port", "per-queue", "red"]), "what ECN marking compares with its threshold";
+        ecn_threshold: SIZE, "ECN marking threshold K";
+        ecn_counts_arriving: Kind::Flag, "whether the arriving packet counts for the marking threshold";
+        red_min: SIZE, "RED: backlog from which packets are marked at random";
+        red_max: SIZE, "RED: backlog from which every packet is marked";
+        red_probability: PROBABILITY, "RED: marking probability at red_max";
+        red_average: Kind::NumberAbove(0.0, 1.0), "RED: weight of the newest backlog in the average; 1 is instantaneous";
+        discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr"]),
+            "how a port's queues share its link: one queue, strict priority, weighted or deficit round robin";
+        weights: Kind::CountList, "weights of the queues under wrr (packets) and drr (packets of credit)";
+        mtu: Kind::Size(64, 65_535), "largest packet, headers included; the size of 1pkt";
+        header: Kind::Size(0, 1_000), "headers of a packet; an ACK is this long";
+        wire_overhead: Kind::Size(0, 1_000), "preamble and gap that a packet takes on the wire beside its length";
+        load_balancing: Kind::Choice(&["ecmp", "spray", "spray-random", "flowlet"]), "how a switch chooses among equal paths";
+        flowlet_gap: SOME_TIME, "idle time after which a flow may take another path";
+        nic: Kind::Choice(&["backpressure", "scheme"]),
+            "a host's port: a bounded backlog that loses nothing, or the scheme's own port with buffer, drops and marks";
+        nic_backlog: SIZE, "backlog at which a backpressured host pauses";
+    }
+    Transport {
+        initial_window: Kind::Count(1, 1_000_000), "initial congestion window in packets";
+        max_window: Kind::Count(1, 1_000_000), "largest congestion window in packets";
+        rto: Kind::Choice(&["constant", "rfc6298"]), "retransmission timer: rto_min always, or estimated with back-off";
+        rto_min: SOME_TIME, "smallest retransmission timeout";
+        dctcp_g: Kind::NumberAbove(0.0, 1.0), "DCTCP: weight of the newest window in alpha";
+        initial_alpha: PROBABILITY, "DCTCP: alpha of a new connection";
+        loss_detection: Kind::Choice(&["off", "dupack", "rack", "auto"]),
+            "what besides a timeout finds a loss: duplicate ACKs, times (RACK), or by load balancing";
+        dupack_threshold: Kind::Count(1, 1_000_000), "duplicate ACKs that mean a loss";
+        ack_every: Kind::Count(1, 64), "data packets that one ACK answers";
+        delayed_ack: TIME, "longest time that an ACK waits for a further packet";
+        slow_start_restart: Kind::Flag, "whether an idle connection starts again from its initial window";
+        probe_after: Kind::Count(0, 1_000), "timeouts in a row after which pFabric's sender probes; 0 is never";
+        handshake: Kind::Choice(&["none", "cold", "always"]), "which connections begin with a handshake";
+        connections: Kind::Choice(&["per-flow", "persistent", "pool"]), "how messages of a host pair share connections";
+        ecn: Kind::Flag, "whether the transport reacts to marks";
+    }
+    Run {
+        seeds: Kind::Count(1, 10_000), "how many seeds each point runs with";
+        seed: Kind::Count(0, 1_000_000_000), "the first seed";
+        parameters: Kind::Choice(&["ns2", "rfc"]), "parameter set of transports and hosts: the papers' lineage or today's standards";
+        measure: Kind::Choice(&["all", "window"]), "count every flow and drain, or the flows that start in a window under load";
+        window: Kind::TimeList, "start and end of the measuring window";
+        fct_end: Kind::Choice(&["ack", "arrival"]), "a flow ends when its last ACK is back, or when its last byte has arrived";
+        max_time: SOME_TIME, "simulated time at which a run stops whatever is left";
+    }
+    Report {
+        size_classes: Kind::SizeList, "bounds between the size classes of tables and plots";
+    }
+    Scheme {
+        base: Kind::Text, "the built-in scheme of which this is a variant";
+        thresholds: Kind::SizeListOr(&["published", "equal-split"]),
+            "demotion thresholds, one less than the queues: sizes, the paper's own, or equal shares of the flows";
+    }
+}
+
+/// The setting of this name.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}

@@ -1,0 +1,313 @@
+//! Values: as a file holds them ([`Raw`]), what a key wants ([`Kind`]), and as the program reads them ([`Value`]).
+
+use super::error::{Origin, SettingsError};
+use super::units::{self, Size, UnitError};
+use std::fmt;
+
+/// A value as TOML or a command line gives it, before anyone knows which key it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Raw {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A decimal number.
+    Float(f64),
+    /// `true` or `false`.
+    Flag(bool),
+    /// A list, each item with its own place in the file.
+    List(Vec<(Raw, Origin)>),
+    /// Anything else that TOML has (dates, tables), by its name.
+    Other(&'static str),
+}
+
+impl From<&str> for Raw {
+    fn from(text: &str) -> Self {
+        Raw::Text(text.to_owned())
+    }
+}
+impl From<i64> for Raw {
+    fn from(number: i64) -> Self {
+        Raw::Integer(number)
+    }
+}
+impl From<f64> for Raw {
+    fn from(number: f64) -> Self {
+        Raw::Float(number)
+    }
+}
+impl From<bool> for Raw {
+    fn from(flag: bool) -> Self {
+        Raw::Flag(flag)
+    }
+}
+impl From<&[&str]> for Raw {
+    fn from(texts: &[&str]) -> Self {
+        Raw::List(texts.iter().map(|t| (Raw::from(*t), Origin::Default)).collect())
+    }
+}
+
+impl fmt::Display for Raw {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Raw::Text(text) => write!(out, "{text:?}"),
+            Raw::Integer(number) => write!(out, "{number}"),
+            Raw::Float(number) => write!(out, "{number:?}"),
+            Raw::Flag(flag) => write!(out, "{flag}"),
+            Raw::List(_) => out.write_str("a list"),
+            Raw::Other(name) => out.write_str(name),
+        }
+    }
+}
+
+/// What a key holds, with its limits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A size with a unit, from and up to these bytes (limits of packet counts are the reader's).
+    Size(u64, u64),
+    /// A link rate, within [`units::MIN_RATE_BPS`] and [`units::MAX_RATE_BPS`].
+    Rate,
+    /// A time with a unit, from and up to these picoseconds.
+    Time(u64, u64),
+    /// A whole number from and up to these.
+    Count(u64, u64),
+    /// A number from and up to these.
+    Number(f64, f64),
+    /// A number above the first and up to the second.
+    NumberAbove(f64, f64),
+    /// `true` or `false`.
+    Flag,
+    /// Any text that is not empty.
+    Text,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// A file's path, relative to the experiment file.
+    File,
+    /// A list of sizes.
+    SizeList,
+    /// A list of times.
+    TimeList,
+    /// A list of whole numbers of at least 1.
+    CountList,
+    /// A list of texts.
+    TextList,
+    /// A list of sizes, or one of these texts.
+    SizeListOr(&'static [&'static str]),
+}
+
+/// A value that fits its key's kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A size.
+    Size(Size),
+    /// A rate in bit/s.
+    Rate(u64),
+    /// A time in ps.
+    Time(u64),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A flag.
+    Flag(bool),
+    /// A text, a choice or a file's path.
+    Text(String),
+    /// Sizes.
+    SizeList(Vec<Size>),
+    /// Times in ps.
+    TimeList(Vec<u64>),
+    /// Whole numbers.
+    CountList(Vec<u64>),
+    /// Texts.
+    TextList(Vec<String>),
+}
+
+/// Names in prose: `a, b or c`.
+pub(super) fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => format!("\"{only}\""),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|name| format!("\"{name}\"")).collect();
+            format!("{} or \"{last}\"", first.join(", "))
+        }
+    }
+}
+
+impl Kind {
+    /// What the key wants, in words: the "expected" of an error and the help of `list settings`.
+    pub fn expects(&self) -> String {
+        match self {
+            Kind::Size(low, high) => format!(
+                "a size with a unit (B, KB, MB, GB, KiB, MiB, GiB or pkt), {} to {}",
+                units::format_size(*low),
+                units::format_size(*high)
+            ),
+            Kind::Rate => format!(
+                "a rate with a unit (bps, Kbps, Mbps or Gbps), {} to {}",
+                units::format_rate(units::MIN_RATE_BPS),
+                units::format_rate(units::MAX_RATE_BPS)
+            ),
+            Kind::Time(low, high) => format!(
+                "a time with a unit (ps, ns, us, ms or s), {} to {}",
+                units::format_time(*low),
+                units::format_time(*high)
+            ),
+            Kind::Count(low, high) => format!("a whole number, {low} to {high}"),
+            Kind::Number(low, high) => format!("a number, {low} to {high}"),
+            Kind::NumberAbove(low, high) => format!("a number above {low} and up to {high}"),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Text => "a text".to_owned(),
+            Kind::Choice(names) => one_of(names),
+            Kind::File => "a file's path, as a text".to_owned(),
+            Kind::SizeList => "a list of sizes, such as [\"100KB\", \"10MB\"]".to_owned(),
+            Kind::TimeList => "a list of times, such as [\"10ms\", \"60ms\"]".to_owned(),
+            Kind::CountList => "a list of whole numbers of at least 1".to_owned(),
+            Kind::TextList => "a list of texts".to_owned(),
+            Kind::SizeListOr(names) => {
+                format!("a list of sizes such as [\"20KB\", \"1MB\"], or {}", one_of(names))
+            }
+        }
+    }
+
+    /// Whether a value, given or default, is of this kind.
+    pub(super) fn holds(&self, value: &Value) -> bool {
+        matches!(
+            (self, value),
+            (Kind::Size(..), Value::Size(_))
+                | (Kind::Rate, Value::Rate(_))
+                | (Kind::Time(..), Value::Time(_))
+                | (Kind::Count(..), Value::Count(_))
+                | (Kind::Number(..) | Kind::NumberAbove(..), Value::Number(_))
+                | (Kind::Flag, Value::Flag(_))
+                | (Kind::Text | Kind::Choice(_) | Kind::File, Value::Text(_))
+                | (Kind::SizeList, Value::SizeList(_))
+                | (Kind::TimeList, Value::TimeList(_))
+                | (Kind::CountList, Value::CountList(_))
+                | (Kind::TextList, Value::TextList(_))
+                | (Kind::SizeListOr(_), Value::SizeList(_) | Value::Text(_))
+        )
+    }
+
+    /// Reads `raw`, given at `origin` for the key `key`.
+    pub fn read(&self, key: &str, raw: &Raw, origin: &Origin) -> Result<Value, SettingsError> {
+        let wrong = |problem: String| SettingsError::new(origin.clone(), problem).expected(self.expects());
+        let within = |value: u64, low: u64, high: u64| {
+            let fits = (low..=high).contains(&value);
+            fits.then_some(value).ok_or_else(|| wrong(format!("`{key}` = {raw} is out of range")))
+        };
+        let no_quantity = |error: UnitError| wrong(format!("`{key}` = {raw} {error}"));
+        let item = |kind: Kind| move |(raw, origin): &(Raw, Origin)| kind.read(key, raw, origin);
+        Ok(match (self, raw) {
+            (Kind::Size(low, high), Raw::Text(text)) => {
+                let size = units::parse_size(text).map_err(no_quantity)?;
+                if let Size::Bytes(bytes) = size {
+                    within(bytes, *low, *high)?;
+                }
+                Value::Size(size)
+            }
+            (Kind::Rate, Raw::Text(text)) => {
+                let bps = units::parse_rate(text).map_err(no_quantity)?;
+                Value::Rate(within(bps, units::MIN_RATE_BPS, units::MAX_RATE_BPS)?)
+            }
+            (Kind::Time(low, high), Raw::Text(text)) => {
+                let ps = units::parse_time(text).map_err(no_quantity)?;
+                Value::Time(within(ps, *low, *high)?)
+            }
+            (Kind::Size(..) | Kind::Rate | Kind::Time(..), Raw::Integer(_) | Raw::Float(_)) => {
+                return Err(no_quantity(UnitError::NoUnit));
+            }
+            (Kind::Count(low, high), Raw::Integer(number)) => {
+                // A negative number is out of every range, as the largest one is.
+                let count = u64::try_from(*number).unwrap_or(u64::MAX);
+                Value::Count(within(count, *low, *high)?)
+            }
+            (Kind::Number(..) | Kind::NumberAbove(..), Raw::Integer(number)) => {
+                return self.read(key, &Raw::Float(*number as f64), origin);
+            }
+            (Kind::Number(low, high), Raw::Float(number)) if (*low..=*high).contains(number) => Value::Number(*number),
+            (Kind::NumberAbove(low, high), Raw::Float(number)) if number > low && number <= high => {
+                Value::Number(*number)
+            }
+            (Kind::Number(..) | Kind::NumberAbove(..), Raw::Float(_)) => {
+                return Err(wrong(format!("`{key}` = {raw} is out of range")));
+            }
+            (Kind::Flag, Raw::Flag(flag)) => Value::Flag(*flag),
+            (Kind::Text | Kind::File, Raw::Text(text)) if !text.trim().is_empty() => Value::Text(text.clone()),
+            (Kind::Choice(names) | Kind::SizeListOr(names), Raw::Text(text)) => {
+                if !names.contains(&text.as_str()) {
+                    return Err(wrong(format!("`{key}` cannot be {raw}")).names(text, names.iter().copied()));
+                }
+                Value::Text(text.clone())
+            }
+            (Kind::SizeList | Kind::SizeListOr(_), Raw::List(items)) => {
+                let sizes = items.iter().map(item(Kind::Size(0, 1 << 40)));
+                Value::SizeList(collect(sizes, |value| match value {
+                    Value::Size(size) => Some(size),
+                    _ => None,
+                })?)
+            }
+            (Kind::TimeList, Raw::List(items)) => {
+                let times = items.iter().map(item(Kind::Time(0, MAX_TIME_PS)));
+                Value::TimeList(collect(times, |value| match value {
+                    Value::Time(ps) => Some(ps),
+                    _ => None,
+                })?)
+            }
+            (Kind::CountList, Raw::List(items)) => {
+                let counts = items.iter().map(item(Kind::Count(1, u64::from(u32::MAX))));
+                Value::CountList(collect(counts, |value| match value {
+                    Value::Count(count) => Some(count),
+                    _ => None,
+                })?)
+            }
+            (Kind::TextList, Raw::List(items)) => {
+                let texts = items.iter().map(item(Kind::Text));
+                Value::TextList(collect(texts, |value| match value {
+                    Value::Text(text) => Some(text),
+                    _ => None,
+                })?)
+            }
+            _ => return Err(wrong(format!("`{key}` cannot be {raw}"))),
+        })
+    }
+}
+
+/// The values of a list's items, stopping at the first error. A kind reads only values of its own variant, so that
+/// `take` leaves none out.
+fn collect<T>(
+    items: impl Iterator<Item = Result<Value, SettingsError>>,
+    take: impl Fn(Value) -> Option<T>,
+) -> Result<Vec<T>, SettingsError> {
+    items.filter_map(|item| item.map(&take).transpose()).collect()
+}
+
+/// The longest time that a setting can hold: ten days, in ps.
+pub const MAX_TIME_PS: u64 = 864_000 * 1_000_000_000_000;
+
+/// The canonical text, which stands in the effective configuration: the same value has the same text however it was written.
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+            let items: Vec<String> = items.iter().map(text).collect();
+            format!("[{}]", items.join(", "))
+        }
+        let size = |size: &Size| match size {
+            Size::Bytes(bytes) => units::format_size(*bytes),
+            Size::MilliPackets(milli) => format!("{}pkt", *milli as f64 / 1_000.0),
+        };
+        out.write_str(&match self {
+            Value::Size(value) => size(value),
+            Value::Rate(bps) => units::format_rate(*bps),
+            Value::Time(ps) => units::format_time(*ps),
+            Value::Count(count) => count.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Text(text) => text.clone(),
+            Value::SizeList(sizes) => list(sizes, size),
+            Value::TimeList(times) => list(times, |ps| units::format_time(*ps)),
+            Value::CountList(counts) => list(counts, u64::to_string),
+            Value::TextList(texts) => list(texts, String::clone),
+        })
+    }
+}
