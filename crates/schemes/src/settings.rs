@@ -16,7 +16,7 @@ mod scope;
 pub mod units;
 mod value;
 
-pub use error::{Origin, SettingsError};
+pub use error::{Origin, SettingsError, WrongName};
 pub use keys::{KEYS, Key, Section, find};
 pub use scope::{Scope, SizesOrName};
 pub use value::{Kind, MAX_TIME_PS, Raw, Value};

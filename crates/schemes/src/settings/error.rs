@@ -46,16 +46,23 @@ pub struct SettingsError {
     pub problem: String,
     /// What would have been right.
     pub expected: Option<String>,
-    /// The wrong name, when the problem is a name and `names` holds the valid ones.
-    pub name: Option<String>,
-    /// The valid names, when the problem is a name.
-    pub names: Vec<String>,
+    /// The name and those it may be, when the problem is a name.
+    pub wrong_name: Option<Box<WrongName>>,
+}
+
+/// A name that is not among the valid ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongName {
+    /// As given.
+    pub given: String,
+    /// What it may be.
+    pub valid: Vec<String>,
 }
 
 impl SettingsError {
     /// An error without a list of names.
     pub fn new(origin: Origin, problem: impl Into<String>) -> Self {
-        SettingsError { origin, problem: problem.into(), expected: None, name: None, names: Vec::new() }
+        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None }
     }
 
     /// Adds what was expected.
@@ -65,9 +72,9 @@ impl SettingsError {
     }
 
     /// Adds the wrong name and the valid ones, from which the nearest is shown.
-    pub fn names<S: Into<String>>(mut self, wrong: impl Into<String>, valid: impl IntoIterator<Item = S>) -> Self {
-        self.name = Some(wrong.into());
-        self.names = valid.into_iter().map(Into::into).collect();
+    pub fn names<S: Into<String>>(mut self, given: impl Into<String>, valid: impl IntoIterator<Item = S>) -> Self {
+        let valid = valid.into_iter().map(Into::into).collect();
+        self.wrong_name = Some(Box::new(WrongName { given: given.into(), valid }));
         self
     }
 }

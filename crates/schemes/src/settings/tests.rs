@@ -94,7 +94,7 @@ fn invalid_points_at_the_key() {
 fn choice_refuses_what_the_reader_lacks() {
     let settings = Settings::default().with(None, "marking", "red");
     let error = settings.common().choice("marking", &[("none", 0), ("per-port", 1)], "none").unwrap_err();
-    assert_eq!(error.names, ["none", "per-port"]);
+    assert_eq!(error.wrong_name.as_ref().unwrap().valid, ["none", "per-port"]);
     assert_eq!(error.expected.as_deref(), Some("\"none\" or \"per-port\""));
 }
 
