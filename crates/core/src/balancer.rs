@@ -1,0 +1,182 @@
+//! Balancers: which of several equal uplinks a packet takes. A balancer is a switch's program: it may have a timer, and
+//! it may send packets of its own to neighbouring switches and hear theirs (as HULA's probes need).
+
+use rand_core::Rng;
+
+use crate::meta::Meta;
+use crate::units::Time;
+
+/// A packet between two switches' programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlPacket {
+    /// The switch's port that it leaves by.
+    pub port: u16,
+    /// Bytes with headers.
+    pub len: u16,
+    /// As [`Meta::priority`].
+    pub priority: u8,
+    /// What it says, to the neighbour's program alone.
+    pub word: u64,
+}
+
+/// A switch program of the user's own.
+pub trait SwitchProgram: Send {
+    /// One of the `ways` equal uplinks, numbered from 0, of next-hop group `group`.
+    fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> usize;
+
+    /// When [`SwitchProgram::on_timer`] wants to be called next; [`Time::NEVER`] for never.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The timer fired. Packets pushed on `out` are sent.
+    fn on_timer(&mut self, _now: Time, _out: &mut Vec<ControlPacket>) {}
+
+    /// A neighbour's packet came in by `port`. Packets pushed on `out` are sent.
+    fn on_control(&mut self, _port: u16, _word: u64, _now: Time, _out: &mut Vec<ControlPacket>) {}
+}
+
+/// Every built-in balancer as one type.
+pub enum Balancer {
+    /// Hash of the flow: a connection keeps its way (ECMP).
+    Ecmp {
+        /// Differs by switch, so that choices along a path are independent.
+        salt: u64,
+    },
+    /// Packet by packet, round robin in each group of next hops, as ns-2's multipath classifier.
+    SprayRoundRobin {
+        /// By group: the next way.
+        next: Vec<u16>,
+    },
+    /// Packet by packet, at random.
+    SprayRandom,
+    /// A burst keeps its way; after a gap the next burst draws anew (LetFlow, NSDI 2017 §3).
+    Flowlet(FlowletTable),
+    /// A program of the user's own.
+    Program(Box<dyn SwitchProgram>),
+}
+
+impl Balancer {
+    /// One of `ways` ≥ 2 equal uplinks.
+    #[inline]
+    pub fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> usize {
+        match self {
+            Balancer::Ecmp { salt } => reduce(mix(flow_of(meta) ^ *salt), ways),
+            Balancer::SprayRoundRobin { next } => {
+                let way = usize::from(next[group]);
+                next[group] = if way + 1 == ways { 0 } else { way as u16 + 1 };
+                way
+            }
+            Balancer::SprayRandom => reduce(random.next_u64(), ways),
+            Balancer::Flowlet(table) => table.choose(meta, ways, now, random),
+            Balancer::Program(own) => own.choose(meta, group, ways, now, random),
+        }
+    }
+}
+
+/// Flowlet switching: a hashed table of the last packet's instant and way, as a switch's registers hold it. Flows that
+/// share an entry share their flowlets.
+pub struct FlowletTable {
+    entries: Vec<(Time, u16)>,
+    gap: Time,
+}
+
+impl FlowletTable {
+    const ENTRIES: usize = 1 << 14;
+
+    /// A table whose flowlets end after `gap` without a packet.
+    pub fn new(gap: Time) -> FlowletTable {
+        FlowletTable { entries: vec![(Time::ZERO, u16::MAX); Self::ENTRIES], gap }
+    }
+
+    fn choose(&mut self, meta: &Meta, ways: usize, now: Time, random: &mut dyn Rng) -> usize {
+        let entry = &mut self.entries[reduce(mix(flow_of(meta)), Self::ENTRIES)];
+        let (last, way) = *entry;
+        let fresh = usize::from(way) < ways && now.since(last) <= self.gap;
+        let way = if fresh { way } else { reduce(random.next_u64(), ways) as u16 };
+        *entry = (now, way);
+        usize::from(way)
+    }
+}
+
+/// What a 5-tuple would tell apart: the connection, and its direction.
+fn flow_of(meta: &Meta) -> u64 {
+    u64::from(meta.flow) << 16 | u64::from(meta.dst)
+}
+
+/// SplitMix64's finaliser (Steele et al., OOPSLA 2014).
+fn mix(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
+/// A 64-bit hash to 0..ways, by its upper bits.
+fn reduce(hash: u64, ways: usize) -> usize {
+    ((hash >> 32) * ways as u64 >> 32) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    fn packet(flow: u32) -> Meta {
+        Meta { flow, dst: 7, ..Meta::default() }
+    }
+
+    #[test]
+    fn ecmp__keeps_a_flow_and_spreads_flows() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut ecmp = Balancer::Ecmp { salt: 99 };
+        let mut count = [0; 4];
+        for flow in 0..4_000 {
+            let way = ecmp.choose(&packet(flow), 0, 4, Time::ZERO, &mut random);
+            assert_eq!(way, ecmp.choose(&packet(flow), 0, 4, Time::from_us(9), &mut random));
+            count[way] += 1;
+        }
+        // 1000 ± 5.5 standard deviations.
+        assert!(count.iter().all(|c| (850..1150).contains(c)), "{count:?}");
+    }
+
+    #[test]
+    fn ecmp__salt_makes_switches_choose_independently() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (mut a, mut b) = (Balancer::Ecmp { salt: 1 }, Balancer::Ecmp { salt: 2 });
+        let same = (0..4_000)
+            .filter(|&f| {
+                let p = packet(f);
+                a.choose(&p, 0, 4, Time::ZERO, &mut random) == b.choose(&p, 0, 4, Time::ZERO, &mut random)
+            })
+            .count();
+        assert!((850..1150).contains(&same), "{same}");
+    }
+
+    #[test]
+    fn spray__round_robin_a_group() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut spray = Balancer::SprayRoundRobin { next: vec![0; 2] };
+        let mut ways = |group| spray.choose(&packet(1), group, 3, Time::ZERO, &mut random);
+        assert_eq!([ways(0), ways(0), ways(1), ways(0), ways(0)], [0, 1, 0, 2, 0]);
+    }
+
+    #[test]
+    fn flowlet__stays_within_the_gap_and_draws_anew_after_it() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut flowlets = Balancer::Flowlet(FlowletTable::new(Time::from_us(50)));
+        let mut now = Time::ZERO;
+        let mut at = |now, random: &mut Xoshiro256PlusPlus| flowlets.choose(&packet(5), 0, 16, now, random);
+        let first = at(now, &mut random);
+        for _ in 0..20 {
+            now += Time::from_us(50);
+            assert_eq!(at(now, &mut random), first);
+        }
+        let mut moved = false;
+        for _ in 0..20 {
+            now += Time::from_us(51);
+            moved |= at(now, &mut random) != first;
+        }
+        assert!(moved, "20 draws out of 16 ways");
+    }
+}

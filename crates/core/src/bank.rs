@@ -1,0 +1,95 @@
+//! A bank of 1 to 64 FIFO queues: what commodity switches have.
+//!
+//! The classifier here is the DSCP map of a switch: the priority that the host wrote is the queue, and what exceeds the
+//! last queue joins it.
+
+use crate::admission::Admission;
+use crate::discipline::{Discipline, Turn};
+use crate::fifo::Fifo;
+use crate::marker::{Marker, MarkerState};
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+
+/// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
+pub struct FifoBank {
+    queues: Vec<Fifo>,
+    /// Bit i: queue i holds a packet.
+    occupied: u64,
+    bytes: u64,
+    admission: Admission,
+    marker: MarkerState,
+    turn: Turn,
+}
+
+/// The most queues that a bank may have.
+pub const MOST_QUEUES: usize = 64;
+
+impl FifoBank {
+    /// A bank of `queues` queues.
+    ///
+    /// # Panics
+    /// Where `queues` is not 1 to [`MOST_QUEUES`], or a discipline has not one weight a queue; set-up checks both.
+    pub fn new(queues: usize, admission: Admission, marker: Marker, discipline: Discipline) -> FifoBank {
+        assert!((1..=MOST_QUEUES).contains(&queues), "a bank has 1 to 64 queues");
+        let weights = match &discipline {
+            Discipline::StrictPriority => queues,
+            Discipline::WeightedRoundRobin { weights: each } | Discipline::DeficitRoundRobin { quanta: each } => {
+                assert!(each.iter().all(|&w| w > 0), "a weight of zero never sends");
+                each.len()
+            }
+        };
+        assert_eq!(weights, queues, "one weight a queue");
+        FifoBank {
+            queues: vec![Fifo::default(); queues],
+            occupied: 0,
+            bytes: 0,
+            admission,
+            marker: MarkerState::new(marker, queues),
+            turn: Turn::new(discipline, queues),
+        }
+    }
+}
+
+impl PortScheduler for FifoBank {
+    #[inline]
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let meta = &mut metas[packet as usize];
+        let index = usize::from(meta.priority).min(self.queues.len() - 1);
+        let queue = &mut self.queues[index];
+        if !self.admission.admits(u32::from(meta.len), queue.bytes(), self.bytes, around.pool) {
+            return Verdict::Dropped;
+        }
+        meta.queue = index as u8;
+        if self.marker.marks(meta.len, index, queue.bytes(), self.bytes, around.random) && meta.mark() {
+            *around.marks += 1;
+        }
+        self.bytes += u64::from(meta.len);
+        self.occupied |= 1 << index;
+        queue.push(metas, packet);
+        Verdict::Accepted
+    }
+
+    #[inline]
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+        if self.occupied == 0 {
+            return None;
+        }
+        let index = self.turn.next(self.occupied, &self.queues, metas);
+        let queue = &mut self.queues[index];
+        let packet = queue.pop(metas)?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        if queue.is_empty() {
+            self.occupied &= !(1 << index);
+            self.turn.emptied(index);
+        }
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queues(&self) -> usize {
+        self.queues.len()
+    }
+}

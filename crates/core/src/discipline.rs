@@ -1,0 +1,92 @@
+//! Which queue of a bank sends next: strict priority, weighted round robin, deficit round robin.
+
+use crate::fifo::Fifo;
+use crate::meta::Meta;
+
+/// The service order of a bank of FIFO queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Discipline {
+    /// The lowest-numbered queue that holds a packet (SP).
+    StrictPriority,
+    /// Up to `weights[i]` packets of queue i a turn (WRR).
+    WeightedRoundRobin {
+        /// Packets a turn, each at least 1; one a queue.
+        weights: Vec<u32>,
+    },
+    /// Up to `quanta[i]` bytes of queue i a turn, the unused part kept while it is backlogged (DRR; Shreedhar and
+    /// Varghese, SIGCOMM 1995).
+    DeficitRoundRobin {
+        /// Bytes a turn, each at least 1; one a queue.
+        quanta: Vec<u32>,
+    },
+}
+
+/// A discipline with its turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    discipline: Discipline,
+    current: usize,
+    /// What the current queue may still send: packets (WRR), or bytes a queue (DRR).
+    credit: Vec<u64>,
+}
+
+impl Turn {
+    pub(crate) fn new(discipline: Discipline, queues: usize) -> Turn {
+        Turn { discipline, current: queues - 1, credit: vec![0; queues] }
+    }
+
+    /// The queue that sends next, of those in the bitmap `occupied`, which is not empty. Charges it.
+    #[inline]
+    pub(crate) fn next(&mut self, occupied: u64, queues: &[Fifo], metas: &[Meta]) -> usize {
+        match &self.discipline {
+            Discipline::StrictPriority => occupied.trailing_zeros() as usize,
+            Discipline::WeightedRoundRobin { weights } => {
+                if occupied >> self.current & 1 == 0 || self.credit[self.current] == 0 {
+                    self.current = after(self.current, occupied);
+                    self.credit[self.current] = u64::from(weights[self.current]);
+                }
+                self.credit[self.current] -= 1;
+                self.current
+            }
+            Discipline::DeficitRoundRobin { quanta } => loop {
+                if occupied >> self.current & 1 == 1 {
+                    let head = queues[self.current].front().map_or(0, |p| u64::from(metas[p as usize].len));
+                    if head <= self.credit[self.current] {
+                        self.credit[self.current] -= head;
+                        return self.current;
+                    }
+                }
+                self.current = after(self.current, occupied);
+                self.credit[self.current] += u64::from(quanta[self.current]);
+            },
+        }
+    }
+
+    /// A queue ran empty: deficit round robin keeps no credit for it.
+    #[inline]
+    pub(crate) fn emptied(&mut self, queue: usize) {
+        if let Discipline::DeficitRoundRobin { .. } = self.discipline {
+            self.credit[queue] = 0;
+        }
+    }
+}
+
+/// The next occupied queue after `current`, round the ring; `current` itself when it is the only one.
+fn after(current: usize, occupied: u64) -> usize {
+    let above = occupied & (u64::MAX << current << 1);
+    (if above != 0 { above } else { occupied }).trailing_zeros() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after__wraps_round_the_ring() {
+        assert_eq!(after(0, 0b1010), 1);
+        assert_eq!(after(1, 0b1010), 3);
+        assert_eq!(after(3, 0b1010), 1);
+        assert_eq!(after(2, 0b0100), 2);
+        assert_eq!(after(63, 1 << 63), 63);
+    }
+}

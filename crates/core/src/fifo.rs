@@ -1,0 +1,141 @@
+//! A first-in first-out list of packets, linked through [`Meta::next`].
+
+use crate::meta::{Meta, NONE};
+
+/// A list's ends and what it holds. An empty list's ends are meaningless.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Fifo {
+        Fifo { head: NONE, tail: NONE, packets: 0, bytes: 0 }
+    }
+}
+
+impl Fifo {
+    /// Packets held.
+    #[inline]
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Bytes held, by [`Meta::len`].
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Whether it holds nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+
+    /// The packet that [`Fifo::pop`] would take.
+    #[inline]
+    pub fn front(&self) -> Option<u32> {
+        (self.packets != 0).then_some(self.head)
+    }
+
+    /// Appends a packet that is in no list.
+    #[inline]
+    pub fn push(&mut self, metas: &mut [Meta], packet: u32) {
+        let meta = &mut metas[packet as usize];
+        meta.next = NONE;
+        self.bytes += u32::from(meta.len);
+        if self.packets == 0 {
+            self.head = packet;
+        } else {
+            metas[self.tail as usize].next = packet;
+        }
+        self.tail = packet;
+        self.packets += 1;
+    }
+
+    /// Takes the oldest packet.
+    #[inline]
+    pub fn pop(&mut self, metas: &[Meta]) -> Option<u32> {
+        if self.packets == 0 {
+            return None;
+        }
+        let packet = self.head;
+        let meta = &metas[packet as usize];
+        self.head = meta.next;
+        self.bytes -= u32::from(meta.len);
+        self.packets -= 1;
+        Some(packet)
+    }
+
+    /// The packets, oldest first.
+    pub fn iter<'a>(&self, metas: &'a [Meta]) -> impl Iterator<Item = u32> + 'a {
+        let mut next = self.head;
+        (0..self.packets).map(move |_| {
+            let packet = next;
+            next = metas[packet as usize].next;
+            packet
+        })
+    }
+
+    /// Takes the newest packet whose rank is `rank`. Walks the list.
+    pub fn take_newest_of_rank(&mut self, metas: &mut [Meta], rank: u32) -> Option<u32> {
+        let mut found = None;
+        let mut before = NONE;
+        for packet in self.iter(metas) {
+            if metas[packet as usize].rank == rank {
+                found = Some((before, packet));
+            }
+            before = packet;
+        }
+        let (before, packet) = found?;
+        let meta = metas[packet as usize];
+        match before {
+            NONE => self.head = meta.next,
+            _ => metas[before as usize].next = meta.next,
+        }
+        if self.tail == packet {
+            self.tail = before;
+        }
+        self.packets -= 1;
+        self.bytes -= u32::from(meta.len);
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(ranks: &[u32]) -> (Vec<Meta>, Fifo) {
+        let mut metas: Vec<Meta> = ranks.iter().map(|&rank| Meta { rank, len: 100, ..Meta::default() }).collect();
+        let mut fifo = Fifo::default();
+        for packet in 0..ranks.len() as u32 {
+            fifo.push(&mut metas, packet);
+        }
+        (metas, fifo)
+    }
+
+    #[test]
+    fn pop__oldest_first_until_empty() {
+        let (metas, mut fifo) = packets(&[1, 1, 1]);
+        assert_eq!((fifo.pop(&metas), fifo.pop(&metas)), (Some(0), Some(1)));
+        assert_eq!(fifo.bytes(), 100);
+        assert_eq!((fifo.pop(&metas), fifo.pop(&metas)), (Some(2), None));
+    }
+
+    #[test]
+    fn take_newest_of_rank__head_middle_tail() {
+        let (mut metas, mut fifo) = packets(&[9, 5, 9, 7]);
+        assert_eq!(fifo.take_newest_of_rank(&mut metas, 9), Some(2));
+        assert_eq!(fifo.take_newest_of_rank(&mut metas, 7), Some(3));
+        assert_eq!(fifo.take_newest_of_rank(&mut metas, 9), Some(0));
+        assert_eq!(fifo.take_newest_of_rank(&mut metas, 4), None);
+        fifo.push(&mut metas, 2);
+        assert_eq!(fifo.iter(&metas).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((fifo.packets(), fifo.bytes()), (2, 200));
+    }
+}

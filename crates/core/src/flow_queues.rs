@@ -1,0 +1,321 @@
+//! A FIFO queue for each flow, and the order in which flows send.
+//!
+//! [`FlowQueues`] finds a flow's queue by its key and the first flow of an order in logarithmic time in the flows that
+//! are queued here; pFabric's pool and the textbook disciplines are built on it. [`FlowScheduler`] is the textbook:
+//! PS, SRPT and LAS at packet granularity, as the theory of M/G/1 queues has them. A flow is forgotten when its queue
+//! runs empty, so SRPT and LAS take what is left, or what was attained, from the rank of the flow's oldest packet.
+
+use crate::admission::Admission;
+use crate::fifo::Fifo;
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+
+const EMPTY: u32 = u32::MAX;
+
+/// A binary min-heap of slots with a key each, which can change.
+#[derive(Default)]
+pub(crate) struct IndexedHeap {
+    heap: Vec<u32>,
+    /// By slot.
+    keys: Vec<u64>,
+    /// By slot: its place in `heap`.
+    places: Vec<u32>,
+}
+
+impl IndexedHeap {
+    /// The slot of the least key.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.heap.first().copied()
+    }
+
+    #[inline]
+    pub(crate) fn key(&self, slot: u32) -> u64 {
+        self.keys[slot as usize]
+    }
+
+    pub(crate) fn insert(&mut self, slot: u32, key: u64) {
+        let size = self.keys.len().max(slot as usize + 1);
+        self.keys.resize(size, 0);
+        self.places.resize(size, 0);
+        self.keys[slot as usize] = key;
+        self.heap.push(slot);
+        self.up(self.heap.len() - 1);
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, slot: u32, key: u64) {
+        let before = std::mem::replace(&mut self.keys[slot as usize], key);
+        let place = self.places[slot as usize] as usize;
+        if key < before {
+            self.up(place);
+        } else if key > before {
+            self.down(place);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let place = self.places[slot as usize] as usize;
+        self.heap.swap_remove(place);
+        if let Some(&moved) = self.heap.get(place) {
+            self.places[moved as usize] = place as u32;
+            self.up(place);
+            self.down(self.places[moved as usize] as usize);
+        }
+    }
+
+    fn put(&mut self, place: usize, slot: u32) {
+        self.heap[place] = slot;
+        self.places[slot as usize] = place as u32;
+    }
+
+    fn up(&mut self, mut place: usize) {
+        let slot = self.heap[place];
+        let key = self.keys[slot as usize];
+        while place > 0 {
+            let parent = (place - 1) / 2;
+            let above = self.heap[parent];
+            if self.keys[above as usize] <= key {
+                break;
+            }
+            self.put(place, above);
+            place = parent;
+        }
+        self.put(place, slot);
+    }
+
+    fn down(&mut self, mut place: usize) {
+        let slot = self.heap[place];
+        let key = self.keys[slot as usize];
+        loop {
+            let mut child = 2 * place + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            let right = child + 1;
+            if right < self.heap.len() && self.keys[self.heap[right] as usize] < self.keys[self.heap[child] as usize] {
+                child = right;
+            }
+            let below = self.heap[child];
+            if self.keys[below as usize] >= key {
+                break;
+            }
+            self.put(place, below);
+            place = child;
+        }
+        self.put(place, slot);
+    }
+}
+
+/// One flow's queue.
+#[derive(Clone, Default)]
+struct FlowQueue {
+    flow: u32,
+    packets: Fifo,
+}
+
+/// FIFO queues by flow, in the order of a key that their owner gives.
+#[derive(Default)]
+pub struct FlowQueues {
+    slots: Vec<FlowQueue>,
+    free: Vec<u32>,
+    /// Open addressing with linear probing, at most half full; its length is a power of two.
+    table: Vec<u32>,
+    pub(crate) order: IndexedHeap,
+}
+
+impl FlowQueues {
+    /// Flows that have a packet queued.
+    pub fn flows(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    #[inline]
+    fn home(&self, flow: u32) -> usize {
+        // Fibonacci hashing: the upper bits of the product are the well-mixed ones.
+        let mixed = u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        mixed as usize & (self.table.len() - 1)
+    }
+
+    /// The place of a flow in the table, or the vacancy where it would go.
+    #[inline]
+    fn probe(&self, flow: u32) -> usize {
+        let mut place = self.home(flow);
+        while self.table[place] != EMPTY && self.slots[self.table[place] as usize].flow != flow {
+            place = (place + 1) & (self.table.len() - 1);
+        }
+        place
+    }
+
+    /// The slot of a flow that has packets queued.
+    #[inline]
+    pub(crate) fn find(&self, flow: u32) -> Option<u32> {
+        if self.table.is_empty() {
+            return None;
+        }
+        let slot = self.table[self.probe(flow)];
+        (slot != EMPTY).then_some(slot)
+    }
+
+    /// Opens a queue for a flow that has none, with its key in the order.
+    pub(crate) fn open(&mut self, flow: u32, key: u64) -> u32 {
+        if self.table.len() <= 2 * self.flows() {
+            self.grow();
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(FlowQueue::default());
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize] = FlowQueue { flow, packets: Fifo::default() };
+        let place = self.probe(flow);
+        self.table[place] = slot;
+        self.order.insert(slot, key);
+        slot
+    }
+
+    fn grow(&mut self) {
+        let live: Vec<u32> = self.table.iter().copied().filter(|&slot| slot != EMPTY).collect();
+        self.table = vec![EMPTY; (2 * self.table.len()).max(16)];
+        for slot in live {
+            let place = self.probe(self.slots[slot as usize].flow);
+            self.table[place] = slot;
+        }
+    }
+
+    /// Forgets a flow whose queue is empty.
+    pub(crate) fn close(&mut self, slot: u32) {
+        self.order.remove(slot);
+        self.free.push(slot);
+        let mask = self.table.len() - 1;
+        let mut gap = self.probe(self.slots[slot as usize].flow);
+        let mut place = gap;
+        // Closes the gap, so that no later entry of the cluster is cut off from its home.
+        loop {
+            place = (place + 1) & mask;
+            let entry = self.table[place];
+            if entry == EMPTY {
+                break;
+            }
+            let home = self.home(self.slots[entry as usize].flow);
+            if (place.wrapping_sub(home) & mask) >= (place.wrapping_sub(gap) & mask) {
+                self.table[gap] = entry;
+                gap = place;
+            }
+        }
+        self.table[gap] = EMPTY;
+    }
+
+    #[inline]
+    pub(crate) fn packets(&mut self, slot: u32) -> &mut Fifo {
+        &mut self.slots[slot as usize].packets
+    }
+}
+
+/// Which flow sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Every flow in turn, one packet each: processor sharing with a quantum of one packet.
+    RoundRobin,
+    /// The flow whose oldest packet has the least rank; among equals the one that was served longest ago. Rank is
+    /// bytes remaining: SRPT. Rank is bytes already sent: LAS.
+    LeastRank,
+}
+
+/// A queue for each flow, served in an [`Order`]; drop-tail.
+pub struct FlowScheduler {
+    flows: FlowQueues,
+    order: Order,
+    admission: Admission,
+    bytes: u64,
+    turn: u64,
+}
+
+impl FlowScheduler {
+    /// An empty scheduler.
+    pub fn new(order: Order, admission: Admission) -> FlowScheduler {
+        FlowScheduler { flows: FlowQueues::default(), order, admission, bytes: 0, turn: 0 }
+    }
+
+    fn key(&mut self, rank: u32) -> u64 {
+        self.turn += 1;
+        match self.order {
+            Order::RoundRobin => self.turn,
+            Order::LeastRank => u64::from(rank) << 32 | self.turn & 0xffff_ffff,
+        }
+    }
+}
+
+impl PortScheduler for FlowScheduler {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let meta = &mut metas[packet as usize];
+        let (flow, rank, len) = (meta.flow, meta.rank, meta.len);
+        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
+        if !self.admission.admits(u32::from(len), queued, self.bytes, around.pool) {
+            return Verdict::Dropped;
+        }
+        meta.queue = 0;
+        self.bytes += u64::from(len);
+        let slot = match self.flows.find(flow) {
+            Some(slot) => slot,
+            None => {
+                let key = self.key(rank);
+                self.flows.open(flow, key)
+            }
+        };
+        self.flows.packets(slot).push(metas, packet);
+        Verdict::Accepted
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+        let slot = self.flows.order.first()?;
+        let packet = self.flows.packets(slot).pop(metas)?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        match self.flows.packets(slot).front() {
+            Some(next) => {
+                let key = self.key(metas[next as usize].rank);
+                self.flows.order.set(slot, key);
+            }
+            None => self.flows.close(slot),
+        }
+        if self.bytes == 0 {
+            self.turn = 0;
+        }
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn flow_queues__agree_with_a_map(steps in prop::collection::vec((0u32..40, 0u64..20, any::<bool>()), 0..400)) {
+            let mut queues = FlowQueues::default();
+            let mut model: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+            for (flow, key, close) in steps {
+                match (model.get(&flow).copied(), close) {
+                    (None, _) => { model.insert(flow, (queues.open(flow, key), key)); }
+                    (Some((slot, _)), true) => { queues.close(slot); model.remove(&flow); }
+                    (Some((slot, _)), false) => { queues.order.set(slot, key); model.insert(flow, (slot, key)); }
+                }
+                for flow in 0..40 {
+                    prop_assert_eq!(queues.find(flow), model.get(&flow).map(|&(slot, _)| slot));
+                }
+                prop_assert_eq!(queues.flows(), model.len());
+                let first = queues.order.first().map(|slot| queues.order.key(slot));
+                prop_assert_eq!(first, model.values().map(|&(_, key)| key).min());
+            }
+        }
+    }
+}

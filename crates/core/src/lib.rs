@@ -1,0 +1,26 @@
+//! What a scheduler decides, and nothing else.
+//!
+//! The parts of hosts, ports and switches that make a scheme: taggers, port schedulers (classifier, admission,
+//! discipline and marker as one value) and balancers. They run unchanged in a simulator and on real packets, so they
+//! have no clock (time is an argument), no randomness of their own (a generator is an argument), no I/O, and allocate
+//! nothing on the packet path after set-up. They see packets as [`Meta`] and never own one.
+//!
+//! Times are [`Time`] in integer picoseconds, sizes are bytes, priority 0 is the highest.
+
+pub mod admission;
+pub mod balancer;
+pub mod bank;
+pub mod discipline;
+pub mod fifo;
+pub mod flow_queues;
+pub mod marker;
+pub mod meta;
+pub mod pfabric;
+pub mod pifo;
+pub mod scheduler;
+pub mod tagger;
+pub mod units;
+
+pub use meta::{Kind, Meta, NONE};
+pub use scheduler::{PortScheduler, Scheduler, Surroundings, Verdict, Victims};
+pub use units::{Rate, Time};

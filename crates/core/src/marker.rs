@@ -1,0 +1,166 @@
+//! ECN marking at enqueue.
+//!
+//! DCTCP's threshold K (SIGCOMM 2010 §3.1) on the port's or the queue's instantaneous length, and RED's ramp (Floyd and
+//! Jacobson, 1993) on the instantaneous or averaged length. Left out: RED's decay of the average over idle times (the
+//! average moves with arrivals only) and its count since the last mark.
+
+use rand_core::Rng;
+
+/// When an arriving packet is marked. Lengths are bytes queued, without the packet on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// Never.
+    Off,
+    /// The length exceeds a threshold.
+    Threshold {
+        /// Bytes.
+        above: u64,
+        /// Whose length.
+        scope: Scope,
+        /// Whether the arriving packet is part of the length.
+        counts_arriving: bool,
+    },
+    /// With a probability that rises from 0 at `min` to `most` at `max`, and is 1 above.
+    Red {
+        /// Bytes at which marking starts.
+        min: u64,
+        /// Bytes above which every packet is marked.
+        max: u64,
+        /// The probability at `max`, in 2^-32.
+        most: u32,
+        /// The weight of the newest length in the average is 2^-`weight_log2`; 0: the instantaneous length.
+        weight_log2: u32,
+        /// Whose length.
+        scope: Scope,
+        /// Whether the arriving packet is part of the length.
+        counts_arriving: bool,
+    },
+}
+
+/// Whose length a marker looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All queues of the port together.
+    Port,
+    /// The queue that the packet joins.
+    Queue,
+}
+
+/// A marker with RED's averages: one for the port, or one a queue.
+#[derive(Clone, Debug)]
+pub struct MarkerState {
+    marker: Marker,
+    /// Average length in bytes times 2^16; empty where nothing is averaged.
+    averages: Vec<u64>,
+}
+
+impl MarkerState {
+    /// A marker for a port of `queues` queues.
+    pub fn new(marker: Marker, queues: usize) -> MarkerState {
+        let averages = match marker {
+            Marker::Red { scope: Scope::Port, .. } => 1,
+            Marker::Red { scope: Scope::Queue, .. } => queues,
+            _ => 0,
+        };
+        MarkerState { marker, averages: vec![0; averages] }
+    }
+
+    /// Whether to mark a packet of `len` bytes that joins `queue`, which holds `queue_bytes`, at a port that holds
+    /// `port_bytes`.
+    #[inline]
+    pub fn marks(&mut self, len: u16, queue: usize, queue_bytes: u32, port_bytes: u64, random: &mut dyn Rng) -> bool {
+        let length = |scope, counts_arriving| {
+            let queued = if scope == Scope::Port { port_bytes } else { u64::from(queue_bytes) };
+            queued + if counts_arriving { u64::from(len) } else { 0 }
+        };
+        match self.marker {
+            Marker::Off => false,
+            Marker::Threshold { above, scope, counts_arriving } => length(scope, counts_arriving) > above,
+            Marker::Red { min, max, most, weight_log2, scope, counts_arriving } => {
+                let average = &mut self.averages[if scope == Scope::Port { 0 } else { queue }];
+                let now = length(scope, counts_arriving) << 16;
+                *average = *average - (*average >> weight_log2) + (now >> weight_log2);
+                let length = *average >> 16;
+                if length <= min {
+                    return false;
+                }
+                // Beyond the ramp every packet is marked; on it, chance decides.
+                length > max || random.next_u32() < ramp(length - min, max - min, most)
+            }
+        }
+    }
+}
+
+/// `most` · part / whole in 2^-32.
+fn ramp(part: u64, whole: u64, most: u32) -> u32 {
+    (u128::from(most) * u128::from(part) / u128::from(whole)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    fn random() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(1)
+    }
+
+    #[test]
+    fn marks__above_k_and_named_whether_the_arrival_counts() {
+        let k = 65 * 1500;
+        let at = |counts_arriving| Marker::Threshold { above: k, scope: Scope::Port, counts_arriving };
+        let mut with = MarkerState::new(at(true), 8);
+        let mut without = MarkerState::new(at(false), 8);
+        let r = &mut random();
+        assert!(!with.marks(1500, 0, 0, k - 1500, r), "exactly K is not above it");
+        assert!(with.marks(1500, 0, 0, k - 1499, r));
+        assert!(!without.marks(1500, 0, 0, k, r));
+        assert!(without.marks(1500, 0, 0, k + 1, r));
+    }
+
+    #[test]
+    fn marks__per_queue_ignores_the_other_queues() {
+        let marker = Marker::Threshold { above: 3000, scope: Scope::Queue, counts_arriving: false };
+        let mut state = MarkerState::new(marker, 2);
+        assert!(!state.marks(1500, 1, 3000, 900_000, &mut random()));
+        assert!(state.marks(1500, 1, 3001, 900_000, &mut random()));
+    }
+
+    #[test]
+    fn marks__red_half_way_up_the_ramp_marks_half_of_most() {
+        let marker = Marker::Red {
+            min: 10_000,
+            max: 30_000,
+            most: u32::MAX,
+            weight_log2: 0,
+            scope: Scope::Port,
+            counts_arriving: false,
+        };
+        let mut state = MarkerState::new(marker, 1);
+        let r = &mut random();
+        let marked = (0..10_000).filter(|_| state.marks(1500, 0, 0, 20_000, r)).count();
+        // Binomial(10^4, 1/2) leaves 5000 ± 250 once in 2 million.
+        assert!((4_750..5_250).contains(&marked), "{marked}");
+        assert!(!state.marks(1500, 0, 0, 10_000, r));
+        assert!(state.marks(1500, 0, 0, 30_001, r));
+    }
+
+    #[test]
+    fn marks__average_follows_slowly() {
+        let marker = Marker::Red {
+            min: 1_000,
+            max: 1_001,
+            most: u32::MAX,
+            weight_log2: 2,
+            scope: Scope::Queue,
+            counts_arriving: false,
+        };
+        let mut state = MarkerState::new(marker, 2);
+        let r = &mut random();
+        // 0 -> 600 -> 1050: the second arrival lifts the average over the ramp.
+        assert!(!state.marks(1500, 1, 2_400, 0, r));
+        assert!(state.marks(1500, 1, 2_400, 0, r));
+        assert!(!state.marks(1500, 0, 2_400, 0, r), "queue 0 has an average of its own");
+    }
+}

@@ -1,0 +1,132 @@
+//! pFabric's pool (SIGCOMM 2013 §4.2): a small buffer a port, sorted by the rank that hosts write.
+//!
+//! A full pool evicts the packet of the worst rank, the newest among equals, which may be the arriving one. The next
+//! packet to leave is the *earliest* of the flow that holds the best rank, so that a flow is not reordered (§4.2,
+//! "starvation prevention"). Limit in bytes, as the authors' ns-2 queue has it. No ECN.
+//!
+//! A flow's oldest packet is mostly its worst, so an exact worst rank would be searched at every departure. The pool
+//! keeps an upper bound a flow instead and tightens it only when an eviction asks: evictions are rare.
+
+use crate::flow_queues::{FlowQueues, IndexedHeap};
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::units::Time;
+
+/// pFabric's priority queue and its eviction.
+pub struct PfabricPool {
+    /// In the order of their best packet.
+    flows: FlowQueues,
+    /// The same slots; the least key is the complement of the greatest upper bound of a packet's key.
+    worst: IndexedHeap,
+    bytes: u64,
+    limit: u64,
+    /// Numbers arrivals since the pool was empty; a packet's number stands in [`Meta::time`].
+    arrivals: u64,
+}
+
+/// Rank, then arrival: a packet's place in the pool. Smaller leaves first, greater is evicted first.
+#[inline]
+fn place(meta: &Meta) -> u64 {
+    u64::from(meta.rank) << 32 | meta.time.0 & 0xffff_ffff
+}
+
+impl PfabricPool {
+    /// A pool of `limit` bytes.
+    pub fn new(limit: u64) -> PfabricPool {
+        PfabricPool { flows: FlowQueues::default(), worst: IndexedHeap::default(), bytes: 0, limit, arrivals: 0 }
+    }
+
+    /// The packet of the worst rank: its flow's slot and its place.
+    fn find_worst(&mut self, metas: &[Meta]) -> Option<(u32, u64)> {
+        loop {
+            let slot = self.worst.first()?;
+            let bound = !self.worst.key(slot);
+            let exact = self.flows.packets(slot).iter(metas).map(|p| place(&metas[p as usize])).max()?;
+            if exact == bound {
+                return Some((slot, exact));
+            }
+            self.worst.set(slot, !exact);
+        }
+    }
+
+    /// What a departure or an eviction leaves of a flow.
+    fn settle(&mut self, metas: &[Meta], slot: u32, gone: u64) {
+        let fifo = *self.flows.packets(slot);
+        if fifo.is_empty() {
+            self.flows.close(slot);
+            self.worst.remove(slot);
+        } else if gone == self.flows.order.key(slot) {
+            let best = fifo.iter(metas).map(|p| place(&metas[p as usize])).min();
+            self.flows.order.set(slot, best.unwrap_or(u64::MAX));
+        }
+        if self.bytes == 0 {
+            self.arrivals = 0;
+        }
+    }
+
+    fn evict(&mut self, metas: &mut [Meta], slot: u32, worst: u64) -> Option<u32> {
+        let rank = (worst >> 32) as u32;
+        let packet = self.flows.packets(slot).take_newest_of_rank(metas, rank)?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        self.settle(metas, slot, worst);
+        Some(packet)
+    }
+}
+
+impl PortScheduler for PfabricPool {
+    #[inline]
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let meta = &mut metas[packet as usize];
+        meta.queue = 0;
+        meta.time = Time(self.arrivals);
+        let (flow, len, at) = (meta.flow, u64::from(meta.len), place(meta));
+        while self.bytes + len > self.limit {
+            match self.find_worst(metas) {
+                Some((slot, worst)) if worst > at => {
+                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped };
+                    if !around.victims.push(victim) {
+                        return Verdict::Dropped;
+                    }
+                }
+                _ => return Verdict::Dropped,
+            }
+        }
+        self.arrivals += 1;
+        self.bytes += len;
+        let slot = match self.flows.find(flow) {
+            Some(slot) => {
+                if at < self.flows.order.key(slot) {
+                    self.flows.order.set(slot, at);
+                }
+                if !at < self.worst.key(slot) {
+                    self.worst.set(slot, !at);
+                }
+                slot
+            }
+            None => {
+                let slot = self.flows.open(flow, at);
+                self.worst.insert(slot, !at);
+                slot
+            }
+        };
+        self.flows.packets(slot).push(metas, packet);
+        Verdict::Accepted
+    }
+
+    #[inline]
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+        let slot = self.flows.order.first()?;
+        let packet = self.flows.packets(slot).pop(metas)?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        self.settle(metas, slot, place(&metas[packet as usize]));
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+}

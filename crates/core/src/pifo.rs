@@ -1,0 +1,59 @@
+//! The push-in first-out queue (Sivaraman et al., SIGCOMM 2016): sorted by the rank that the host wrote, first come
+//! first served within a rank. Drop-tail: a full queue turns the arriving packet away, whatever its rank.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::admission::Admission;
+use crate::marker::{Marker, MarkerState};
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+
+/// One queue sorted by [`Meta::rank`].
+pub struct Pifo {
+    /// (rank, arrival number, packet); its memory grows to the port's limit once.
+    sorted: BinaryHeap<Reverse<(u32, u64, u32)>>,
+    arrivals: u64,
+    bytes: u64,
+    admission: Admission,
+    marker: MarkerState,
+}
+
+impl Pifo {
+    /// A PIFO with a limit and a marker; both see one queue.
+    pub fn new(admission: Admission, marker: Marker) -> Pifo {
+        Pifo { sorted: BinaryHeap::new(), arrivals: 0, bytes: 0, admission, marker: MarkerState::new(marker, 1) }
+    }
+}
+
+impl PortScheduler for Pifo {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let meta = &mut metas[packet as usize];
+        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
+        if !self.admission.admits(u32::from(meta.len), queued, self.bytes, around.pool) {
+            return Verdict::Dropped;
+        }
+        meta.queue = 0;
+        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
+            *around.marks += 1;
+        }
+        self.bytes += u64::from(meta.len);
+        self.sorted.push(Reverse((meta.rank, self.arrivals, packet)));
+        self.arrivals += 1;
+        Verdict::Accepted
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+        let Reverse((_, _, packet)) = self.sorted.pop()?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+}

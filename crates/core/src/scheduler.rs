@@ -1,0 +1,141 @@
+//! The port scheduler: classifier, admission, discipline and marker as one value.
+//!
+//! The owner of a port calls, per packet, [`PortScheduler::enqueue`] when it arrives and [`PortScheduler::dequeue`]
+//! when the line is free; a scheduler never looks at a clock. It neither makes nor frees packets: what it turns away
+//! or evicts it names, and the owner frees.
+
+use rand_core::Rng;
+
+use crate::admission::Pool;
+use crate::bank::FifoBank;
+use crate::flow_queues::FlowScheduler;
+use crate::meta::Meta;
+use crate::pfabric::PfabricPool;
+use crate::pifo::Pifo;
+use crate::units::Time;
+
+/// What became of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is queued; whom it displaced is in [`Surroundings::victims`].
+    Accepted,
+    /// It is turned away, and so are the victims, if any.
+    Dropped,
+}
+
+/// Packets that one arrival displaced; at most [`Victims::MOST`].
+#[derive(Clone, Debug)]
+pub struct Victims {
+    packets: [u32; Victims::MOST],
+    len: usize,
+}
+
+impl Default for Victims {
+    fn default() -> Victims {
+        Victims { packets: [0; Victims::MOST], len: 0 }
+    }
+}
+
+impl Victims {
+    /// The most that an arrival may displace: a 9,000-byte packet displaces 225 of 40 bytes.
+    pub const MOST: usize = 256;
+
+    /// Names one more; `false` where the list is full and nothing was named.
+    pub fn push(&mut self, packet: u32) -> bool {
+        let room = self.len < Self::MOST;
+        if room {
+            self.packets[self.len] = packet;
+            self.len += 1;
+        }
+        room
+    }
+
+    /// Takes the victim that was named last.
+    #[inline]
+    pub fn pop(&mut self) -> Option<u32> {
+        self.len = self.len.checked_sub(1)?;
+        Some(self.packets[self.len])
+    }
+
+    /// Whether none is named.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// What a scheduler may use beside the packets: the instant, its switch's memory, chance.
+pub struct Surroundings<'a> {
+    /// When the packet arrives or leaves.
+    pub now: Time,
+    /// The memory that all ports of the switch share.
+    pub pool: &'a mut Pool,
+    /// Where to name the packets that an arrival displaces; empty at the call.
+    pub victims: &'a mut Victims,
+    /// The port's random stream.
+    pub random: &'a mut dyn Rng,
+    /// Counts the packets that were marked.
+    pub marks: &'a mut u64,
+}
+
+/// A queue discipline with everything that decides about its packets.
+pub trait PortScheduler: Send {
+    /// An arriving packet, in no list. Sets [`Meta::queue`].
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict;
+
+    /// The packet that leaves next, out of every list; `None` when nothing is queued. Work-conserving.
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32>;
+
+    /// Bytes queued.
+    fn backlog_bytes(&self) -> u64;
+
+    /// How many queues [`Meta::queue`] may name.
+    fn queues(&self) -> usize;
+}
+
+/// Every built-in scheduler as one type, so that a port calls it without indirection; `Boxed` serves those from
+/// outside.
+pub enum Scheduler {
+    /// FIFO queues under strict priority, WRR or DRR.
+    Bank(FifoBank),
+    /// One queue sorted by rank.
+    Pifo(Pifo),
+    /// pFabric's pool.
+    Pfabric(PfabricPool),
+    /// The textbook disciplines over flows: PS, SRPT, LAS.
+    Flows(FlowScheduler),
+    /// A scheduler of the user's own.
+    Boxed(Box<dyn PortScheduler>),
+}
+
+macro_rules! each {
+    ($self:expr, $scheduler:ident => $call:expr) => {
+        match $self {
+            Scheduler::Bank($scheduler) => $call,
+            Scheduler::Pifo($scheduler) => $call,
+            Scheduler::Pfabric($scheduler) => $call,
+            Scheduler::Flows($scheduler) => $call,
+            Scheduler::Boxed($scheduler) => $call,
+        }
+    };
+}
+
+impl PortScheduler for Scheduler {
+    #[inline]
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        each!(self, s => s.enqueue(metas, packet, around))
+    }
+
+    #[inline]
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        each!(self, s => s.dequeue(metas, around))
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        each!(self, s => s.backlog_bytes())
+    }
+
+    fn queues(&self) -> usize {
+        each!(self, s => s.queues())
+    }
+}

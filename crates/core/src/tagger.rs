@@ -1,0 +1,171 @@
+//! Taggers: what the sending host writes into a packet for the switches.
+//!
+//! The transport hands over the facts of every packet as it emits it; a tagger turns them into a priority (a DSCP) and a
+//! rank. There is one tagger a host and class of flow. All the taggers here put packets that carry no payload first:
+//! ACKs travel at priority 0 in the lineage of PIAS.
+
+use crate::meta::Kind;
+use crate::units::Time;
+
+/// What the transport knows of a packet as it emits it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowFacts {
+    /// The flow, as in [`crate::Meta::flow`].
+    pub flow: u32,
+    /// What the packet is for.
+    pub kind: Kind,
+    /// Bytes of the message before this packet's payload.
+    pub offset: u64,
+    /// Bytes of the message.
+    pub size: u64,
+    /// Bytes of the message that are not acknowledged yet, selectively or not.
+    pub remaining: u64,
+    /// Whether the payload was sent before.
+    pub retransmission: bool,
+    /// Timeouts of the message so far.
+    pub timeouts: u32,
+    /// When the message should have finished.
+    pub deadline: Option<Time>,
+}
+
+/// What a transport tells a tagger between packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEvent {
+    /// A message begins on the flow.
+    MessageStart {
+        /// The flow.
+        flow: u32,
+        /// Bytes of the message.
+        size: u64,
+        /// How long the flow was idle before; [`Time::NEVER`] for its first message.
+        idle: Time,
+    },
+    /// All of a message is acknowledged.
+    MessageEnd {
+        /// The flow.
+        flow: u32,
+        /// Bytes of the message.
+        size: u64,
+    },
+    /// The retransmission timer fired.
+    Timeout {
+        /// The flow.
+        flow: u32,
+    },
+}
+
+/// What a packet carries for the switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag {
+    /// A DSCP; 0 is the highest.
+    pub priority: u8,
+    /// Smaller is more urgent.
+    pub rank: u32,
+}
+
+/// A tagger of the user's own.
+pub trait TagPackets: Send {
+    /// The tag of a packet that is about to be emitted.
+    fn tag(&mut self, facts: &FlowFacts) -> Tag;
+
+    /// Something happened to a flow.
+    fn on_event(&mut self, event: &FlowEvent, now: Time);
+}
+
+/// Every built-in tagger.
+pub enum Tagger {
+    /// All packets alike.
+    Plain,
+    /// Multi-level feedback (PIAS, NSDI 2015 §3): a packet's priority is the number of demotion thresholds that the
+    /// bytes before it exceed. A retransmission keeps the priority of its offset.
+    Demotion {
+        /// Bytes, rising.
+        thresholds: Vec<u64>,
+    },
+    /// Rank is the bytes that remain, before acknowledgement, of the message (pFabric; SRPT in closed loop).
+    Remaining,
+    /// Rank is the bytes from this packet to the end of the message: SRPT where nothing is acknowledged.
+    ToTheEnd,
+    /// Rank is the bytes before this packet: LAS.
+    Attained,
+    /// A tagger of the user's own.
+    Boxed(Box<dyn TagPackets>),
+}
+
+impl Tagger {
+    /// The tag of a packet that is about to be emitted.
+    #[inline]
+    pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        if let Tagger::Boxed(own) = self {
+            return own.tag(facts);
+        }
+        if facts.kind != Kind::Data {
+            return Tag::default();
+        }
+        match self {
+            Tagger::Plain | Tagger::Boxed(_) => Tag::default(),
+            Tagger::Demotion { thresholds } => {
+                let priority = thresholds.iter().take_while(|&&threshold| facts.offset > threshold).count();
+                Tag { priority: priority as u8, rank: 0 }
+            }
+            Tagger::Remaining => Tag { priority: 0, rank: saturate(facts.remaining) },
+            Tagger::ToTheEnd => Tag { priority: 0, rank: saturate(facts.size - facts.offset) },
+            Tagger::Attained => Tag { priority: 0, rank: saturate(facts.offset) },
+        }
+    }
+
+    /// Tells the tagger of something between packets.
+    #[inline]
+    pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
+        if let Tagger::Boxed(own) = self {
+            own.on_event(event, now);
+        }
+    }
+}
+
+/// Ranks stop at 4.29 GB: larger remainders are all equally far from done.
+fn saturate(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(offset: u64, size: u64, remaining: u64) -> FlowFacts {
+        FlowFacts {
+            flow: 0,
+            kind: Kind::Data,
+            offset,
+            size,
+            remaining,
+            retransmission: false,
+            timeouts: 0,
+            deadline: None,
+        }
+    }
+
+    #[test]
+    fn demotion__when_the_bytes_before_exceed_a_threshold() {
+        let mut pias = Tagger::Demotion { thresholds: vec![2_920, 7_300] };
+        let priorities: Vec<u8> = (0..7).map(|i| pias.tag(&data(i * 1_460, 10_220, 0)).priority).collect();
+        assert_eq!(priorities, [0, 0, 0, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn acks__are_first_whatever_the_tagger() {
+        let ack = FlowFacts { kind: Kind::Ack, ..data(9_999_999, 9_999_999, 9_999_999) };
+        for mut tagger in
+            [Tagger::Demotion { thresholds: vec![0] }, Tagger::Remaining, Tagger::ToTheEnd, Tagger::Attained]
+        {
+            assert_eq!(tagger.tag(&ack), Tag::default());
+        }
+    }
+
+    #[test]
+    fn ranks__saturate() {
+        assert_eq!(Tagger::Remaining.tag(&data(0, 1 << 40, 1 << 40)).rank, u32::MAX);
+        assert_eq!(Tagger::ToTheEnd.tag(&data(1_460, 5_000, 5_000)).rank, 3_540);
+        assert_eq!(Tagger::Attained.tag(&data(1_460, 5_000, 5_000)).rank, 1_460);
+    }
+}

@@ -1,0 +1,304 @@
+//! Ports, told as packet traces: what arrives, what leaves.
+
+use flowsieve_core::admission::{Admission, Pool};
+use flowsieve_core::bank::FifoBank;
+use flowsieve_core::discipline::Discipline;
+use flowsieve_core::flow_queues::{FlowScheduler, Order};
+use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::pfabric::PfabricPool;
+use flowsieve_core::pifo::Pifo;
+use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use proptest::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// A port and the frames that it was handed, named by their order of arrival.
+struct Bench {
+    port: Scheduler,
+    metas: Vec<Meta>,
+    pool: Pool,
+    victims: Victims,
+    random: Xoshiro256PlusPlus,
+    marks: u64,
+}
+
+impl Bench {
+    fn new(port: Scheduler) -> Bench {
+        Bench {
+            port,
+            metas: Vec::new(),
+            pool: Pool::default(),
+            victims: Victims::default(),
+            random: Xoshiro256PlusPlus::seed_from_u64(1),
+            marks: 0,
+        }
+    }
+
+    fn call<R>(&mut self, f: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R) -> R {
+        let mut around = Surroundings {
+            now: Time::ZERO,
+            pool: &mut self.pool,
+            victims: &mut self.victims,
+            random: &mut self.random,
+            marks: &mut self.marks,
+        };
+        f(&mut self.port, &mut self.metas, &mut around)
+    }
+
+    /// Hands over a packet; says whether it was taken.
+    fn send(&mut self, meta: Meta) -> bool {
+        self.metas.push(meta);
+        let packet = self.metas.len() as u32 - 1;
+        self.call(|port, metas, around| port.enqueue(metas, packet, around)) == Verdict::Accepted
+    }
+
+    fn evicted(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.victims.pop()).collect()
+    }
+
+    fn recv(&mut self) -> Option<u32> {
+        self.call(|port, metas, around| port.dequeue(metas, around))
+    }
+
+    fn drain(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.recv()).collect()
+    }
+}
+
+fn data(flow: u32, priority: u8, rank: u32, len: u16) -> Meta {
+    Meta { flow, priority, rank, len, ecn: Ecn::Capable, ..Meta::default() }
+}
+
+fn bank(queues: usize, discipline: Discipline) -> Bench {
+    Bench::new(Scheduler::Bank(FifoBank::new(queues, Admission::Unlimited, Marker::Off, discipline)))
+}
+
+#[test]
+fn strict_priority__high_first_fifo_within() {
+    let mut port = bank(3, Discipline::StrictPriority);
+    for priority in [2, 0, 1, 0, 9] {
+        assert!(port.send(data(0, priority, 0, 1500)));
+    }
+    assert_eq!(port.drain(), [1, 3, 2, 0, 4], "priority 9 joins the last queue");
+    assert_eq!(port.metas[4].queue, 2);
+}
+
+#[test]
+fn weighted_round_robin__packets_by_weight() {
+    let mut port = bank(2, Discipline::WeightedRoundRobin { weights: vec![2, 1] });
+    for priority in [0, 0, 0, 0, 1, 1, 1] {
+        port.send(data(0, priority, 0, 1500));
+    }
+    assert_eq!(port.drain(), [0, 1, 4, 2, 3, 5, 6]);
+}
+
+#[test]
+fn deficit_round_robin__bytes_by_quantum() {
+    let mut port = bank(2, Discipline::DeficitRoundRobin { quanta: vec![1500, 1500] });
+    for _ in 0..3 {
+        port.send(data(0, 0, 0, 1000));
+    }
+    for _ in 0..6 {
+        port.send(data(0, 1, 0, 500));
+    }
+    // Queue 0 sends 1000 of its 1500 and keeps 500; queue 1 sends three of 500; then queue 0 has 2000.
+    assert_eq!(port.drain(), [0, 3, 4, 5, 1, 2, 6, 7, 8]);
+}
+
+#[test]
+fn per_port_limit__tail_drop_on_the_total() {
+    let admission = Admission::PerPort { limit: 3000 };
+    let mut port = Bench::new(Scheduler::Bank(FifoBank::new(2, admission, Marker::Off, Discipline::StrictPriority)));
+    assert!(port.send(data(0, 1, 0, 1500)));
+    assert!(port.send(data(0, 1, 0, 1500)));
+    assert!(!port.send(data(0, 0, 0, 1500)), "a higher priority does not push out");
+    assert_eq!(port.recv(), Some(0));
+    assert!(port.send(data(0, 0, 0, 1500)));
+    assert_eq!(port.drain(), [3, 1]);
+}
+
+#[test]
+fn marks__every_packet_that_finds_more_than_k() {
+    let marker = Marker::Threshold { above: 3000, scope: Scope::Port, counts_arriving: true };
+    let mut port =
+        Bench::new(Scheduler::Bank(FifoBank::new(8, Admission::Unlimited, marker, Discipline::StrictPriority)));
+    for priority in [3, 3, 0, 7] {
+        port.send(data(0, priority, 0, 1500));
+    }
+    let marked: Vec<bool> = port.metas.iter().map(|m| m.ecn == Ecn::Marked).collect();
+    assert_eq!(marked, [false, false, true, true]);
+    assert_eq!(port.marks, 2);
+}
+
+#[test]
+fn pifo__by_rank_then_arrival() {
+    let mut port = Bench::new(Scheduler::Pifo(Pifo::new(Admission::Unlimited, Marker::Off)));
+    for rank in [5, 1, 5, 0, 1] {
+        port.send(data(0, 0, rank, 1500));
+    }
+    assert_eq!(port.drain(), [3, 1, 4, 0, 2]);
+}
+
+#[test]
+fn pfabric__best_flow_sends_its_earliest_packet() {
+    let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(1 << 20)));
+    // Flow 1 has 9 then 8 packets to go, flow 2 has 5 then 4: flow 2 sends both first, in order.
+    for (flow, rank) in [(1, 9), (2, 5), (1, 8), (2, 4), (3, 7)] {
+        port.send(data(flow, 0, rank, 1500));
+    }
+    assert_eq!(port.drain(), [1, 3, 4, 0, 2]);
+}
+
+#[test]
+fn pfabric__a_retransmission_lifts_the_packets_before_it() {
+    let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(1 << 20)));
+    for (flow, rank) in [(1, 9), (2, 5), (1, 3)] {
+        port.send(data(flow, 0, rank, 1500));
+    }
+    assert_eq!(port.drain(), [0, 2, 1], "flow 1 holds the best rank, and its earliest packet goes first");
+}
+
+#[test]
+fn pfabric__full_pool_evicts_the_worst_and_the_newest_of_it() {
+    let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(4500)));
+    for (flow, rank) in [(1, 9), (2, 9), (3, 2)] {
+        assert!(port.send(data(flow, 0, rank, 1500)));
+    }
+    assert!(port.send(data(4, 0, 5, 1500)));
+    assert_eq!(port.evicted(), [1]);
+    assert!(!port.send(data(5, 0, 9, 1500)), "no better than the worst: the arriving packet is the newest of it");
+    assert_eq!(port.evicted(), []);
+    assert_eq!(port.drain(), [2, 3, 0]);
+}
+
+#[test]
+fn pfabric__a_large_packet_displaces_several_small_ones() {
+    let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(1500)));
+    for _ in 0..37 {
+        assert!(port.send(data(1, 0, 9, 40)));
+    }
+    assert!(port.send(data(2, 0, 1, 1500)));
+    assert_eq!(port.evicted().len(), 37);
+    assert_eq!(port.drain(), [37]);
+}
+
+#[test]
+fn processor_sharing__one_packet_a_turn() {
+    let mut port = Bench::new(Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, Admission::Unlimited)));
+    for flow in [1, 1, 1, 2, 2, 3] {
+        port.send(data(flow, 0, 0, 1500));
+    }
+    assert_eq!(port.drain(), [0, 3, 5, 1, 4, 2]);
+}
+
+#[test]
+fn las__least_attained_and_ties_to_the_one_served_longest_ago() {
+    let mut port = Bench::new(Scheduler::Flows(FlowScheduler::new(Order::LeastRank, Admission::Unlimited)));
+    for (flow, attained) in [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)] {
+        port.send(data(flow, 0, attained, 1500));
+    }
+    assert_eq!(port.drain(), [0, 3, 1, 4, 2]);
+}
+
+/// pFabric's pool as its paper words it: scan everything.
+#[derive(Default)]
+struct NaivePool {
+    packets: Vec<(u32, Meta)>,
+}
+
+impl NaivePool {
+    fn bytes(&self) -> u64 {
+        self.packets.iter().map(|(_, m)| u64::from(m.len)).sum()
+    }
+
+    fn enqueue(&mut self, packet: u32, meta: Meta, limit: u64) -> Vec<u32> {
+        self.packets.push((packet, meta));
+        let mut gone = Vec::new();
+        while self.bytes() > limit {
+            let worst = self.packets.iter().map(|(_, m)| m.rank).max().unwrap();
+            let newest = self.packets.iter().rposition(|(_, m)| m.rank == worst).unwrap();
+            gone.push(self.packets.remove(newest).0);
+        }
+        gone
+    }
+
+    fn dequeue(&mut self) -> Option<u32> {
+        let best = self.packets.iter().min_by_key(|(_, m)| m.rank)?.1.flow;
+        let earliest = self.packets.iter().position(|(_, m)| m.flow == best)?;
+        Some(self.packets.remove(earliest).0)
+    }
+}
+
+proptest! {
+    #[test]
+    fn pfabric__equals_the_scan(steps in prop::collection::vec((0u32..6, 0u32..12, prop::bool::weighted(0.6)), 1..300)) {
+        let limit = 12 * 1500;
+        let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(limit)));
+        let mut naive = NaivePool::default();
+        for (flow, rank, arrives) in steps {
+            if arrives {
+                let meta = data(flow, 0, rank, if rank == 0 { 40 } else { 1500 });
+                let packet = port.metas.len() as u32;
+                let taken = port.send(meta);
+                let mut gone = port.evicted();
+                gone.reverse();
+                if !taken {
+                    gone.push(packet);
+                }
+                prop_assert_eq!(gone, naive.enqueue(packet, meta, limit));
+            } else {
+                prop_assert_eq!(port.recv(), naive.dequeue());
+            }
+            prop_assert_eq!(port.port.backlog_bytes(), naive.bytes());
+        }
+    }
+
+    /// No scheduler loses, makes or keeps a packet; none but the pFabric pool and the flow orders move a queue's
+    /// packets past one another.
+    #[test]
+    fn every_scheduler__conserves_packets(
+        which in 0usize..7,
+        steps in prop::collection::vec((0u32..5, 0u8..10, 0u32..9, 40u16..1500, prop::bool::weighted(0.6)), 1..300),
+    ) {
+        let admission = Admission::PerPort { limit: 9_000 };
+        let marker = Marker::Threshold { above: 4_000, scope: Scope::Queue, counts_arriving: false };
+        let bank = |discipline| Scheduler::Bank(FifoBank::new(4, admission, marker, discipline));
+        let mut port = Bench::new(match which {
+            0 => bank(Discipline::StrictPriority),
+            1 => bank(Discipline::WeightedRoundRobin { weights: vec![1, 2, 3, 4] }),
+            2 => bank(Discipline::DeficitRoundRobin { quanta: vec![100, 200, 1500, 3000] }),
+            3 => Scheduler::Pifo(Pifo::new(admission, marker)),
+            4 => Scheduler::Pfabric(PfabricPool::new(9_000)),
+            5 => Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, admission)),
+            _ => Scheduler::Flows(FlowScheduler::new(Order::LeastRank, admission)),
+        });
+        let mut inside: Vec<u32> = Vec::new();
+        for (flow, priority, rank, len, arrives) in steps {
+            if arrives {
+                let packet = port.metas.len() as u32;
+                if port.send(data(flow, priority, rank, len)) {
+                    inside.push(packet);
+                }
+                for gone in port.evicted() {
+                    inside.retain(|&p| p != gone);
+                }
+            } else {
+                let left = port.recv();
+                prop_assert_eq!(left.is_some(), !inside.is_empty(), "work-conserving");
+                if let Some(left) = left {
+                    let before = inside.iter().position(|&p| p == left);
+                    prop_assert!(before.is_some(), "{left} was not inside");
+                    let queue = port.metas[left as usize].queue;
+                    if which < 3 {
+                        let oldest = inside.iter().find(|&&p| port.metas[p as usize].queue == queue);
+                        prop_assert_eq!(oldest, Some(&left), "FIFO within a queue");
+                    }
+                    inside.retain(|&p| p != left);
+                }
+            }
+            let bytes: u64 = inside.iter().map(|&p| u64::from(port.metas[p as usize].len)).sum();
+            prop_assert_eq!(port.port.backlog_bytes(), bytes);
+        }
+    }
+}
