@@ -19,7 +19,7 @@ mod value;
 pub use error::{Origin, SettingsError, WrongName};
 pub use keys::{KEYS, Key, Section, find};
 pub use scope::{Scope, SizesOrName};
-pub use value::{Kind, MAX_TIME_PS, Raw, Value};
+pub use value::{Kind, MAX_TIME_PS, Raw, Value, one_of};
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -179,9 +179,9 @@ impl Settings {
             .collect()
     }
 
-    /// Where the value at an address was given.
-    pub fn origin(&self, address: &Address) -> Option<&Origin> {
-        self.given.get(address).map(|given| &given.origin)
+    /// The value at an address and where it was given; does not count as reading it.
+    pub fn given(&self, address: &Address) -> Option<(&Value, &Origin)> {
+        self.given.get(address).map(|given| (&given.value, &given.origin))
     }
 }
 

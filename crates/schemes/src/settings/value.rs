@@ -122,8 +122,8 @@ pub enum Value {
     TextList(Vec<String>),
 }
 
-/// Names in prose: `a, b or c`.
-pub(super) fn one_of(names: &[&str]) -> String {
+/// Names in prose: `"a", "b" or "c"`.
+pub fn one_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [only] => format!("\"{only}\""),

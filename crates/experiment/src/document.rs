@@ -1,0 +1,309 @@
+//! From the text of an experiment file to settings, sweep and scheme variants, each value with its place in the text.
+//!
+//! Only the form is checked here: which tables and keys there are, and that each value is of its key's kind and within
+//! its limits. Whether the values fit each other is for whoever reads them.
+
+use crate::error::Error;
+use crate::source::Source;
+use flowsieve_schemes::settings::{self, KEYS, Key, Origin, Place, Raw, Section, Settings, SettingsError, Table};
+use std::collections::BTreeMap;
+use toml_edit::{Item, TableLike, Value};
+
+/// The top level of an experiment file.
+const TOP: [&str; 9] = ["title", "topology", "workload", "network", "transport", "sweep", "run", "schemes", "report"];
+
+/// The name of the sweep's axis over schemes.
+pub const SCHEME: &str = "scheme";
+
+/// One dimension of the sweep.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    /// The key; none for the schemes.
+    pub key: Option<&'static Key>,
+    /// What it takes, at least one.
+    pub values: Vec<(Raw, Origin)>,
+    /// Where its name stands.
+    pub origin: Origin,
+}
+
+impl Axis {
+    /// Its name in the file.
+    pub fn name(&self) -> &'static str {
+        self.key.map_or(SCHEME, |key| key.name)
+    }
+}
+
+/// An experiment as it is written.
+#[derive(Debug, Clone, Default)]
+pub struct Document {
+    /// What the person calls it.
+    pub title: Option<String>,
+    /// Everything but the sweep.
+    pub settings: Settings,
+    /// The sweep, in the order of the file.
+    pub axes: Vec<Axis>,
+    /// The tables `[schemes.<name>]`: name → where it stands.
+    pub variants: BTreeMap<String, Origin>,
+}
+
+/// Reads an experiment file's text.
+pub fn parse(source: &Source) -> Result<Document, Error> {
+    Reader { source, document: Document::default() }.read().map_err(|error| Error::from(error).in_source(source))
+}
+
+type Wrong = SettingsError;
+
+struct Reader<'a> {
+    source: &'a Source,
+    document: Document,
+}
+
+impl Reader<'_> {
+    fn read(mut self) -> Result<Document, Wrong> {
+        let parsed = toml_edit::Document::parse(&*self.source.text).map_err(|error| {
+            let problem = error.message().lines().collect::<Vec<_>>().join("; ");
+            Wrong::new(self.source.origin(error.span()), format!("this is not TOML: {problem}"))
+        })?;
+        for (name, key, item) in entries(parsed.as_table()) {
+            let origin = self.source.origin(key);
+            match name {
+                "title" => self.document.title = Some(self.title(item, &origin)?),
+                "topology" => self.topology(table(name, item, &origin)?)?,
+                "network" => self.network(table(name, item, &origin)?)?,
+                "workload" => self.section(Section::Workload, table(name, item, &origin)?)?,
+                "transport" => self.section(Section::Transport, table(name, item, &origin)?)?,
+                "run" => self.section(Section::Run, table(name, item, &origin)?)?,
+                "report" => self.section(Section::Report, table(name, item, &origin)?)?,
+                "sweep" => self.sweep(table(name, item, &origin)?)?,
+                "schemes" => self.schemes(table(name, item, &origin)?)?,
+                _ => return Err(unknown_at_top(name, origin)),
+            }
+        }
+        Ok(self.document)
+    }
+
+    fn title(&self, item: &Item, origin: &Origin) -> Result<String, Wrong> {
+        let text = item.as_str().map(str::to_owned);
+        text.ok_or_else(|| Wrong::new(origin.clone(), "`title` is no text").expected("a text"))
+    }
+
+    fn section(&mut self, section: Section, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        for (name, key, item) in entries(entries_of) {
+            self.key(Table::Section(section), name, key, item)?;
+        }
+        Ok(())
+    }
+
+    fn topology(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        for (name, key, item) in entries(entries_of) {
+            if name != "link" {
+                self.key(Table::Section(Section::Topology), name, key, item)?;
+                continue;
+            }
+            let origin = self.source.origin(key);
+            for (index, link) in tables(name, item, &origin)?.into_iter().enumerate() {
+                for (name, key, item) in entries(link) {
+                    self.key(Table::Link(index), name, key, item)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn network(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        for (name, key, item) in entries(entries_of) {
+            match place_of(name) {
+                Some(place) => self.place(Table::NetworkAt(place), name, key, item)?,
+                None => self.key(Table::Section(Section::Network), name, key, item)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn schemes(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        for (variant, key, item) in entries(entries_of) {
+            let origin = self.source.origin(key);
+            check_variant_name(variant, &origin)?;
+            for (name, key, item) in entries(table(&format!("schemes.{variant}"), item, &origin)?) {
+                match place_of(name) {
+                    Some(place) => self.place(Table::SchemeAt(variant.to_owned(), place), name, key, item)?,
+                    None => self.key(Table::Scheme(variant.to_owned()), name, key, item)?,
+                }
+            }
+            self.document.variants.insert(variant.to_owned(), origin);
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
+        let origin = self.source.origin(key);
+        for (name, key, item) in entries(table(name, item, &origin)?) {
+            self.key(at.clone(), name, key, item)?;
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
+        let known = known_key(&at, name, self.source.origin(key))?;
+        let (raw, origin) = self.raw(item);
+        self.document.settings.give(at, known, &raw, origin)
+    }
+
+    fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        for (name, key, item) in entries(entries_of) {
+            let origin = self.source.origin(key);
+            let key = sweepable(name, &origin)?;
+            let values = match self.raw(item) {
+                (Raw::List(values), _) => values,
+                single => vec![single],
+            };
+            self.document.axes.push(axis(key, values, origin)?);
+        }
+        Ok(())
+    }
+
+    fn raw(&self, item: &Item) -> (Raw, Origin) {
+        let origin = self.source.origin(item.span());
+        match item {
+            Item::Value(value) => (raw_value(value, &|span| self.source.origin(span)), origin),
+            Item::Table(_) => (Raw::Other("a table"), origin),
+            Item::ArrayOfTables(_) => (Raw::Other("a list of tables"), origin),
+            Item::None => (Raw::Other("nothing"), origin),
+        }
+    }
+}
+
+type Span = Option<std::ops::Range<usize>>;
+
+/// A table's entries: name, the name's span, item.
+fn entries(table: &dyn TableLike) -> Vec<(&str, Span, &Item)> {
+    let span = |name: &str| table.get_key_value(name).and_then(|(key, _)| key.span());
+    table.iter().map(|(name, item)| (name, span(name), item)).collect()
+}
+
+fn table<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<&'a dyn TableLike, Wrong> {
+    item.as_table_like()
+        .ok_or_else(|| Wrong::new(origin.clone(), format!("`{name}` is no table")).expected(format!("[{name}]")))
+}
+
+/// The tables of `[[name]]`, or of a list of inline tables.
+fn tables<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<Vec<&'a dyn TableLike>, Wrong> {
+    let wrong = || Wrong::new(origin.clone(), format!("`{name}` is no list of tables")).expected("[[topology.link]]");
+    match item {
+        Item::ArrayOfTables(tables) => Ok(tables.iter().map(|table| table as &dyn TableLike).collect()),
+        Item::Value(Value::Array(items)) => {
+            let inline = |value: &'a Value| value.as_inline_table().map(|table| table as &dyn TableLike);
+            items.iter().map(|value| inline(value).ok_or_else(wrong)).collect()
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// A TOML value without its decoration.
+pub fn raw_value(value: &Value, origin: &dyn Fn(Span) -> Origin) -> Raw {
+    match value {
+        Value::String(text) => Raw::Text(text.value().clone()),
+        Value::Integer(number) => Raw::Integer(*number.value()),
+        Value::Float(number) => Raw::Float(*number.value()),
+        Value::Boolean(flag) => Raw::Flag(*flag.value()),
+        Value::Datetime(_) => Raw::Other("a date"),
+        Value::InlineTable(_) => Raw::Other("a table"),
+        Value::Array(items) => {
+            Raw::List(items.iter().map(|item| (raw_value(item, origin), origin(item.span()))).collect())
+        }
+    }
+}
+
+/// The place of this name, as a sub-table.
+pub fn place_of(name: &str) -> Option<Place> {
+    Place::ALL.into_iter().find(|place| place.name() == name)
+}
+
+/// The key of this name, if it may stand in the table.
+pub fn known_key(at: &Table, name: &str, origin: Origin) -> Result<&'static Key, Wrong> {
+    if let Some(key) = settings::find(name).filter(|key| at.takes(key)) {
+        return Ok(key);
+    }
+    if let Some(key) = settings::find(name) {
+        let home = home(key);
+        return Err(Wrong::new(origin, format!("`{name}` does not stand in [{at}]")).expected(format!("it in {home}")));
+    }
+    let valid = KEYS.iter().filter(|key| at.takes(key)).map(|key| key.name);
+    Err(Wrong::new(origin, format!("unknown key `{name}` in [{at}]"))
+        .expected(format!("a key of [{at}] (see `flowsieve list settings`)"))
+        .names(name, valid))
+}
+
+fn home(key: &Key) -> String {
+    match key.section {
+        Section::Link => "[[topology.link]]".to_owned(),
+        Section::Scheme => "[schemes.<name>]".to_owned(),
+        section => format!("[{}]", section.path()),
+    }
+}
+
+fn unknown_at_top(name: &str, origin: Origin) -> Wrong {
+    match settings::find(name) {
+        Some(key) => Wrong::new(origin, format!("`{name}` stands outside of every table"))
+            .expected(format!("it in {}", home(key))),
+        None => Wrong::new(origin, format!("unknown table or key `{name}`"))
+            .expected(settings::one_of(&TOP))
+            .names(name, TOP),
+    }
+}
+
+/// Names of variants become parts of paths, labels and `--set` addresses.
+fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(good) {
+        return Ok(());
+    }
+    Err(Wrong::new(origin.clone(), format!("{name:?} cannot name a scheme"))
+        .expected("letters, digits, `-` and `_`, 64 at most"))
+}
+
+/// The key of an axis; none for the schemes.
+pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wrong> {
+    if name == SCHEME {
+        return Ok(None);
+    }
+    let can = |key: &&Key| {
+        !matches!(key.section, Section::Link | Section::Report) && !["base", "seeds", "seed"].contains(&key.name)
+    };
+    match settings::find(name) {
+        Some(key) if can(&key) => Ok(Some(key)),
+        Some(key) => {
+            Err(Wrong::new(origin.clone(), format!("`{name}` cannot be swept"))
+                .expected(format!("it in {}", home(key))))
+        }
+        None => Err(Wrong::new(origin.clone(), format!("unknown key `{name}` in [sweep]"))
+            .expected("`scheme` or any other setting's name (see `flowsieve list settings`)")
+            .names(name, KEYS.iter().filter(can).map(|key| key.name).chain([SCHEME]))),
+    }
+}
+
+/// An axis whose values fit its key, each once.
+pub fn axis(key: Option<&'static Key>, values: Vec<(Raw, Origin)>, origin: Origin) -> Result<Axis, Wrong> {
+    let name = key.map_or(SCHEME, |key| key.name);
+    if values.is_empty() {
+        return Err(Wrong::new(origin, format!("`{name}` has no values to sweep")).expected("at least one"));
+    }
+    let mut seen: Vec<String> = Vec::new();
+    for (raw, at) in &values {
+        let text = match key {
+            Some(key) => key.kind.read(key.name, raw, at)?.to_string(),
+            None => match raw {
+                Raw::Text(text) => text.clone(),
+                other => {
+                    return Err(Wrong::new(at.clone(), format!("`scheme` cannot be {other}"))
+                        .expected("a scheme's name, as a text"));
+                }
+            },
+        };
+        if seen.contains(&text) {
+            return Err(Wrong::new(at.clone(), format!("`{name}` has {text} twice")).expected("each value once"));
+        }
+        seen.push(text);
+    }
+    Ok(Axis { key, values, origin })
+}

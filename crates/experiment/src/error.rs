@@ -1,0 +1,128 @@
+//! What can go wrong with an experiment, and how it is shown: file, line, column, excerpt, what was expected and the
+//! nearest valid name.
+
+use crate::source::Source;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use flowsieve_schemes::settings::{Origin, SettingsError};
+
+/// Why an experiment cannot be read, run or reported.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A setting is wrong.
+    #[error("{error}")]
+    Setting {
+        /// What and where.
+        error: SettingsError,
+        /// The file in which it stands, for the excerpt.
+        source_text: Option<Box<Source>>,
+    },
+    /// A file that is no experiment, or none that can be read.
+    #[error("{path}: {problem}")]
+    File {
+        /// As the person named it.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A CDF, a flow list or an edge list is wrong; the message has its file and line.
+    #[error("{0}")]
+    Input(String),
+    /// Results cannot be written or read.
+    #[error("{0}")]
+    Results(String),
+    /// A point could not be simulated.
+    #[error("{point}: {problem}")]
+    Simulation {
+        /// Which one, in words.
+        point: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl From<SettingsError> for Error {
+    fn from(error: SettingsError) -> Self {
+        Error::Setting { error, source_text: None }
+    }
+}
+
+impl Error {
+    /// Adds the file that a setting's error may point into.
+    pub fn in_source(self, source: &Source) -> Self {
+        match self {
+            Error::Setting { error, source_text: None } => {
+                Error::Setting { error, source_text: Some(Box::new(source.clone())) }
+            }
+            other => other,
+        }
+    }
+
+    /// The message for a terminal, several lines long, with colour if wanted.
+    pub fn render(&self, colour: bool) -> String {
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        match self {
+            Error::Setting { error, source_text } => render_setting(error, source_text.as_deref(), &renderer),
+            other => renderer.render(&[Level::ERROR
+                .primary_title(other.to_string())
+                .elements(std::iter::empty::<annotate_snippets::Snippet<'_, annotate_snippets::Annotation<'_>>>())]),
+        }
+    }
+}
+
+fn render_setting(error: &SettingsError, source: Option<&Source>, renderer: &Renderer) -> String {
+    let nearest = error.wrong_name.as_ref().and_then(|name| nearest(&name.given, &name.valid));
+    let hint = nearest.map(|name| format!("did you mean `{name}`?"));
+    let expected = error.expected.as_ref().map(|expected| format!("expected {expected}"));
+    let in_file = match (&error.origin, source) {
+        (Origin::File { file, span, .. }, Some(source)) if *file == source.name => {
+            // The excerpt of an empty stretch, such as the end of the file, still needs a place to point at.
+            let end = span.end.min(source.text.len());
+            Some((source, span.start.min(end)..end))
+        }
+        _ => None,
+    };
+    let title = match (&error.origin, &in_file) {
+        (Origin::Default, _) | (_, Some(_)) => error.problem.clone(),
+        (origin, None) => format!("{origin}: {}", error.problem),
+    };
+    let title = Level::ERROR.primary_title(title);
+    let mut group = match in_file {
+        Some((source, span)) => {
+            let annotation = AnnotationKind::Primary.span(span).label(hint.clone());
+            title.element(Snippet::source(&*source.text).path(&*source.name).annotation(annotation))
+        }
+        None => {
+            let hint = hint.map(|hint| Level::HELP.message(hint));
+            title.elements(hint)
+        }
+    };
+    if let Some(expected) = expected {
+        group = group.element(Level::NOTE.message(expected));
+    }
+    renderer.render(&[group])
+}
+
+/// The valid name that is most like a wrong one, if any is like it at all.
+pub fn nearest<'a>(wrong: &str, valid: &'a [String]) -> Option<&'a str> {
+    let wrong = wrong.to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&wrong, &name.to_lowercase());
+    let best = valid.iter().min_by_key(|name| distance(name))?;
+    let longest = wrong.chars().count().max(best.chars().count());
+    let like = distance(best) * 3 <= longest || (wrong.len() >= 3 && best.contains(wrong.as_str()));
+    like.then_some(best.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_is_near_or_nothing() {
+        let names: Vec<String> = ["queues", "buffer", "ecn_threshold"].map(String::from).to_vec();
+        assert_eq!(nearest("quues", &names), Some("queues"));
+        assert_eq!(nearest("Buffer", &names), Some("buffer"));
+        assert_eq!(nearest("threshold", &names), Some("ecn_threshold"));
+        assert_eq!(nearest("colour", &names), None);
+        assert_eq!(nearest("x", &[]), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! What the command line changes in an experiment: `--set key=value`.
+//!
+//! The key is a setting's name (`load`), its path (`network.leaf.queues`, `schemes.pias.thresholds`) or `scheme`.
+//! The value is written as in the file, except that a text needs no quotes; several, separated by commas, make a sweep,
+//! and so does one value for a key that the file sweeps already: `--set load=0.8` runs that load alone.
+
+use crate::document::{self, Axis, Document};
+use crate::error::Error;
+use flowsieve_schemes::settings::{self, Key, Kind, Origin, Raw, Section, SettingsError, Table};
+
+/// Applies one `--set`.
+pub fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {
+    let origin = Origin::CommandLine(format!("--set {argument}").into());
+    let Some((path, value)) = argument.split_once('=') else {
+        return Err(SettingsError::new(origin, "there is no `=`").expected("--set key=value").into());
+    };
+    let (path, value) = (path.trim(), value.trim());
+    match target(path, &origin)? {
+        Target::Sweep(key) => {
+            let values = values(value, key.is_some_and(|key| holds_list(key.kind)), &origin);
+            sweep(document, document::axis(key, values, origin)?);
+        }
+        Target::Key(table, key) => {
+            let is_list = holds_list(key.kind);
+            let values = values(value, is_list, &origin);
+            let own_section = table == Table::Section(key.section);
+            let swept = document.axes.iter().any(|axis| axis.key.is_some_and(|swept| swept.name == key.name));
+            if own_section && (swept || values.len() > 1) {
+                let key = document::sweepable(key.name, &origin)?;
+                sweep(document, document::axis(key, values, origin)?);
+            } else if let [(raw, _)] = values.as_slice() {
+                if let Table::Scheme(variant) | Table::SchemeAt(variant, _) = &table {
+                    document.variants.entry(variant.clone()).or_insert_with(|| origin.clone());
+                }
+                document.settings.give(table, key, raw, origin)?;
+            } else {
+                let problem = format!("`{path}` takes one value");
+                return Err(SettingsError::new(origin, problem).expected(key.kind.expects()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Target {
+    /// An axis; none is the schemes.
+    Sweep(Option<&'static Key>),
+    Key(Table, &'static Key),
+}
+
+fn target(path: &str, origin: &Origin) -> Result<Target, SettingsError> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let key_of = |table: Table, name: &str| {
+        let key = document::known_key(&table, name, origin.clone())?;
+        Ok(Target::Key(table, key))
+    };
+    match parts.as_slice() {
+        [document::SCHEME] => Ok(Target::Sweep(None)),
+        [name] => match settings::find(name) {
+            Some(key) if key.section != Section::Link && key.name != "base" => {
+                Ok(Target::Key(Table::Section(key.section), key))
+            }
+            _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{name}`"))
+                .expected("a setting's name or path (see `flowsieve list settings`)")
+                .names(*name, settings::KEYS.iter().map(|key| key.name).chain([document::SCHEME]))),
+        },
+        ["sweep", name] => Ok(Target::Sweep(document::sweepable(name, origin)?)),
+        ["schemes", variant, name] => key_of(Table::Scheme((*variant).to_owned()), name),
+        ["schemes", variant, place, name] if document::place_of(place).is_some() => {
+            let place = document::place_of(place).unwrap_or(settings::Place::Leaf);
+            key_of(Table::SchemeAt((*variant).to_owned(), place), name)
+        }
+        ["network", place, name] if document::place_of(place).is_some() => {
+            let place = document::place_of(place).unwrap_or(settings::Place::Leaf);
+            key_of(Table::NetworkAt(place), name)
+        }
+        [section, name] if section_of(section).is_some() => {
+            key_of(Table::Section(section_of(section).unwrap_or(Section::Network)), name)
+        }
+        _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
+            .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`")),
+    }
+}
+
+fn section_of(name: &str) -> Option<Section> {
+    let plain = |section: &Section| !matches!(section, Section::Link | Section::Scheme);
+    Section::ALL.into_iter().filter(plain).find(|section| section.path() == name)
+}
+
+fn holds_list(kind: Kind) -> bool {
+    matches!(kind, Kind::SizeList | Kind::TimeList | Kind::CountList | Kind::TextList | Kind::SizeListOr(_))
+}
+
+/// The values in an argument: what stands in brackets is a list of TOML, commas separate, and what is no TOML is a text.
+fn values(text: &str, of_lists: bool, origin: &Origin) -> Vec<(Raw, Origin)> {
+    let with_origin = |raw| (raw, origin.clone());
+    match toml_value(text, origin) {
+        Some(Raw::List(items)) if !of_lists => items,
+        Some(raw) => vec![with_origin(raw)],
+        None => {
+            let item = |part: &str| with_origin(toml_value(part, origin).unwrap_or_else(|| Raw::from(part)));
+            let parts: Vec<_> = text.split(',').map(|part| item(part.trim())).collect();
+            if of_lists && parts.len() > 1 { vec![with_origin(Raw::List(parts))] } else { parts }
+        }
+    }
+}
+
+fn toml_value(text: &str, origin: &Origin) -> Option<Raw> {
+    let value: toml_edit::Value = text.parse().ok()?;
+    Some(document::raw_value(&value, &|_| origin.clone()))
+}
+
+fn sweep(document: &mut Document, axis: Axis) {
+    match document.axes.iter_mut().find(|old| old.name() == axis.name()) {
+        Some(old) => *old = axis,
+        None => document.axes.push(axis),
+    }
+}

@@ -1,0 +1,173 @@
+//! The points of a sweep: the product of its axes, the scheme fastest, and the seeds slowest of all.
+//!
+//! Seeds are slowest so that an experiment that is stopped early has compared every scheme at least with the first
+//! seeds. What a point's flows are depends on its settings outside of the schemes and on the seed.
+
+use crate::document::{Axis, Document, SCHEME};
+use crate::error::Error;
+use flowsieve_schemes::settings::{Origin, Raw, Section, Settings, SettingsError, Table, Value};
+
+/// More points than any sensible sweep has; a product that is larger is a mistake.
+const MAX_POINTS: usize = 10_000;
+
+/// A scheme of the sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// The name in the sweep, in results and reports.
+    pub name: String,
+    /// The built-in scheme that it is, or of which it is a variant.
+    pub base: String,
+}
+
+/// One point of the sweep, before its seeds.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// Its scheme.
+    pub variant: Variant,
+    /// The other axes in the order of the file: name → canonical value.
+    pub values: Vec<(&'static str, String)>,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+impl Point {
+    /// The point in words: `pias, load 0.6`.
+    pub fn label(&self) -> String {
+        let values = self.values.iter().map(|(name, value)| format!(", {name} {value}"));
+        std::iter::once(self.variant.name.clone()).chain(values).collect()
+    }
+}
+
+/// The points of a document, with `builtin` schemes to choose from.
+pub fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>, Error> {
+    let variants = variants(document, builtin)?;
+    let axes: Vec<&Axis> = document.axes.iter().filter(|axis| axis.key.is_some()).collect();
+    for axis in &axes {
+        check_not_given_twice(document, axis, &variants)?;
+    }
+    let sizes = axes.iter().map(|axis| axis.values.len()).chain([variants.len()]);
+    let count = sizes.clone().try_fold(1usize, usize::checked_mul).filter(|count| *count <= MAX_POINTS);
+    let Some(count) = count else {
+        let origin = document.axes[0].origin.clone();
+        let problem = format!("the sweep has more than {MAX_POINTS} points");
+        return Err(SettingsError::new(origin, problem).expected("fewer or shorter lists in [sweep]").into());
+    };
+    let mut points = Vec::with_capacity(count);
+    for index in 0..count {
+        let variant = variants[index % variants.len()].clone();
+        let mut rest = index / variants.len();
+        let mut settings = document.settings.clone();
+        let mut values = Vec::with_capacity(axes.len());
+        // The last axis of the file is the fastest after the scheme.
+        for axis in axes.iter().rev() {
+            let (raw, origin) = &axis.values[rest % axis.values.len()];
+            rest /= axis.values.len();
+            if let Some(key) = axis.key {
+                settings.give(Table::Section(key.section), key, raw, origin.clone())?;
+                values.push((key.name, key.kind.read(key.name, raw, origin)?.to_string()));
+            }
+        }
+        values.reverse();
+        points.push(Point { variant, values, settings });
+    }
+    Ok(points)
+}
+
+/// The schemes of the sweep in its order, each with its built-in.
+fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error> {
+    let mut known: Vec<Variant> = Vec::new();
+    for (name, origin) in &document.variants {
+        let table = Table::Scheme(name.clone());
+        let base = match document.settings.given(&(table.clone(), "base")) {
+            Some((Value::Text(base), origin)) if !builtin.contains(&base.as_str()) => {
+                return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{base}`"))
+                    .expected("a built-in scheme (see `flowsieve list schemes`)")
+                    .names(base, builtin.iter().copied())
+                    .into());
+            }
+            Some((Value::Text(_), origin)) if builtin.contains(&name.as_str()) => {
+                let problem = format!("`{name}` is a built-in scheme and cannot have a base");
+                return Err(SettingsError::new(origin.clone(), problem).expected("another name for a variant").into());
+            }
+            Some((Value::Text(base), _)) => base.clone(),
+            _ if builtin.contains(&name.as_str()) => name.clone(),
+            _ => {
+                return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{name}`"))
+                    .expected(format!("a built-in scheme, or `base = ...` in [{table}]"))
+                    .names(name, builtin.iter().copied())
+                    .into());
+            }
+        };
+        known.push(Variant { name: name.clone(), base });
+    }
+    let Some(axis) = document.axes.iter().find(|axis| axis.key.is_none()) else {
+        return Err(SettingsError::new(Origin::Default, "no scheme is named")
+            .expected("[sweep] with a line such as scheme = [\"dctcp\", \"pias\"]")
+            .into());
+    };
+    let mut chosen = Vec::new();
+    for (raw, origin) in &axis.values {
+        let Raw::Text(name) = raw else { continue };
+        let variant =
+            known.iter().find(|variant| variant.name == *name).cloned().or_else(|| {
+                builtin.contains(&name.as_str()).then(|| Variant { name: name.clone(), base: name.clone() })
+            });
+        let names = || builtin.iter().copied().chain(known.iter().map(|variant| variant.name.as_str()));
+        chosen.push(variant.ok_or_else(|| {
+            SettingsError::new(origin.clone(), format!("there is no scheme `{name}`"))
+                .expected("a built-in scheme (see `flowsieve list schemes`) or a table [schemes.<name>]")
+                .names(name, names())
+        })?);
+    }
+    Ok(chosen)
+}
+
+/// Refuses a swept key that a scheme of the sweep also fixes: all of its points would be the same.
+fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant]) -> Result<(), SettingsError> {
+    let Some(key) = axis.key else { return Ok(()) };
+    for variant in variants {
+        let address = (Table::Scheme(variant.name.clone()), key.name);
+        if let Some((_, origin)) = document.settings.given(&address) {
+            return Err(SettingsError::new(
+                origin.clone(),
+                format!("`{}` is swept, and fixed here for the scheme `{}`", key.name, variant.name),
+            )
+            .expected("it in one of the two places"));
+        }
+    }
+    Ok(())
+}
+
+/// The keys that no point read: each is an error, or a warning where the command line has changed the file (it may
+/// have taken away what would have read them). Keys of schemes that are not in the sweep count as unread.
+pub fn unread(points: &[Point]) -> Vec<SettingsError> {
+    let mut unread = points.first().map(|point| point.settings.unread()).unwrap_or_default();
+    for point in points {
+        let left = point.settings.unread();
+        // A swept key has another origin in every point; its address counts.
+        unread.retain(|(address, _)| left.iter().any(|(other, _)| other == address));
+    }
+    let problem = |(table, name): &(Table, &str)| match table {
+        Table::Scheme(variant) | Table::SchemeAt(variant, _)
+            if !points.iter().any(|point| point.variant.name == *variant) =>
+        {
+            format!("`{name}` is for the scheme `{variant}`, which is not in the sweep")
+        }
+        table => format!("nothing reads `{name}` in [{table}]"),
+    };
+    let expected = |(table, name): &(Table, &str)| match table {
+        Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
+        Table::Section(Section::Workload) => format!("no `{name}` with this workload"),
+        Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
+        _ => format!("no `{name}`: no scheme of the sweep reads it with its other settings"),
+    };
+    let mut errors: Vec<SettingsError> = unread
+        .iter()
+        .map(|(address, origin)| SettingsError::new(origin.clone(), problem(address)).expected(expected(address)))
+        .collect();
+    errors.sort_by_key(|error| match &error.origin {
+        Origin::File { span, .. } => span.start,
+        _ => 0,
+    });
+    errors
+}

@@ -1,0 +1,74 @@
+//! The text of an experiment file, and where in it things stand.
+
+use crate::error::Error;
+use flowsieve_schemes::settings::Origin;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Longest experiment file that is read, in bytes. The largest sensible ones have a few thousand.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+
+/// An experiment file's text with its name.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The path as the person named it.
+    pub name: Arc<str>,
+    /// The whole text.
+    pub text: Arc<str>,
+    /// The byte at which each line starts.
+    lines: Vec<usize>,
+}
+
+impl Source {
+    /// A text that is already at hand.
+    pub fn new(name: &str, text: &str) -> Source {
+        let after_newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(after_newlines).collect();
+        Source { name: name.into(), text: text.into(), lines }
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Source, Error> {
+        let name = path.display().to_string();
+        let refuse = |problem: String| Error::File { path: name.clone(), problem };
+        let metadata = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(refuse("is not a file".to_owned()));
+        }
+        if metadata.len() > MAX_FILE_BYTES {
+            return Err(refuse(format!("is longer than {MAX_FILE_BYTES} bytes, the most that an experiment may have")));
+        }
+        let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+            refuse(format!("is not UTF-8 text (line {line})"))
+        })?;
+        Ok(Source::new(&name, &text))
+    }
+
+    /// The place of a stretch of the text.
+    pub fn origin(&self, span: Option<Range<usize>>) -> Origin {
+        let span = span.unwrap_or(0..0);
+        let line = self.lines.partition_point(|start| *start <= span.start).max(1);
+        let before = self.text.get(self.lines[line - 1]..span.start).unwrap_or("");
+        let column = before.chars().count() + 1;
+        Origin::File { file: self.name.clone(), line: line as u32, column: column as u32, span }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origin_counts_characters_from_one() {
+        let source = Source::new("x", "a = 1\nµµ = 2\n");
+        let at = source.text.find("= 2").unwrap();
+        let Origin::File { line, column, .. } = source.origin(Some(at..at + 1)) else { panic!() };
+        assert_eq!((line, column), (2, 4));
+        let Origin::File { line, column, .. } = source.origin(None) else { panic!() };
+        assert_eq!((line, column), (1, 1));
+    }
+}
