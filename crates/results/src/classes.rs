@@ -1,0 +1,131 @@
+//! Size classes: the ranges of flow size that results are reported for.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Flows of more than `above_bytes` and at most `up_to_bytes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// How tables call it.
+    pub name: String,
+    /// Smaller flows and flows of this size are outside.
+    pub above_bytes: u64,
+    /// The largest size inside; `None`: no limit.
+    pub up_to_bytes: Option<u64>,
+}
+
+impl SizeClass {
+    /// Flows between two bounds, named after them in decimal units.
+    pub fn between(above_bytes: u64, up_to_bytes: Option<u64>) -> SizeClass {
+        let name = match up_to_bytes {
+            None if above_bytes == 0 => "all".to_string(),
+            None => format!(">{}", size(above_bytes)),
+            Some(up_to) if above_bytes == 0 => format!("0-{}", size(up_to)),
+            Some(up_to) => format!("{}-{}", size(above_bytes), size(up_to)),
+        };
+        SizeClass { name, above_bytes, up_to_bytes }
+    }
+
+    /// Whether a flow of this size is inside.
+    pub fn holds(&self, bytes: u64) -> bool {
+        bytes > self.above_bytes && self.up_to_bytes.is_none_or(|up_to| bytes <= up_to)
+    }
+}
+
+/// The classes of a report: what lies between its bounds, and all flows together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SizeClasses(Vec<SizeClass>);
+
+/// Bounds that make no classes.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("size classes need bounds that rise from above 0: {found} does not come after {before}")]
+pub struct BoundsError {
+    /// The bound at fault, in bytes.
+    pub found: u64,
+    /// The one before it, or 0.
+    pub before: u64,
+}
+
+impl SizeClasses {
+    /// Classes between rising bounds, and "all". No bounds: only "all".
+    pub fn from_bounds(bounds_bytes: &[u64]) -> Result<SizeClasses, BoundsError> {
+        let mut classes = Vec::new();
+        let mut before = 0;
+        for &found in bounds_bytes {
+            if found <= before {
+                return Err(BoundsError { found, before });
+            }
+            classes.push(SizeClass::between(before, Some(found)));
+            before = found;
+        }
+        if before > 0 {
+            classes.push(SizeClass::between(before, None));
+        }
+        classes.push(SizeClass::between(0, None));
+        Ok(SizeClasses(classes))
+    }
+
+    /// The classes, small flows first, "all" last.
+    pub fn as_slice(&self) -> &[SizeClass] {
+        &self.0
+    }
+}
+
+impl Default for SizeClasses {
+    /// 0–100 KB, 100 KB–10 MB, above 10 MB, all: the classes of the PIAS, pFabric and QCluster papers.
+    fn default() -> SizeClasses {
+        let (mice, elephants) = (100_000, 10_000_000);
+        SizeClasses(vec![
+            SizeClass::between(0, Some(mice)),
+            SizeClass::between(mice, Some(elephants)),
+            SizeClass::between(elephants, None),
+            SizeClass::between(0, None),
+        ])
+    }
+}
+
+/// A size in the largest decimal unit that states it exactly in at most three decimals.
+pub fn size(bytes: u64) -> String {
+    for (unit, bytes_each) in [("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)] {
+        if bytes >= bytes_each && bytes.is_multiple_of(bytes_each / 1_000) {
+            return format!("{}{unit}", bytes as f64 / bytes_each as f64);
+        }
+    }
+    format!("{bytes}B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default__is_what_its_bounds_make() {
+        let classes = SizeClasses::default();
+        assert_eq!(Ok(classes.clone()), SizeClasses::from_bounds(&[100_000, 10_000_000]));
+        let names: Vec<_> = classes.as_slice().iter().map(|class| class.name.as_str()).collect();
+        assert_eq!(names, ["0-100KB", "100KB-10MB", ">10MB", "all"]);
+    }
+
+    #[test]
+    fn holds__the_upper_bound_and_not_the_lower() {
+        let class = SizeClass::between(100, Some(200));
+        assert_eq!([100, 101, 200, 201].map(|bytes| class.holds(bytes)), [false, true, true, false]);
+        assert!(SizeClass::between(0, None).holds(u64::MAX));
+    }
+
+    #[test]
+    fn from_bounds__refuses_what_does_not_rise() {
+        assert_eq!(SizeClasses::from_bounds(&[0]), Err(BoundsError { found: 0, before: 0 }));
+        assert_eq!(SizeClasses::from_bounds(&[5, 5]), Err(BoundsError { found: 5, before: 5 }));
+        assert_eq!(SizeClasses::from_bounds(&[]).map(|classes| classes.as_slice().len()), Ok(1));
+    }
+
+    #[test]
+    fn size__is_exact_or_in_bytes() {
+        assert_eq!(size(1_500), "1.5KB");
+        assert_eq!(size(1_234_567), "1234.567KB");
+        assert_eq!(size(999), "999B");
+        assert_eq!(size(10_000_000), "10MB");
+    }
+}

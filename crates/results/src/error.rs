@@ -1,0 +1,101 @@
+//! What can go wrong with a result directory, each said in one sentence with the file and the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use thiserror::Error;
+
+/// A failure to write or to read results.
+#[derive(Debug, Error)]
+pub enum ResultError {
+    /// The operating system refused.
+    #[error("{path}: cannot {action}: {source}{}", remedy(source))]
+    Io {
+        /// What was to be done: "write", "create the folder" …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Its reason.
+        source: io::Error,
+    },
+    /// A folder that holds something else than a result.
+    #[error("{path}: {why}; name an empty or a new folder")]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds.
+        why: String,
+    },
+    /// A folder without a finished result.
+    #[error("{path}: {why}")]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+        /// What it lacks, and what to do.
+        why: String,
+    },
+    /// Written by another version of the schema.
+    #[error("{path}: results of schema version {found}, expected {expected}: read it with the program that wrote it")]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// This program's.
+        expected: u32,
+    },
+    /// Cut short, changed or mixed up after it was written.
+    #[error("{path}: damaged result: {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// What was handed over cannot be a result.
+    #[error("not a result: {why}")]
+    Invalid {
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl ResultError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ResultError {
+        move |source| ResultError::Io { action, path: path.into(), source }
+    }
+
+    /// A failure of the parquet library while it wrote: the disk's, most often, which it wraps.
+    pub(crate) fn writing(path: &Path) -> impl Fn(ParquetError) -> ResultError {
+        move |error| ResultError::Io { action: "write", path: path.into(), source: io_error(error) }
+    }
+
+    pub(crate) fn damaged(path: &Path, why: impl ToString) -> ResultError {
+        ResultError::Damaged { path: path.into(), why: why.to_string() }
+    }
+
+    pub(crate) fn invalid(why: impl ToString) -> ResultError {
+        ResultError::Invalid { why: why.to_string() }
+    }
+}
+
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(source) => *source,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space and run again: finished points are kept"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; name a folder that can be written",
+        _ => "",
+    }
+}

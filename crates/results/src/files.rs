@@ -1,0 +1,97 @@
+//! Files that are whole or absent: written under another name, then renamed.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::ResultError;
+
+/// How the names of files and folders begin while they grow. A killed process leaves them.
+pub(crate) const PARTIAL: &str = ".partial-";
+
+/// Makes such files and folders, as open to others as the process makes any.
+pub(crate) fn partial() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PARTIAL);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// The same for a folder.
+pub(crate) fn partial_folder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = partial();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o777));
+    }
+    builder
+}
+
+/// Writes a file under its name once it is complete and on the disk. `write` fails with the path it is told.
+pub(crate) fn write_whole<T>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<T, ResultError>,
+) -> Result<T, ResultError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = partial().tempfile_in(folder).map_err(ResultError::io("write", path))?;
+    let value = write(file.as_file_mut())?;
+    file.as_file().sync_all().map_err(ResultError::io("write", path))?;
+    file.persist(path).map_err(|error| ResultError::io("write", path)(error.error))?;
+    Ok(value)
+}
+
+/// The BLAKE3 hash of a file, in hexadecimal.
+pub(crate) fn digest(path: &Path) -> Result<String, ResultError> {
+    let hash = File::open(path).and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
+    Ok(hash.map_err(ResultError::io("read", path))?.to_hex().to_string())
+}
+
+/// Writes a value as indented JSON that ends in a line end.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(ResultError::invalid)?;
+    text.push(b'\n');
+    write_whole(path, |file| file.write_all(&text).map_err(ResultError::io("write", path)))
+}
+
+/// Reads JSON that carries a schema version.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: u64,
+    }
+    let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
+    let damaged = |error: serde_json::Error| ResultError::damaged(path, error);
+    let version: Version = serde_json::from_str(&text).map_err(damaged)?;
+    if version.schema != u64::from(crate::SCHEMA) {
+        return Err(ResultError::Schema { path: path.into(), found: version.schema, expected: crate::SCHEMA });
+    }
+    serde_json::from_str(&text).map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn write_whole__a_failure_leaves_the_old_file_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("manifest.json");
+        fs::write(&path, "old").unwrap();
+        let failed: Result<(), _> = write_whole(&path, |file| {
+            file.write_all(b"half").unwrap();
+            Err(ResultError::io("write", &path)(std::io::ErrorKind::StorageFull.into()))
+        });
+        let message = failed.unwrap_err().to_string();
+        assert!(message.contains("free some space") && message.contains("manifest.json"), "{message}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,283 @@
+//! `flows.parquet`: a row a flow.
+//!
+//! Columns: point, seed (both in the joined file alone), flow, src, dst, class, bytes, start_ps, fct_ps (null:
+//! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order. Rows are grouped by point, then seed. The
+//! file carries no time and no version of a library, so that equal rows make equal bytes.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, PrimitiveArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+
+use crate::files::digest;
+use crate::{FlowRow, ResultError};
+
+/// Rows handled at a time: some megabytes.
+const BATCH: usize = 1 << 16;
+
+/// Writes rows to a growing parquet file.
+pub(crate) struct FlowWriter<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    schema: SchemaRef,
+    path: PathBuf,
+    joined: bool,
+}
+
+impl<W: Write + Send> FlowWriter<W> {
+    /// `path` is what errors name. A joined file says of each row which point and seed it is of.
+    pub(crate) fn new(out: W, path: &Path, joined: bool) -> Result<FlowWriter<W>, ResultError> {
+        let schema = schema(joined);
+        let properties = WriterProperties::builder()
+            .set_created_by("flowsieve".to_string())
+            .set_compression(Compression::SNAPPY)
+            .build();
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let writer =
+            ArrowWriter::try_new_with_options(out, schema.clone(), options).map_err(ResultError::writing(path))?;
+        Ok(FlowWriter { writer, schema, path: path.into(), joined })
+    }
+
+    /// Appends the rows of one run.
+    pub(crate) fn write(&mut self, point: u32, seed: u64, rows: &[FlowRow]) -> Result<(), ResultError> {
+        for rows in rows.chunks(BATCH) {
+            let mut columns = Vec::new();
+            if self.joined {
+                columns.push(Arc::new(UInt32Array::from_value(point, rows.len())) as ArrayRef);
+                columns.push(Arc::new(UInt64Array::from_value(seed, rows.len())));
+            }
+            columns.extend(columns_of(rows));
+            let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(ResultError::invalid)?;
+            self.writer.write(&batch).map_err(ResultError::writing(&self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(self) -> Result<(), ResultError> {
+        self.writer.close().map_err(ResultError::writing(&self.path))?;
+        Ok(())
+    }
+}
+
+fn schema(joined: bool) -> SchemaRef {
+    let whole = |name: &str| Field::new(name, DataType::UInt64, false);
+    let count = |name: &str| Field::new(name, DataType::UInt32, false);
+    let mut fields = if joined { vec![count("point"), whole("seed")] } else { Vec::new() };
+    fields.extend([
+        count("flow"),
+        count("src"),
+        count("dst"),
+        Field::new("class", DataType::UInt8, false),
+        whole("bytes"),
+        whole("start_ps"),
+        Field::new("fct_ps", DataType::UInt64, true),
+        whole("ideal_ps"),
+        Field::new("slowdown", DataType::Float64, true),
+        count("retransmissions"),
+        count("timeouts"),
+        count("out_of_order"),
+    ]);
+    Arc::new(Schema::new(fields))
+}
+
+fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 12] {
+    let count = |of: fn(&FlowRow) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
+    let whole = |of: fn(&FlowRow) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
+    [
+        count(|row| row.flow),
+        count(|row| row.src),
+        count(|row| row.dst),
+        Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| row.class))),
+        whole(|row| row.bytes),
+        whole(|row| row.start_ps),
+        Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.fct_ps))),
+        whole(|row| row.ideal_ps),
+        Arc::new(Float64Array::from_iter(rows.iter().map(FlowRow::slowdown))),
+        count(|row| row.retransmissions),
+        count(|row| row.timeouts),
+        count(|row| row.out_of_order),
+    ]
+}
+
+/// Reads the rows of one run after another.
+pub(crate) struct FlowReader {
+    path: PathBuf,
+    batches: ParquetRecordBatchReader,
+    /// What is left of the last batch.
+    batch: Option<RecordBatch>,
+}
+
+impl FlowReader {
+    /// Opens a file of `rows` rows whose bytes have this digest. Nothing of it is decoded before that is known: the
+    /// decoder trusts what it reads.
+    pub(crate) fn open(path: &Path, expected: &str, rows: u64) -> Result<FlowReader, ResultError> {
+        let damaged = |why: &dyn ToString| ResultError::damaged(path, why.to_string());
+        if digest(path)? != expected {
+            return Err(damaged(&"cut short, changed, or of another experiment than the JSON file beside it"));
+        }
+        let file = File::open(path).map_err(ResultError::io("read", path))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(&error))?;
+        let found = builder.metadata().file_metadata().num_rows();
+        if u64::try_from(found) != Ok(rows) {
+            return Err(damaged(&format!("{found} flows, expected {rows}")));
+        }
+        let batches = builder.with_batch_size(BATCH).build().map_err(|error| damaged(&error))?;
+        Ok(FlowReader { path: path.into(), batches, batch: None })
+    }
+
+    /// The next `count` rows, which have to be of this point and seed.
+    pub(crate) fn take_run(&mut self, point: u32, seed: u64, count: u64) -> Result<Vec<FlowRow>, ResultError> {
+        self.take(count, |path, batch| {
+            let points = column::<UInt32Type>(path, batch, "point")?;
+            let seeds = column::<UInt64Type>(path, batch, "seed")?;
+            if points.values().iter().any(|&found| found != point) || seeds.values().iter().any(|&found| found != seed)
+            {
+                let why = format!("rows of another run among those of point {point}, seed {seed}");
+                return Err(ResultError::damaged(path, why));
+            }
+            Ok(())
+        })
+    }
+
+    /// The next `count` rows of a part.
+    pub(crate) fn take_part(&mut self, count: u64) -> Result<Vec<FlowRow>, ResultError> {
+        self.take(count, |_, _| Ok(()))
+    }
+
+    fn take(
+        &mut self,
+        count: u64,
+        check: impl Fn(&Path, &RecordBatch) -> Result<(), ResultError>,
+    ) -> Result<Vec<FlowRow>, ResultError> {
+        let mut rows = Vec::new();
+        let mut missing = usize::try_from(count).map_err(ResultError::invalid)?;
+        while missing > 0 {
+            let batch = match self.batch.take() {
+                Some(batch) => batch,
+                None => match self.batches.next() {
+                    Some(batch) => batch.map_err(|error| ResultError::damaged(&self.path, error))?,
+                    None => return Err(ResultError::damaged(&self.path, format!("{missing} flows are missing"))),
+                },
+            };
+            let taken = missing.min(batch.num_rows());
+            if taken < batch.num_rows() {
+                self.batch = Some(batch.slice(taken, batch.num_rows() - taken));
+            }
+            let batch = batch.slice(0, taken);
+            check(&self.path, &batch)?;
+            append(&mut rows, &self.path, &batch)?;
+            missing -= taken;
+        }
+        Ok(rows)
+    }
+}
+
+fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(), ResultError> {
+    let count = |name| column::<UInt32Type>(path, batch, name);
+    let whole = |name| column::<UInt64Type>(path, batch, name);
+    let (flow, src, dst) = (count("flow")?, count("src")?, count("dst")?);
+    let class = column::<UInt8Type>(path, batch, "class")?;
+    let (bytes, start, ideal) = (whole("bytes")?, whole("start_ps")?, whole("ideal_ps")?);
+    let (sent_again, timeouts) = (count("retransmissions")?, count("timeouts")?);
+    let (out_of_order, fct) = (count("out_of_order")?, nullable::<UInt64Type>(path, batch, "fct_ps")?);
+    if ideal.values().contains(&0) {
+        return Err(ResultError::damaged(path, "an ideal FCT of zero"));
+    }
+    rows.extend((0..batch.num_rows()).map(|at| FlowRow {
+        flow: flow.value(at),
+        src: src.value(at),
+        dst: dst.value(at),
+        class: class.value(at),
+        bytes: bytes.value(at),
+        start_ps: start.value(at),
+        fct_ps: fct.is_valid(at).then(|| fct.value(at)),
+        ideal_ps: ideal.value(at),
+        retransmissions: sent_again.value(at),
+        timeouts: timeouts.value(at),
+        out_of_order: out_of_order.value(at),
+    }));
+    Ok(())
+}
+
+fn column<'a, T: ArrowPrimitiveType>(
+    path: &Path,
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a PrimitiveArray<T>, ResultError> {
+    let values = nullable::<T>(path, batch, name)?;
+    if values.null_count() > 0 {
+        return Err(ResultError::damaged(path, format!("column {name:?} has empty values")));
+    }
+    Ok(values)
+}
+
+fn nullable<'a, T: ArrowPrimitiveType>(
+    path: &Path,
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a PrimitiveArray<T>, ResultError> {
+    let values = batch.column_by_name(name).and_then(|values| values.as_primitive_opt::<T>());
+    values.ok_or_else(|| ResultError::damaged(path, format!("no column {name:?} of type {}", T::DATA_TYPE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// A disk with room for some bytes.
+    struct Disk {
+        room: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.room = self.room.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn write(room: usize) -> Result<(), ResultError> {
+        let flow = |flow| FlowRow {
+            flow,
+            src: 0,
+            dst: 1,
+            class: 0,
+            bytes: 1,
+            start_ps: u64::from(flow),
+            fct_ps: None,
+            ideal_ps: 1,
+            retransmissions: 0,
+            timeouts: 0,
+            out_of_order: 0,
+        };
+        let mut writer = FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), true)?;
+        writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
+        writer.finish()
+    }
+
+    #[test]
+    fn write__a_full_disk_is_one_clear_error() {
+        for room in [0, 4, 1_000, 5_000] {
+            let message = write(room).unwrap_err().to_string();
+            assert!(message.starts_with("out/flows.parquet: cannot write: no storage space"), "{message}");
+            assert!(message.ends_with("free some space and run again: finished points are kept"), "{message}");
+        }
+        write(1_000_000).unwrap();
+    }
+}

@@ -1,0 +1,143 @@
+//! What is said about a result beside its flows: `manifest.json` and `run.json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PointResult, SizeClasses};
+
+/// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
+/// column means, or its removal, makes another.
+pub const SCHEMA: u32 = 1;
+
+/// One run among those of a point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartId {
+    /// Its seed.
+    pub seed: u64,
+    /// Names the effective configuration, the seed and whatever else the result depends on: a hash of them, as up to
+    /// 128 letters, digits, `-` and `_`.
+    pub key: String,
+}
+
+/// A swept key beside scheme and load, and its value at one point, as in the experiment file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Axis {
+    /// For example `topology.rtt`.
+    pub key: String,
+    /// For example `81.6us`.
+    pub value: String,
+}
+
+/// One combination of the sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointInfo {
+    /// The scheme or variant.
+    pub scheme: String,
+    /// The nominal load, where arrivals have one.
+    pub load: Option<f64>,
+    /// The other swept keys, in the order of the experiment file.
+    pub axes: Vec<Axis>,
+    /// The effective configuration: every setting that was read, given or default.
+    pub settings: BTreeMap<String, String>,
+    /// The fabric drawn as text.
+    pub fabric: String,
+    /// Its runs, one a seed.
+    pub parts: Vec<PartId>,
+}
+
+/// What a scheme is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemeInfo {
+    /// The name that points use.
+    pub name: String,
+    /// Where it was published.
+    pub paper: String,
+    /// What it does, in a sentence.
+    pub summary: String,
+    /// What it must know of a flow: "nothing", "size" …
+    pub knows: String,
+}
+
+/// The experiment behind a result, as whoever ran it describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Its title.
+    pub title: String,
+    /// The experiment file, verbatim.
+    pub text: String,
+    /// What the command line changed in it, as `key=value`.
+    pub changes: Vec<String>,
+    /// Versions of the programs that made the result, by name.
+    pub versions: BTreeMap<String, String>,
+    /// The size classes of its summary.
+    pub classes: SizeClasses,
+    /// The schemes in the order of the sweep; the first is what the others are compared with.
+    pub schemes: Vec<SchemeInfo>,
+    /// The points in the order of the sweep.
+    pub points: Vec<PointInfo>,
+}
+
+impl Experiment {
+    /// The point that differs from this one in nothing but its scheme, which is the first scheme; the point itself if
+    /// its scheme is the first.
+    pub fn baseline_of(&self, point: usize) -> Option<usize> {
+        let first = &self.schemes.first()?.name;
+        let this = self.points.get(point)?;
+        self.points
+            .iter()
+            .position(|other| other.scheme == *first && other.load == this.load && other.axes == this.axes)
+    }
+}
+
+/// A run as the manifest lists it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Index of its point.
+    pub point: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// How many rows of `flows.parquet` are its own.
+    pub flows: u64,
+    /// What it measured beside flows.
+    pub measured: PointResult,
+}
+
+/// `manifest.json`. The same bytes for the same seeds, whoever ran it and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// BLAKE3 of `flows.parquet`: the two belong together.
+    pub flows_blake3: String,
+    /// What was run.
+    pub experiment: Experiment,
+    /// The runs by point, then in the order of the point's parts: the order of the rows of `flows.parquet`.
+    pub runs: Vec<Run>,
+}
+
+impl Manifest {
+    /// The runs of a point.
+    pub fn runs_of(&self, point: usize) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| run.point as usize == point)
+    }
+}
+
+/// `run.json`: what differs from one time to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// When it began, in words or as RFC 3339.
+    pub date: String,
+    /// The machine: processor, cores, operating system.
+    pub machine: String,
+    /// Points run at a time.
+    pub jobs: u32,
+    /// From begin to end.
+    pub wall_seconds: f64,
+    /// Processor time of all threads.
+    pub cpu_seconds: f64,
+    /// Runs made this time.
+    pub parts_run: u32,
+    /// Runs found finished.
+    pub parts_found: u32,
+}

@@ -1,0 +1,106 @@
+//! Reads a finished result directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::files::read_json;
+use crate::flows::FlowReader;
+use crate::manifest::{Manifest, Run, RunInfo};
+use crate::warnings::{Warning, warnings};
+use crate::{FlowRow, ResultError, Summary};
+
+/// A finished result, checked to be whole.
+#[derive(Clone, Debug)]
+pub struct ResultDir {
+    path: PathBuf,
+    manifest: Manifest,
+    summary: Summary,
+}
+
+impl ResultDir {
+    /// Reads the manifest and the flows of a folder, and takes the statistics.
+    pub fn open(path: impl Into<PathBuf>) -> Result<ResultDir, ResultError> {
+        let path = path.into();
+        let manifest = read_manifest(&path)?;
+        let mut summary = Summary::new(&manifest.experiment);
+        let mut flows_by_seed = Vec::new();
+        let mut left: Vec<usize> = manifest.experiment.points.iter().map(|point| point.parts.len()).collect();
+        for_each_run(&path, &manifest, |run, flows| {
+            flows_by_seed.push((run.seed, flows));
+            left[run.point as usize] -= 1;
+            if left[run.point as usize] == 0 {
+                summary.add_point(&std::mem::take(&mut flows_by_seed));
+            }
+        })?;
+        Ok(ResultDir { path, manifest, summary })
+    }
+
+    /// Of what has just been written and summarised.
+    pub(crate) fn from_parts(path: PathBuf, manifest: Manifest, summary: Summary) -> ResultDir {
+        ResultDir { path, manifest, summary }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was run, and what each run measured beside flows.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The statistics of its flows, by point.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// What makes it less than it seems.
+    pub fn warnings(&self) -> Vec<Warning> {
+        warnings(&self.manifest, &self.summary)
+    }
+
+    /// Time and machine; `None` where `run.json` was not kept.
+    pub fn run_info(&self) -> Result<Option<RunInfo>, ResultError> {
+        let path = self.path.join("run.json");
+        let exists = path.try_exists().map_err(ResultError::io("read", &path))?;
+        exists.then(|| read_json(&path)).transpose()
+    }
+
+    /// Hands over the flows of each run, in the order of [`Manifest::runs`], one run in memory at a time.
+    pub fn for_each_run(&self, each: impl FnMut(&Run, Vec<FlowRow>)) -> Result<(), ResultError> {
+        for_each_run(&self.path, &self.manifest, each)
+    }
+}
+
+fn for_each_run(path: &Path, manifest: &Manifest, mut each: impl FnMut(&Run, Vec<FlowRow>)) -> Result<(), ResultError> {
+    let path = path.join("flows.parquet");
+    let rows = manifest.runs.iter().map(|run| run.flows).fold(0, u64::saturating_add);
+    let mut flows = FlowReader::open(&path, &manifest.flows_blake3, rows)?;
+    for run in &manifest.runs {
+        each(run, flows.take_run(run.point, run.seed, run.flows)?);
+    }
+    Ok(())
+}
+
+fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
+    let path = folder.join("manifest.json");
+    let exists = |path: &Path| path.try_exists().map_err(ResultError::io("read", path));
+    if !exists(&path)? {
+        let why = if exists(&folder.join("parts"))? {
+            "the experiment has not finished; run it again into this folder to go on"
+        } else {
+            "no result here: it has no manifest.json"
+        };
+        return Err(ResultError::Unfinished { path: folder.into(), why: why.into() });
+    }
+    let manifest: Manifest = read_json(&path)?;
+    let points = &manifest.experiment.points;
+    let planned = points.iter().zip(0..).flat_map(|(point, at)| point.parts.iter().map(move |part| (at, part.seed)));
+    if !manifest.runs.iter().map(|run| (run.point, run.seed)).eq(planned) {
+        return Err(ResultError::damaged(&path, "its runs are not those of its points"));
+    }
+    if points.iter().any(|point| point.parts.is_empty()) {
+        return Err(ResultError::damaged(&path, "a point without a run"));
+    }
+    Ok(manifest)
+}

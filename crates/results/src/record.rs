@@ -1,0 +1,146 @@
+//! What a run of one point with one seed measures.
+
+use serde::{Deserialize, Serialize};
+
+/// A flow from its arrival at the sending host to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRow {
+    /// The flow's number in the order of arrival: the same under every scheme, so that schemes pair by it.
+    pub flow: u32,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// The class of flow that the workload gave it (not a size class).
+    pub class: u8,
+    /// Payload. Not zero.
+    pub bytes: u64,
+    /// Arrival at the sending host.
+    pub start_ps: u64,
+    /// Flow completion time from `start_ps`; `None` for a flow that had not finished when the run ended.
+    pub fct_ps: Option<u64>,
+    /// FCT of the same flow alone in the same fabric. Not zero.
+    pub ideal_ps: u64,
+    /// Data packets sent more than once.
+    pub retransmissions: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// Data packets that reached the receiver after a later one of the flow.
+    pub out_of_order: u32,
+}
+
+impl FlowRow {
+    /// FCT over ideal FCT; `None` for an unfinished flow.
+    pub fn slowdown(&self) -> Option<f64> {
+        self.fct_ps.map(|fct_ps| fct_ps as f64 / self.ideal_ps as f64)
+    }
+}
+
+/// Packets lost, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drops {
+    /// Arrived at a full buffer.
+    pub buffer: u64,
+    /// Pushed out of a buffer by a better packet.
+    pub evicted: u64,
+    /// Lost on the link, by its random loss.
+    pub loss: u64,
+}
+
+impl Drops {
+    /// Packets lost of any cause.
+    pub fn total(&self) -> u64 {
+        self.buffer.saturating_add(self.evicted).saturating_add(self.loss)
+    }
+
+    /// Adds the counts of another run or link.
+    pub fn add(&mut self, other: Drops) {
+        self.buffer = self.buffer.saturating_add(other.buffer);
+        self.evicted = self.evicted.saturating_add(other.evicted);
+        self.loss = self.loss.saturating_add(other.loss);
+    }
+}
+
+/// All links that play one role in the fabric, with the ports that feed them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkClass {
+    /// The role: "host-up", "leaf-up", "spine-down", "host-down" …
+    pub name: String,
+    /// How many there are, each direction on its own.
+    pub links: u32,
+    /// Rate of one link.
+    pub rate_bps: u64,
+    /// The share of the rate that the arriving flows ask for: their data with headers and framing, and the ACKs.
+    pub offered_load: f64,
+    /// The share of the rate that was used while flows arrived, measured, framing included.
+    pub utilisation: f64,
+    /// Packets sent, of any kind.
+    pub packets: u64,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+    /// Packets lost at these ports and on these links.
+    pub drops: Drops,
+    /// Packets that got an ECN mark.
+    pub marks: u64,
+    /// Packets sent from each queue of a port; one entry for a port of one queue.
+    pub packets_by_queue: Vec<u64>,
+    /// Packets sent by the priority of their tag.
+    pub packets_by_priority: Vec<u64>,
+    /// The most that any of the ports held at once.
+    pub max_backlog_bytes: u64,
+}
+
+/// A part of a scheme that acts once in a period: thresholds recomputed, probes, ageing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeriodicPart {
+    /// What acts.
+    pub name: String,
+    /// How often.
+    pub period_ps: u64,
+    /// How many times it did.
+    pub ticks: u64,
+}
+
+/// The result of one point with one seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// The flows in the order of their number. They travel in `flows.parquet`; everything else in JSON.
+    #[serde(skip)]
+    pub flows: Vec<FlowRow>,
+    /// Links by class, in the order of a packet's way.
+    pub links: Vec<LinkClass>,
+    /// Periodic parts of the scheme.
+    pub periodic: Vec<PeriodicPart>,
+    /// Length of the run.
+    pub simulated_ps: u64,
+    /// When the last flow arrived.
+    pub arrivals_end_ps: u64,
+    /// The longest ideal FCT among the flows: a run that is not many times longer says little about such flows.
+    pub longest_ideal_ps: u64,
+    /// Packets of any kind that crossed a link, counted at each link.
+    pub packet_hops: u64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Retransmission timeouts of all flows.
+    pub timeouts: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Data packets that arrived out of order.
+    pub out_of_order: u64,
+    /// What the run wants the reader to know, in sentences.
+    pub warnings: Vec<String>,
+}
+
+impl PointResult {
+    /// Why this cannot be a result, if it cannot.
+    pub(crate) fn fault(&self) -> Option<String> {
+        if let Some(row) = self.flows.iter().find(|row| row.bytes == 0 || row.ideal_ps == 0 || row.fct_ps == Some(0)) {
+            return Some(format!("flow {} has a size, an FCT or an ideal FCT of zero", row.flow));
+        }
+        let strange = |link: &&LinkClass| !(link.offered_load.is_finite() && link.utilisation.is_finite());
+        self.links
+            .iter()
+            .find(strange)
+            .map(|link| format!("the load or the utilisation of the links {:?} is not a number", link.name))
+    }
+}

@@ -1,0 +1,230 @@
+//! Means, percentiles, intervals over seeds and paired ratios.
+//!
+//! - A percentile is of the nearest rank: of `n` values, the p-th is the ⌈p/100 · n⌉-th smallest, a value that was
+//!   measured and not one between two.
+//! - An estimate over seeds is the mean of one value a seed; its 95 % interval is Student's t with (seeds − 1) degrees
+//!   of freedom. Flows of one run depend on each other, seeds do not, so intervals are over seeds alone; one seed
+//!   gives none.
+//! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken
+//!   seed by seed, and the interval is over these. It resolves differences that the two intervals apart hide.
+
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The share of intervals that hold the true value.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// What is taken of the values of a size class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Statistic {
+    /// Arithmetic mean.
+    Mean,
+    /// Median, of the nearest rank as the other percentiles.
+    P50,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+}
+
+impl Statistic {
+    /// All of them, in the order of tables.
+    pub const ALL: [Statistic; 4] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99];
+
+    /// Its name in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Statistic::Mean => "mean",
+            Statistic::P50 => "p50",
+            Statistic::P95 => "p95",
+            Statistic::P99 => "p99",
+        }
+    }
+
+    /// Of how many in a hundred values it is the largest; `None` for the mean.
+    fn per_cent(self) -> Option<usize> {
+        match self {
+            Statistic::Mean => None,
+            Statistic::P50 => Some(50),
+            Statistic::P95 => Some(95),
+            Statistic::P99 => Some(99),
+        }
+    }
+}
+
+/// Every [`Statistic`] of one set of values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures([f64; Statistic::ALL.len()]);
+
+impl Figures {
+    /// Of these values, whose order it changes; `None` if there are none. The mean adds them in the order given.
+    pub fn of(values: &mut [f64]) -> Option<Figures> {
+        if values.is_empty() {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.sort_unstable_by(f64::total_cmp);
+        let of = |statistic: Statistic| statistic.per_cent().map_or(mean, |p| values[nearest_rank(p, values.len())]);
+        Some(Figures(Statistic::ALL.map(of)))
+    }
+
+    /// One of them.
+    pub fn get(&self, statistic: Statistic) -> f64 {
+        self.0[statistic as usize]
+    }
+}
+
+/// The index of the p-th percentile among `count` sorted values, of which there is at least one.
+pub fn nearest_rank(per_cent: usize, count: usize) -> usize {
+    (per_cent * count).div_ceil(100).clamp(1, count) - 1
+}
+
+/// A value over seeds with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Mean over the seeds.
+    pub value: f64,
+    /// Half the 95 % interval; `None` with one seed.
+    pub half_width: Option<f64>,
+}
+
+impl Estimate {
+    /// From one value a seed; `None` without any.
+    pub fn over_seeds(values: &[f64]) -> Option<Estimate> {
+        if values.is_empty() {
+            return None;
+        }
+        let count = values.len() as f64;
+        let value = values.iter().sum::<f64>() / count;
+        let half_width = (values.len() > 1).then(|| {
+            let squares: f64 = values.iter().map(|x| (x - value) * (x - value)).sum();
+            student_t(values.len()) * (squares / (count - 1.0) / count).sqrt()
+        });
+        Some(Estimate { value, half_width })
+    }
+
+    /// The ends of the interval.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.half_width.map(|half| (self.value - half, self.value + half))
+    }
+}
+
+/// How many times a baseline a scheme takes, paired by seed: below 1 is better where less is better.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Geometric mean of the ratios of the seeds.
+    pub value: f64,
+    /// Ends of the 95 % interval; `None` with one seed.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Ratio {
+    /// From (value, baseline) of each seed that both have, all above 0; `None` without any.
+    pub fn paired(pairs: &[(f64, f64)]) -> Option<Ratio> {
+        let logs: Vec<f64> = pairs.iter().map(|(value, baseline)| libm::log(value / baseline)).collect();
+        let log = Estimate::over_seeds(&logs)?;
+        Some(Ratio {
+            value: libm::exp(log.value),
+            interval: log.interval().map(|(low, high)| (libm::exp(low), libm::exp(high))),
+        })
+    }
+
+    /// Whether the interval leaves 1 out. One seed resolves nothing.
+    pub fn is_resolved(&self) -> bool {
+        self.interval.is_some_and(|(low, high)| high < 1.0 || low > 1.0)
+    }
+}
+
+/// The quantile of Student's t that bounds a two-sided [`CONFIDENCE`] interval over this many values (at least two).
+fn student_t(values: usize) -> f64 {
+    /// The usual numbers of seeds, computed once: the inverse is a search.
+    static QUANTILES: OnceLock<Vec<f64>> = OnceLock::new();
+    let quantile = |freedom: usize| {
+        StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
+    };
+    let usual = QUANTILES.get_or_init(|| (1..=32).map(quantile).collect());
+    usual.get(values - 2).copied().unwrap_or_else(|| quantile(values - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn near(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance, "{found} is not {expected} ± {tolerance}");
+    }
+
+    #[test]
+    fn nearest_rank__textbook_list() {
+        let values = [15, 20, 35, 40, 50];
+        let at = |p| values[nearest_rank(p, values.len())];
+        assert_eq!([5, 30, 40, 50, 100].map(at), [15, 20, 20, 35, 50]);
+    }
+
+    #[test]
+    fn figures__of_one_to_a_hundred() {
+        let mut values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        let figures = Figures::of(&mut values).unwrap();
+        assert_eq!(Statistic::ALL.map(|statistic| figures.get(statistic)), [50.5, 50.0, 95.0, 99.0]);
+        assert_eq!(Figures::of(&mut []), None);
+    }
+
+    #[test]
+    fn student_t__printed_tables() {
+        for (values, quantile) in [(2, 12.7062), (3, 4.3027), (4, 3.1824), (6, 2.5706), (11, 2.2281), (121, 1.9799)] {
+            near(student_t(values), quantile, 1e-4);
+        }
+    }
+
+    #[test]
+    fn over_seeds__three_values_by_hand() {
+        // s = 1, so the half-width is 4.3027 / √3.
+        let estimate = Estimate::over_seeds(&[9.0, 10.0, 11.0]).unwrap();
+        near(estimate.value, 10.0, 1e-12);
+        near(estimate.half_width.unwrap(), 2.484_1, 1e-4);
+        assert_eq!(Estimate::over_seeds(&[7.0]).unwrap(), Estimate { value: 7.0, half_width: None });
+        assert_eq!(Estimate::over_seeds(&[]), None);
+    }
+
+    #[test]
+    fn paired__resolves_what_separate_intervals_hide() {
+        // Seeds differ by a factor of three, schemes by exactly a fifth.
+        let pairs = [(80.0, 100.0), (160.0, 200.0), (240.0, 300.0)];
+        let ratio = Ratio::paired(&pairs).unwrap();
+        near(ratio.value, 0.8, 1e-12);
+        assert!(ratio.is_resolved());
+        let separate = Estimate::over_seeds(&pairs.map(|(value, _)| value)).unwrap();
+        assert!(separate.interval().unwrap().1 > 200.0);
+    }
+
+    #[test]
+    fn paired__one_seed_resolves_nothing() {
+        let ratio = Ratio::paired(&[(1.0, 2.0)]).unwrap();
+        assert_eq!((ratio.value, ratio.interval, ratio.is_resolved()), (0.5, None, false));
+    }
+
+    proptest! {
+        #[test]
+        fn figures__rise_and_stay_among_the_values(mut values in prop::collection::vec(0.0..1e15f64, 1..300)) {
+            let given = values.clone();
+            let figures = Figures::of(&mut values).unwrap();
+            let [mean, p50, p95, p99] = Statistic::ALL.map(|statistic| figures.get(statistic));
+            prop_assert!(p50 <= p95 && p95 <= p99);
+            prop_assert!([p50, p95, p99].iter().all(|p| given.contains(p)));
+            prop_assert!(values[0] <= mean * (1.0 + 1e-12) && mean <= values[values.len() - 1] * (1.0 + 1e-12));
+        }
+
+        #[test]
+        fn paired__turning_it_round_inverts_it(pairs in prop::collection::vec((0.1..10.0f64, 0.1..10.0f64), 2..9)) {
+            let there = Ratio::paired(&pairs).unwrap();
+            let turned: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+            let back = Ratio::paired(&turned).unwrap();
+            prop_assert!((there.value * back.value - 1.0).abs() < 1e-9);
+            let ((low, high), (back_low, back_high)) = (there.interval.unwrap(), back.interval.unwrap());
+            prop_assert!((low * back_high - 1.0).abs() < 1e-9 && (high * back_low - 1.0).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The statistics of a result: by point, by size class, by seed.
+//!
+//! Each seed gives one value of each statistic; a point's value is their mean, with an interval over the seeds
+//! ([`crate::statistics`]). Unfinished flows are counted and have no FCT, so the statistics of a class that has any
+//! are those of the flows that finished: too good, and marked wherever they are shown.
+
+use std::ops::Range;
+
+use crate::classes::{SizeClass, SizeClasses};
+use crate::statistics::{Estimate, Figures, Ratio, Statistic, nearest_rank};
+use crate::{Experiment, FlowRow};
+
+/// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
+const BINS: usize = 20;
+
+/// What is measured of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Flow completion time, in ps.
+    Fct,
+    /// FCT over ideal FCT.
+    Slowdown,
+}
+
+impl Metric {
+    /// Both, in the order of tables.
+    pub const ALL: [Metric; 2] = [Metric::Fct, Metric::Slowdown];
+}
+
+/// One class of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeedStats {
+    /// Its seed.
+    pub seed: u64,
+    /// Flows of the class, finished or not.
+    pub flows: u64,
+    /// Those that did not finish.
+    pub unfinished: u64,
+    /// FCT in ps of those that did; `None` if none did.
+    pub fct: Option<Figures>,
+    /// Slowdown of those that did.
+    pub slowdown: Option<Figures>,
+}
+
+impl SeedStats {
+    fn get(&self, metric: Metric, statistic: Statistic) -> Option<f64> {
+        let figures = match metric {
+            Metric::Fct => self.fct,
+            Metric::Slowdown => self.slowdown,
+        };
+        figures.map(|figures| figures.get(statistic))
+    }
+}
+
+/// One class of one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassSummary {
+    /// The class.
+    pub class: SizeClass,
+    /// By seed, in the order of the point's runs.
+    pub seeds: Vec<SeedStats>,
+}
+
+impl ClassSummary {
+    /// Flows of all seeds.
+    pub fn flows(&self) -> u64 {
+        self.seeds.iter().map(|seed| seed.flows).sum()
+    }
+
+    /// Unfinished flows of all seeds.
+    pub fn unfinished(&self) -> u64 {
+        self.seeds.iter().map(|seed| seed.unfinished).sum()
+    }
+
+    /// A statistic over the seeds that have flows of the class; `None` if no seed has.
+    pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
+        let values: Vec<f64> = self.seeds.iter().filter_map(|seed| seed.get(metric, statistic)).collect();
+        Estimate::over_seeds(&values)
+    }
+
+    /// This point over a baseline's same class, paired by seed; `None` if they share no seed with flows of the class.
+    pub fn ratio(&self, baseline: &ClassSummary, metric: Metric, statistic: Statistic) -> Option<Ratio> {
+        let pair = |seed: &SeedStats| {
+            let other = baseline.seeds.iter().find(|other| other.seed == seed.seed)?;
+            Some((seed.get(metric, statistic)?, other.get(metric, statistic)?))
+        };
+        Ratio::paired(&self.seeds.iter().filter_map(pair).collect::<Vec<_>>())
+    }
+}
+
+/// The statistics of one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointSummary {
+    /// By size class, in the experiment's order.
+    pub classes: Vec<ClassSummary>,
+    /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer
+    /// where many flows have one size. The same bins for every scheme, since schemes get the same flows.
+    pub bins: Vec<ClassSummary>,
+}
+
+/// The statistics of a result, point by point in the order of the sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    classes: SizeClasses,
+    /// By point.
+    pub points: Vec<PointSummary>,
+}
+
+impl Summary {
+    /// Of no point yet.
+    pub(crate) fn new(experiment: &Experiment) -> Summary {
+        Summary { classes: experiment.classes.clone(), points: Vec::new() }
+    }
+
+    /// Appends the next point, from the flows of each of its seeds.
+    pub(crate) fn add_point(&mut self, flows_by_seed: &[(u64, Vec<FlowRow>)]) {
+        let runs: Vec<_> = flows_by_seed.iter().map(|(seed, flows)| SortedRun::new(*seed, flows)).collect();
+        let over = |classes: &[SizeClass]| {
+            let of = |class: &SizeClass| ClassSummary {
+                class: class.clone(),
+                seeds: runs.iter().map(|run| run.stats(class)).collect(),
+            };
+            classes.iter().map(of).collect()
+        };
+        self.points.push(PointSummary { classes: over(self.classes.as_slice()), bins: over(&bins(&runs)) });
+    }
+}
+
+/// The finished and unfinished flows of a run by rising size, so that a class is a stretch of them.
+struct SortedRun {
+    seed: u64,
+    flows: Vec<Sized>,
+}
+
+#[derive(Clone, Copy)]
+struct Sized {
+    bytes: u64,
+    fct_ps: Option<u64>,
+    ideal_ps: u64,
+}
+
+impl SortedRun {
+    fn new(seed: u64, flows: &[FlowRow]) -> SortedRun {
+        let of = |row: &FlowRow| Sized { bytes: row.bytes, fct_ps: row.fct_ps, ideal_ps: row.ideal_ps };
+        let mut flows: Vec<Sized> = flows.iter().map(of).collect();
+        // Stable: the order within a size decides how the last bit of a mean is rounded.
+        flows.sort_by_key(|flow| flow.bytes);
+        SortedRun { seed, flows }
+    }
+
+    fn range(&self, class: &SizeClass) -> Range<usize> {
+        let upto = |bound: u64| self.flows.partition_point(|flow| flow.bytes <= bound);
+        upto(class.above_bytes)..class.up_to_bytes.map_or(self.flows.len(), upto)
+    }
+
+    fn stats(&self, class: &SizeClass) -> SeedStats {
+        let flows = &self.flows[self.range(class)];
+        let mut fct: Vec<f64> = flows.iter().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
+        let slowdown = |flow: &Sized| flow.fct_ps.map(|fct_ps| fct_ps as f64 / flow.ideal_ps as f64);
+        let mut slowdown: Vec<f64> = flows.iter().filter_map(slowdown).collect();
+        SeedStats {
+            seed: self.seed,
+            flows: flows.len() as u64,
+            unfinished: (flows.len() - fct.len()) as u64,
+            fct: Figures::of(&mut fct),
+            slowdown: Figures::of(&mut slowdown),
+        }
+    }
+}
+
+/// Classes that cut the sizes of all runs together at percentiles.
+fn bins(runs: &[SortedRun]) -> Vec<SizeClass> {
+    let mut sizes: Vec<u64> = runs.iter().flat_map(|run| run.flows.iter().map(|flow| flow.bytes)).collect();
+    if sizes.is_empty() {
+        return Vec::new();
+    }
+    sizes.sort_unstable();
+    let mut bounds: Vec<u64> = (1..=BINS).map(|bin| sizes[nearest_rank(bin * 100 / BINS, sizes.len())]).collect();
+    bounds.dedup();
+    let below = std::iter::once(0).chain(bounds.iter().copied());
+    below.zip(&bounds).map(|(above, &up_to)| SizeClass::between(above, Some(up_to))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow whose ideal FCT is a microsecond.
+    fn flow(bytes: u64, fct_us: Option<u64>) -> FlowRow {
+        FlowRow {
+            flow: 0,
+            src: 0,
+            dst: 1,
+            class: 0,
+            bytes,
+            start_ps: 0,
+            fct_ps: fct_us.map(|us| us * 1_000_000),
+            ideal_ps: 1_000_000,
+            retransmissions: 0,
+            timeouts: 0,
+            out_of_order: 0,
+        }
+    }
+
+    fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
+        let mut summary = Summary { classes: SizeClasses::default(), points: Vec::new() };
+        summary.add_point(runs);
+        summary.points.remove(0)
+    }
+
+    fn value(class: &ClassSummary, metric: Metric, statistic: Statistic) -> f64 {
+        class.estimate(metric, statistic).unwrap().value
+    }
+
+    #[test]
+    fn add_point__classes_by_size_with_unfinished_flows() {
+        let flows = vec![
+            flow(20_000_000, Some(900)),
+            flow(100_000, Some(2)),
+            flow(1, Some(4)),
+            flow(100_001, Some(50)),
+            flow(10_000_001, None),
+        ];
+        let point = summary(&[(1, flows)]);
+        let counts: Vec<_> = point.classes.iter().map(|class| (class.flows(), class.unfinished())).collect();
+        assert_eq!(counts, [(2, 0), (1, 0), (2, 1), (5, 1)]);
+        assert_eq!(value(&point.classes[0], Metric::Fct, Statistic::Mean), 3_000_000.0);
+        assert_eq!(value(&point.classes[0], Metric::Slowdown, Statistic::P50), 2.0);
+        assert_eq!(value(&point.classes[2], Metric::Slowdown, Statistic::P99), 900.0);
+        assert_eq!(value(&point.classes[3], Metric::Slowdown, Statistic::Mean), (900.0 + 2.0 + 4.0 + 50.0) / 4.0);
+    }
+
+    #[test]
+    fn estimate__over_the_seeds_that_have_flows() {
+        let point = summary(&[
+            (1, vec![flow(1, Some(10)), flow(1_000_000, Some(1))]),
+            (2, vec![flow(1, Some(30))]),
+            (3, vec![flow(1, None)]),
+        ]);
+        let mice = point.classes[0].estimate(Metric::Slowdown, Statistic::Mean).unwrap();
+        assert_eq!(mice.value, 20.0);
+        assert!(mice.half_width.is_some());
+        let middle = point.classes[1].estimate(Metric::Slowdown, Statistic::Mean).unwrap();
+        assert_eq!(middle, Estimate { value: 1.0, half_width: None });
+        assert_eq!(point.classes[2].estimate(Metric::Fct, Statistic::P50), None);
+    }
+
+    #[test]
+    fn ratio__pairs_by_seed_and_not_by_place() {
+        let slow = summary(&[(1, vec![flow(1, Some(10))]), (2, vec![flow(1, Some(40))])]);
+        let fast = summary(&[(2, vec![flow(1, Some(20))]), (1, vec![flow(1, Some(5))]), (9, vec![flow(1, Some(1))])]);
+        let ratio = fast.classes[0].ratio(&slow.classes[0], Metric::Fct, Statistic::Mean).unwrap();
+        assert!((ratio.value - 0.5).abs() < 1e-12);
+        let (low, high) = ratio.interval.unwrap();
+        assert!((high - low).abs() < 1e-9);
+    }
+
+    #[test]
+    fn bins__equal_numbers_and_one_bin_for_a_common_size() {
+        let spread = summary(&[(1, (1..=100).map(|bytes| flow(bytes, Some(1))).collect())]);
+        assert_eq!(spread.bins.len(), BINS);
+        assert!(spread.bins.iter().all(|bin| bin.flows() == 5));
+        let common = summary(&[(1, (1..=100).map(|n| flow(if n < 60 { 7 } else { n }, Some(1))).collect())]);
+        assert_eq!(common.bins[0].class, SizeClass::between(0, Some(7)));
+        assert_eq!(common.bins[0].flows(), 59);
+        assert_eq!(common.bins.iter().map(ClassSummary::flows).sum::<u64>(), 100);
+        assert!(summary(&[(1, Vec::new())]).bins.is_empty());
+    }
+}

@@ -1,0 +1,112 @@
+//! `summary.csv`: a row for each point and size class.
+//!
+//! FCT in µs. `…_pm` is half the 95 % interval over seeds; `fct_mean_ratio` is the mean FCT over that of the first scheme
+//! at the same load and axes, paired by seed, with the ends of its interval. Intervals and ratios are rounded to six
+//! significant digits, for they go through functions whose last bit may differ between machines. An empty cell: no
+//! finished flow, or no interval, since there is one seed.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::statistics::Statistic;
+use crate::summary::{ClassSummary, Metric, Summary};
+use crate::{Experiment, ResultError};
+
+const PS_PER_US: f64 = 1e6;
+
+/// Writes the table. `path` is what errors name.
+pub(crate) fn write(
+    out: impl Write,
+    path: &Path,
+    experiment: &Experiment,
+    summary: &Summary,
+) -> Result<(), ResultError> {
+    let failed = |error: csv::Error| ResultError::io("write", path)(error.into());
+    let axes: Vec<&str> =
+        experiment.points.first().into_iter().flat_map(|point| &point.axes).map(|axis| axis.key.as_str()).collect();
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(header(&axes)).map_err(failed)?;
+    for (index, (info, point)) in experiment.points.iter().zip(&summary.points).enumerate() {
+        let baseline = experiment.baseline_of(index).map(|index| &summary.points[index]);
+        for (at, class) in point.classes.iter().enumerate() {
+            let mut row = vec![index.to_string(), info.scheme.clone(), info.load.map_or(String::new(), exact)];
+            row.extend(axes.iter().map(|key| {
+                let axis = info.axes.iter().find(|axis| axis.key == *key);
+                axis.map_or(String::new(), |axis| axis.value.clone())
+            }));
+            row.push(class.class.name.clone());
+            row.push(class.class.above_bytes.to_string());
+            row.push(class.class.up_to_bytes.map_or(String::new(), |bytes| bytes.to_string()));
+            row.extend([class.seeds.len() as u64, class.flows(), class.unfinished()].map(|count| count.to_string()));
+            row.extend(statistics(class));
+            row.extend(ratio(class, baseline.map(|baseline| &baseline.classes[at])));
+            csv.write_record(&row).map_err(failed)?;
+        }
+    }
+    csv.flush().map_err(ResultError::io("write", path))
+}
+
+fn header(axes: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = ["point", "scheme", "load"].map(String::from).into();
+    names.extend(axes.iter().map(|axis| axis.to_string()));
+    names.extend(["class", "above_bytes", "up_to_bytes", "seeds", "flows", "unfinished"].map(String::from));
+    for (metric, unit) in [("fct", "_us"), ("slowdown", "")] {
+        for statistic in Statistic::ALL {
+            let name = format!("{metric}_{}{unit}", statistic.name());
+            names.extend([name.clone(), format!("{name}_pm")]);
+        }
+    }
+    names.extend(["fct_mean_ratio", "fct_mean_ratio_low", "fct_mean_ratio_high"].map(String::from));
+    names
+}
+
+fn statistics(class: &ClassSummary) -> Vec<String> {
+    let mut cells = Vec::new();
+    for metric in Metric::ALL {
+        for statistic in Statistic::ALL {
+            let Some(estimate) = class.estimate(metric, statistic) else {
+                cells.extend([String::new(), String::new()]);
+                continue;
+            };
+            let unit = match metric {
+                Metric::Fct => PS_PER_US,
+                Metric::Slowdown => 1.0,
+            };
+            cells.push(exact(estimate.value / unit));
+            cells.push(estimate.half_width.map_or(String::new(), |half| rounded(half / unit)));
+        }
+    }
+    cells
+}
+
+fn ratio(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
+    let ratio = baseline.and_then(|baseline| class.ratio(baseline, Metric::Fct, Statistic::Mean));
+    let mut cells = vec![ratio.map_or(String::new(), |ratio| rounded(ratio.value))];
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    cells.extend(interval.map_or_else(Default::default, |(low, high)| [rounded(low), rounded(high)]));
+    cells
+}
+
+/// The shortest digits that read back as the same number.
+fn exact(value: f64) -> String {
+    format!("{value}")
+}
+
+/// Six significant digits, without an exponent.
+fn rounded(value: f64) -> String {
+    let short = format!("{value:.5e}");
+    short.parse::<f64>().map_or(short, exact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounded__six_significant_digits() {
+        assert_eq!(
+            [12.3456789, 123456789.0, -0.000123456789, 1.0, 0.0].map(rounded),
+            ["12.3457", "123457000", "-0.000123457", "1", "0"]
+        );
+    }
+}

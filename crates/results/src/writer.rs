@@ -1,0 +1,196 @@
+//! Writes a result directory: parts first, each whole or absent, then what joins them.
+//!
+//! ```text
+//! parts/KEY/point.json, flows.parquet   one run; found again by a later call with the same key
+//! flows.parquet, summary.csv            the experiment's flows and statistics
+//! manifest.json                         written last: where it is, the result is complete
+//! run.json                              time and machine
+//! ```
+//!
+//! One process at a time writes a directory; its threads may write parts at once.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_whole};
+use crate::flows::{FlowReader, FlowWriter};
+use crate::manifest::{Experiment, Manifest, Run, RunInfo, SCHEMA};
+use crate::{PointResult, ResultDir, ResultError, Summary, summary_csv};
+
+/// `point.json` of a part.
+#[derive(Serialize, Deserialize)]
+struct Part {
+    schema: u32,
+    key: String,
+    seed: u64,
+    flows: u64,
+    flows_blake3: String,
+    measured: PointResult,
+}
+
+/// A result directory that is being written.
+#[derive(Clone, Debug)]
+pub struct ResultWriter {
+    path: PathBuf,
+}
+
+impl ResultWriter {
+    /// Takes a new or empty folder, or one with an earlier result or its parts, and sees whether it can be written.
+    /// Whatever an interrupted process left half-written is removed.
+    pub fn create(path: impl Into<PathBuf>) -> Result<ResultWriter, ResultError> {
+        let path = path.into();
+        fs::create_dir_all(&path).map_err(ResultError::io("create the folder", &path))?;
+        let parts = path.join("parts");
+        let ours = parts.is_dir() || path.join("manifest.json").is_file();
+        let mut entries = fs::read_dir(&path).map_err(ResultError::io("read", &path))?;
+        if !ours && entries.next().is_some() {
+            return Err(ResultError::Occupied { path, why: "it holds something else than results".into() });
+        }
+        fs::create_dir_all(&parts).map_err(ResultError::io("create the folder", &parts))?;
+        for folder in [&path, &parts] {
+            remove_partial(folder)?;
+        }
+        partial().tempfile_in(&parts).map_err(ResultError::io("write into", &parts))?;
+        Ok(ResultWriter { path })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the part of this key is there. A part that is damaged, or of another schema, is an error.
+    pub fn finished(&self, key: &str) -> Result<bool, ResultError> {
+        let folder = self.part_folder(key)?;
+        if !folder.try_exists().map_err(ResultError::io("read", &folder))? {
+            return Ok(false);
+        }
+        self.open_part(key).map(|_| true)
+    }
+
+    /// Keeps the result of one run. Where its part is already there, that one stays: the same key means the same
+    /// result.
+    pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
+        if let Some(fault) = result.fault() {
+            return Err(ResultError::invalid(fault));
+        }
+        let folder = self.part_folder(key)?;
+        let created = partial_folder().tempdir_in(self.parts());
+        let partial = created.map_err(ResultError::io("create the folder", &folder))?;
+        let flows = partial.path().join("flows.parquet");
+        write_whole(&flows, |file| {
+            let mut writer = FlowWriter::new(file, &folder.join("flows.parquet"), false)?;
+            writer.write(0, seed, &result.flows)?;
+            writer.finish()
+        })?;
+        let part = Part {
+            schema: SCHEMA,
+            key: key.into(),
+            seed,
+            flows: result.flows.len() as u64,
+            flows_blake3: digest(&flows)?,
+            measured: PointResult { flows: Vec::new(), ..result.clone() },
+        };
+        write_json(&partial.path().join("point.json"), &part)?;
+        match fs::rename(partial.path(), &folder) {
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+                self.open_part(key).map(|_| ())
+            }
+            done => done.map_err(ResultError::io("write", &folder)),
+        }
+    }
+
+    /// Makes the result of the experiment out of its parts, all of which have to be there. Replaces what an earlier
+    /// call joined; the parts stay.
+    pub fn join(&self, experiment: Experiment) -> Result<ResultDir, ResultError> {
+        if let Some(point) = experiment.points.iter().find(|point| point.parts.is_empty()) {
+            return Err(ResultError::invalid(format!("a point of the scheme {:?} has no run", point.scheme)));
+        }
+        let manifest_path = self.path.join("manifest.json");
+        // Without its manifest, whatever else is there is not taken for a result.
+        match fs::remove_file(&manifest_path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(ResultError::io("replace", &manifest_path)(error));
+            }
+            _ => {}
+        }
+        let flows_path = self.path.join("flows.parquet");
+        let (runs, summary) = write_whole(&flows_path, |file| {
+            let mut writer = FlowWriter::new(file, &flows_path, true)?;
+            let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
+            for (index, point) in experiment.points.iter().enumerate() {
+                let index = u32::try_from(index).map_err(ResultError::invalid)?;
+                let mut flows_by_seed = Vec::new();
+                for id in &point.parts {
+                    let (part, mut reader) = self.open_part(&id.key)?;
+                    if part.seed != id.seed {
+                        let why = format!("seed {}, expected {}", part.seed, id.seed);
+                        return Err(ResultError::damaged(&self.part_folder(&id.key)?, why));
+                    }
+                    let flows = reader.take_part(part.flows)?;
+                    writer.write(index, id.seed, &flows)?;
+                    flows_by_seed.push((id.seed, flows));
+                    runs.push(Run { point: index, seed: id.seed, flows: part.flows, measured: part.measured });
+                }
+                summary.add_point(&flows_by_seed);
+            }
+            writer.finish()?;
+            Ok((runs, summary))
+        })?;
+        let csv_path = self.path.join("summary.csv");
+        write_whole(&csv_path, |file| summary_csv::write(file, &csv_path, &experiment, &summary))?;
+        let manifest = Manifest { schema: SCHEMA, flows_blake3: digest(&flows_path)?, experiment, runs };
+        write_json(&manifest_path, &manifest)?;
+        Ok(ResultDir::from_parts(self.path.clone(), manifest, summary))
+    }
+
+    /// Writes `run.json`.
+    pub fn write_run(&self, run: &RunInfo) -> Result<(), ResultError> {
+        #[derive(Serialize)]
+        struct Versioned<'a> {
+            schema: u32,
+            #[serde(flatten)]
+            run: &'a RunInfo,
+        }
+        write_json(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
+    }
+
+    fn parts(&self) -> PathBuf {
+        self.path.join("parts")
+    }
+
+    fn part_folder(&self, key: &str) -> Result<PathBuf, ResultError> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        if key.is_empty() || key.len() > 128 || !key.chars().all(plain) {
+            return Err(ResultError::invalid(format!("{key:?} cannot be the key of a part")));
+        }
+        Ok(self.parts().join(key))
+    }
+
+    fn open_part(&self, key: &str) -> Result<(Part, FlowReader), ResultError> {
+        let folder = self.part_folder(key)?;
+        let path = folder.join("point.json");
+        let part: Part = read_json(&path)?;
+        if part.key != key {
+            return Err(ResultError::damaged(&path, format!("of key {:?}", part.key)));
+        }
+        let flows = FlowReader::open(&folder.join("flows.parquet"), &part.flows_blake3, part.flows)?;
+        Ok((part, flows))
+    }
+}
+
+/// Removes what a killed process left.
+fn remove_partial(folder: &Path) -> Result<(), ResultError> {
+    for entry in fs::read_dir(folder).map_err(ResultError::io("read", folder))? {
+        let entry = entry.map_err(ResultError::io("read", folder))?;
+        if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
+            let path = entry.path();
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(ResultError::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
