@@ -21,8 +21,8 @@ pub use keys::{KEYS, Key, Section, find};
 pub use scope::{Scope, SizesOrName};
 pub use value::{Kind, MAX_TIME_PS, Raw, Value, one_of};
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The MTU where nothing is given, in bytes: an Ethernet packet.
 pub const DEFAULT_MTU_BYTES: u64 = 1500;
@@ -106,13 +106,26 @@ struct Given {
     origin: Origin,
 }
 
-/// The settings of one point of an experiment.
+/// What has been read so far.
 #[derive(Debug, Clone, Default)]
+struct Record {
+    used: BTreeSet<Address>,
+    values: BTreeMap<String, String>,
+}
+
+/// The settings of one point of an experiment.
+#[derive(Debug, Default)]
 pub struct Settings {
     given: BTreeMap<Address, Given>,
     links: usize,
-    used: RefCell<BTreeSet<Address>>,
-    record: RefCell<BTreeMap<String, String>>,
+    record: Mutex<Record>,
+}
+
+impl Clone for Settings {
+    fn clone(&self) -> Self {
+        let record = Mutex::new(self.record().clone());
+        Settings { given: self.given.clone(), links: self.links, record }
+    }
 }
 
 impl Settings {
@@ -161,22 +174,27 @@ impl Settings {
     /// The effective configuration so far: address of the reader → canonical value. Keys read for a scheme stand under
     /// `scheme.` (and the place), others under their section.
     pub fn effective(&self) -> BTreeMap<String, String> {
-        self.record.borrow().clone()
+        self.record().values.clone()
     }
 
     /// Adds what is not a key to the effective configuration: a file's digest, the built-in scheme's name.
     pub fn note(&self, name: &str, value: impl std::fmt::Display) {
-        self.record.borrow_mut().insert(name.to_owned(), value.to_string());
+        self.record().values.insert(name.to_owned(), value.to_string());
     }
 
     /// The given keys that nobody has read yet, with their place in the file.
     pub fn unread(&self) -> Vec<(Address, Origin)> {
-        let used = self.used.borrow();
+        let record = self.record();
         self.given
             .iter()
-            .filter(|(address, _)| !used.contains(*address))
+            .filter(|(address, _)| !record.used.contains(*address))
             .map(|(address, given)| (address.clone(), given.origin.clone()))
             .collect()
+    }
+
+    /// The record; whole even if a reader panicked, since each entry is written in one step.
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The value at an address and where it was given; does not count as reading it.

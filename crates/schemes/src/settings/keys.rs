@@ -101,6 +101,7 @@ keys! {
         core_link: Kind::Rate, "rate of the links between aggregation and core switches";
         link_delay: TIME, "propagation delay of each link, one way";
         host_delay: TIME, "delay that a host adds at each of its link's ends, one way";
+        forwarding: Kind::Choice(&["store-and-forward", "cut-through"]), "whether a switch waits for the whole of a packet";
         rtt: SOME_TIME, "base round trip between the farthest hosts: propagation and host delays, without serialisation";
     }
     Link {
@@ -130,15 +131,15 @@ keys! {
             "what the buffer limits: the port's total, each queue, or queues of a switch-wide pool with dynamic thresholds";
         shared_buffer: SIZE, "buffer of a switch when admission is shared";
         dt_alpha: Kind::NumberAbove(0.0, 64.0), "dynamic threshold: a queue may hold this times what is free";
-        marking: Kind::Choice(&["none", "per-port", "per-queue", "red"]), "what ECN marking compares with its threshold";
+        marking: Kind::Choice(&["none", "per-port", "per-queue", "red", "red-per-queue"]), "what ECN marking compares with its threshold";
         ecn_threshold: SIZE, "ECN marking threshold K";
         ecn_counts_arriving: Kind::Flag, "whether the arriving packet counts for the marking threshold";
         red_min: SIZE, "RED: backlog from which packets are marked at random";
         red_max: SIZE, "RED: backlog from which every packet is marked";
         red_probability: PROBABILITY, "RED: marking probability at red_max";
         red_average: Kind::NumberAbove(0.0, 1.0), "RED: weight of the newest backlog in the average; 1 is instantaneous";
-        discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr"]),
-            "how a port's queues share its link: one queue, strict priority, weighted or deficit round robin";
+        discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank"]),
+            "what a port sends next: one queue, strict priority, weighted or deficit round robin, by rank, pFabric's pool, flows in turn, or the flow of the least rank";
         weights: Kind::CountList, "weights of the queues under wrr (packets) and drr (packets of credit)";
         mtu: Kind::Size(64, 65_535), "largest packet, headers included; the size of 1pkt";
         header: Kind::Size(0, 1_000), "headers of a packet; an ACK is this long";
@@ -181,6 +182,9 @@ keys! {
     }
     Scheme {
         base: Kind::Text, "the built-in scheme of which this is a variant";
+        transport: Kind::Choice(&["tcp", "dctcp", "pfabric", "open-loop"]), "how a host sends: congestion control, or all at once";
+        tagger: Kind::Choice(&["plain", "demotion", "remaining", "to-the-end", "attained"]),
+            "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, left to send, or sent";
         thresholds: Kind::SizeListOr(&["published", "equal-split"]),
             "demotion thresholds, one less than the queues: sizes, the paper's own, or equal shares of the flows";
     }

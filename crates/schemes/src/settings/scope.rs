@@ -198,7 +198,7 @@ impl<'a> Scope<'a> {
     pub fn invalid(&self, name: &str, expected: impl Into<String>) -> SettingsError {
         let problem = match self.lookup(declared(name)) {
             Some((_, given)) => format!("`{name}` = {} does not fit here", given.value),
-            None => match self.settings.record.borrow().get(&self.address(declared(name))) {
+            None => match self.settings.record().values.get(&self.address(declared(name))) {
                 Some(default) => format!("`{name}` is not given, and its default {default} does not fit here"),
                 None => format!("`{name}` is missing"),
             },
@@ -296,7 +296,7 @@ impl<'a> Scope<'a> {
         let key = declared(name);
         let value = match self.lookup(key) {
             Some((table, given)) => {
-                self.settings.used.borrow_mut().insert((table, key.name));
+                self.settings.record().used.insert((table, key.name));
                 Some(given.value.clone())
             }
             None => default,
