@@ -1,0 +1,359 @@
+//! Distributions of flow sizes: what a file of points means, and everything computed from it.
+//!
+//! A file of points leaves two things open, and both change the mean, so both belong to the distribution: how sizes
+//! between two points are read ([`Reading`]) and to what a size is rounded ([`Rounding`]). Mean, quantile, distribution
+//! function and draw all speak of the same rounded sizes, so an arrival rate computed from
+//! the mean offers the load that was asked for.
+//!
+//! Sizes are bytes of payload. Logarithmic interpolation between points is left out: no published generator uses it.
+
+use crate::error::InputError;
+use crate::points::{self, Point};
+use crate::random::uniform01;
+use rand_core::Rng;
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// How the sizes between two points of a file are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Every flow has exactly a size that the file lists; its probability is the step of the cdf there.
+    Stepped,
+    /// Sizes are uniform between two neighbouring points, as `interpolation_ 2` of ns-2's empirical random variable.
+    Interpolated,
+}
+
+impl Reading {
+    /// The readings by the names that settings and lists use.
+    pub const NAMES: &[(&str, Reading)] = &[("stepped", Reading::Stepped), ("interpolated", Reading::Interpolated)];
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Reading::NAMES.iter().filter(|(_, reading)| reading == self).try_for_each(|(name, _)| f.write_str(name))
+    }
+}
+
+/// To what the sizes of a reading are rounded up; a flow has at least one of the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Whole bytes.
+    Bytes,
+    /// Whole packets, so that every flow is a multiple of the payload, as in PIAS-NS2.
+    Packets {
+        /// Payload of a full packet, in bytes.
+        payload: NonZeroU32,
+    },
+}
+
+impl fmt::Display for Rounding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rounding::Bytes => f.write_str("whole bytes"),
+            Rounding::Packets { payload } => write!(f, "whole packets of {payload} B"),
+        }
+    }
+}
+
+/// A distribution of flow sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeDistribution {
+    name: String,
+    reading: Reading,
+    rounding: Rounding,
+    /// At least one, in order of size, each of positive probability, from cdf 0 to 1 without a gap.
+    pieces: Vec<Piece>,
+}
+
+/// A share of the flows whose unrounded sizes are uniform over (`from`, `to`], or all `to` where the two are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Piece {
+    from: u64,
+    to: u64,
+    cdf_from: f64,
+    cdf_to: f64,
+}
+
+impl SizeDistribution {
+    /// Reads rows `size_bytes,cdf` (header optional, `#` starts a comment line); errors call the text `name`.
+    ///
+    /// Sizes and cdf never fall, the last cdf is 1. Two rows with one size are a point mass, and so is a first row
+    /// above 0. Sizes may have an exponent (`1e6`).
+    pub fn parse(name: &str, text: &str, reading: Reading, rounding: Rounding) -> Result<SizeDistribution, InputError> {
+        let points = points::parse(name, text)?;
+        Ok(SizeDistribution { name: name.to_string(), reading, rounding, pieces: pieces(&points, reading) })
+    }
+
+    /// The name given to [`parse`](Self::parse).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How the points are read.
+    pub fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// To what sizes are rounded.
+    pub fn rounding(&self) -> Rounding {
+        self.rounding
+    }
+
+    /// The size of one flow, in bytes. Takes one draw from `rng` and no memory.
+    pub fn sample(&self, rng: &mut impl Rng) -> u64 {
+        self.quantile(uniform01(rng))
+    }
+
+    /// The smallest size, in bytes, that a share `p` of the flows does not exceed; `p` is taken into 0 to 1.
+    pub fn quantile(&self, p: f64) -> u64 {
+        let p = p.clamp(0.0, 1.0);
+        let index = self.pieces.partition_point(|piece| piece.cdf_to < p);
+        let piece = self.pieces[index.min(self.pieces.len() - 1)];
+        let part = (p - piece.cdf_from) / (piece.cdf_to - piece.cdf_from);
+        self.round_up((piece.from as f64 + part * (piece.to - piece.from) as f64).ceil() as u64)
+    }
+
+    /// The share of the flows of at most `bytes`.
+    pub fn cdf(&self, bytes: u64) -> f64 {
+        // Whatever is rounded up to at most `bytes` was at most the last whole unit below.
+        let unrounded = bytes / self.unit() * self.unit();
+        let index = self.pieces.partition_point(|piece| piece.from <= unrounded);
+        let Some(piece) = index.checked_sub(1).map(|last| self.pieces[last]) else { return 0.0 };
+        if piece.to <= unrounded {
+            return piece.cdf_to;
+        }
+        let part = (unrounded - piece.from) as f64 / (piece.to - piece.from) as f64;
+        piece.cdf_from + part * (piece.cdf_to - piece.cdf_from)
+    }
+
+    /// The largest size, in bytes.
+    pub fn max_bytes(&self) -> u64 {
+        self.quantile(1.0)
+    }
+
+    /// The mean size, in bytes, of what [`sample`](Self::sample) draws.
+    pub fn mean_bytes(&self) -> f64 {
+        let unit = self.unit();
+        self.mean_groups(unit) * unit as f64
+    }
+
+    /// The mean number of packets of up to `payload` bytes that a flow takes.
+    pub fn mean_packets(&self, payload: NonZeroU32) -> f64 {
+        self.mean_groups(u64::from(payload.get()))
+    }
+
+    /// The mean of ceil(size / `group`), where `group` is in bytes and above 0.
+    pub(crate) fn mean_groups(&self, group: u64) -> f64 {
+        let mean_of = |piece: &Piece| match piece.to - piece.from {
+            0 => self.round_up(piece.to).div_ceil(group) as f64,
+            width => (self.groups_up_to(piece.to, group) - self.groups_up_to(piece.from, group)) as f64 / width as f64,
+        };
+        self.pieces.iter().map(|piece| (piece.cdf_to - piece.cdf_from) * mean_of(piece)).sum()
+    }
+
+    /// The integral over all unrounded sizes up to `bytes` of ceil(rounded size / `group`): every unit that is filled
+    /// counts the groups up to its end, and so does the part of the unit that `bytes` cuts.
+    fn groups_up_to(&self, bytes: u64, group: u64) -> u128 {
+        let (bytes, group, unit) = (u128::from(bytes), u128::from(group), u128::from(self.unit()));
+        let (units, rest) = (bytes / unit, bytes % unit);
+        unit * floor_sum(units, unit, unit + group - 1, group) + rest * ((units + 1) * unit).div_ceil(group)
+    }
+
+    fn round_up(&self, bytes: u64) -> u64 {
+        bytes.max(1).div_ceil(self.unit()) * self.unit()
+    }
+
+    /// That of which every size is a multiple, in bytes.
+    fn unit(&self) -> u64 {
+        match self.rounding {
+            Rounding::Bytes => 1,
+            Rounding::Packets { payload } => u64::from(payload.get()),
+        }
+    }
+}
+
+/// What lies between neighbouring points, without what has no probability.
+fn pieces(points: &[Point], reading: Reading) -> Vec<Piece> {
+    // Below the first point lies nothing, so a first cdf above 0 is a mass at the first size.
+    let before_first = points.first().map(|first| Point { size: first.size, cdf: 0.0 });
+    let lower_ends = before_first.iter().chain(points);
+    let between = lower_ends.zip(points).filter(|(lower, upper)| lower.cdf < upper.cdf);
+    between
+        .map(|(lower, upper)| Piece {
+            from: if reading == Reading::Stepped { upper.size } else { lower.size },
+            to: upper.size,
+            cdf_from: lower.cdf,
+            cdf_to: upper.cdf,
+        })
+        .collect()
+}
+
+/// The sum over i in 0..n of floor((a·i + b) / m), by exchanging the axes of the lattice as Euclid's algorithm does
+/// (Graham, Knuth and Patashnik, Concrete Mathematics, section 3.5).
+fn floor_sum(n: u128, a: u128, b: u128, m: u128) -> u128 {
+    if n == 0 {
+        return 0;
+    }
+    let whole = n * (n - 1) / 2 * (a / m) + n * (b / m);
+    let top = a % m * n + b % m;
+    if top < m { whole } else { whole + floor_sum(top / m, m, top % m, a % m) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+    use proptest::prelude::*;
+
+    const PACKETS_1460: Rounding = Rounding::Packets { payload: NonZeroU32::new(1460).unwrap() };
+
+    fn sizes(text: &str, reading: Reading, rounding: Rounding) -> SizeDistribution {
+        SizeDistribution::parse("test", text, reading, rounding).unwrap()
+    }
+
+    #[test]
+    fn stepped__draws_only_listed_sizes() {
+        let sizes = sizes("100,0.25\n300,1", Reading::Stepped, Rounding::Bytes);
+        assert_eq!([0.0, 0.25, 0.26, 1.0].map(|p| sizes.quantile(p)), [100, 100, 300, 300]);
+        assert_eq!([99, 100, 299, 300].map(|bytes| sizes.cdf(bytes)), [0.0, 0.25, 0.25, 1.0]);
+        assert_eq!(sizes.mean_bytes(), 250.0);
+    }
+
+    #[test]
+    fn interpolated__is_uniform_between_points_and_has_masses_on_them() {
+        // A quarter has 100 bytes, half is uniform up to 300, a quarter has 300.
+        let sizes = sizes("100,0.25\n300,0.75\n300,1", Reading::Interpolated, Rounding::Bytes);
+        assert_eq!([0.0, 0.25, 0.5, 0.75, 1.0].map(|p| sizes.quantile(p)), [100, 100, 200, 300, 300]);
+        assert_eq!([99, 100, 200, 299, 300].map(|bytes| sizes.cdf(bytes)), [0.0, 0.25, 0.5, 0.7475, 1.0]);
+        // Rounding up adds half a byte to the uniform half.
+        assert_eq!(sizes.mean_bytes(), 0.25 * 100.0 + 0.5 * 200.5 + 0.25 * 300.0);
+    }
+
+    #[test]
+    fn packets__round_every_size_up() {
+        let sizes = sizes("1,0.5\n1461,1", Reading::Stepped, PACKETS_1460);
+        assert_eq!([sizes.quantile(0.5), sizes.quantile(1.0)], [1460, 2920]);
+        assert_eq!([1459, 1460, 2919, 2920].map(|bytes| sizes.cdf(bytes)), [0.0, 0.5, 0.5, 1.0]);
+        assert_eq!(sizes.mean_bytes(), 2190.0);
+        assert_eq!(sizes.mean_packets(NonZeroU32::new(1460).unwrap()), 1.5);
+        assert_eq!(sizes.mean_packets(NonZeroU32::new(1000).unwrap()), 2.5);
+    }
+
+    #[test]
+    fn quantile__skips_sizes_without_probability() {
+        let sizes = sizes("100,0\n200,0.5\n400,0.5\n500,1", Reading::Interpolated, Rounding::Bytes);
+        assert_eq!([sizes.quantile(0.5), sizes.quantile(0.501)], [200, 401]);
+        assert_eq!([sizes.cdf(200), sizes.cdf(300), sizes.cdf(400)], [0.5, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn quantile__takes_any_number() {
+        let sizes = sizes("0,0\n10,1", Reading::Interpolated, Rounding::Bytes);
+        assert_eq!([sizes.quantile(-1.0), sizes.quantile(0.0), sizes.quantile(f64::NAN)], [1, 1, 1]);
+        assert_eq!([sizes.quantile(2.0), sizes.quantile(f64::INFINITY)], [10, 10]);
+    }
+
+    #[test]
+    fn mean__is_exact_at_the_largest_size() {
+        let sizes = sizes("0,0\n1e15,1", Reading::Interpolated, Rounding::Bytes);
+        assert_eq!(sizes.mean_bytes(), (1e15 + 1.0) / 2.0);
+    }
+
+    /// Up to eight steps of at least 1/160, so that a sample sees all of them; with or without a start at zero.
+    fn any_text() -> impl Strategy<Value = String> {
+        let steps = prop::collection::vec((0u64..20_000, 1u32..=20), 1..=8);
+        (steps, prop_oneof!["0,0\n", Just(String::new())]).prop_map(|(steps, start)| {
+            let total: u32 = steps.iter().map(|(_, weight)| weight).sum();
+            let rows = steps.iter().scan((1, 0), |(size, sum), (growth, weight)| {
+                *size += growth;
+                *sum += weight;
+                Some(format!("{size},{}\n", f64::from(*sum) / f64::from(total)))
+            });
+            start + &rows.collect::<String>()
+        })
+    }
+
+    fn any_sizes() -> impl Strategy<Value = SizeDistribution> {
+        let reading = prop_oneof![Just(Reading::Stepped), Just(Reading::Interpolated)];
+        let packets = (1u32..3_000).prop_map(|n| Rounding::Packets { payload: NonZeroU32::new(n).unwrap() });
+        let rounding = prop_oneof![Just(Rounding::Bytes), packets];
+        (any_text(), reading, rounding).prop_map(|(text, reading, rounding)| sizes(&text, reading, rounding))
+    }
+
+    /// The mean of `measure` over the quantiles in the middle of `n` equal shares. A quantile function never falls, so
+    /// for a `measure` that never falls either, this is within (largest - smallest) / `n` of the mean.
+    fn mean_of_quantiles(sizes: &SizeDistribution, n: u32, measure: impl Fn(u64) -> f64) -> f64 {
+        let quantile = |i| measure(sizes.quantile((f64::from(i) + 0.5) / f64::from(n)));
+        (0..n).map(quantile).sum::<f64>() / f64::from(n)
+    }
+
+    proptest! {
+        #[test]
+        fn mean__is_the_mean_of_the_quantiles(sizes in any_sizes(), payload in 1u32..5_000) {
+            let n = 5_000;
+            let range = (sizes.max_bytes() - sizes.quantile(0.0)) as f64;
+            let bytes = mean_of_quantiles(&sizes, n, |bytes| bytes as f64);
+            prop_assert!((sizes.mean_bytes() - bytes).abs() <= range / f64::from(n) + 1e-6, "{bytes}");
+
+            let packets_of = |bytes: u64| bytes.div_ceil(u64::from(payload)) as f64;
+            let range = packets_of(sizes.max_bytes()) - packets_of(sizes.quantile(0.0));
+            let mean = sizes.mean_packets(NonZeroU32::new(payload).unwrap());
+            let packets = mean_of_quantiles(&sizes, n, packets_of);
+            prop_assert!((mean - packets).abs() <= range / f64::from(n) + 1e-6, "{mean} {packets}");
+        }
+
+        #[test]
+        fn sample__has_the_mean(sizes in any_sizes(), seed: u64) {
+            let n = 10_000;
+            let mean = sizes.mean_bytes();
+            let variance = mean_of_quantiles(&sizes, 1_000, |bytes| (bytes as f64 - mean) * (bytes as f64 - mean));
+            let mut rng = stream(seed, Purpose::Sizes, 0);
+            let sampled = (0..n).map(|_| sizes.sample(&mut rng) as f64).sum::<f64>() / f64::from(n);
+            // Six standard errors; 1 % for the variance from 1,000 quantiles.
+            let error = 6.0 * (1.01 * variance / f64::from(n)).sqrt() + 1e-6;
+            prop_assert!((sampled - mean).abs() <= error, "{sampled} instead of {mean} ± {error}");
+        }
+
+        #[test]
+        fn quantile__is_the_smallest_size_that_reaches_the_share(sizes in any_sizes(), p in 0.0..=1.0) {
+            let size = sizes.quantile(p);
+            prop_assert!(sizes.cdf(size) >= p - 1e-9);
+            prop_assert!(sizes.cdf(size - 1) <= p + 1e-9);
+        }
+
+        #[test]
+        fn cdf__never_falls_and_ends_at_one(sizes in any_sizes(), a in 0u64..200_000, b in 0u64..200_000) {
+            prop_assert!(sizes.cdf(a.min(b)) <= sizes.cdf(a.max(b)));
+            prop_assert_eq!(sizes.cdf(0), 0.0);
+            prop_assert_eq!(sizes.cdf(sizes.max_bytes()), 1.0);
+        }
+
+        #[test]
+        fn parse__never_panics(text in "\\PC*", stepped: bool) {
+            let reading = if stepped { Reading::Stepped } else { Reading::Interpolated };
+            let _ = SizeDistribution::parse("any", &text, reading, PACKETS_1460);
+        }
+
+        #[test]
+        fn parse__refuses_or_gives_a_distribution_that_works(
+            mut rows in prop::collection::vec(("(0|1|1e15|[0-9]{1,3}|[0-9]e[0-9])", 0u32..=4), 1..6),
+            stepped: bool,
+            p in 0.0..=1.0
+        ) {
+            rows.sort_by_key(|row| row.1);
+            let row = |(size, quarters): &(String, u32)| format!("{size},{}\n", f64::from(*quarters) / 4.0);
+            let text: String = rows.iter().map(row).collect();
+            let reading = if stepped { Reading::Stepped } else { Reading::Interpolated };
+            if let Ok(sizes) = SizeDistribution::parse("any", &text, reading, PACKETS_1460) {
+                prop_assert!((1460..=sizes.max_bytes()).contains(&sizes.quantile(p)));
+                let mean = sizes.mean_bytes() / sizes.max_bytes() as f64;
+                prop_assert!(mean > 0.0 && mean <= 1.0 + 1e-12, "{mean}");
+            }
+        }
+
+        #[test]
+        fn floor_sum__is_the_sum(n in 0u128..200, a in 0u128..5_000, b in 0u128..5_000, m in 1u128..5_000) {
+            prop_assert_eq!(floor_sum(n, a, b, m), (0..n).map(|i| (a * i + b) / m).sum::<u128>());
+        }
+    }
+}

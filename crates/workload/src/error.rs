@@ -1,0 +1,113 @@
+//! What can be wrong with a file of sizes or flows: one message with the file, the line and what was expected.
+
+use thiserror::Error;
+
+/// A file of numbers that cannot be taken, and where.
+#[derive(Debug, Error)]
+#[error("{file}{}: {problem}", .line.map_or_else(String::new, |line| format!(":{line}")))]
+pub struct InputError {
+    /// The file as the caller named it.
+    pub file: String,
+    /// The line, from 1; none where the whole file is at fault.
+    pub line: Option<u64>,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a file of numbers; the message says what was expected.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// The system could not read the file.
+    #[error("cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// Bytes that are no text.
+    #[error("this line is not UTF-8 text; expected a CSV file")]
+    NotText,
+    /// A line that no row of numbers fills.
+    #[error("this line is longer than {limit} bytes; expected a row `{expected}`")]
+    LongLine {
+        /// Bytes that a line may have.
+        limit: usize,
+        /// The columns.
+        expected: &'static str,
+    },
+    /// The first row is neither the header nor numbers.
+    #[error("`{found}` is not the header of this kind of file; expected `{expected}` or a row of numbers")]
+    Header {
+        /// The row.
+        found: String,
+        /// The columns.
+        expected: &'static str,
+    },
+    /// A row with too few or too many columns.
+    #[error("columns: {found}; expected {}: `{expected}`", .expected.split(',').count())]
+    Columns {
+        /// Columns of the row.
+        found: usize,
+        /// The columns.
+        expected: &'static str,
+    },
+    /// A field that is not a number of the right kind and range.
+    #[error("{column} is `{found}`; expected {expected}")]
+    Number {
+        /// Name of the column.
+        column: &'static str,
+        /// The field.
+        found: String,
+        /// Kind and range.
+        expected: String,
+    },
+    /// A file without a row.
+    #[error("no rows; expected at least one row `{expected}`")]
+    Empty {
+        /// The columns.
+        expected: &'static str,
+    },
+    /// A file with more rows than are kept in memory.
+    #[error("row {}; expected at most {limit} rows", .limit + 1)]
+    TooManyRows {
+        /// Rows that a file may have.
+        limit: usize,
+    },
+    /// A size smaller than that of the row before.
+    #[error("size_bytes goes back from {before} to {found}; expected sizes that never fall")]
+    SizeGoesBack {
+        /// Size of the row before, in bytes.
+        before: u64,
+        /// Size of this row, in bytes.
+        found: u64,
+    },
+    /// A probability smaller than that of the row before.
+    #[error("cdf goes back from {before} to {found}; expected values that never fall")]
+    CdfGoesBack {
+        /// Value of the row before.
+        before: f64,
+        /// Value of this row.
+        found: f64,
+    },
+    /// A last row below 1.
+    #[error("cdf ends at {found}; expected the last row to reach 1")]
+    CdfEndsEarly {
+        /// Value of the last row.
+        found: f64,
+    },
+    /// A positive probability of flows without a byte.
+    #[error("a size of 0 bytes has the probability {found}; expected flows of at least 1 byte, so `0,0` at most")]
+    EmptyFlows {
+        /// The probability.
+        found: f64,
+    },
+    /// A flow from a host to itself.
+    #[error("src and dst are both {host}; expected two different hosts")]
+    SameHost {
+        /// The host.
+        host: u32,
+    },
+}
+
+/// The start of a piece of input, short and printable enough for a message.
+pub(crate) fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() { shown + "…" } else { shown }
+}

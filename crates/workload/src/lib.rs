@@ -1,0 +1,66 @@
+//! What a fabric is asked to carry: which flow of which size starts when, from which host to which.
+//!
+//! A workload is a [`SizeDistribution`] (built in, or a user's CSV), a load that becomes an arrival rate
+//! ([`arrival_rate_per_host`]) and a [`Generator`] that draws flows; or it is a [`flow_list`] that somebody recorded.
+//! A workload depends on its own settings and the seed alone, never on a scheme, so that schemes can be compared flow
+//! by flow.
+//!
+//! ```
+//! use flowsieve_workload::{Framing, Generator, LoadCounts, arrival_rate_per_host, builtin};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let sizes = builtin("web-search").ok_or("no such workload")?.distribution()?;
+//! let framing = Framing {
+//!     payload_bytes: 1460.try_into()?,
+//!     header_bytes: 40,
+//!     overhead_bytes: 0,
+//!     ack_bytes: 40,
+//!     data_packets_per_ack: 1,
+//! };
+//! let rate = arrival_rate_per_host(0.6, LoadCounts::Ns2, 10_000_000_000, &framing, &sizes)?;
+//! let flows: Vec<_> = Generator::new(sizes, rate, 144, 1)?.take(2_000).collect();
+//! assert!(flows.iter().all(|flow| flow.bytes % 1460 == 0));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Time is in integer picoseconds since the start of the run, sizes are bytes of payload, rates are bit/s.
+//!
+//! Left out: what happens to the flows. Which of them are measured, and when a run ends, is the simulator's business.
+
+mod builtins;
+mod distribution;
+mod error;
+pub mod flow_list;
+mod generator;
+mod load;
+mod points;
+pub mod random;
+mod rows;
+mod seconds;
+
+pub use builtins::{Builtin, builtin, builtins};
+pub use distribution::{Reading, Rounding, SizeDistribution};
+pub use error::{InputError, Problem};
+pub use generator::{Generator, GeneratorError};
+pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate_per_host};
+
+/// The largest flow that is accepted: 1 PB, a day and more at 80 Gbit/s. Every whole number of bytes up to here is
+/// exact in an `f64`.
+pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
+
+/// One flow (a message from one host to another) before the network has touched it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Place of the flow in the order of starts, from 0.
+    pub id: u32,
+    /// When the sender has the whole message, in picoseconds.
+    pub start_ps: u64,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host; never the sender.
+    pub dst: u32,
+    /// Payload, at least 1 byte.
+    pub bytes: u64,
+    /// Class of traffic, by which parts of a scheme may differ; 0 where a workload has one class.
+    pub class: u8,
+}

@@ -1,0 +1,202 @@
+//! What a load means: how many flows a second a host starts so that a share of its link is used.
+//!
+//! Papers count different bytes, so the count is a choice ([`LoadCounts`]) and the true cost of a flow on the wire is
+//! computed beside it ([`Framing::cost`]). Traffic is all-to-all with equal hosts: each host sends the data of its own
+//! flows and the ACKs of as many flows that it receives.
+//!
+//! Left out: retransmissions, handshakes, probes and credits, which depend on the scheme, and the padding of frames
+//! below the least size of Ethernet.
+
+use crate::distribution::SizeDistribution;
+use std::num::NonZeroU32;
+use thiserror::Error;
+
+/// Which bytes of a flow count towards the load of a host's link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadCounts {
+    /// Payload alone.
+    Payload,
+    /// Data packets as they occupy the wire: payload, headers, preamble and gap.
+    Wire,
+    /// The wire, with the ACKs that go the same way.
+    WireAcks,
+    /// Payload times (payload + header) / payload of a full packet: the rule of the ns-2 scripts of pFabric, PIAS and
+    /// QCluster. Counts too little where flows are shorter than a packet.
+    Ns2,
+}
+
+impl LoadCounts {
+    /// The ways to count by the names that settings use.
+    pub const NAMES: &[(&str, LoadCounts)] = &[
+        ("payload", LoadCounts::Payload),
+        ("wire", LoadCounts::Wire),
+        ("wire+acks", LoadCounts::WireAcks),
+        ("ns2", LoadCounts::Ns2),
+    ];
+}
+
+/// How a flow is cut into packets and what each adds; all in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Payload of a full packet.
+    pub payload_bytes: NonZeroU32,
+    /// Headers of a data packet, part of its length in queues.
+    pub header_bytes: u32,
+    /// What every packet adds on the wire only: preamble and gap between frames.
+    pub overhead_bytes: u32,
+    /// Length of an ACK with its headers, without the overhead.
+    pub ack_bytes: u32,
+    /// Data packets that one ACK answers; 0 where the receiver sends none.
+    pub data_packets_per_ack: u32,
+}
+
+/// What the mean flow costs when nothing is lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WireCost {
+    /// Data packets.
+    pub data_packets: f64,
+    /// Bytes that the data packets occupy on each wire of their path.
+    pub data_bytes: f64,
+    /// ACKs.
+    pub acks: f64,
+    /// Bytes that the ACKs occupy on each wire of the way back.
+    pub ack_bytes: f64,
+}
+
+impl Framing {
+    /// What the mean flow of `sizes` costs on the wire.
+    pub fn cost(&self, sizes: &SizeDistribution) -> WireCost {
+        let data_packets = sizes.mean_packets(self.payload_bytes);
+        let acks = match u64::from(self.data_packets_per_ack) {
+            0 => 0.0,
+            // ceil(ceil(size / payload) / n) is ceil(size / (payload n)).
+            n => sizes.mean_groups(u64::from(self.payload_bytes.get()) * n),
+        };
+        WireCost {
+            data_packets,
+            data_bytes: sizes.mean_bytes()
+                + data_packets * (f64::from(self.header_bytes) + f64::from(self.overhead_bytes)),
+            acks,
+            ack_bytes: acks * (f64::from(self.ack_bytes) + f64::from(self.overhead_bytes)),
+        }
+    }
+}
+
+/// A load without an arrival rate.
+#[derive(Debug, Error, Clone, Copy, PartialEq)]
+pub enum LoadError {
+    /// A load that is no positive number.
+    #[error("the load is {0}; expected a number above 0, where 1 fills the host link")]
+    Load(f64),
+    /// A link without a rate.
+    #[error("the host link has a rate of 0 bit/s; expected a rate above 0")]
+    Link,
+}
+
+/// The flows that each host starts per second, so that `load` of its link of `link_bps` is used, by the count `counts`.
+pub fn arrival_rate_per_host(
+    load: f64,
+    counts: LoadCounts,
+    link_bps: u64,
+    framing: &Framing,
+    sizes: &SizeDistribution,
+) -> Result<f64, LoadError> {
+    if !(load.is_finite() && load > 0.0) {
+        return Err(LoadError::Load(load));
+    }
+    if link_bps == 0 {
+        return Err(LoadError::Link);
+    }
+    let cost = framing.cost(sizes);
+    let payload = f64::from(framing.payload_bytes.get());
+    let counted_bytes = match counts {
+        LoadCounts::Payload => sizes.mean_bytes(),
+        LoadCounts::Wire => cost.data_bytes,
+        LoadCounts::WireAcks => cost.data_bytes + cost.ack_bytes,
+        LoadCounts::Ns2 => sizes.mean_bytes() * ((payload + f64::from(framing.header_bytes)) / payload),
+    };
+    Ok(link_bps as f64 * load / (8.0 * counted_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins::builtin;
+    use crate::distribution::{Reading, Rounding};
+    use proptest::prelude::*;
+
+    const FRAMING: Framing = Framing {
+        payload_bytes: NonZeroU32::new(1460).unwrap(),
+        header_bytes: 40,
+        overhead_bytes: 20,
+        ack_bytes: 40,
+        data_packets_per_ack: 1,
+    };
+
+    fn flows_of(bytes: u64) -> SizeDistribution {
+        SizeDistribution::parse("test", &format!("{bytes},1"), Reading::Stepped, Rounding::Bytes).unwrap()
+    }
+
+    fn rate(counts: LoadCounts, sizes: &SizeDistribution) -> f64 {
+        arrival_rate_per_host(0.6, counts, 10_000_000_000, &FRAMING, sizes).unwrap()
+    }
+
+    #[test]
+    fn cost__counts_every_packet_and_ack() {
+        // 3 packets: 1460, 1460 and 80 bytes.
+        let cost = FRAMING.cost(&flows_of(3_000));
+        assert_eq!(cost, WireCost { data_packets: 3.0, data_bytes: 3_180.0, acks: 3.0, ack_bytes: 180.0 });
+        let delayed = Framing { data_packets_per_ack: 2, ..FRAMING }.cost(&flows_of(3_000));
+        assert_eq!((delayed.acks, delayed.ack_bytes), (2.0, 120.0));
+        let silent = Framing { data_packets_per_ack: 0, ..FRAMING }.cost(&flows_of(3_000));
+        assert_eq!((silent.acks, silent.ack_bytes), (0.0, 0.0));
+    }
+
+    #[test]
+    fn arrival_rate__uses_the_bytes_that_count() {
+        let sizes = flows_of(3_000);
+        let share = 6_000_000_000.0 / 8.0;
+        assert_eq!(rate(LoadCounts::Payload, &sizes), share / 3_000.0);
+        assert_eq!(rate(LoadCounts::Wire, &sizes), share / 3_180.0);
+        assert_eq!(rate(LoadCounts::WireAcks, &sizes), share / 3_360.0);
+        assert!((rate(LoadCounts::Ns2, &sizes) / (share / (3_000.0 * 1500.0 / 1460.0)) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn arrival_rate__of_web_search_is_that_of_the_scripts() {
+        // Their mean of 1138 packets leaves the rounding to packets out, 0.3 %.
+        let sizes = builtin("web-search").unwrap().distribution().unwrap();
+        let scripts = 10e9 * 0.6 / (1138.0 * 1460.0 * 8.0 * 1500.0 / 1460.0);
+        assert!((rate(LoadCounts::Ns2, &sizes) / scripts - 1.0).abs() < 0.004);
+    }
+
+    #[test]
+    fn arrival_rate__of_full_packets_is_the_same_by_ns2_and_by_wire_without_overhead() {
+        let framing = Framing { overhead_bytes: 0, ..FRAMING };
+        let rate = |counts| arrival_rate_per_host(0.8, counts, 10_000_000_000, &framing, &flows_of(14_600)).unwrap();
+        assert!((rate(LoadCounts::Ns2) / rate(LoadCounts::Wire) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn arrival_rate__refuses_what_is_no_load() {
+        for load in [0.0, -0.5, f64::NAN, f64::INFINITY] {
+            let refused = arrival_rate_per_host(load, LoadCounts::Wire, 1, &FRAMING, &flows_of(1)).unwrap_err();
+            assert_eq!(
+                refused.to_string(),
+                format!("the load is {load}; expected a number above 0, where 1 fills the host link")
+            );
+        }
+        assert_eq!(arrival_rate_per_host(0.5, LoadCounts::Wire, 0, &FRAMING, &flows_of(1)), Err(LoadError::Link));
+    }
+
+    proptest! {
+        #[test]
+        fn arrival_rate__offers_the_load(bytes in 1u64..1_000_000, load in 0.01..2.0) {
+            let sizes = flows_of(bytes);
+            let cost = FRAMING.cost(&sizes);
+            let rate = arrival_rate_per_host(load, LoadCounts::WireAcks, 1_000_000_000, &FRAMING, &sizes).unwrap();
+            let offered = rate * 8.0 * (cost.data_bytes + cost.ack_bytes) / 1e9;
+            prop_assert!((offered / load - 1.0).abs() < 1e-12);
+        }
+    }
+}

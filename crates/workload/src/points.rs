@@ -1,0 +1,134 @@
+//! The points of a distribution function, as they stand in a file.
+//!
+//! A row `size_bytes,cdf` says which share of the flows has at most that size. Sizes and shares never fall from row to
+//! row and the last share is 1. Two rows with the same size are a point mass there; a first row above 0 is a point mass
+//! at its size.
+
+use crate::MAX_BYTES;
+use crate::error::{InputError, Problem, excerpt};
+use crate::rows::{Rows, whole_number};
+
+const COLUMNS: &str = "size_bytes,cdf";
+
+/// Rows that a file may have; the finest published distribution has 843.
+const MAX_POINTS: usize = 1_000_000;
+
+/// How far from 1 the last value may be: whoever adds up shares in floating point ends a little beside it.
+const SUMMATION_ERROR: f64 = 1e-9;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    /// In bytes.
+    pub(crate) size: u64,
+    /// Share of the flows up to this size, 0 to 1.
+    pub(crate) cdf: f64,
+}
+
+/// The points of `text`, which errors call `name`; at least one, and the last has cdf 1.
+pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Point>, InputError> {
+    let mut rows = Rows::new(name, text.as_bytes(), COLUMNS, MAX_POINTS);
+    let mut points = Vec::new();
+    let mut before = Point { size: 0, cdf: 0.0 };
+    while let Some(fields) = rows.next()? {
+        before = point(fields, before).map_err(|problem| rows.error_in_row(problem))?;
+        points.push(before);
+    }
+    if before.cdf < 1.0 - SUMMATION_ERROR {
+        return Err(rows.error_in_row(Problem::CdfEndsEarly { found: before.cdf }));
+    }
+    // The ones at the end are now exact, so that no draw falls behind them.
+    points.iter_mut().filter(|point| point.cdf >= before.cdf).for_each(|point| point.cdf = 1.0);
+    Ok(points)
+}
+
+fn point([size, cdf]: [&str; 2], before: Point) -> Result<Point, Problem> {
+    let size = whole_number("size_bytes", size, 0..=MAX_BYTES)?;
+    let cdf = share(cdf)?;
+    if size < before.size {
+        return Err(Problem::SizeGoesBack { before: before.size, found: size });
+    }
+    if cdf < before.cdf {
+        return Err(Problem::CdfGoesBack { before: before.cdf, found: cdf });
+    }
+    if size == 0 && cdf > 0.0 {
+        return Err(Problem::EmptyFlows { found: cdf });
+    }
+    Ok(Point { size, cdf })
+}
+
+fn share(field: &str) -> Result<f64, Problem> {
+    let accepted = field.parse().ok().filter(|share| (0.0..=1.0 + SUMMATION_ERROR).contains(share));
+    accepted.map(|share: f64| share.min(1.0)).ok_or_else(|| Problem::Number {
+        column: "cdf",
+        found: excerpt(field),
+        expected: "a share from 0 to 1 of the flows".to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse("sizes.csv", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn parse__keeps_every_row() {
+        let points = parse("f", "size_bytes,cdf\n0,0\n1e3,0.25\n1e3,0.5\n2000,1.0\n").unwrap();
+        let expected = [(0, 0.0), (1000, 0.25), (1000, 0.5), (2000, 1.0)];
+        assert_eq!(points, expected.map(|(size, cdf)| Point { size, cdf }));
+    }
+
+    #[test]
+    fn parse__ends_at_one_exactly() {
+        for end in ["0.9999999999", "1.0000000001", "1"] {
+            let points = parse("f", &format!("10,0.5\n20,{end}\n30,{end}")).unwrap();
+            assert_eq!([points[1].cdf, points[2].cdf], [1.0, 1.0], "{end}");
+        }
+    }
+
+    #[test]
+    fn parse__refuses_a_cdf_that_does_not_rise_to_one() {
+        let expected = "sizes.csv:3: cdf ends at 0.9; expected the last row to reach 1";
+        assert_eq!(refused("10,0\n\n20,0.9\n# the end\n"), expected);
+    }
+
+    #[test]
+    fn parse__refuses_what_goes_back() {
+        let size = "sizes.csv:2: size_bytes goes back from 20 to 10; expected sizes that never fall";
+        assert_eq!(refused("20,0.5\n10,1\n"), size);
+        let cdf = "sizes.csv:3: cdf goes back from 0.5 to 0.4; expected values that never fall";
+        assert_eq!(refused("10,0\r\n20,0.5\r\n30,0.4\r\n40,1\r\n"), cdf);
+    }
+
+    #[test]
+    fn parse__refuses_impossible_numbers() {
+        let size = "expected a whole number from 0 to 1000000000000000";
+        assert_eq!(refused("-5,1"), format!("sizes.csv:1: size_bytes is `-5`; {size}"));
+        assert_eq!(refused("5.5,1"), format!("sizes.csv:1: size_bytes is `5.5`; {size}"));
+        assert_eq!(refused("1e99,1"), format!("sizes.csv:1: size_bytes is `1e99`; {size}"));
+        let share = "expected a share from 0 to 1 of the flows";
+        assert_eq!(refused("5,1.1"), format!("sizes.csv:1: cdf is `1.1`; {share}"));
+        assert_eq!(refused("5,-0.1"), format!("sizes.csv:1: cdf is `-0.1`; {share}"));
+        assert_eq!(refused("5,NaN"), format!("sizes.csv:1: cdf is `NaN`; {share}"));
+        assert_eq!(refused("5,"), format!("sizes.csv:1: cdf is ``; {share}"));
+    }
+
+    #[test]
+    fn parse__refuses_flows_without_a_byte() {
+        let expected = "sizes.csv:1: a size of 0 bytes has the probability 0.5; \
+                        expected flows of at least 1 byte, so `0,0` at most";
+        assert_eq!(refused("0,0.5\n10,1"), expected);
+    }
+
+    #[test]
+    fn parse__refuses_garbage_with_a_short_excerpt() {
+        assert_eq!(refused(""), "sizes.csv: no rows; expected at least one row `size_bytes,cdf`");
+        assert_eq!(
+            refused("\0,1"),
+            format!("sizes.csv:1: size_bytes is `\\0`; expected a whole number from 0 to {MAX_BYTES}")
+        );
+        assert!(refused(&"x".repeat(5_000)).len() < 200);
+    }
+}
