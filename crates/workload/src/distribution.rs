@@ -2,10 +2,11 @@
 //!
 //! A file of points leaves two things open, and both change the mean, so both belong to the distribution: how sizes
 //! between two points are read ([`Reading`]) and to what a size is rounded ([`Rounding`]). Mean, quantile, distribution
-//! function and draw all speak of the same rounded sizes, so an arrival rate computed from
-//! the mean offers the load that was asked for.
+//! function and draw all speak of the same rounded sizes, so an arrival rate computed from the mean offers the
+//! load that was asked for.
 //!
-//! Sizes are bytes of payload. Logarithmic interpolation between points is left out: no published generator uses it.
+//! Sizes are bytes of payload. Logarithmic interpolation between points is left out: the generators
+//! from which the built-in points come interpolate linearly.
 
 use crate::error::InputError;
 use crate::points::{self, Point};

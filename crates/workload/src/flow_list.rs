@@ -85,6 +85,14 @@ mod tests {
     }
 
     #[test]
+    fn read__keeps_the_order_of_many_equal_starts() {
+        let text: String = (1..=1_000).map(|bytes| format!("{},0,1,{bytes}\n", bytes % 3)).collect();
+        let flows = parse("f", &text, 2).unwrap();
+        let in_order = |pair: &[Flow]| (pair[0].start_ps, pair[0].bytes) < (pair[1].start_ps, pair[1].bytes);
+        assert!(flows.windows(2).all(in_order));
+    }
+
+    #[test]
     fn write__is_what_a_person_would_write() {
         let flows = parse("f", "0,0,1,1460\n1.5,3,2,1e6", 4).unwrap();
         assert_eq!(written(&flows), "start_s,src,dst,bytes\n0,0,1,1460\n1.5,3,2,1000000\n");
