@@ -2,7 +2,8 @@
 //! nearest valid name.
 
 use crate::source::Source;
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use flowsieve_results::ResultError;
 use flowsieve_schemes::settings::{Origin, SettingsError};
 
 /// Why an experiment cannot be read, run or reported.
@@ -28,8 +29,8 @@ pub enum Error {
     #[error("{0}")]
     Input(String),
     /// Results cannot be written or read.
-    #[error("{0}")]
-    Results(String),
+    #[error(transparent)]
+    Results(#[from] ResultError),
     /// A point could not be simulated.
     #[error("{point}: {problem}")]
     Simulation {
@@ -62,9 +63,7 @@ impl Error {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         match self {
             Error::Setting { error, source_text } => render_setting(error, source_text.as_deref(), &renderer),
-            other => renderer.render(&[Level::ERROR
-                .primary_title(other.to_string())
-                .elements(std::iter::empty::<annotate_snippets::Snippet<'_, annotate_snippets::Annotation<'_>>>())]),
+            other => renderer.render(&[Group::with_title(Level::ERROR.primary_title(other.to_string()))]),
         }
     }
 }

@@ -1,1 +1,25 @@
-//! 
+//! Experiments: what a person writes, the runs that it asks for, and the results that come of them.
+//!
+//! In the order of use:
+//! 1. [`plan::read`] reads an experiment file with what the command line changes in it, and checks all of it: an
+//!    [`Error`] says where and what was expected;
+//! 2. the [`plan::Plan`] says how many runs there are and about how many packet-hops they take;
+//! 3. [`execute::execute`] carries it out on an [`engine::Engine`], into a result directory.
+//!
+//! It leaves out how packets are carried (the simulator's business) and what results mean (the results' own).
+
+pub mod document;
+pub mod engine;
+mod error;
+pub mod execute;
+pub mod machine;
+mod overrides;
+pub mod plan;
+mod points;
+mod scale;
+mod source;
+
+pub use error::{Error, nearest};
+pub use points::{Point, Variant};
+pub use scale::Scale;
+pub use source::Source;

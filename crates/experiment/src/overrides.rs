@@ -9,7 +9,7 @@ use crate::error::Error;
 use flowsieve_schemes::settings::{self, Key, Kind, Origin, Raw, Section, SettingsError, Table};
 
 /// Applies one `--set`.
-pub fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {
+pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {
     let origin = Origin::CommandLine(format!("--set {argument}").into());
     let Some((path, value)) = argument.split_once('=') else {
         return Err(SettingsError::new(origin, "there is no `=`").expected("--set key=value").into());

@@ -5,7 +5,7 @@
 
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
-use flowsieve_schemes::settings::{Origin, Raw, Section, Settings, SettingsError, Table, Value};
+use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Settings, SettingsError, Table, Value};
 
 /// More points than any sensible sweep has; a product that is larger is a mistake.
 const MAX_POINTS: usize = 10_000;
@@ -39,7 +39,7 @@ impl Point {
 }
 
 /// The points of a document, with `builtin` schemes to choose from.
-pub fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>, Error> {
+pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>, Error> {
     let variants = variants(document, builtin)?;
     let axes: Vec<&Axis> = document.axes.iter().filter(|axis| axis.key.is_some()).collect();
     for axis in &axes {
@@ -138,15 +138,16 @@ fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant])
     Ok(())
 }
 
-/// The keys that no point read: each is an error, or a warning where the command line has changed the file (it may
-/// have taken away what would have read them). Keys of schemes that are not in the sweep count as unread.
-pub fn unread(points: &[Point]) -> Vec<SettingsError> {
+/// The keys that no point read, and that are `elsewhere` unread as well (seeds and size classes belong to no point).
+/// Keys of schemes that are not in the sweep count as unread.
+pub(crate) fn unread(points: &[Point], elsewhere: &[(Address, Origin)]) -> Vec<SettingsError> {
     let mut unread = points.first().map(|point| point.settings.unread()).unwrap_or_default();
-    for point in points {
-        let left = point.settings.unread();
+    for left in points.iter().map(|point| point.settings.unread()) {
         // A swept key has another origin in every point; its address counts.
         unread.retain(|(address, _)| left.iter().any(|(other, _)| other == address));
     }
+    let swept = |name| points.iter().any(|point| point.values.iter().any(|(swept, _)| *swept == name));
+    unread.retain(|(address, _)| swept(address.1) || elsewhere.iter().any(|(other, _)| other == address));
     let problem = |(table, name): &(Table, &str)| match table {
         Table::Scheme(variant) | Table::SchemeAt(variant, _)
             if !points.iter().any(|point| point.variant.name == *variant) =>

@@ -48,6 +48,12 @@ impl Source {
         Ok(Source::new(&name, &text))
     }
 
+    /// The file's name without folder and extension.
+    pub fn stem(&self) -> String {
+        let stem = Path::new(&*self.name).file_stem();
+        stem.map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+
     /// The place of a stretch of the text.
     pub fn origin(&self, span: Option<Range<usize>>) -> Origin {
         let span = span.unwrap_or(0..0);

@@ -139,6 +139,12 @@ impl Settings {
         Ok(())
     }
 
+    /// Puts another value, of the key's kind, in the place of a given one.
+    pub fn replace(&mut self, table: Table, key: &'static Key, value: Value, origin: Origin) {
+        debug_assert!(key.kind.holds(&value), "`{}` cannot be {value}", key.name);
+        self.given.insert((table, key.name), Given { value, origin });
+    }
+
     /// For tests and examples: gives a key by its name in its own section, or in the variant's table with
     /// `Some(variant)`.
     ///

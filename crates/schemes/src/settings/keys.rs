@@ -139,7 +139,8 @@ keys! {
         red_probability: PROBABILITY, "RED: marking probability at red_max";
         red_average: Kind::NumberAbove(0.0, 1.0), "RED: weight of the newest backlog in the average; 1 is instantaneous";
         discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank"]),
-            "what a port sends next: one queue, strict priority, weighted or deficit round robin, by rank, pFabric's pool, flows in turn, or the flow of the least rank";
+            "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; by rank; \
+             pFabric's pool; flows in turn; the flow of the least rank";
         weights: Kind::CountList, "weights of the queues under wrr (packets) and drr (packets of credit)";
         mtu: Kind::Size(64, 65_535), "largest packet, headers included; the size of 1pkt";
         header: Kind::Size(0, 1_000), "headers of a packet; an ACK is this long";

@@ -41,6 +41,12 @@ impl From<bool> for Raw {
         Raw::Flag(flag)
     }
 }
+impl From<Vec<u64>> for Raw {
+    fn from(counts: Vec<u64>) -> Self {
+        let raw = |count: u64| Raw::Integer(i64::try_from(count).unwrap_or(i64::MAX));
+        Raw::List(counts.into_iter().map(|count| (raw(count), Origin::Default)).collect())
+    }
+}
 impl From<&[&str]> for Raw {
     fn from(texts: &[&str]) -> Self {
         Raw::List(texts.iter().map(|t| (Raw::from(*t), Origin::Default)).collect())

@@ -1,0 +1,40 @@
+//! What the experiment needs of whatever carries its flows: the simulator now, real packets later.
+
+use crate::error::Error;
+use crate::points::Point;
+use flowsieve_results::{PointResult, SchemeInfo};
+use std::path::Path;
+
+/// Carries out points.
+pub trait Engine: Sync {
+    /// Every scheme that it has.
+    fn schemes(&self) -> Vec<SchemeInfo>;
+
+    /// Reads the point's settings, all that the run will depend on, and checks them; the expensive part is left to
+    /// [`Prepared::run`]. Paths in the settings are relative to `folder`.
+    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error>;
+}
+
+/// The run of a point with one seed, checked and ready.
+pub struct Prepared {
+    /// The fabric drawn as text.
+    pub fabric: String,
+    /// About how many packet-hops the run will take.
+    pub packet_hops: f64,
+    /// What the person should know before it runs, in sentences.
+    pub warnings: Vec<String>,
+    /// The run itself.
+    pub run: Run,
+}
+
+/// A run that reports its progress.
+pub type Run = Box<dyn FnOnce(&mut dyn FnMut(Progress)) -> Result<PointResult, Error> + Send>;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// The share that is done, 0 to 1.
+    pub share: f64,
+    /// Packet-hops so far.
+    pub packet_hops: u64,
+}

@@ -1,0 +1,148 @@
+//! Carries out a plan: several runs at a time, each kept as soon as it is finished, joined in the order of the points.
+//!
+//! Which thread runs what, and when, changes no byte of a result: a run depends on its settings and seed alone, is
+//! written as a part under their name, and the end joins the parts in the plan's order. A run that is stopped keeps its
+//! finished parts, and the next one finds them.
+
+use crate::engine::{Engine, Progress};
+use crate::error::Error;
+use crate::machine::{self, Clock};
+use crate::plan::{Plan, PlannedRun};
+use flowsieve_results::{ResultDir, ResultWriter, RunInfo};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// What happens while a plan is carried out, for whoever shows progress.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event {
+    /// The number of runs that are there already.
+    Found(usize),
+    /// A run has begun: its index in the plan.
+    Started(usize),
+    /// A run goes on.
+    Going(usize, Progress),
+    /// A run is done and kept.
+    Finished(usize),
+}
+
+/// How to carry out a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct How {
+    /// Runs at a time, at least one.
+    pub jobs: usize,
+    /// Whether runs are made again though their results are there.
+    pub fresh: bool,
+}
+
+/// Carries out a plan into the folder `out`.
+pub fn execute(
+    plan: &Plan,
+    engine: &dyn Engine,
+    out: &Path,
+    how: How,
+    show: &(dyn Fn(Event) + Sync),
+) -> Result<ResultDir, Error> {
+    let clock = Clock::start();
+    let writer = ResultWriter::create(out)?;
+    if how.fresh {
+        remove_parts(plan, out)?;
+    }
+    let todo = unfinished(plan, &writer)?;
+    let found = plan.runs.len() - todo.len();
+    show(Event::Found(found));
+    let jobs = how.jobs.clamp(1, todo.len().max(1));
+    let parts_run = todo.len();
+    run_all(plan, engine, &writer, todo, jobs, show)?;
+    let result = writer.join(plan.experiment.clone())?;
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    writer.write_run(&RunInfo {
+        date: clock.date().to_owned(),
+        machine: machine::describe(),
+        jobs: count(jobs),
+        wall_seconds: clock.wall_seconds(),
+        cpu_seconds: clock.cpu_seconds(),
+        parts_run: count(parts_run),
+        parts_found: count(found),
+    })?;
+    Ok(result)
+}
+
+/// The runs whose parts are not there, each part once: points of equal settings share one.
+fn unfinished(plan: &Plan, writer: &ResultWriter) -> Result<Vec<usize>, Error> {
+    let mut keys = BTreeSet::new();
+    let mut todo = Vec::new();
+    for (index, run) in plan.runs.iter().enumerate() {
+        if keys.insert(run.key.as_str()) && !writer.finished(&run.key)? {
+            todo.push(index);
+        }
+    }
+    Ok(todo)
+}
+
+fn remove_parts(plan: &Plan, out: &Path) -> Result<(), Error> {
+    for run in &plan.runs {
+        let part = out.join("parts").join(&run.key);
+        match std::fs::remove_dir_all(&part) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::File { path: part.display().to_string(), problem: error.to_string() });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn run_all(
+    plan: &Plan,
+    engine: &dyn Engine,
+    writer: &ResultWriter,
+    todo: Vec<usize>,
+    jobs: usize,
+    show: &(dyn Fn(Event) + Sync),
+) -> Result<(), Error> {
+    // The next runs, until there are none or one has failed; and the failure of the earliest run that failed.
+    let queue = Mutex::new((todo.into_iter(), None::<(usize, Error)>));
+    let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let next = || {
+        let mut queue = locked();
+        if queue.1.is_some() { None } else { queue.0.next() }
+    };
+    let work = || {
+        while let Some(index) = next() {
+            show(Event::Started(index));
+            let done = run_one(plan, &plan.runs[index], engine, writer, &mut |progress| {
+                show(Event::Going(index, progress));
+            });
+            match done {
+                Ok(()) => show(Event::Finished(index)),
+                Err(error) => {
+                    let failed = &mut locked().1;
+                    if failed.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
+                        *failed = Some((index, error));
+                    }
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(work);
+        }
+    });
+    let failed = queue.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+    failed.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+fn run_one(
+    plan: &Plan,
+    run: &PlannedRun,
+    engine: &dyn Engine,
+    writer: &ResultWriter,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), Error> {
+    let prepared = engine.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
+    let result = (prepared.run)(progress)?;
+    writer.write_part(&run.key, run.seed, &result)?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! What `run.json` says of the machine and the time that a run took.
+
+use std::time::Instant;
+
+/// A stopwatch for wall and processor time.
+#[derive(Debug)]
+pub struct Clock {
+    date: String,
+    wall: Instant,
+    cpu_seconds: f64,
+}
+
+impl Clock {
+    /// Starts it.
+    pub fn start() -> Clock {
+        Clock { date: chrono::Utc::now().to_rfc3339(), wall: Instant::now(), cpu_seconds: cpu_seconds() }
+    }
+
+    /// When it was started, as RFC 3339.
+    pub fn date(&self) -> &str {
+        &self.date
+    }
+
+    /// Seconds since.
+    pub fn wall_seconds(&self) -> f64 {
+        self.wall.elapsed().as_secs_f64()
+    }
+
+    /// Processor seconds of all threads since.
+    pub fn cpu_seconds(&self) -> f64 {
+        cpu_seconds() - self.cpu_seconds
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Processor, number of cores and operating system.
+pub fn describe() -> String {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let cores = cores();
+    format!("{model}, {cores} cores, {}", std::env::consts::OS)
+}
+
+/// How many threads the machine runs at once.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,231 @@
+//! From an experiment file to the runs that it asks for, everything checked before the first one starts.
+
+use crate::document::{self, Document};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::overrides;
+use crate::points::{self, Point};
+use crate::scale::Scale;
+use crate::source::Source;
+use flowsieve_results::{Axis, Experiment, PartId, PointInfo, SchemeInfo, SizeClasses};
+use flowsieve_schemes::settings::{Origin, Raw, Section, Table, find};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
+/// now. The changelog says why each time.
+const MODEL: u32 = 1;
+
+/// What the command line adds to an experiment file.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    /// Each `--set`, as `key=value`.
+    pub sets: Vec<String>,
+    /// `--seeds`.
+    pub seeds: Option<u64>,
+    /// `--scale`.
+    pub scale: Scale,
+}
+
+impl Changes {
+    fn any(&self) -> bool {
+        !self.list().is_empty()
+    }
+
+    /// As the manifest lists them.
+    fn list(&self) -> Vec<String> {
+        let seeds = self.seeds.map(|seeds| format!("seeds={seeds}"));
+        let scale = (self.scale != Scale::Paper).then(|| format!("scale={}", self.scale.name()));
+        self.sets.iter().cloned().chain(seeds).chain(scale).collect()
+    }
+}
+
+/// One run to make: a point with a seed.
+#[derive(Debug, Clone)]
+pub struct PlannedRun {
+    /// Index of the point.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// The name of its part.
+    pub key: String,
+    /// About how many packet-hops it takes.
+    pub packet_hops: f64,
+}
+
+/// An experiment that is ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    /// What results say of it.
+    pub experiment: Experiment,
+    /// Its points, in the order of `experiment.points`.
+    pub points: Vec<Point>,
+    /// Its runs in the order in which they start: seed by seed, point by point.
+    pub runs: Vec<PlannedRun>,
+    /// What the person should know before it runs.
+    pub warnings: Vec<String>,
+    /// The folder to which paths in the file are relative.
+    pub folder: PathBuf,
+}
+
+impl Plan {
+    /// About how many packet-hops all runs take together.
+    pub fn packet_hops(&self) -> f64 {
+        self.runs.iter().map(|run| run.packet_hops).sum()
+    }
+}
+
+/// Reads an experiment file and plans it.
+pub fn read(path: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
+    let source = Source::read(path)?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    plan(&source, &folder, changes, engine)
+}
+
+/// Plans an experiment whose text is at hand.
+pub fn plan(source: &Source, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
+    plan_document(source, folder, changes, engine).map_err(|error| error.in_source(source))
+}
+
+fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
+    let mut document = document::parse(source)?;
+    for set in &changes.sets {
+        overrides::apply(&mut document, set)?;
+    }
+    let schemes = engine.schemes();
+    let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    let mut points = points::points(&document, &builtin)?;
+    let classes = size_classes(&document)?;
+    let (first_seed, seeds) = seeds(&mut document, changes)?;
+    let mut warnings = Vec::new();
+    let mut infos = Vec::with_capacity(points.len());
+    let mut runs = Vec::with_capacity(points.len());
+    for (index, point) in points.iter_mut().enumerate() {
+        changes.scale.apply(&mut point.settings);
+        let prepared = engine.prepare(point, first_seed, folder)?;
+        for warning in prepared.warnings {
+            let warning = format!("{}: {warning}", point.label());
+            warnings.push(warning);
+        }
+        let settings = point.settings.effective();
+        let part = |seed| PartId { seed, key: part_key(&settings, seed) };
+        let parts: Vec<PartId> = (first_seed..first_seed + seeds).map(part).collect();
+        let run = |part: &PartId| PlannedRun {
+            point: index,
+            seed: part.seed,
+            key: part.key.clone(),
+            packet_hops: prepared.packet_hops,
+        };
+        runs.extend(parts.iter().map(run));
+        infos.push(point_info(point, settings, prepared.fabric, parts));
+    }
+    runs.sort_by_key(|run| (run.seed, run.point));
+    refuse_unread(&points, &document, changes, &mut warnings)?;
+    warnings.extend(twins(&infos));
+    let experiment = Experiment {
+        title: document.title.unwrap_or_else(|| source.stem()),
+        text: source.text.to_string(),
+        changes: changes.list(),
+        versions: BTreeMap::from([
+            ("flowsieve".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("model".to_owned(), MODEL.to_string()),
+        ]),
+        classes,
+        schemes: scheme_infos(&points, &schemes),
+        points: infos,
+    };
+    Ok(Plan { experiment, points, runs, warnings, folder: folder.to_path_buf() })
+}
+
+/// Names a part by all that its result depends on.
+fn part_key(settings: &BTreeMap<String, String>, seed: u64) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(format!("model {MODEL}\nseed {seed}\n").as_bytes());
+    for (name, value) in settings {
+        // The lengths keep a value that holds a line break from passing for two settings.
+        hasher.update(format!("{} {} {name} {value}\n", name.len(), value.len()).as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn size_classes(document: &Document) -> Result<SizeClasses, Error> {
+    let scope = document.settings.common();
+    let Some(bounds) = scope.bytes_list("size_classes")? else { return Ok(SizeClasses::default()) };
+    let classes = SizeClasses::from_bounds(&bounds);
+    classes.map_err(|error| scope.error("size_classes", error.to_string()).expected("bounds that rise").into())
+}
+
+/// The first seed and how many.
+fn seeds(document: &mut Document, changes: &Changes) -> Result<(u64, u64), Error> {
+    if let (Some(seeds), Some(key)) = (changes.seeds, find("seeds")) {
+        let origin = Origin::CommandLine(format!("--seeds {seeds}").into());
+        let raw = Raw::Integer(i64::try_from(seeds).unwrap_or(i64::MAX));
+        document.settings.give(Table::Section(Section::Run), key, &raw, origin)?;
+    }
+    let scope = document.settings.common();
+    let seeds = changes.scale.seeds(scope.count("seeds", 1)?);
+    Ok((scope.count("seed", 1)?, seeds))
+}
+
+fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String, parts: Vec<PartId>) -> PointInfo {
+    let load = settings.get("workload.load").and_then(|load| load.parse().ok());
+    let axis = |(name, value): &(&'static str, String)| {
+        let section = find(name).map_or("", |key| key.section.path());
+        Axis { key: format!("{section}.{name}"), value: value.clone() }
+    };
+    let axes = point.values.iter().filter(|(name, _)| *name != "load").map(axis).collect();
+    PointInfo { scheme: point.variant.name.clone(), load, axes, settings, fabric, parts }
+}
+
+/// The schemes of the sweep in its order; a variant says what it is a variant of.
+fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
+    let mut infos: Vec<SchemeInfo> = Vec::new();
+    for variant in points.iter().map(|point| &point.variant) {
+        if infos.iter().any(|info| info.name == variant.name) {
+            continue;
+        }
+        let Some(base) = builtin.iter().find(|info| info.name == variant.base) else { continue };
+        let mut info = SchemeInfo { name: variant.name.clone(), ..base.clone() };
+        if variant.name != variant.base {
+            info.summary = format!("{} with other settings: {}", base.name, base.summary);
+        }
+        infos.push(info);
+    }
+    infos
+}
+
+/// A given key that nothing reads is an error. Where the command line changed the file, what it left without a reader
+/// is a warning; but what the command line itself gives has to be read.
+fn refuse_unread(
+    points: &[Point],
+    document: &Document,
+    changes: &Changes,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    let elsewhere = document.settings.unread();
+    for error in points::unread(points, &elsewhere) {
+        let excused = changes.any() && matches!(error.origin, Origin::File { .. });
+        if !excused {
+            return Err(error.into());
+        }
+        warnings.push(format!("{}: {}", error.origin, error.problem));
+    }
+    Ok(())
+}
+
+/// Schemes of different names whose effective configurations are equal: their results will be, too.
+fn twins(points: &[PointInfo]) -> Vec<String> {
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let same = |other: &&PointInfo| {
+            other.scheme != point.scheme && other.settings == point.settings && other.axes == point.axes
+        };
+        if let Some(other) = points[..index].iter().find(same) {
+            names.push((&other.scheme, &point.scheme));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let warning = |(first, second)| format!("the schemes `{first}` and `{second}` have the same settings");
+    names.into_iter().map(warning).collect()
+}
