@@ -4,7 +4,7 @@
 use crate::source::Source;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_results::ResultError;
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_schemes::settings::{self, SettingsError};
 
 /// Why an experiment cannot be read, run or reported.
 #[derive(Debug, thiserror::Error)]
@@ -73,26 +73,27 @@ fn render_setting(error: &SettingsError, source: Option<&Source>, renderer: &Ren
     let hint = nearest.map(|name| format!("did you mean `{name}`?"));
     let expected = error.expected.as_ref().map(|expected| format!("expected {expected}"));
     let in_file = match (&error.origin, source) {
-        (Origin::File { file, span, .. }, Some(source)) if *file == source.name => {
+        (settings::Origin::File { file, span, .. }, Some(source)) if *file == source.name => {
             // The excerpt of an empty stretch, such as the end of the file, still needs a place to point at.
             let end = span.end.min(source.text.len());
             Some((source, span.start.min(end)..end))
         }
         _ => None,
     };
-    let title = match (&error.origin, &in_file) {
-        (Origin::Default, _) | (_, Some(_)) => error.problem.clone(),
-        (origin, None) => format!("{origin}: {}", error.problem),
-    };
-    let title = Level::ERROR.primary_title(title);
-    let mut group = match in_file {
-        Some((source, span)) => {
-            let annotation = AnnotationKind::Primary.span(span).label(hint.clone());
+    let title = Level::ERROR.primary_title(error.problem.clone());
+    let mut group = match (in_file, &error.origin) {
+        (Some((source, span)), _) => {
+            let annotation = AnnotationKind::Primary.span(span).label(hint);
             title.element(Snippet::source(&*source.text).path(&*source.name).annotation(annotation))
         }
-        None => {
-            let hint = hint.map(|hint| Level::HELP.message(hint));
-            title.elements(hint)
+        (None, origin) => {
+            let place = match (origin, source) {
+                (settings::Origin::Default, None) => None,
+                (settings::Origin::Default, Some(source)) => Some(source.name.to_string()),
+                (origin, _) => Some(origin.to_string()),
+            };
+            let group = Group::with_title(title).elements(place.map(annotate_snippets::Origin::path));
+            group.elements(hint.map(|hint| Level::HELP.message(hint)))
         }
     };
     if let Some(expected) = expected {

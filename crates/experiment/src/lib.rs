@@ -18,6 +18,7 @@ pub mod plan;
 mod points;
 mod scale;
 mod source;
+pub mod workload;
 
 pub use error::{Error, nearest};
 pub use points::{Point, Variant};
