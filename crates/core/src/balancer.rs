@@ -113,7 +113,7 @@ fn mix(word: u64) -> u64 {
 
 /// A 64-bit hash to 0..ways, by its upper bits.
 fn reduce(hash: u64, ways: usize) -> usize {
-    ((hash >> 32) * ways as u64 >> 32) as usize
+    (((hash >> 32) * ways as u64) >> 32) as usize
 }
 
 #[cfg(test)]

@@ -28,14 +28,17 @@ pub enum Marker {
         max: u64,
         /// The probability at `max`, in 2^-32.
         most: u32,
-        /// The weight of the newest length in the average is 2^-`weight_log2`; 0: the instantaneous length.
-        weight_log2: u32,
+        /// The weight of the newest length in the average, in 2^-16; [`WHOLE`]: the instantaneous length.
+        weight: u32,
         /// Whose length.
         scope: Scope,
         /// Whether the arriving packet is part of the length.
         counts_arriving: bool,
     },
 }
+
+/// The weight of an average that is the newest value alone.
+pub const WHOLE: u32 = 1 << 16;
 
 /// Whose length a marker looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +79,11 @@ impl MarkerState {
         match self.marker {
             Marker::Off => false,
             Marker::Threshold { above, scope, counts_arriving } => length(scope, counts_arriving) > above,
-            Marker::Red { min, max, most, weight_log2, scope, counts_arriving } => {
+            Marker::Red { min, max, most, weight, scope, counts_arriving } => {
                 let average = &mut self.averages[if scope == Scope::Port { 0 } else { queue }];
                 let now = length(scope, counts_arriving) << 16;
-                *average = *average - (*average >> weight_log2) + (now >> weight_log2);
+                let (old, new) = (u128::from(WHOLE - weight), u128::from(weight));
+                *average = ((u128::from(*average) * old + u128::from(now) * new) >> 16) as u64;
                 let length = *average >> 16;
                 if length <= min {
                     return false;
@@ -133,7 +137,7 @@ mod tests {
             min: 10_000,
             max: 30_000,
             most: u32::MAX,
-            weight_log2: 0,
+            weight: WHOLE,
             scope: Scope::Port,
             counts_arriving: false,
         };
@@ -152,7 +156,7 @@ mod tests {
             min: 1_000,
             max: 1_001,
             most: u32::MAX,
-            weight_log2: 2,
+            weight: WHOLE / 4,
             scope: Scope::Queue,
             counts_arriving: false,
         };

@@ -1,2 +1,17 @@
-//!
+//! The schemes: one file each, which says what the scheme is made of and holds its paper's parameters; the registry;
+//! and the settings from which they are built.
+
+pub mod dctcp;
+mod parts;
+pub mod pfabric;
+pub mod pias;
+pub mod registry;
+pub mod scheme;
 pub mod settings;
+#[cfg(test)]
+mod testing;
+pub mod textbook;
+pub mod thresholds;
+
+pub use registry::{Context, Entry, Knows, REGISTRY, WorkloadFacts};
+pub use scheme::Scheme;

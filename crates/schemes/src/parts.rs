@@ -1,0 +1,378 @@
+//! Puts a scheme together from the settings. Each scheme gives its own defaults ([`Parts`]); every part can be set
+//! otherwise in the experiment, for all places or for one.
+//!
+//! The two parameter sets differ here and nowhere else: `ns2`, the lineage in which PIAS, pFabric and QCluster were
+//! measured (ns-2 scripts of HKUST-SING/PIAS-NS2), and `rfc`, today's standards.
+
+use flowsieve_core::Time;
+use flowsieve_core::admission::Admission;
+use flowsieve_core::discipline::Discipline;
+use flowsieve_core::flow_queues::Order;
+use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
+use flowsieve_transport::TcpParams;
+use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+
+use crate::registry::Context;
+use crate::scheme::{
+    BalancerSpec, Class, Connections, Handshake, Nic, Places, PortSpec, Scheme, TaggerSpec, Transport,
+};
+use crate::settings::{DEFAULT_MTU_BYTES, Place, Scope, SettingsError};
+
+/// A scheme's own defaults, by the names that settings use.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    pub(crate) transport: &'static str,
+    pub(crate) tagger: &'static str,
+    pub(crate) discipline: &'static str,
+    pub(crate) queues: u64,
+    pub(crate) marking: &'static str,
+    pub(crate) buffer_packets: u64,
+    /// No buffer limit unless one is set.
+    pub(crate) unlimited: bool,
+    /// [`Time::NEVER`]: the parameter set's.
+    pub(crate) rto_min: Time,
+    /// 0: never.
+    pub(crate) probe_after: u64,
+}
+
+impl Parts {
+    pub(crate) const DEFAULT: Parts = Parts {
+        transport: "dctcp",
+        tagger: "plain",
+        discipline: "fifo",
+        queues: 1,
+        marking: "per-port",
+        buffer_packets: 240,
+        unlimited: false,
+        rto_min: Time::NEVER,
+        probe_after: 0,
+    };
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts::DEFAULT
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ParameterSet {
+    Ns2,
+    Rfc,
+}
+
+/// The headers and the payload of a full packet, in bytes, as the settings have them.
+pub(crate) fn segment(scope: &Scope<'_>) -> Result<u16, SettingsError> {
+    let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
+    let header = scope.bytes("header", u64::from(flowsieve_transport::HEADER_BYTES))?;
+    match mtu.checked_sub(header).and_then(|payload| u16::try_from(payload).ok()) {
+        Some(payload) if payload > 0 => Ok(payload),
+        _ => Err(scope.invalid("mtu", format!("more than the headers of {header} B, and at most 65535 B"))),
+    }
+}
+
+/// Builds a scheme from its defaults and the settings.
+pub(crate) fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
+    let sets = [("ns2", ParameterSet::Ns2), ("rfc", ParameterSet::Rfc)];
+    let set = scope.common().choice("parameters", &sets, "ns2")?;
+    let balancers = Places::try_from_fn(|place| balancer(&scope.at(place), set))?;
+    let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
+    let transport = transport(scope, parts, set, sprayed)?;
+    let nic = nic(scope, set, &transport)?;
+    let ports = Places::try_from_fn(|place| match (place, nic) {
+        (Place::Nic, Nic::Backpressure { .. }) => port(&scope.at(place), parts, false),
+        _ => port(&scope.at(place), parts, true),
+    })?;
+    let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
+    let (connections, handshake) = match transport {
+        Transport::Tcp(_) => (connections(scope)?, handshake(scope)?),
+        Transport::OpenLoop { .. } => (Connections::PerFlow, Handshake::Never),
+    };
+    Ok(Scheme {
+        name: scope.variant().to_owned(),
+        classes: vec![Class { transport, tagger: tagger(scope, parts)? }],
+        connections,
+        handshake,
+        nic,
+        ports,
+        balancers,
+        shared_buffer: if shares { scope.bytes("shared_buffer", 4_000_000)? } else { 0 },
+    })
+}
+
+fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool) -> Result<Transport, SettingsError> {
+    let segment = segment(scope)?;
+    let ns2 = set == ParameterSet::Ns2;
+    let marking = parts.marking != "none";
+    let kinds = [("tcp", Some(false)), ("dctcp", Some(true)), ("pfabric", Some(false)), ("open-loop", None)];
+    let name = scope.text("transport", parts.transport)?;
+    let Some(estimates) = scope.choice("transport", &kinds, parts.transport)? else {
+        return Ok(Transport::OpenLoop { segment });
+    };
+    let congestion = if estimates {
+        Congestion::Dctcp {
+            gain: scope.number("dctcp_g", 1.0 / 16.0)?,
+            initial_alpha: scope.number("initial_alpha", if ns2 { 0.0 } else { 1.0 })?,
+        }
+    } else {
+        Congestion::NewReno
+    };
+    let initial_window = scope.count("initial_window", if ns2 { 70 } else { 10 })?;
+    let buffer =
+        scope.bytes("buffer", parts.buffer_packets * u64::from(segment + flowsieve_transport::HEADER_BYTES))?;
+    let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
+    // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
+    let largest = if ns2 { (buffer / mtu).saturating_sub(1).max(initial_window) } else { 4_096 };
+    let max_window = scope.count("max_window", largest)?.max(initial_window);
+    let detections = [("off", 0), ("dupack", 1), ("rack", 2), ("auto", 3)];
+    let loss_detection = match (scope.choice("loss_detection", &detections, "auto")?, sprayed) {
+        (0, _) => LossDetection::Off,
+        (3, true) if ns2 => LossDetection::Off,
+        (2, _) | (3, true) => LossDetection::Rack,
+        _ => LossDetection::DupAck(scope.count("dupack_threshold", 3)? as u32),
+    };
+    let own_rto = parts.rto_min != Time::NEVER;
+    let rto_default = if own_rto { parts.rto_min } else { Time::from_us(if ns2 { 2_000 } else { 10_000 }) };
+    let rto_min = Time(scope.time("rto_min", rto_default.0)?);
+    let constant = scope.choice(
+        "rto",
+        &[("constant", true), ("rfc6298", false)],
+        match ns2 || own_rto {
+            true => "constant",
+            false => "rfc6298",
+        },
+    )?;
+    let restarts = scope.flag("slow_start_restart", true)?;
+    let ack_every = scope.count("ack_every", if ns2 { 1 } else { 2 })?;
+    let probes = match name == "pfabric" {
+        true => scope.count("probe_after", parts.probe_after.max(5))?,
+        false => 0,
+    };
+    Ok(Transport::Tcp(TcpParams {
+        segment,
+        initial_window: initial_window as u32,
+        max_window: max_window as u32,
+        window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
+        congestion,
+        ecn: scope.flag("ecn", marking && name != "pfabric")?,
+        loss_detection,
+        rto: if constant { RtoRule::Constant(rto_min) } else { RtoRule::Rfc6298 { min: rto_min } },
+        restart: match (restarts, ns2) {
+            (false, _) => Restart::Off,
+            (true, true) => Restart::Initial,
+            (true, false) => Restart::AtMostInitial,
+        },
+        ack_every: ack_every as u32,
+        delayed_ack: if ack_every > 1 { Time(scope.time("delayed_ack", Time::from_us(1_000).0)?) } else { Time::ZERO },
+        probe_after: (probes > 0).then_some(probes as u32),
+    }))
+}
+
+fn connections(scope: &Scope<'_>) -> Result<Connections, SettingsError> {
+    let kinds =
+        [("per-flow", Connections::PerFlow), ("persistent", Connections::Persistent), ("pool", Connections::Pool)];
+    scope.choice("connections", &kinds, "pool")
+}
+
+fn handshake(scope: &Scope<'_>) -> Result<Handshake, SettingsError> {
+    let kinds = [("none", Handshake::Never), ("cold", Handshake::Cold), ("always", Handshake::Always)];
+    scope.choice("handshake", &kinds, "cold")
+}
+
+/// A message that arrives whole needs a port that takes it whole; ns-2's hosts have the switches' queues.
+fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &Transport) -> Result<Nic, SettingsError> {
+    let open = matches!(transport, Transport::OpenLoop { .. });
+    let default = if open || set == ParameterSet::Ns2 { "scheme" } else { "backpressure" };
+    match scope.choice("nic", &[("backpressure", true), ("scheme", false)], default)? {
+        true if open => Err(scope.invalid("nic", "\"scheme\": an open-loop sender does not pause")),
+        true => Ok(Nic::Backpressure { backlog: scope.bytes("nic_backlog", 10 * DEFAULT_MTU_BYTES)? }),
+        false => Ok(Nic::Scheme),
+    }
+}
+
+fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError> {
+    let kinds = [
+        ("plain", TaggerSpec::Plain),
+        ("demotion", TaggerSpec::Demotion(Vec::new())),
+        ("remaining", TaggerSpec::Remaining),
+        ("to-the-end", TaggerSpec::ToTheEnd),
+        ("attained", TaggerSpec::Attained),
+    ];
+    scope.choice("tagger", &kinds, parts.tagger)
+}
+
+fn balancer(scope: &Scope<'_>, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
+    let default = if set == ParameterSet::Ns2 { "spray" } else { "ecmp" };
+    let kinds = [("ecmp", 0), ("spray", 1), ("spray-random", 2), ("flowlet", 3)];
+    Ok(match scope.choice("load_balancing", &kinds, default)? {
+        0 => BalancerSpec::Ecmp,
+        1 => BalancerSpec::SprayRoundRobin,
+        2 => BalancerSpec::SprayRandom,
+        _ => BalancerSpec::Flowlet { gap: Time(scope.time("flowlet_gap", Time::from_us(500).0)?) },
+    })
+}
+
+/// A port at one place; `limited`: with its buffer and marks.
+fn port(scope: &Scope<'_>, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
+    let discipline = scope.text("discipline", parts.discipline)?;
+    let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
+    let buffer = parts.buffer_packets * mtu;
+    if discipline == "pfabric" {
+        let limit = if limited { scope.bytes("buffer", buffer)? } else { u64::MAX };
+        return Ok(PortSpec::Pfabric { limit });
+    }
+    let admission = if limited { admission(scope, parts, buffer)? } else { Admission::Unlimited };
+    match discipline.as_str() {
+        "ps" => return Ok(PortSpec::Flows { order: Order::RoundRobin, admission }),
+        "least-rank" => return Ok(PortSpec::Flows { order: Order::LeastRank, admission }),
+        _ => {}
+    }
+    let marker = if limited { marker(scope, parts, mtu)? } else { Marker::Off };
+    if discipline == "pifo" {
+        return Ok(PortSpec::Pifo { admission, marker });
+    }
+    let queues = if discipline == "fifo" { 1 } else { scope.count("queues", parts.queues)? as usize };
+    let discipline = match discipline.as_str() {
+        "wrr" => Discipline::WeightedRoundRobin { weights: weights(scope, queues, 1)? },
+        "drr" => Discipline::DeficitRoundRobin { quanta: weights(scope, queues, mtu)? },
+        _ => Discipline::StrictPriority,
+    };
+    Ok(PortSpec::Bank { queues, admission, marker, discipline })
+}
+
+/// One weight a queue, times `unit`.
+fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, SettingsError> {
+    let given = scope.count_list("weights")?.unwrap_or_else(|| vec![1; queues]);
+    let weights: Option<Vec<u32>> = given
+        .iter()
+        .map(|&weight| weight.checked_mul(unit).and_then(|w| u32::try_from(w).ok()).filter(|&w| w > 0))
+        .collect();
+    match weights {
+        Some(weights) if weights.len() == queues => Ok(weights),
+        _ => Err(scope.invalid("weights", format!("{queues} weights of at least 1, one for each queue"))),
+    }
+}
+
+fn admission(scope: &Scope<'_>, parts: &Parts, buffer: u64) -> Result<Admission, SettingsError> {
+    if parts.unlimited && !scope.is_given("buffer") && !scope.is_given("admission") {
+        return Ok(Admission::Unlimited);
+    }
+    match scope.choice("admission", &[("per-port", 0), ("per-queue", 1), ("shared", 2)], "per-port")? {
+        0 => Ok(Admission::PerPort { limit: scope.bytes("buffer", buffer)? }),
+        1 => Ok(Admission::PerQueue { limit: scope.bytes("buffer", buffer)? }),
+        _ => Ok(Admission::Shared { alpha_256: (scope.number("dt_alpha", 1.0)? * 256.0).round().max(1.0) as u32 }),
+    }
+}
+
+fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, SettingsError> {
+    let kinds = [
+        ("none", None),
+        ("per-port", Some((Length::Port, false))),
+        ("per-queue", Some((Length::Queue, false))),
+        ("red", Some((Length::Port, true))),
+        ("red-per-queue", Some((Length::Queue, true))),
+    ];
+    let Some((length, red)) = scope.choice("marking", &kinds, parts.marking)? else {
+        return Ok(Marker::Off);
+    };
+    let counts_arriving = scope.flag("ecn_counts_arriving", true)?;
+    if !red {
+        return Ok(Marker::Threshold {
+            above: scope.bytes("ecn_threshold", 65 * mtu)?,
+            scope: length,
+            counts_arriving,
+        });
+    }
+    let min = scope.bytes("red_min", 65 * mtu)?;
+    let max = scope.bytes("red_max", 2 * min)?;
+    if max <= min {
+        return Err(scope.invalid("red_max", "more than red_min"));
+    }
+    Ok(Marker::Red {
+        min,
+        max,
+        most: (scope.number("red_probability", 1.0)? * f64::from(u32::MAX)).round() as u32,
+        weight: (scope.number("red_average", 1.0)? * f64::from(WHOLE)).round().max(1.0) as u32,
+        scope: length,
+        counts_arriving,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::REGISTRY;
+    use crate::settings::{Origin, Raw, Settings};
+    use crate::testing::Facts;
+
+    const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
+
+    fn scheme(name: &str, settings: &Settings) -> Result<Scheme, SettingsError> {
+        let entry = crate::registry::find(name).unwrap();
+        (entry.build)(&Context { scope: settings.scheme(name), workload: &WEB_SEARCH })
+    }
+
+    fn tcp(scheme: &Scheme) -> &TcpParams {
+        match &scheme.classes[0].transport {
+            Transport::Tcp(params) => params,
+            Transport::OpenLoop { .. } => panic!("{} is open loop", scheme.name),
+        }
+    }
+
+    #[test]
+    fn registry__every_scheme_builds_with_both_sets() {
+        for entry in REGISTRY {
+            for set in ["ns2", "rfc"] {
+                let settings = Settings::default().with(None, "parameters", set);
+                assert_eq!(scheme(entry.name, &settings).unwrap().name, entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn ns2__the_published_parameters() {
+        let pfabric = scheme("pfabric", &Settings::default()).unwrap();
+        let params = tcp(&pfabric);
+        assert_eq!((params.initial_window, params.max_window, params.probe_after), (70, 139, Some(5)));
+        assert_eq!(params.rto, RtoRule::Constant(Time::from_us(250)));
+        assert_eq!((params.loss_detection, params.ecn), (LossDetection::Off, false));
+        assert!(matches!(pfabric.ports.at(Place::Spine), PortSpec::Pfabric { limit: 210_000 }));
+
+        let pias = scheme("pias", &Settings::default()).unwrap();
+        assert_eq!(tcp(&pias).max_window, 239);
+        assert_eq!(tcp(&pias).rto, RtoRule::Constant(Time::from_us(2_000)));
+        assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(t) if t[0] == 1_395_760));
+        let PortSpec::Bank { queues, admission, marker, .. } = pias.ports.at(Place::Leaf) else { panic!() };
+        assert_eq!((*queues, *admission), (8, Admission::PerPort { limit: 360_000 }));
+        assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: Length::Port, .. }));
+    }
+
+    #[test]
+    fn ns2__duplicate_acks_with_ecmp_alone() {
+        let ecmp = Settings::default().with(None, "load_balancing", "ecmp");
+        assert_eq!(tcp(&scheme("dctcp", &ecmp).unwrap()).loss_detection, LossDetection::DupAck(3));
+        assert_eq!(tcp(&scheme("dctcp", &Settings::default()).unwrap()).loss_detection, LossDetection::Off);
+    }
+
+    #[test]
+    fn rfc__rack_where_packets_are_sprayed() {
+        let sprayed = Settings::default().with(None, "parameters", "rfc").with(None, "load_balancing", "spray");
+        let dctcp = scheme("dctcp", &sprayed).unwrap();
+        assert_eq!(tcp(&dctcp).loss_detection, LossDetection::Rack);
+        assert_eq!(dctcp.nic, Nic::Backpressure { backlog: 15_000 });
+    }
+
+    #[test]
+    fn build__refuses_what_does_not_fit() {
+        let two = Raw::List(vec![(Raw::from(1), Origin::Default), (Raw::from(2), Origin::Default)]);
+        let weights = Settings::default().with(None, "discipline", "drr").with(None, "weights", two);
+        assert!(scheme("pias", &weights).is_err(), "8 queues");
+        let red = Settings::default().with(None, "marking", "red").with(None, "red_max", "1KB");
+        assert!(scheme("dctcp", &red).is_err());
+        let open = Settings::default().with(None, "nic", "backpressure");
+        assert!(scheme("srpt", &open).is_err());
+        let header = Settings::default().with(None, "mtu", "100B").with(None, "header", "100B");
+        assert!(scheme("dctcp", &header).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! The schemes by name. A new scheme is one file and one line here.
+
+use crate::scheme::Scheme;
+use crate::settings::{Scope, SettingsError};
+use crate::{dctcp, pfabric, pias, textbook};
+
+/// What a scheme must know of a flow beyond its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knows {
+    /// Nothing: it can be deployed as it is.
+    Nothing,
+    /// The size of each message as it begins, which networks and most hosts do not know.
+    Size,
+}
+
+impl Knows {
+    /// In words, for reports.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Knows::Nothing => "nothing",
+            Knows::Size => "flow sizes",
+        }
+    }
+}
+
+/// What a scheme may look at while it is built.
+pub struct Context<'a> {
+    /// The variant's settings.
+    pub scope: Scope<'a>,
+    /// The workload that the point offers, for thresholds made for it.
+    pub workload: &'a dyn WorkloadFacts,
+}
+
+/// What thresholds may be computed from.
+pub trait WorkloadFacts {
+    /// The built-in distribution's name, where it is one.
+    fn distribution(&self) -> Option<&str>;
+
+    /// The nominal load, where there is one.
+    fn load(&self) -> Option<f64>;
+
+    /// The size in bytes that a share `p` (0 to 1) of the flows do not exceed; `None` where sizes come from a flow
+    /// list.
+    fn quantile_bytes(&self, p: f64) -> Option<u64>;
+}
+
+/// A built-in scheme.
+pub struct Entry {
+    /// Its name in an experiment.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What it must know.
+    pub knows: Knows,
+    /// Makes it.
+    pub build: fn(&Context<'_>) -> Result<Scheme, SettingsError>,
+}
+
+/// Every built-in scheme.
+pub const REGISTRY: &[Entry] =
+    &[dctcp::ENTRY, pias::ENTRY, pfabric::ENTRY, textbook::FCFS, textbook::PS, textbook::SRPT, textbook::LAS];
+
+/// The scheme of this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.name == name)
+}

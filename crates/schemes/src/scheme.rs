@@ -1,0 +1,314 @@
+//! A scheme: which parts act where. See the registry for those that are built in.
+
+use std::sync::Arc;
+
+use flowsieve_core::admission::Admission;
+use flowsieve_core::balancer::{Balancer, FlowletTable, SwitchProgram};
+use flowsieve_core::bank::FifoBank;
+use flowsieve_core::discipline::Discipline;
+use flowsieve_core::flow_queues::{FlowScheduler, Order};
+use flowsieve_core::marker::Marker;
+use flowsieve_core::pfabric::PfabricPool;
+use flowsieve_core::pifo::Pifo;
+use flowsieve_core::tagger::{TagPackets, Tagger};
+use flowsieve_core::{PortScheduler, Scheduler, Time};
+use flowsieve_transport::TcpParams;
+
+use crate::settings::Place;
+
+/// A scheme, ready to be placed in a fabric.
+#[derive(Clone, Debug)]
+pub struct Scheme {
+    /// The variant's name in the experiment.
+    pub name: String,
+    /// One for each class of flow, by the flow's class number; a flow of a higher class takes the last.
+    pub classes: Vec<Class>,
+    /// How a host's messages share connections.
+    pub connections: Connections,
+    /// Which connections begin with a handshake.
+    pub handshake: Handshake,
+    /// A host's own port.
+    pub nic: Nic,
+    /// By [`Place`]; the NIC's is in force with [`Nic::Scheme`] and, without limits and marks, with
+    /// [`Nic::Backpressure`].
+    pub ports: Places<PortSpec>,
+    /// By [`Place`]; the NIC's is not used.
+    pub balancers: Places<BalancerSpec>,
+    /// Bytes of a switch's memory where its ports share one.
+    pub shared_buffer: u64,
+}
+
+/// One value for each place.
+#[derive(Clone, Debug)]
+pub struct Places<T> {
+    values: [T; 4],
+}
+
+impl<T> Places<T> {
+    /// The value that `make` gives each place.
+    pub fn try_from_fn<E>(mut make: impl FnMut(Place) -> Result<T, E>) -> Result<Places<T>, E> {
+        let [nic, leaf, spine, core] = Place::ALL;
+        Ok(Places { values: [make(nic)?, make(leaf)?, make(spine)?, make(core)?] })
+    }
+
+    /// The value at a place.
+    pub fn at(&self, place: Place) -> &T {
+        &self.values[place as usize]
+    }
+}
+
+/// What hosts do with a class of flow.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// How its messages are sent.
+    pub transport: Transport,
+    /// What is written into its packets.
+    pub tagger: TaggerSpec,
+}
+
+/// How messages are sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// A window, acknowledgements, a retransmission timer.
+    Tcp(TcpParams),
+    /// Every packet of a message at once; nothing is acknowledged or sent again.
+    OpenLoop {
+        /// Payload of a full packet, in bytes.
+        segment: u16,
+    },
+}
+
+impl Transport {
+    /// Payload of a full packet, in bytes.
+    pub fn segment(&self) -> u16 {
+        match self {
+            Transport::Tcp(params) => params.segment,
+            Transport::OpenLoop { segment } => *segment,
+        }
+    }
+}
+
+/// How messages share connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// Each message opens its own.
+    PerFlow,
+    /// One for each ordered host pair; messages queue on it.
+    Persistent,
+    /// An idle one of the host pair, or else a new one; messages never queue.
+    Pool,
+}
+
+/// Which connections begin with a handshake of one round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// None.
+    Never,
+    /// All but the first of each host pair, which counts as opened before the run (ns-2's warmed connections).
+    Cold,
+    /// All.
+    Always,
+}
+
+/// A host's own port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nic {
+    /// The host pauses its connections while so many bytes are queued; nothing is lost or marked there.
+    Backpressure {
+        /// Bytes.
+        backlog: u64,
+    },
+    /// A port like a switch's, with its buffer, drops and marks.
+    Scheme,
+}
+
+/// A part of the user's own.
+pub type Custom<T> = Arc<dyn Fn() -> Box<T> + Send + Sync>;
+
+/// How to make a tagger.
+#[derive(Clone)]
+pub enum TaggerSpec {
+    /// [`Tagger::Plain`].
+    Plain,
+    /// [`Tagger::Demotion`].
+    Demotion(Vec<u64>),
+    /// [`Tagger::Remaining`].
+    Remaining,
+    /// [`Tagger::ToTheEnd`].
+    ToTheEnd,
+    /// [`Tagger::Attained`].
+    Attained,
+    /// One of the user's own.
+    Custom(Custom<dyn TagPackets>),
+}
+
+impl TaggerSpec {
+    /// A tagger for one host.
+    pub fn build(&self) -> Tagger {
+        match self {
+            TaggerSpec::Plain => Tagger::Plain,
+            TaggerSpec::Demotion(thresholds) => Tagger::Demotion { thresholds: thresholds.clone() },
+            TaggerSpec::Remaining => Tagger::Remaining,
+            TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
+            TaggerSpec::Attained => Tagger::Attained,
+            TaggerSpec::Custom(make) => Tagger::Boxed(make()),
+        }
+    }
+}
+
+/// How to make a port's scheduler.
+#[derive(Clone)]
+pub enum PortSpec {
+    /// FIFO queues; see [`FifoBank`].
+    Bank {
+        /// How many.
+        queues: usize,
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
+        /// Service order.
+        discipline: Discipline,
+    },
+    /// One queue sorted by rank; see [`Pifo`].
+    Pifo {
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
+    },
+    /// See [`PfabricPool`].
+    Pfabric {
+        /// Bytes.
+        limit: u64,
+    },
+    /// See [`FlowScheduler`].
+    Flows {
+        /// Which flow sends.
+        order: Order,
+        /// Drop-tail limit.
+        admission: Admission,
+    },
+    /// One of the user's own.
+    Custom(Custom<dyn PortScheduler>),
+}
+
+impl PortSpec {
+    /// A scheduler for one port.
+    pub fn build(&self) -> Scheduler {
+        match self {
+            PortSpec::Bank { queues, admission, marker, discipline } => {
+                Scheduler::Bank(FifoBank::new(*queues, *admission, *marker, discipline.clone()))
+            }
+            PortSpec::Pifo { admission, marker } => Scheduler::Pifo(Pifo::new(*admission, *marker)),
+            PortSpec::Pfabric { limit } => Scheduler::Pfabric(PfabricPool::new(*limit)),
+            PortSpec::Flows { order, admission } => Scheduler::Flows(FlowScheduler::new(*order, *admission)),
+            PortSpec::Custom(make) => Scheduler::Boxed(make()),
+        }
+    }
+
+    /// The same discipline with room for everything and without marks: a host's port under backpressure.
+    #[must_use]
+    pub fn without_limits(&self) -> PortSpec {
+        let mut free = self.clone();
+        match &mut free {
+            PortSpec::Bank { admission, marker, .. } | PortSpec::Pifo { admission, marker } => {
+                *admission = Admission::Unlimited;
+                *marker = Marker::Off;
+            }
+            PortSpec::Pfabric { limit } => *limit = u64::MAX,
+            PortSpec::Flows { admission, .. } => *admission = Admission::Unlimited,
+            PortSpec::Custom(_) => {}
+        }
+        free
+    }
+
+    /// Whether it takes from its switch's shared memory.
+    pub fn shares_memory(&self) -> bool {
+        match self {
+            PortSpec::Bank { admission, .. } | PortSpec::Pifo { admission, .. } | PortSpec::Flows { admission, .. } => {
+                matches!(admission, Admission::Shared { .. })
+            }
+            PortSpec::Pfabric { .. } | PortSpec::Custom(_) => false,
+        }
+    }
+
+    /// How many queues its packets are told apart by.
+    pub fn queues(&self) -> usize {
+        match self {
+            PortSpec::Bank { queues, .. } => *queues,
+            PortSpec::Custom(make) => make().queues(),
+            _ => 1,
+        }
+    }
+}
+
+/// How to make a switch's balancer.
+#[derive(Clone)]
+pub enum BalancerSpec {
+    /// [`Balancer::Ecmp`].
+    Ecmp,
+    /// [`Balancer::SprayRoundRobin`].
+    SprayRoundRobin,
+    /// [`Balancer::SprayRandom`].
+    SprayRandom,
+    /// [`Balancer::Flowlet`].
+    Flowlet {
+        /// Idle time that ends a flowlet.
+        gap: Time,
+    },
+    /// One of the user's own.
+    Custom(Custom<dyn SwitchProgram>),
+}
+
+impl BalancerSpec {
+    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch.
+    pub fn build(&self, groups: usize, salt: u64) -> Balancer {
+        match self {
+            BalancerSpec::Ecmp => Balancer::Ecmp { salt },
+            BalancerSpec::SprayRoundRobin => Balancer::SprayRoundRobin { next: vec![0; groups] },
+            BalancerSpec::SprayRandom => Balancer::SprayRandom,
+            BalancerSpec::Flowlet { gap } => Balancer::Flowlet(FlowletTable::new(*gap)),
+            BalancerSpec::Custom(make) => Balancer::Program(make()),
+        }
+    }
+
+    /// Whether the packets of one flow may take several ways at once.
+    pub fn splits_flows(&self) -> bool {
+        !matches!(self, BalancerSpec::Ecmp)
+    }
+}
+
+macro_rules! debug_by_shape {
+    ($($spec:ident: $($pattern:pat => $shown:expr),*;)*) => {$(
+        impl std::fmt::Debug for $spec {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let shown: String = match self { $($pattern => $shown),* };
+                f.write_str(&shown)
+            }
+        }
+    )*};
+}
+
+debug_by_shape! {
+    TaggerSpec:
+        TaggerSpec::Plain => "plain".into(),
+        TaggerSpec::Demotion(t) => format!("demotion at {t:?}"),
+        TaggerSpec::Remaining => "remaining".into(),
+        TaggerSpec::ToTheEnd => "to the end".into(),
+        TaggerSpec::Attained => "attained".into(),
+        TaggerSpec::Custom(_) => "custom".into();
+    PortSpec:
+        PortSpec::Bank { queues, admission, marker, discipline } =>
+            format!("{queues} queues, {discipline:?}, {admission:?}, {marker:?}"),
+        PortSpec::Pifo { admission, marker } => format!("PIFO, {admission:?}, {marker:?}"),
+        PortSpec::Pfabric { limit } => format!("pFabric pool of {limit} bytes"),
+        PortSpec::Flows { order, admission } => format!("flows, {order:?}, {admission:?}"),
+        PortSpec::Custom(_) => "custom".into();
+    BalancerSpec:
+        BalancerSpec::Ecmp => "ECMP".into(),
+        BalancerSpec::SprayRoundRobin => "spray, round robin".into(),
+        BalancerSpec::SprayRandom => "spray, random".into(),
+        BalancerSpec::Flowlet { gap } => format!("flowlets, gap {gap}"),
+        BalancerSpec::Custom(_) => "custom".into();
+}

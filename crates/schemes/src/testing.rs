@@ -1,0 +1,24 @@
+//! A workload for the tests of schemes.
+
+use crate::registry::WorkloadFacts;
+
+/// Facts as a test says them; sizes are uniform up to `uniform_to`.
+pub(crate) struct Facts {
+    pub(crate) name: Option<&'static str>,
+    pub(crate) load: Option<f64>,
+    pub(crate) uniform_to: Option<u64>,
+}
+
+impl WorkloadFacts for Facts {
+    fn distribution(&self) -> Option<&str> {
+        self.name
+    }
+
+    fn load(&self) -> Option<f64> {
+        self.load
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        self.uniform_to.map(|to| (p * to as f64).round() as u64)
+    }
+}

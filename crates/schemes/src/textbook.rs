@@ -1,0 +1,51 @@
+//! The disciplines of queueing theory, at packet granularity, on every port: first come first served, processor sharing,
+//! shortest remaining processing time, least attained service. Messages arrive whole at the host's port, queues have no
+//! limit, nothing is marked, acknowledged or lost: what an M/G/1 formula describes, on a fabric of any size.
+
+use crate::parts::{self, Parts};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::Scheme;
+use crate::settings::SettingsError;
+
+const OPEN: Parts =
+    Parts { transport: "open-loop", discipline: "fifo", marking: "none", unlimited: true, ..Parts::DEFAULT };
+
+/// First come, first served.
+pub const FCFS: Entry = Entry {
+    name: "fcfs",
+    summary: "first come first served, open loop, no limits",
+    paper: "textbook",
+    knows: Knows::Nothing,
+    build: |context| parts::build(context, &OPEN),
+};
+
+/// Processor sharing.
+pub const PS: Entry = Entry {
+    name: "ps",
+    summary: "flows in turn, a packet each; open loop, no limits",
+    paper: "textbook",
+    knows: Knows::Nothing,
+    build: |context| parts::build(context, &Parts { discipline: "ps", ..OPEN }),
+};
+
+/// Shortest remaining processing time.
+pub const SRPT: Entry = Entry {
+    name: "srpt",
+    summary: "the flow with the fewest bytes left; open loop, no limits",
+    paper: "textbook",
+    knows: Knows::Size,
+    build: |context| ranked(context, "to-the-end"),
+};
+
+/// Least attained service.
+pub const LAS: Entry = Entry {
+    name: "las",
+    summary: "the flow that has sent the fewest bytes; open loop, no limits",
+    paper: "textbook",
+    knows: Knows::Nothing,
+    build: |context| ranked(context, "attained"),
+};
+
+fn ranked(context: &Context<'_>, tagger: &'static str) -> Result<Scheme, SettingsError> {
+    parts::build(context, &Parts { discipline: "least-rank", tagger, ..OPEN })
+}

@@ -1,0 +1,51 @@
+//! What packets say between the two ends of a connection.
+//!
+//! Sequence numbers count segments of the connection: a segment is never cut anew, so a retransmission carries what the
+//! first transmission carried. Left out: windows advertised by the receiver, options, the closing of connections.
+
+/// The transport's part of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// Opens a connection.
+    Syn,
+    /// Answers a SYN.
+    SynAck,
+    /// One segment of a message.
+    Data {
+        /// Its number on the connection.
+        seq: u32,
+        /// The message that it belongs to.
+        message: u32,
+        /// It is the last of its message.
+        last: bool,
+        /// It was sent before.
+        retransmission: bool,
+    },
+    /// An acknowledgement.
+    Ack {
+        /// Every segment below this number has arrived.
+        cumulative: u32,
+        /// And these: the run that the packet which caused the ACK lies in, as SACK's first block (RFC 2018 §4).
+        /// Empty where it is below `cumulative`.
+        block: (u32, u32),
+        /// The acknowledged packets were marked (RFC 8257 §3.2).
+        marked: bool,
+        /// The packet that caused it had arrived before (RFC 2883).
+        duplicate: bool,
+    },
+    /// pFabric's probe: asks for an ACK and carries nothing (SIGCOMM 2013 §4.3).
+    Probe,
+}
+
+/// Bytes of IPv4 and TCP headers without options; every packet has them, and an ACK is nothing else.
+pub const HEADER_BYTES: u16 = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header__fits_with_the_addresses_in_half_a_cache_line() {
+        assert_eq!(size_of::<Header>(), 16);
+    }
+}

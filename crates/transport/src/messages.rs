@@ -1,0 +1,122 @@
+//! Messages on a connection: which segments of its sequence space are whose.
+
+use std::collections::VecDeque;
+
+/// A message as the workload gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The message's number in the run.
+    pub id: u32,
+    /// Payload; at least 1.
+    pub bytes: u64,
+}
+
+/// A message on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The message.
+    pub message: Message,
+    /// Its first segment.
+    pub first: u32,
+    /// One past its last segment.
+    pub end: u32,
+    /// Timeouts while it was the oldest on its connection.
+    pub timeouts: u32,
+    /// Its segments that were sent again.
+    pub retransmissions: u32,
+}
+
+impl Span {
+    /// Payload bytes before a segment.
+    pub fn offset(&self, seq: u32, segment: u16) -> u64 {
+        u64::from(seq - self.first) * u64::from(segment)
+    }
+
+    /// Payload bytes of a segment: full ones but for the last.
+    pub fn payload(&self, seq: u32, segment: u16) -> u16 {
+        let left = self.message.bytes - self.offset(seq, segment);
+        left.min(u64::from(segment)) as u16
+    }
+}
+
+/// The messages of a connection that are not finished, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    /// The oldest stands apart: most connections have one message, and then nothing is allocated.
+    oldest: Option<Span>,
+    waiting: VecDeque<Span>,
+    end: u32,
+}
+
+impl Messages {
+    /// Appends a message in segments of `segment` bytes.
+    pub fn push(&mut self, message: Message, segment: u16) {
+        let segments = message.bytes.div_ceil(u64::from(segment)).max(1) as u32;
+        let span = Span { message, first: self.end, end: self.end + segments, timeouts: 0, retransmissions: 0 };
+        self.end = span.end;
+        match self.oldest {
+            None => self.oldest = Some(span),
+            Some(_) => self.waiting.push_back(span),
+        }
+    }
+
+    /// One past the last segment of the last message.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Whether every message is finished.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.oldest.is_none()
+    }
+
+    /// The oldest message.
+    pub fn oldest_mut(&mut self) -> Option<&mut Span> {
+        self.oldest.as_mut()
+    }
+
+    /// The message of an unfinished segment.
+    #[inline]
+    pub fn of(&mut self, seq: u32) -> Option<&mut Span> {
+        match &mut self.oldest {
+            Some(span) if seq < span.end => Some(span),
+            _ => {
+                let at = self.waiting.partition_point(|span| span.end <= seq);
+                self.waiting.get_mut(at)
+            }
+        }
+    }
+
+    /// Takes the oldest message if everything of it lies below `cumulative`.
+    #[inline]
+    pub fn finish(&mut self, cumulative: u32) -> Option<Span> {
+        let done = self.oldest.take_if(|span| span.end <= cumulative)?;
+        self.oldest = self.waiting.pop_front();
+        Some(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans__follow_one_another() {
+        let mut messages = Messages::default();
+        for (id, bytes) in [(7, 3_000), (8, 1_460), (9, 1)] {
+            messages.push(Message { id, bytes }, 1_460);
+        }
+        assert_eq!(messages.end(), 5);
+        let ids: Vec<u32> = (0..5).map(|seq| messages.of(seq).unwrap().message.id).collect();
+        assert_eq!(ids, [7, 7, 7, 8, 9]);
+        let first = *messages.of(2).unwrap();
+        assert_eq!((first.offset(2, 1_460), first.payload(2, 1_460)), (2_920, 80));
+        assert_eq!(messages.finish(2), None);
+        assert_eq!(messages.finish(4).unwrap().message.id, 7);
+        assert_eq!(messages.finish(4).unwrap().message.id, 8);
+        assert_eq!(messages.finish(4), None);
+        assert_eq!(messages.of(4).unwrap().message.id, 9);
+    }
+}

@@ -1,0 +1,152 @@
+//! The receiver: cumulative and selective acknowledgement, delayed ACKs that echo marks exactly (RFC 8257 §3.2), and
+//! what a measurement wants of it. It serves every TCP-like sender, and open-loop ones, whose packets it only counts.
+
+use flowsieve_core::Time;
+
+use crate::header::Header;
+use crate::ring::Ring;
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// As in [`Header::Data`].
+    pub seq: u32,
+    /// As in [`Header::Data`].
+    pub message: u32,
+    /// As in [`Header::Data`].
+    pub last: bool,
+    /// As in [`Header::Data`].
+    pub retransmission: bool,
+    /// Its ECN field says congestion experienced.
+    pub marked: bool,
+    /// When it was sent, in the units of the sender's timestamps.
+    pub stamp: u32,
+}
+
+/// An ACK to send, with the timestamp that it echoes.
+pub type Reply = (Header, u32);
+
+/// How acknowledgements are delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckRule {
+    /// Acknowledge every n-th segment.
+    pub every: u32,
+    /// Hold an ACK back no longer.
+    pub delay: Time,
+    /// Segments between the cumulative edge and the farthest that may arrive.
+    pub span: u32,
+}
+
+/// The receiving side of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// Everything below has arrived.
+    next: u32,
+    /// One past the highest that has arrived.
+    highest: u32,
+    /// What has arrived above `next`.
+    arrived: Ring<1>,
+    /// (one past its last segment, message) of messages whose last segment arrived early.
+    ends: Vec<(u32, u32)>,
+    /// Segments that wait for their ACK, and the timestamp of the oldest of them.
+    held: u32,
+    held_stamp: u32,
+    /// Whether the held ones were marked.
+    marked: bool,
+    deadline: Option<Time>,
+    /// First transmissions that arrived after a later one, since the last message was complete.
+    out_of_order: u32,
+}
+
+/// What an arrival causes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaction {
+    /// ACKs to send now, in this order: the first is for segments held before a change of mark.
+    pub replies: [Option<Reply>; 2],
+    /// Whether [`Receiver::complete`] may have something to say.
+    pub advanced: bool,
+}
+
+impl Receiver {
+    /// A data packet arrives.
+    pub fn on_data(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reaction {
+        let mut reaction = Reaction::default();
+        let known = data.seq < self.next || self.arrived.get(0, data.seq);
+        if known || data.seq - self.next >= rule.span {
+            reaction.replies[0] = Some(self.acknowledge((0, 0), data.marked, known, data.stamp));
+            return reaction;
+        }
+        if self.held > 0 && self.marked != data.marked {
+            reaction.replies[0] = Some(self.acknowledge((0, 0), self.marked, false, self.held_stamp));
+        }
+        if data.seq < self.highest && !data.retransmission {
+            self.out_of_order += 1;
+        }
+        self.highest = self.highest.max(data.seq + 1);
+        if data.last {
+            self.ends.push((data.seq + 1, data.message));
+        }
+        if data.seq == self.next {
+            let gap = self.highest > self.next + 1;
+            self.move_edge();
+            reaction.advanced = true;
+            if self.held == 0 {
+                self.held_stamp = data.stamp;
+            }
+            self.held += 1;
+            self.marked = data.marked;
+            if gap || data.last || self.held >= rule.every {
+                reaction.replies[1] = Some(self.acknowledge((0, 0), data.marked, false, self.held_stamp));
+            } else if self.deadline.is_none() {
+                self.deadline = Some(now + rule.delay);
+            }
+        } else {
+            self.arrived.ensure(rule.span);
+            self.arrived.set(0, data.seq);
+            let block = (self.arrived.run_start(0, data.seq, self.next), self.arrived.run_end(0, data.seq));
+            reaction.replies[1] = Some(self.acknowledge(block, data.marked, false, data.stamp));
+        }
+        reaction
+    }
+
+    /// `next` has arrived: the edge moves past it and all that arrived before it.
+    fn move_edge(&mut self) {
+        if self.highest == self.next + 1 {
+            self.next += 1;
+            return;
+        }
+        let from = self.next + 1;
+        let to = self.arrived.run_end(0, from);
+        self.arrived.for_each_word(from, to, |word, mask| word[0] &= !mask);
+        self.next = to;
+    }
+
+    fn acknowledge(&mut self, block: (u32, u32), marked: bool, duplicate: bool, stamp: u32) -> Reply {
+        self.held = 0;
+        self.deadline = None;
+        (Header::Ack { cumulative: self.next, block, marked, duplicate }, stamp)
+    }
+
+    /// A probe arrives; says what has arrived so far.
+    pub fn on_probe(&mut self, stamp: u32) -> Reply {
+        self.acknowledge((0, 0), false, false, stamp)
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// The clock reached [`Receiver::deadline`]: the ACK that was held back.
+    pub fn on_timer(&mut self, now: Time) -> Option<Reply> {
+        self.deadline.filter(|&at| at <= now)?;
+        Some(self.acknowledge((0, 0), self.marked, false, self.held_stamp))
+    }
+
+    /// The next message that is complete, with the first transmissions that arrived out of order since the last one.
+    pub fn complete(&mut self) -> Option<(u32, u32)> {
+        let at = self.ends.iter().position(|&(end, _)| end <= self.next)?;
+        let (_, message) = self.ends.remove(at);
+        Some((message, std::mem::take(&mut self.out_of_order)))
+    }
+}

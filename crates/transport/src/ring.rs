@@ -1,0 +1,165 @@
+//! A ring of bits over a sliding window of sequence numbers: what is acknowledged, lost or received.
+//!
+//! Bits outside the window are zero. Memory comes with the first bit that is set and stays at the window's size.
+
+/// `LANES` bits for each sequence number of a window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ring<const LANES: usize> {
+    words: Vec<[u64; LANES]>,
+}
+
+impl<const LANES: usize> Ring<LANES> {
+    /// Makes room for a window of `window` sequence numbers; does nothing the second time.
+    #[inline]
+    pub(crate) fn ensure(&mut self, window: u32) {
+        if self.words.is_empty() {
+            self.allocate(window);
+        }
+    }
+
+    #[cold]
+    fn allocate(&mut self, window: u32) {
+        // One word more than the window fills, as it may start in the middle of a word.
+        let words = (window as usize / 64 + 2).next_power_of_two();
+        self.words = vec![[0; LANES]; words];
+    }
+
+    #[inline]
+    fn at(&self, seq: u32) -> usize {
+        (seq / 64) as usize & (self.words.len() - 1)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, lane: usize, seq: u32) -> bool {
+        !self.words.is_empty() && self.words[self.at(seq)][lane] >> (seq % 64) & 1 == 1
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, lane: usize, seq: u32) {
+        let at = self.at(seq);
+        self.words[at][lane] |= 1 << (seq % 64);
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, lane: usize, seq: u32) {
+        let at = self.at(seq);
+        self.words[at][lane] &= !(1 << (seq % 64));
+    }
+
+    /// Visits the words that `from..to` touches, each with the mask of its bits in the range.
+    #[inline]
+    pub(crate) fn for_each_word(&mut self, from: u32, to: u32, mut visit: impl FnMut(&mut [u64; LANES], u64)) {
+        let mut seq = from;
+        while seq < to {
+            let next = (seq | 63).saturating_add(1).min(to);
+            let mask = (u64::MAX >> (64 - (next - seq))) << (seq % 64);
+            let at = self.at(seq);
+            visit(&mut self.words[at], mask);
+            seq = next;
+        }
+    }
+
+    /// The first sequence number in `from..to` whose bit is set.
+    #[inline]
+    pub(crate) fn first_set(&self, lane: usize, from: u32, to: u32) -> Option<u32> {
+        let mut seq = from;
+        while seq < to {
+            let rest = self.words[self.at(seq)][lane] >> (seq % 64);
+            if rest != 0 {
+                let found = seq + rest.trailing_zeros();
+                return (found < to).then_some(found);
+            }
+            seq = (seq | 63).checked_add(1)?;
+        }
+        None
+    }
+
+    /// One past the run of set bits that starts at `from`.
+    #[inline]
+    pub(crate) fn run_end(&self, lane: usize, from: u32) -> u32 {
+        let mut seq = from;
+        loop {
+            let ones = (!(self.words[self.at(seq)][lane] >> (seq % 64))).trailing_zeros().min(64 - seq % 64);
+            seq += ones;
+            if ones == 0 || !seq.is_multiple_of(64) || seq - from >= 64 * self.words.len() as u32 {
+                return seq;
+            }
+        }
+    }
+
+    /// The start of the run of set bits that ends with `seq`, not before `floor`.
+    #[inline]
+    pub(crate) fn run_start(&self, lane: usize, seq: u32, floor: u32) -> u32 {
+        let mut end = seq + 1;
+        while end > floor {
+            let last = end - 1;
+            let ones = (!(self.words[self.at(last)][lane] << (63 - last % 64))).leading_zeros().min(last % 64 + 1);
+            end -= ones;
+            if ones == 0 || !end.is_multiple_of(64) {
+                break;
+            }
+        }
+        end.max(floor)
+    }
+
+    /// The `nth` (from 1) highest sequence number in `from..to` whose bit is set.
+    pub(crate) fn nth_highest(&self, lane: usize, from: u32, to: u32, nth: u32) -> Option<u32> {
+        let mut left = nth;
+        let mut end = to;
+        while end > from {
+            let last = end - 1;
+            let start = (last & !63).max(from);
+            let mut word = self.words[self.at(last)][lane] << (63 - last % 64) >> (63 - last % 64);
+            word &= u64::MAX << (start % 64);
+            let here = word.count_ones();
+            if here >= left {
+                for _ in 1..left {
+                    word &= !(1 << word.ilog2());
+                }
+                return Some((last & !63) + word.ilog2());
+            }
+            left -= here;
+            end = start;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Every query against a plain set, over windows that start anywhere.
+        #[test]
+        fn ring__agrees_with_a_set(
+            base in 0u32..1_000,
+            bits in prop::collection::btree_set(0u32..200, 0..150),
+            probe in 0u32..200,
+            nth in 1u32..5,
+        ) {
+            let set: BTreeSet<u32> = bits.iter().map(|b| b + base).collect();
+            let mut ring = Ring::<1>::default();
+            ring.ensure(200);
+            set.iter().for_each(|&seq| ring.set(0, seq));
+            let (from, to, at) = (base, base + 200, base + probe);
+            for seq in from..to {
+                prop_assert_eq!(ring.get(0, seq), set.contains(&seq));
+            }
+            prop_assert_eq!(ring.first_set(0, at, to), set.range(at..to).next().copied());
+            prop_assert_eq!(ring.nth_highest(0, from, at, nth), set.range(from..at).rev().nth(nth as usize - 1).copied());
+            if set.contains(&at) {
+                let end = (at..).find(|s| !set.contains(s)).unwrap();
+                let start = (from..=at).rev().take_while(|s| set.contains(s)).last().unwrap();
+                prop_assert_eq!(ring.run_end(0, at), end);
+                prop_assert_eq!(ring.run_start(0, at, from), start);
+            }
+            let mut count = 0;
+            ring.for_each_word(at, to, |word, mask| { count += (word[0] & mask).count_ones(); word[0] &= !mask; });
+            prop_assert_eq!(count as usize, set.range(at..to).count());
+            prop_assert_eq!(ring.first_set(0, at, to), None);
+        }
+    }
+}
