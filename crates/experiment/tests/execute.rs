@@ -1,0 +1,213 @@
+//! Running a plan: order, jobs, finished parts, failures. The engine here makes results up from the settings, so that
+//! the tests see what the machinery around an engine does.
+
+use flowsieve_experiment::engine::{Engine, Prepared, Progress};
+use flowsieve_experiment::execute::{Event, How, execute};
+use flowsieve_experiment::plan::{Changes, Plan, plan};
+use flowsieve_experiment::{Error, Point, Scale, Source};
+use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const FILE: &str = r#"
+title = "Made up"
+[workload]
+flows = 40
+[network]
+queues = 8
+[sweep]
+load = [0.6, 0.8]
+scheme = ["dctcp", "pias", "few"]
+[run]
+seeds = 2
+[schemes.few]
+base = "pias"
+queues = 2
+"#;
+
+/// Counts its runs; the run of `fails` (a scheme's name) fails.
+#[derive(Default)]
+struct Made {
+    runs: AtomicUsize,
+    fails: Option<&'static str>,
+}
+
+impl Engine for Made {
+    fn schemes(&self) -> Vec<SchemeInfo> {
+        let info = |name: &str| SchemeInfo {
+            name: name.into(),
+            paper: "none".into(),
+            summary: "made up".into(),
+            knows: "nothing".into(),
+        };
+        ["dctcp", "pias", "pfabric"].map(info).to_vec()
+    }
+
+    fn prepare(&self, point: &Point, seed: u64, _folder: &Path) -> Result<Prepared, Error> {
+        let scope = point.settings.scheme(&point.variant.name);
+        scope.text("base", &point.variant.base)?;
+        let queues = if point.variant.base == "pias" { scope.count("queues", 8)? } else { 1 };
+        let common = point.settings.common();
+        let flows = common.count("flows", 0)? as u32;
+        let slow = (common.number("load", 0.5)? * 1e6) as u64 / queues;
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let fails = self.fails == Some(point.variant.name.as_str());
+        let label = point.label();
+        let row = move |flow: u32| FlowRow {
+            flow,
+            src: 0,
+            dst: 1,
+            class: 0,
+            bytes: 1_000 + u64::from(flow) * seed,
+            start_ps: u64::from(flow),
+            fct_ps: Some(1_000_000 + slow + u64::from(flow)),
+            ideal_ps: 1_000_000,
+            retransmissions: 0,
+            timeouts: 0,
+            out_of_order: 0,
+        };
+        let run = move |show: &mut dyn FnMut(Progress)| {
+            if fails {
+                return Err(Error::Simulation { point: label, problem: "made to fail".into() });
+            }
+            show(Progress { share: 0.5, packet_hops: 7 });
+            Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
+        };
+        Ok(Prepared { fabric: "a line".into(), packet_hops: 100.0, warnings: Vec::new(), run: Box::new(run) })
+    }
+}
+
+fn planned(engine: &Made, changes: &Changes) -> Plan {
+    plan(&Source::new("made.toml", FILE), Path::new(""), changes, engine).unwrap()
+}
+
+fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
+    let plan = planned(engine, &Changes::default());
+    engine.runs.store(0, Ordering::Relaxed);
+    execute(&plan, engine, out, How { jobs, fresh: false }, &|_| {})?;
+    Ok(engine.runs.load(Ordering::Relaxed))
+}
+
+/// The bytes of every file of a result but `run.json`, by path.
+fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            found.extend(bytes(&entry.path()).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else if name != "run.json" {
+            found.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn plan_orders_schemes_then_loads_then_seeds() {
+    let plan = planned(&Made::default(), &Changes::default());
+    let points: Vec<String> = plan.points.iter().map(Point::label).collect();
+    assert_eq!(
+        points,
+        ["dctcp, load 0.6", "pias, load 0.6", "few, load 0.6", "dctcp, load 0.8", "pias, load 0.8", "few, load 0.8"]
+    );
+    let runs: Vec<(u64, usize)> = plan.runs.iter().map(|run| (run.seed, run.point)).collect();
+    assert_eq!(runs, [1, 2].map(|seed| (0..6).map(|point| (seed, point)).collect::<Vec<_>>()).concat());
+    assert_eq!(plan.experiment.schemes.len(), 3);
+    assert_eq!(plan.experiment.schemes[2].summary, "pias with other settings: made up");
+    assert_eq!(plan.experiment.points[5].load, Some(0.8));
+    assert_eq!(plan.experiment.points[5].settings["scheme.queues"], "2");
+    assert_eq!(plan.packet_hops(), 1200.0);
+}
+
+#[test]
+fn plan_key_is_of_what_the_run_depends_on() {
+    let keys = |changes: Changes| planned(&Made::default(), &changes).runs.into_iter().map(|run| run.key).collect();
+    let set = |set: &str| Changes { sets: vec![set.to_owned()], ..Changes::default() };
+    let all: Vec<String> = keys(Changes::default());
+    let distinct: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len());
+    let fewer_seeds: Vec<String> = keys(Changes { seeds: Some(1), ..Changes::default() });
+    assert_eq!(fewer_seeds, all[..6]);
+    let one_load: Vec<String> = keys(set("load=0.8"));
+    assert_eq!(one_load, [&all[3..6], &all[9..12]].concat());
+    // The same size in other words is the same point; another number of flows is not.
+    let other_flows: Vec<String> = keys(set("flows=41"));
+    assert!(other_flows.iter().all(|key| !all.contains(key)));
+    // A network-wide setting does not reach a scheme that does not read it.
+    let other_queues: Vec<String> = keys(set("queues=4"));
+    assert_eq!((&other_queues[0], &other_queues[2]), (&all[0], &all[2]));
+    assert_ne!(other_queues[1], all[1]);
+}
+
+#[test]
+fn plan_scale_has_fewer_flows_and_seeds() {
+    let changes = Changes { sets: vec!["flows=5000".into(), "seeds=9".into()], seeds: None, scale: Scale::Quick };
+    let plan = planned(&Made::default(), &changes);
+    assert_eq!(plan.runs.len(), 6 * 3);
+    assert_eq!(plan.experiment.points[0].settings["workload.flows"], "500");
+    assert_eq!(plan.experiment.changes, ["flows=5000", "seeds=9", "scale=quick"]);
+}
+
+#[test]
+fn execute_any_number_of_jobs_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let outs: Vec<_> = [1, 2, 7].map(|jobs| (jobs, folder.path().join(jobs.to_string()))).into();
+    for (jobs, out) in &outs {
+        assert_eq!(run(&Made::default(), out, *jobs).unwrap(), 12);
+    }
+    let first = bytes(&outs[0].1);
+    assert!(first.contains_key("manifest.json") && first.contains_key("flows.parquet"));
+    for (_, out) in &outs[1..] {
+        assert!(bytes(out) == first);
+    }
+}
+
+#[test]
+fn execute_finds_finished_parts_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, stopped) = (folder.path().join("whole"), folder.path().join("stopped"));
+    run(&Made::default(), &whole, 1).unwrap();
+    // `few` is the last of each three: two runs are finished when its first one fails.
+    let failing = Made { fails: Some("few"), ..Made::default() };
+    let error = run(&failing, &stopped, 1).unwrap_err();
+    assert_eq!(error.to_string(), "few, load 0.6: made to fail");
+    assert!(!stopped.join("manifest.json").exists());
+    let again = Made::default();
+    let plan = planned(&again, &Changes::default());
+    again.runs.store(0, Ordering::Relaxed);
+    let events = Mutex::new(Vec::new());
+    let show = |event: Event| events.lock().unwrap().push(event);
+    execute(&plan, &again, &stopped, How { jobs: 1, fresh: false }, &show).unwrap();
+    assert_eq!(again.runs.load(Ordering::Relaxed), 10);
+    assert!(bytes(&stopped) == bytes(&whole));
+    let events = events.into_inner().unwrap();
+    assert_eq!(
+        events[..3],
+        [Event::Found(2), Event::Started(2), Event::Going(2, Progress { share: 0.5, packet_hops: 7 })]
+    );
+    // And nothing is left to do, unless asked.
+    assert_eq!(run(&again, &stopped, 3).unwrap(), 0);
+    again.runs.store(0, Ordering::Relaxed);
+    execute(&plan, &again, &stopped, How { jobs: 3, fresh: true }, &|_| {}).unwrap();
+    assert_eq!(again.runs.load(Ordering::Relaxed), 12);
+}
+
+#[test]
+fn execute_refuses_a_folder_of_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("thesis.tex"), "mine").unwrap();
+    let error = run(&Made::default(), folder.path(), 1).unwrap_err();
+    assert!(error.to_string().contains("name an empty or a new folder"), "{error}");
+    let file = folder.path().join("thesis.tex");
+    assert!(run(&Made::default(), &file, 1).is_err());
+    assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+}
+
+#[test]
+fn plan_warns_of_twins() {
+    let changes = Changes { sets: vec!["schemes.few.queues=8".into()], ..Changes::default() };
+    let plan = planned(&Made::default(), &changes);
+    assert_eq!(plan.warnings, ["the schemes `pias` and `few` have the same settings"]);
+}
