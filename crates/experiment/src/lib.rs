@@ -8,6 +8,7 @@
 //!
 //! It leaves out how packets are carried (the simulator's business) and what results mean (the results' own).
 
+pub mod catalogue;
 pub mod document;
 pub mod engine;
 mod error;
@@ -18,6 +19,7 @@ pub mod plan;
 mod points;
 mod scale;
 mod source;
+pub mod thresholds;
 pub mod workload;
 
 pub use error::{Error, nearest};

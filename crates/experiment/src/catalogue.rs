@@ -1,0 +1,158 @@
+//! What there is to choose from, as text for a terminal: schemes, workloads, settings, experiments.
+
+use crate::engine::Engine;
+use crate::source::Source;
+use flowsieve_schemes::settings::{KEYS, Place, Section, units};
+use flowsieve_workload::builtins;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Folders within folders are searched for experiments this deep.
+const DEPTH: usize = 3;
+
+/// Every scheme: its name, what it does, where it was published and what it must know.
+pub fn schemes(engine: &dyn Engine) -> String {
+    let schemes = engine.schemes();
+    let width = schemes.iter().map(|scheme| scheme.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for scheme in schemes {
+        let about = format!("{}; must know {}", scheme.paper, scheme.knows);
+        line(&mut text, &scheme.name, width, &scheme.summary);
+        line(&mut text, "", width, &about);
+    }
+    text + "\nA variant is a table [schemes.<name>] with `base` and what differs.\n"
+}
+
+/// Every built-in distribution of flow sizes.
+pub fn workloads() -> String {
+    let width = builtins().iter().map(|builtin| builtin.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for builtin in builtins() {
+        line(&mut text, builtin.name, width, builtin.summary);
+        if let Ok(sizes) = builtin.distribution() {
+            let of = |bytes: f64| units::format_size(rounded(bytes));
+            let figures = format!(
+                "mean {}, median {}, 99th percentile {}, largest {}; {}, {}",
+                of(sizes.mean_bytes()),
+                of(sizes.quantile(0.5) as f64),
+                of(sizes.quantile(0.99) as f64),
+                of(sizes.max_bytes() as f64),
+                sizes.reading(),
+                sizes.rounding(),
+            );
+            line(&mut text, "", width, &figures);
+        }
+        line(&mut text, "", width, builtin.source);
+    }
+    text + "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with start_s,src,dst,bytes.\n"
+}
+
+/// A size to three digits, for reading.
+fn rounded(bytes: f64) -> u64 {
+    let mut unit = 1.0;
+    while bytes / unit >= 1000.0 {
+        unit *= 10.0;
+    }
+    ((bytes / unit).round() * unit) as u64
+}
+
+/// Every setting, by section.
+pub fn settings() -> String {
+    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for section in Section::ALL {
+        let title = match section {
+            Section::Link => "[[topology.link]]".to_owned(),
+            Section::Scheme => "[schemes.<name>], beside every key of [network] and [transport]".to_owned(),
+            section => format!("[{}]", section.path()),
+        };
+        let _ = writeln!(text, "{title}");
+        for key in KEYS.iter().filter(|key| key.section == section) {
+            line(&mut text, key.name, width, key.help);
+            line(&mut text, "", width, &format!("({})", key.kind.expects()));
+        }
+        text.push('\n');
+    }
+    let places: Vec<&str> = Place::ALL.iter().map(|place| place.name()).collect();
+    let _ = writeln!(
+        text,
+        "Keys of [network] can differ by place, as in [network.leaf] and [schemes.pias.leaf]: {}.\n\
+         [sweep] takes any of these by name, with a list of values; and `scheme`, with a list of schemes.",
+        places.join(", ")
+    );
+    text
+}
+
+/// Every experiment file in `folder`, with its title.
+pub fn experiments(folder: &Path) -> String {
+    let mut found = Vec::new();
+    collect(folder, DEPTH, &mut found);
+    found.sort();
+    let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
+    let width = names.iter().map(String::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for (path, name) in found.iter().zip(&names) {
+        line(&mut text, name, width, &title(path));
+    }
+    if found.is_empty() {
+        let _ = writeln!(
+            text,
+            "No experiment in {}. Name another folder, or see the examples in the README.",
+            folder.display()
+        );
+    }
+    text
+}
+
+fn title(path: &Path) -> String {
+    match Source::read(path).and_then(|source| crate::document::parse(&source)) {
+        Ok(document) => document.title.unwrap_or_else(|| "(no title)".to_owned()),
+        Err(error) => format!("(not an experiment: {error})"),
+    }
+}
+
+fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    // A folder that cannot be read holds no experiment that could be run.
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() && depth > 1 {
+            collect(&path, depth - 1, found);
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path);
+        }
+    }
+}
+
+fn line(text: &mut String, name: &str, width: usize, about: &str) {
+    let _ = writeln!(text, "  {name:width$}  {about}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_lists_every_key() {
+        let text = settings();
+        for key in KEYS {
+            assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn workloads_states_the_known_means() {
+        let text = workloads();
+        assert!(text.contains("web-search") && text.contains("mean 1.67MB"), "{text}");
+    }
+
+    #[test]
+    fn experiments_finds_files_and_says_what_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("paper")).unwrap();
+        std::fs::write(folder.path().join("paper/a.toml"), "title = \"The first\"\n").unwrap();
+        std::fs::write(folder.path().join("b.toml"), "colour = 1\n").unwrap();
+        let text = experiments(folder.path());
+        assert!(text.contains("The first") && text.contains("not an experiment"), "{text}");
+        assert!(experiments(&folder.path().join("none")).starts_with("No experiment"));
+    }
+}
