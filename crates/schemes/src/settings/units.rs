@@ -162,12 +162,12 @@ pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
     parse(text, RATE_UNITS)
 }
 
-/// Writes `value` in the largest of `units` that keeps three decimals or fewer, so that it reads back exactly.
+/// Writes `value` in the largest of `units` that keeps six decimals or fewer, so that it reads back exactly.
 fn format(value: u64, units: &[(&str, u64)]) -> String {
     for (name, factor) in units {
-        let thousandths = u128::from(value % factor) * 1_000;
-        if value >= *factor && thousandths % u128::from(*factor) == 0 {
-            let fraction = format!("{:03}", thousandths / u128::from(*factor));
+        let millionths = u128::from(value % factor) * 1_000_000;
+        if value >= *factor && millionths % u128::from(*factor) == 0 {
+            let fraction = format!("{:06}", millionths / u128::from(*factor));
             let fraction = fraction.trim_end_matches('0');
             let point = if fraction.is_empty() { "" } else { "." };
             return format!("{}{point}{fraction}{name}", value / factor);
@@ -233,7 +233,13 @@ mod tests {
 
     #[test]
     fn formats_read_back() {
-        for (value, text) in [(0, "0B"), (1_500, "1.5KB"), (360_000, "360KB"), (1_108_140, "1108.14KB")] {
+        for (value, text) in [
+            (0, "0B"),
+            (1_500, "1.5KB"),
+            (360_000, "360KB"),
+            (1_108_140, "1.10814MB"),
+            (1_000_000_000_001, "1000000.000001MB"),
+        ] {
             assert_eq!(format_size(value), text);
             assert_eq!(parse_size(text), Ok(Size::Bytes(value)));
         }
