@@ -1,1 +1,21 @@
-//! 
+//! The packet-level simulator: fabrics, links, switches, hosts, and the event engine that runs them.
+//!
+//! [`run`] takes a [`Point`] (a fabric, a scheme, flows, a seed) and returns what was measured. The same point gives the
+//! same result on any machine and however the fabric is cut into partitions.
+//!
+//! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
+
+mod build;
+pub mod event;
+mod hosts;
+pub mod ideal;
+mod measure;
+mod partition;
+mod port;
+mod receiving;
+mod run;
+mod sending;
+mod slab;
+pub mod topology;
+
+pub use run::{FctEnd, Framing, Measure, Partitioning, Point, Progress, SimError, run};

@@ -1,0 +1,135 @@
+//! The reference run of `docs/performance.md`: 144 hosts, 9 leaves of 16 at 10 Gbit/s, 4 spines at 40 Gbit/s, web search
+//! at load 0.6, sprayed, the `ns2` parameters.
+//!
+//!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree]
+//!
+//! prints packet-hops per CPU-second of each run, and the median. One run and nothing else (`--runs 1`) is what
+//! callgrind counts.
+
+use flowsieve_schemes::settings::Settings;
+use flowsieve_schemes::{Context, WorkloadFacts, registry};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point};
+use flowsieve_workload::{Generator, LoadCounts, arrival_rate_per_host, builtin};
+use rustix::time::{ClockId, clock_gettime};
+
+const LOAD: f64 = 0.6;
+
+struct WebSearch;
+
+impl WorkloadFacts for WebSearch {
+    fn distribution(&self) -> Option<&str> {
+        Some("web-search")
+    }
+
+    fn load(&self) -> Option<f64> {
+        Some(LOAD)
+    }
+
+    fn quantile_bytes(&self, _: f64) -> Option<u64> {
+        None
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+struct Options {
+    schemes: Vec<String>,
+    flows: usize,
+    runs: usize,
+    fat_tree: bool,
+}
+
+fn options() -> Options {
+    let mut options = Options { schemes: Vec::new(), flows: 2_000, runs: 5, fat_tree: false };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut number = || arguments.next().and_then(|n| n.parse().ok()).expect("a number after the option");
+        match argument.as_str() {
+            "--flows" => options.flows = number(),
+            "--runs" => options.runs = number(),
+            "--fat-tree" => options.fat_tree = true,
+            "--bench" => {}
+            scheme => options.schemes.push(scheme.to_owned()),
+        }
+    }
+    if options.schemes.is_empty() {
+        options.schemes = ["dctcp", "pias", "pfabric"].map(str::to_owned).to_vec();
+    }
+    options
+}
+
+fn settings(fat_tree: bool) -> Settings {
+    let settings = Settings::default();
+    if !fat_tree {
+        return settings
+            .with(None, "kind", "leaf-spine")
+            .with(None, "leaves", 9)
+            .with(None, "spines", 4)
+            .with(None, "hosts_per_leaf", 16)
+            .with(None, "host_link", "10Gbps")
+            .with(None, "fabric_link", "40Gbps");
+    }
+    settings
+        .with(None, "kind", "fat-tree")
+        .with(None, "k", 16)
+        .with(None, "host_link", "100Gbps")
+        .with(None, "fabric_link", "100Gbps")
+        .with(None, "core_link", "100Gbps")
+}
+
+fn main() {
+    let options = options();
+    let settings = settings(options.fat_tree);
+    let fabric = Fabric::from_settings(&settings).expect("the reference fabric");
+    let sizes = builtin("web-search").expect("a built-in").distribution().expect("a distribution");
+    let framing = flowsieve_workload::Framing {
+        payload_bytes: 1460.try_into().expect("not zero"),
+        header_bytes: 40,
+        overhead_bytes: 0,
+        ack_bytes: 40,
+        data_packets_per_ack: 1,
+    };
+    let rate_bps = fabric.links[fabric.host_uplink[0] as usize].rate.bps();
+    let rate = arrival_rate_per_host(LOAD, LoadCounts::Ns2, rate_bps, &framing, &sizes).expect("a rate");
+    for name in &options.schemes {
+        let entry = registry::find(name).expect("a scheme");
+        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &WebSearch }).expect("built");
+        let flows = || -> Box<dyn Iterator<Item = _>> {
+            let all = Generator::new(sizes.clone(), rate, fabric.hosts, 1).expect("a generator");
+            Box::new(all.take(options.flows))
+        };
+        let point = Point {
+            fabric: &fabric,
+            scheme: &scheme,
+            framing: Framing { header: 40, overhead: 0 },
+            flows: &flows,
+            measure: Measure::All,
+            fct_end: FctEnd::Ack,
+            seed: 1,
+            max_time: None,
+            partitioning: Partitioning::Whole,
+        };
+        let mut rates: Vec<f64> = Vec::new();
+        for _ in 0..options.runs {
+            let before = cpu_seconds();
+            let result = flowsieve_sim::run(&point, &mut |_| {}).expect("a run");
+            let seconds = cpu_seconds() - before;
+            rates.push(result.packet_hops as f64 / seconds / 1e6);
+            if rates.len() == 1 {
+                let finished = result.flows.iter().filter(|flow| flow.fct_ps.is_some()).count();
+                println!(
+                    "{name}: {} packet-hops, {} events, {finished} flows, {:.3} ms simulated, {} timeouts, {} retransmissions",
+                    result.packet_hops, result.events, result.simulated_ps as f64 / 1e9, result.timeouts,
+                    result.retransmissions,
+                );
+            }
+        }
+        rates.sort_by(f64::total_cmp);
+        let shown: Vec<String> = rates.iter().map(|rate| format!("{rate:.2}")).collect();
+        println!("{name}: median {:.2} M packet-hops per CPU-second ({})", rates[rates.len() / 2], shown.join(", "));
+    }
+}

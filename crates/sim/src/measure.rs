@@ -1,0 +1,273 @@
+//! What a run measured: flow by flow, and what links and ports counted.
+
+use std::collections::BTreeMap;
+
+use flowsieve_core::Time;
+use flowsieve_results::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
+use flowsieve_schemes::scheme::Transport;
+use flowsieve_workload::Flow;
+
+use crate::build::{Built, CUT_THROUGH_BYTES};
+use crate::event::Key;
+use crate::hosts::{Received, Sent};
+use crate::ideal::{self, Hop, Train};
+use crate::port::PortCount;
+use crate::run::{FctEnd, Measure, Point, SimError};
+use crate::topology::Stage;
+
+/// Each message's two records, by its number.
+struct Records {
+    sent: Vec<Option<Sent>>,
+    received: Vec<Option<Received>>,
+}
+
+impl Records {
+    fn new<K: Key>(built: &Built<K>, flows: &[Flow]) -> Records {
+        let first = flows.first().map_or(0, |flow| flow.id);
+        let mut records = Records { sent: vec![None; flows.len()], received: vec![None; flows.len()] };
+        for partition in &built.partitions {
+            for sent in &partition.hosts.sent {
+                records.sent[(sent.message - first) as usize] = Some(*sent);
+            }
+            for received in &partition.hosts.received {
+                records.received[(received.message - first) as usize] = Some(*received);
+            }
+        }
+        records
+    }
+}
+
+/// Whether every flow that starts in `from..to` has finished.
+pub(crate) fn window_finished<K: Key>(built: &Built<K>, flows: &[Flow], from: Time, to: Time) -> bool {
+    let counts = |flow: &Flow| (from.0..to.0).contains(&flow.start_ps);
+    let records = Records::new(built, flows);
+    flows.iter().zip(&records.received).all(|(flow, received)| !counts(flow) || received.is_some())
+}
+
+/// The ways between hosts, each looked up once.
+#[derive(Default)]
+struct Ways {
+    known: BTreeMap<(u32, u32), Vec<Stage>>,
+}
+
+impl Ways {
+    fn between(&mut self, point: &Point<'_>, src: u32, dst: u32) -> &[Stage] {
+        self.known.entry((src, dst)).or_insert_with(|| point.fabric.path_links(src, dst))
+    }
+
+    fn hops(&mut self, point: &Point<'_>, src: u32, dst: u32) -> Vec<Hop> {
+        let hop = |stage: &Stage| Hop {
+            rate: stage.rate,
+            delay: stage.delay,
+            parallel: stage.links,
+            forwards_after: stage.cut_through.then_some(CUT_THROUGH_BYTES),
+        };
+        self.between(point, src, dst).iter().map(hop).collect()
+    }
+}
+
+/// What a flow puts on the wire.
+struct Demand {
+    train: Train,
+    /// Bytes of all ACKs with preamble and gap.
+    acks: u64,
+}
+
+impl Demand {
+    fn new(point: &Point<'_>, flow: &Flow) -> Demand {
+        let classes = &point.scheme.classes;
+        let transport = &classes[usize::from(flow.class).min(classes.len() - 1)].transport;
+        let beside = u32::from(point.framing.header) + u32::from(point.framing.overhead);
+        let train = Train::new(flow.bytes, transport.segment(), beside);
+        let acks = match transport {
+            Transport::Tcp(tcp) => train.packets.div_ceil(u64::from(tcp.ack_every)) * u64::from(beside),
+            Transport::OpenLoop { .. } => 0,
+        };
+        Demand { train, acks }
+    }
+
+    fn data(&self) -> u64 {
+        (self.train.packets - 1) * u64::from(self.train.full) + u64::from(self.train.last)
+    }
+}
+
+/// The share of each class's rate that flows arriving over `span` ask for, data, headers, framing and ACKs.
+fn offered_load(point: &Point<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
+    let shares = point.fabric.class_shares();
+    let mut bytes = vec![0.0; shares.len()];
+    let mut ways = Ways::default();
+    for flow in flows {
+        let demand = Demand::new(point, flow);
+        for stage in ways.between(point, flow.src, flow.dst) {
+            bytes[usize::from(stage.class)] += demand.data() as f64;
+        }
+        for stage in ways.between(point, flow.dst, flow.src) {
+            bytes[usize::from(stage.class)] += demand.acks as f64;
+        }
+    }
+    let seconds = span.as_secs();
+    let load = |(bytes, share): (&f64, &crate::topology::ClassShare)| 8.0 * bytes / (share.rate_total_bps as f64 * seconds);
+    bytes.iter().zip(shares).map(load).map(|load| if load.is_finite() { load } else { 0.0 }).collect()
+}
+
+/// Refuses a measuring window over queues that grow without end.
+pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Result<(), SimError> {
+    let loads = offered_load(point, flows, to);
+    match loads.iter().zip(&point.fabric.classes).find(|(load, _)| **load >= 1.0) {
+        Some((&load, class)) => Err(SimError::Overload { class: class.to_string(), load }),
+        None => Ok(()),
+    }
+}
+
+/// Puts the result together.
+pub(crate) fn result<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> Result<PointResult, SimError> {
+    let simulated = built.partitions.iter().map(|p| p.network.now).max().unwrap_or(Time::ZERO);
+    let counted = |flow: &Flow| match point.measure {
+        Measure::All => true,
+        Measure::Window { from, to } => (from.0..to.0).contains(&flow.start_ps),
+    };
+    let records = Records::new(built, flows);
+    let mut ways = Ways::default();
+    let rows: Vec<FlowRow> = flows
+        .iter()
+        .zip(records.sent.iter().zip(&records.received))
+        .filter(|(flow, _)| counted(flow))
+        .map(|(flow, (sent, received))| row(point, &mut ways, flow, sent.as_ref(), received.as_ref()))
+        .collect();
+    if rows.is_empty() {
+        return Err(SimError::NoFlows("in the measuring window"));
+    }
+    let arrivals_end = match point.measure {
+        Measure::All => Time(flows.last().map_or(0, |flow| flow.start_ps)),
+        Measure::Window { .. } => simulated,
+    };
+    let links = links(point, built, flows, arrivals_end);
+    let mut result = PointResult {
+        links,
+        periodic: periodic(built, simulated),
+        simulated_ps: simulated.0,
+        arrivals_end_ps: arrivals_end.0,
+        longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
+        packet_hops: built.partitions.iter().map(|p| p.network.hops).sum(),
+        events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
+        timeouts: rows.iter().map(|row| u64::from(row.timeouts)).sum(),
+        retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
+        out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
+        flows: rows,
+        warnings: Vec::new(),
+    };
+    result.warnings = warnings(point, &result);
+    Ok(result)
+}
+
+fn row(point: &Point<'_>, ways: &mut Ways, flow: &Flow, sent: Option<&Sent>, received: Option<&Received>) -> FlowRow {
+    let demand = Demand::new(point, flow);
+    let open_loop = demand.acks == 0;
+    let until_ack = point.fct_end == FctEnd::Ack && !open_loop;
+    let mut ideal = ideal::arrival(&ways.hops(point, flow.src, flow.dst), demand.train);
+    if until_ack {
+        let bytes = u32::from(point.framing.header) + u32::from(point.framing.overhead);
+        ideal += ideal::acknowledgement(&ways.hops(point, flow.dst, flow.src), bytes);
+    }
+    let end = if until_ack { sent.map(|sent| sent.acknowledged) } else { received.map(|received| received.at) };
+    FlowRow {
+        flow: flow.id,
+        src: flow.src,
+        dst: flow.dst,
+        class: flow.class,
+        bytes: flow.bytes,
+        start_ps: flow.start_ps,
+        fct_ps: end.map(|end| end.0 - flow.start_ps),
+        ideal_ps: ideal.0,
+        retransmissions: sent.map_or(0, |sent| sent.retransmissions),
+        timeouts: sent.map_or(0, |sent| sent.timeouts),
+        out_of_order: received.map_or(0, |received| received.out_of_order),
+    }
+}
+
+/// The links, class by class.
+fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time) -> Vec<LinkClass> {
+    let fabric = point.fabric;
+    let offered = offered_load(point, flows, span);
+    let shares = fabric.class_shares();
+    let mut classes: Vec<LinkClass> = fabric
+        .classes
+        .iter()
+        .zip(shares.iter().zip(offered))
+        .map(|(name, (share, offered_load))| LinkClass {
+            name: name.to_string(),
+            links: share.links,
+            rate_bps: share.rate_total_bps / u64::from(share.links.max(1)),
+            offered_load,
+            ..LinkClass::default()
+        })
+        .collect();
+    let mut wire_bytes = vec![0u64; classes.len()];
+    for (number, link) in fabric.links.iter().enumerate() {
+        let (partition, port) = built.places.ports[number];
+        let count = &built.partitions[partition as usize].network.ports[port as usize].count;
+        let (partition, wire) = built.places.wires[number];
+        let lost = built.partitions[partition as usize].network.wires[wire as usize].lost;
+        wire_bytes[usize::from(link.class)] += count.wire_bytes_at_arrivals_end;
+        add(&mut classes[usize::from(link.class)], count, lost);
+    }
+    for (class, (bytes, share)) in classes.iter_mut().zip(wire_bytes.iter().zip(shares)) {
+        let capacity = share.rate_total_bps as f64 * span.as_secs() / 8.0;
+        class.utilisation = if capacity > 0.0 { *bytes as f64 / capacity } else { 0.0 };
+        let used = class.packets_by_priority.iter().rposition(|&packets| packets > 0).map_or(0, |last| last + 1);
+        class.packets_by_priority.truncate(used);
+    }
+    classes
+}
+
+fn add(class: &mut LinkClass, count: &PortCount, lost: u64) {
+    class.packets += count.by_queue.iter().sum::<u64>();
+    class.bytes += count.bytes;
+    class.marks += count.marks;
+    class.drops.add(Drops { loss: lost, ..count.drops });
+    class.max_backlog_bytes = class.max_backlog_bytes.max(count.most_backlog);
+    for (sum, counts) in
+        [(&mut class.packets_by_queue, &count.by_queue), (&mut class.packets_by_priority, &count.by_priority)]
+    {
+        sum.resize(sum.len().max(counts.len()), 0);
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+/// Programs of switches that have a timer.
+fn periodic<K: Key>(built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
+    let switches = built.partitions.iter().flat_map(|partition| &partition.network.switches);
+    let ticks: Vec<u64> = switches.map(|switch| switch.ticks).filter(|&ticks| ticks > 0).collect();
+    let Some(&least) = ticks.iter().min() else { return Vec::new() };
+    let part = PeriodicPart { name: "switch programs".into(), period_ps: simulated.0 / least, ticks: least };
+    vec![part]
+}
+
+/// What the reader must know before believing a number.
+fn warnings(point: &Point<'_>, result: &PointResult) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for class in result.links.iter().filter(|class| class.offered_load >= 1.0) {
+        warnings.push(format!(
+            "the {} links are offered {:.3} of their rate, ACKs and framing included: queues grow as long as flows arrive",
+            class.name, class.offered_load
+        ));
+    }
+    let unfinished = result.flows.iter().filter(|row| row.fct_ps.is_none()).count();
+    if unfinished > 0 {
+        warnings.push(format!("{unfinished} of {} flows had not finished when the run ended", result.flows.len()));
+    }
+    for part in result.periodic.iter().filter(|part| part.ticks < 10) {
+        warnings.push(format!("{} ticked {} times: fewer than ten", part.name, part.ticks));
+    }
+    let most_queues = |class: &&LinkClass| class.packets_by_queue.len();
+    if let Some(class) = result.links.iter().max_by_key(most_queues).filter(|class| class.packets_by_queue.len() > 1) {
+        let used = result.links.iter().flat_map(|class| {
+            class.packets_by_queue.iter().enumerate().filter(|(_, packets)| **packets > 0).map(|(queue, _)| queue)
+        });
+        if used.collect::<std::collections::BTreeSet<_>>().len() == 1 {
+            let queues = class.packets_by_queue.len();
+            warnings.push(format!("{} has {queues} queues a port and used one", point.scheme.name));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,289 @@
+//! Runs a point: feeds flows, lets partitions run, and knows when it is over.
+//!
+//! Partitions run in rounds no longer than the lookahead, the least time that a packet between them is in flight, so that
+//! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
+
+use flowsieve_core::Time;
+use flowsieve_results::PointResult;
+use flowsieve_schemes::Scheme;
+use flowsieve_workload::Flow;
+
+use crate::build::{Built, build};
+use crate::event::Key;
+use crate::hosts::Coming;
+use crate::measure;
+use crate::partition::Crossing;
+use crate::topology::Fabric;
+
+/// Everything that one run depends on.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    /// The network.
+    pub fabric: &'a Fabric,
+    /// What its hosts and switches do.
+    pub scheme: &'a Scheme,
+    /// Sizes beside the payload.
+    pub framing: Framing,
+    /// The flows, by start, from the first; called again when a run has to be repeated with wider keys.
+    pub flows: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
+    /// Which flows count, and when the run is over.
+    pub measure: Measure,
+    /// When a flow ends.
+    pub fct_end: FctEnd,
+    /// Derives every random stream of the network.
+    pub seed: u64,
+    /// The run stops here whatever is left.
+    pub max_time: Option<Time>,
+    /// How the fabric is cut; without influence on the result.
+    pub partitioning: Partitioning,
+}
+
+/// Bytes of a packet beside its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Headers; an ACK is nothing else.
+    pub header: u16,
+    /// Preamble and gap, which take time on the wire and no room in buffers.
+    pub overhead: u16,
+}
+
+/// Which flows count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// All; the run is over when the fabric is empty.
+    All,
+    /// Those that start in `from..to`; flows go on arriving until all of these have finished.
+    Window {
+        /// Start of the window.
+        from: Time,
+        /// End of the window.
+        to: Time,
+    },
+}
+
+/// When a flow ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FctEnd {
+    /// The sender has the ACK of the last byte. An open-loop flow ends with the arrival all the same.
+    Ack,
+    /// The last byte is at the receiver.
+    Arrival,
+}
+
+/// How the fabric is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitioning {
+    /// Not at all: the fastest on one core.
+    Whole,
+    /// A partition for each rack and each switch above.
+    Racks,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// Flows that finished.
+    pub finished: u64,
+}
+
+/// Why a point cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimError {
+    /// A flow that this fabric cannot carry.
+    #[error("flow {flow} cannot be sent: {why}")]
+    Flow {
+        /// Its number.
+        flow: u32,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// There is nothing to run.
+    #[error("no flow starts {0}")]
+    NoFlows(&'static str),
+    /// Under a measuring window the queues would grow without end.
+    #[error("the offered load of the {class} links is {load:.3} of their rate, ACKs and framing included: with measure = \"window\" it must stay below 1")]
+    Overload {
+        /// Class of links.
+        class: String,
+        /// Share of the rate.
+        load: f64,
+    },
+    /// Repeat with wider keys.
+    #[error("the run is too long or the fabric too large for narrow event keys")]
+    KeyTooNarrow,
+}
+
+/// Events between two calls of progress.
+const BATCH: u64 = 1 << 18;
+/// Flows fed at once.
+const FEED: usize = 1 << 14;
+
+/// Runs a point. `progress` is called now and then.
+pub fn run(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
+    match run_with::<u64>(point, progress) {
+        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, progress),
+        result => result,
+    }
+}
+
+fn run_with<K: Key>(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
+    let mut run = Run { built: build::<K>(point)?, point: *point, flows: Vec::new(), stop: point.max_time.unwrap_or(Time::NEVER) };
+    let mut coming = (point.flows)().peekable();
+    if coming.peek().is_none() {
+        return Err(SimError::NoFlows("at all"));
+    }
+    match point.measure {
+        Measure::All => {
+            while coming.peek().is_some() {
+                for flow in coming.by_ref().take(FEED) {
+                    run.feed(flow)?;
+                }
+                let horizon = coming.peek().map_or(Time::NEVER, |flow| Time(flow.start_ps));
+                let last = run.flows.last().map_or(Time::ZERO, |flow| Time(flow.start_ps));
+                if horizon == Time::NEVER {
+                    run.until(last, progress)?;
+                    run.note_arrivals_end(last);
+                }
+                run.until(horizon, progress)?;
+            }
+        }
+        Measure::Window { from, to } => {
+            let epoch = Time(((to - from).0 / 4).max(1));
+            let mut end = to;
+            loop {
+                while let Some(flow) = coming.next_if(|flow| flow.start_ps < end.0) {
+                    run.feed(flow)?;
+                }
+                if end == to {
+                    measure::refuse_overload(point, &run.flows, to)?;
+                }
+                run.until(end, progress)?;
+                if end >= run.stop || measure::window_finished(&run.built, &run.flows, from, to) {
+                    break;
+                }
+                end += epoch;
+            }
+            run.note_arrivals_end(end.min(run.stop));
+        }
+    }
+    measure::result(point, &run.built, &run.flows)
+}
+
+struct Run<'a, K> {
+    built: Built<K>,
+    point: Point<'a>,
+    flows: Vec<Flow>,
+    stop: Time,
+}
+
+impl<K: Key> Run<'_, K> {
+    /// Hands a flow to its sender's partition.
+    fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
+        let fabric = self.point.fabric;
+        let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
+        let most_segments = u64::from(u32::MAX / 4);
+        let class = self.point.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
+        let segment = u64::from(self.point.scheme.classes[class].transport.segment());
+        if flow.src >= fabric.hosts || flow.dst >= fabric.hosts {
+            return refuse("the fabric has no such host");
+        }
+        if flow.src == flow.dst {
+            return refuse("it goes to its own sender");
+        }
+        if flow.bytes == 0 || flow.bytes.div_ceil(segment) > most_segments {
+            return refuse("its size is zero, or beyond a billion packets");
+        }
+        if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
+            return refuse("it starts before the flow ahead of it");
+        }
+        let (to, _) = self.built.places.hosts[flow.dst as usize];
+        let receiver = self.built.partitions[to as usize].hosts.expect_message();
+        let (from, host) = self.built.places.hosts[flow.src as usize];
+        let partition = &mut self.built.partitions[from as usize];
+        let source = partition.first_timer - 1;
+        partition.hosts.hand_over(&mut partition.network, Coming { flow, host, receiver }, source);
+        self.flows.push(flow);
+        Ok(())
+    }
+
+    /// Runs every event before `horizon` and the end of the run.
+    fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+        let horizon = horizon.min(self.stop);
+        if self.built.partitions.len() == 1 {
+            while !self.built.partitions[0].run(horizon, BATCH) {
+                progress(self.progress());
+            }
+        } else {
+            self.rounds_until(horizon, progress);
+        }
+        progress(self.progress());
+        let narrow = |partition: &crate::partition::Partition<K>| {
+            partition.network.overflows || partition.network.events.first() != K::NEVER && horizon > K::END
+        };
+        if self.built.partitions.iter().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
+    }
+
+    fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {
+        let mut reported = 0;
+        loop {
+            self.hand_over_crossings();
+            let partitions = &mut self.built.partitions;
+            let next = |partition: &crate::partition::Partition<K>| {
+                let event = partition.network.events.first();
+                let event = if event == K::NEVER { Time::NEVER } else { event.time() };
+                event.min(partition.network.next_crossing())
+            };
+            let start = partitions.iter().map(next).min().unwrap_or(Time::NEVER);
+            if start >= horizon.min(K::END) {
+                return;
+            }
+            let end = Time(start.0.saturating_add(self.built.lookahead.0)).min(horizon);
+            for partition in partitions.iter_mut() {
+                partition.run(end, u64::MAX);
+                partition.network.advance_waiting(Time(end.0 - 1));
+            }
+            let now = self.progress();
+            if now.packet_hops > reported + BATCH {
+                reported = now.packet_hops;
+                progress(now);
+            }
+        }
+    }
+
+    /// Packets that left their partition arrive in the others.
+    fn hand_over_crossings(&mut self) {
+        for from in 0..self.built.partitions.len() {
+            let mut crossings = std::mem::take(&mut self.built.partitions[from].network.crossings);
+            for Crossing { partition, wire, meta, body } in crossings.drain(..) {
+                let network = &mut self.built.partitions[partition as usize].network;
+                let packet = network.slab.insert(meta, body);
+                network.put_on_wire(wire, packet);
+            }
+            self.built.partitions[from].network.crossings = crossings;
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let partitions = &self.built.partitions;
+        Progress {
+            now: partitions.iter().map(|p| p.network.now).max().unwrap_or(Time::ZERO),
+            packet_hops: partitions.iter().map(|p| p.network.hops).sum(),
+            finished: partitions.iter().map(|p| p.hosts.received.len() as u64).sum(),
+        }
+    }
+
+    /// Remembers what was sent while flows arrived.
+    fn note_arrivals_end(&mut self, at: Time) {
+        for partition in &mut self.built.partitions {
+            for port in 0..partition.network.ports.len() as u32 {
+                partition.network.advance(port, at);
+                let count = &mut partition.network.ports[port as usize].count;
+                count.wire_bytes_at_arrivals_end = count.wire_bytes;
+            }
+        }
+    }
+}

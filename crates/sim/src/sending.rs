@@ -1,0 +1,359 @@
+//! The sending side of hosts: which connection a message takes, and every packet that leaves a host.
+
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::tagger::{FlowEvent, FlowFacts};
+use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time};
+use flowsieve_schemes::scheme::{Connections, Handshake, Transport};
+use flowsieve_transport::tcp::{Ack, Emission, Timer};
+use flowsieve_transport::{Header, Message, TcpParams, TcpSender};
+
+use crate::event::Key;
+use crate::hosts::{Alarm, Coming, Connection, Hosts, Sent};
+use crate::partition::Network;
+use crate::slab::Body;
+
+/// Wrapping nanoseconds, as timestamps carry them.
+#[inline]
+pub(crate) fn stamp(now: Time) -> u32 {
+    (now.0 / 1_000) as u32
+}
+
+/// The parameters of a class that has connections.
+macro_rules! tcp_params {
+    ($hosts:expr, $class:expr) => {
+        match &$hosts.rules.classes[usize::from($class)].transport {
+            Transport::Tcp(params) => params,
+            Transport::OpenLoop { .. } => return,
+        }
+    };
+}
+
+impl Hosts {
+    /// A message begins.
+    pub(crate) fn begin_message<K: Key>(&mut self, network: &mut Network<K>, coming: &Coming, source: u32) {
+        let class = self.rules.class(coming.flow.class);
+        if let Transport::OpenLoop { segment } = self.rules.classes[usize::from(class)].transport {
+            self.announce(network.now, coming.host, class, coming.flow.id, coming.flow.bytes, Time::NEVER);
+            self.send_all(network, coming, class, segment);
+            return;
+        }
+        let connection = self.connection_for(coming, class);
+        let params = tcp_params!(self, class);
+        let state = &mut self.connections[connection as usize];
+        let last_sent = state.tcp.last_sent();
+        let idle = if last_sent == Time::ZERO { Time::NEVER } else { network.now.since(last_sent) };
+        let flow = state.flow;
+        state.tcp.push(network.now, Message { id: coming.flow.id, bytes: coming.flow.bytes }, params);
+        self.announce(network.now, coming.host, class, flow, coming.flow.bytes, idle);
+        self.send(network, connection, source);
+    }
+
+    fn announce(&mut self, now: Time, host: u32, class: u8, flow: u32, size: u64, idle: Time) {
+        let event = FlowEvent::MessageStart { flow, size, idle };
+        self.hosts[host as usize].taggers[usize::from(class)].on_event(&event, now);
+    }
+
+    /// The connection that a message takes, opened if need be.
+    fn connection_for(&mut self, coming: &Coming, class: u8) -> u32 {
+        let key = (coming.flow.dst as u16, class);
+        let pair = self.hosts[coming.host as usize].pairs.entry(key).or_default();
+        let found = match self.rules.connections {
+            Connections::PerFlow => None,
+            Connections::Pool => pair.idle.pop_first(),
+            Connections::Persistent => pair.idle.first().copied(),
+        };
+        if let Some((_, connection)) = found {
+            return connection;
+        }
+        let handshake = match self.rules.handshake {
+            Handshake::Never => false,
+            Handshake::Cold => pair.opened,
+            Handshake::Always => true,
+        };
+        pair.opened = true;
+        let flow = coming.flow.id;
+        let Transport::Tcp(params) = &self.rules.classes[usize::from(class)].transport else { return NONE };
+        let state = Connection {
+            tcp: TcpSender::new(handshake, params),
+            flow,
+            host: coming.host,
+            receiver: coming.receiver,
+            dst: coming.flow.dst as u16,
+            class,
+            ready: false,
+            alarm: Time::NEVER,
+        };
+        let connection = match self.closed.pop() {
+            Some(place) => {
+                self.connections[place as usize] = state;
+                place
+            }
+            None => {
+                self.connections.push(state);
+                self.connections.len() as u32 - 1
+            }
+        };
+        if self.rules.connections == Connections::Persistent {
+            // The one connection of the pair is always to be found here.
+            let pair = self.hosts[coming.host as usize].pairs.entry(key).or_default();
+            pair.idle.insert((flow, connection));
+        }
+        connection
+    }
+
+    /// Sends every packet of an open-loop message.
+    fn send_all<K: Key>(&mut self, network: &mut Network<K>, coming: &Coming, class: u8, segment: u16) {
+        let flow = coming.flow;
+        let packets = flow.bytes.div_ceil(u64::from(segment)) as u32;
+        let host = &mut self.hosts[coming.host as usize];
+        for seq in 0..packets {
+            let offset = u64::from(seq) * u64::from(segment);
+            let payload = (flow.bytes - offset).min(u64::from(segment)) as u16;
+            let facts = FlowFacts {
+                flow: flow.id,
+                kind: Kind::Data,
+                offset,
+                size: flow.bytes,
+                remaining: flow.bytes,
+                retransmission: false,
+                timeouts: 0,
+                deadline: None,
+            };
+            let tag = host.taggers[usize::from(class)].tag(&facts);
+            let meta = Meta {
+                flow: flow.id,
+                rank: tag.rank,
+                priority: tag.priority,
+                len: payload + self.rules.header,
+                dst: flow.dst as u16,
+                ..Meta::default()
+            };
+            let header = Header::Data { seq, message: flow.id, last: seq + 1 == packets, retransmission: false };
+            let body = Body {
+                header,
+                sender: NONE,
+                receiver: coming.receiver,
+                stamp: stamp(network.now),
+                src: host.number,
+                class,
+            };
+            let packet = network.slab.insert(meta, body);
+            network.enqueue(host.nic, packet);
+        }
+    }
+
+    /// A connection may have something to send.
+    #[inline]
+    pub(crate) fn send<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) {
+        if self.rules.backlog.is_some() {
+            let state = &mut self.connections[connection as usize];
+            let host = state.host;
+            if !state.ready {
+                state.ready = true;
+                self.hosts[host as usize].ready.push_back(connection);
+            }
+            self.pump(network, host, source);
+        } else {
+            while self.send_one(network, connection) {}
+        }
+        self.set_sender_alarm(network, connection, source);
+    }
+
+    /// Lets the host's connections send in turn while its port has room.
+    pub(crate) fn pump<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
+        let Some(limit) = self.rules.backlog else { return };
+        let nic = self.hosts[host as usize].nic;
+        network.advance(nic, network.now);
+        loop {
+            let Some(&connection) = self.hosts[host as usize].ready.front() else { return };
+            let port = &network.ports[nic as usize];
+            let backlog = port.scheduler.backlog_bytes();
+            if backlog >= limit {
+                // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
+                let surplus = backlog - limit / 2;
+                let at = port.busy_until + port.rate.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
+                let state = &mut self.hosts[host as usize];
+                if !state.port_alarm {
+                    state.port_alarm = true;
+                    state.set_alarm(network, source, at, Alarm::Port);
+                }
+                return;
+            }
+            self.hosts[host as usize].ready.pop_front();
+            if self.send_one(network, connection) {
+                self.hosts[host as usize].ready.push_back(connection);
+                self.set_sender_alarm(network, connection, source);
+            } else {
+                self.connections[connection as usize].ready = false;
+                self.close_if_done(connection);
+            }
+        }
+    }
+
+    /// Sends the connection's next packet; `false` when it has none to send now.
+    #[inline]
+    fn send_one<K: Key>(&mut self, network: &mut Network<K>, connection: u32) -> bool {
+        let state = &mut self.connections[connection as usize];
+        let Transport::Tcp(params) = &self.rules.classes[usize::from(state.class)].transport else { return false };
+        let Some(emission) = state.tcp.poll(network.now, params) else { return false };
+        let host = &mut self.hosts[state.host as usize];
+        let (header, facts, payload) = match emission {
+            Emission::Control(header) => (header, control_facts(state.flow, Kind::Control), 0),
+            Emission::Segment { seq, retransmission } => match segment(state, seq, retransmission, params) {
+                Some(parts) => parts,
+                None => return false,
+            },
+        };
+        let tag = host.taggers[usize::from(state.class)].tag(&facts);
+        let meta = Meta {
+            flow: state.flow,
+            rank: tag.rank,
+            priority: tag.priority,
+            len: payload + self.rules.header,
+            dst: state.dst,
+            kind: facts.kind,
+            ecn: if params.ecn && facts.kind == Kind::Data { Ecn::Capable } else { Ecn::NotCapable },
+            ..Meta::default()
+        };
+        let body = Body {
+            header,
+            sender: connection,
+            receiver: state.receiver,
+            stamp: stamp(network.now),
+            src: host.number,
+            class: state.class,
+        };
+        let packet = network.slab.insert(meta, body);
+        network.enqueue(host.nic, packet);
+        true
+    }
+
+    /// A timer of the connection is due.
+    pub(crate) fn on_sender_alarm<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) {
+        let state = &mut self.connections[connection as usize];
+        let params = tcp_params!(self, state.class);
+        if state.tcp.deadline() <= network.now {
+            if state.tcp.on_timer(network.now, params) == Timer::Timeout {
+                let event = FlowEvent::Timeout { flow: state.flow };
+                self.hosts[state.host as usize].taggers[usize::from(state.class)].on_event(&event, network.now);
+            }
+            self.send(network, connection, source);
+        } else {
+            self.set_sender_alarm(network, connection, source);
+        }
+    }
+
+    #[inline]
+    fn set_sender_alarm<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) {
+        let state = &mut self.connections[connection as usize];
+        let at = state.tcp.deadline();
+        if at < state.alarm {
+            state.alarm = at;
+            let alarm = Alarm::Sender { flow: state.flow, connection };
+            self.hosts[state.host as usize].set_alarm(network, source, at, alarm);
+        }
+    }
+
+    /// An ACK or a SYN-ACK arrives.
+    #[inline]
+    pub(crate) fn on_reply<K: Key>(&mut self, network: &mut Network<K>, packet: u32, source: u32) {
+        let body = network.slab.bodies[packet as usize];
+        let flow = network.slab.metas[packet as usize].flow;
+        network.slab.remove(packet);
+        let state = &mut self.connections[body.sender as usize];
+        if state.flow != flow {
+            return; // for a connection that is closed
+        }
+        let params = tcp_params!(self, state.class);
+        match body.header {
+            Header::Ack { cumulative, block, marked, duplicate } => {
+                let round_trip = Time(u64::from(stamp(network.now).wrapping_sub(body.stamp)) * 1_000);
+                let ack = Ack { cumulative, block, marked, duplicate, round_trip };
+                state.tcp.on_ack(network.now, &ack, params);
+                if self.finish_messages(network.now, body.sender) {
+                    return;
+                }
+            }
+            _ => state.tcp.on_syn_ack(),
+        }
+        self.send(network, body.sender, source);
+    }
+
+    /// Records finished messages; says whether the connection is closed with the last of them.
+    #[inline]
+    fn finish_messages(&mut self, now: Time, connection: u32) -> bool {
+        let state = &mut self.connections[connection as usize];
+        let mut finished = false;
+        while let Some(span) = state.tcp.finished() {
+            finished = true;
+            let event = FlowEvent::MessageEnd { flow: state.flow, size: span.message.bytes };
+            self.hosts[state.host as usize].taggers[usize::from(state.class)].on_event(&event, now);
+            self.sent.push(Sent {
+                message: span.message.id,
+                acknowledged: now,
+                retransmissions: span.retransmissions,
+                timeouts: span.timeouts,
+            });
+        }
+        if !finished || !state.tcp.is_idle() {
+            return false;
+        }
+        match self.rules.connections {
+            Connections::Persistent => false,
+            Connections::Pool => {
+                let pairs = &mut self.hosts[state.host as usize].pairs;
+                pairs.entry((state.dst, state.class)).or_default().idle.insert((state.flow, connection));
+                false
+            }
+            Connections::PerFlow => self.close_if_done(connection),
+        }
+    }
+
+    /// A connection of one message ends with it, unless it still stands in line.
+    fn close_if_done(&mut self, connection: u32) -> bool {
+        let state = &mut self.connections[connection as usize];
+        let done = self.rules.connections == Connections::PerFlow && !state.ready && state.tcp.is_idle();
+        if done {
+            state.flow = NONE;
+            self.closed.push(connection);
+        }
+        done
+    }
+}
+
+/// Facts of a packet that carries no payload.
+pub(crate) fn control_facts(flow: u32, kind: Kind) -> FlowFacts {
+    FlowFacts {
+        flow,
+        kind,
+        offset: 0,
+        size: 0,
+        remaining: 0,
+        retransmission: false,
+        timeouts: 0,
+        deadline: None,
+    }
+}
+
+/// A segment's header, facts and payload bytes; `None` for one of no message.
+#[inline]
+fn segment(
+    state: &mut Connection,
+    seq: u32,
+    retransmission: bool,
+    params: &TcpParams,
+) -> Option<(Header, FlowFacts, u16)> {
+    let span = *state.tcp.span(seq)?;
+    let facts = FlowFacts {
+        flow: state.flow,
+        kind: Kind::Data,
+        offset: span.offset(seq, params.segment),
+        size: span.message.bytes,
+        remaining: state.tcp.remaining(&span, params),
+        retransmission,
+        timeouts: span.timeouts,
+        deadline: None,
+    };
+    let header = Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission };
+    Some((header, facts, span.payload(seq, params.segment)))
+}
