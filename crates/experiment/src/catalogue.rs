@@ -1,8 +1,10 @@
 //! What there is to choose from, as text for a terminal: schemes, workloads, settings, experiments.
 
 use crate::engine::Engine;
+use crate::error::Error;
 use crate::source::Source;
 use flowsieve_schemes::settings::{KEYS, Place, Section, units};
+use flowsieve_sim::topology::kinds;
 use flowsieve_workload::builtins;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -54,6 +56,19 @@ fn rounded(bytes: f64) -> u64 {
         unit *= 10.0;
     }
     ((bytes / unit).round() * unit) as u64
+}
+
+/// Every kind of fabric, drawn with its defaults.
+pub fn topologies() -> Result<String, Error> {
+    let mut text = String::new();
+    for kind in kinds() {
+        let _ = writeln!(text, "{}: {}\n  keys: {}\n", kind.name, kind.summary, kind.keys.join(", "));
+        for line in kind.example()?.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// Every setting, by section.

@@ -21,6 +21,8 @@ pub struct Prepared {
     pub fabric: String,
     /// About how many packet-hops the run will take.
     pub packet_hops: f64,
+    /// The share of each class of links that the flows ask for, data and ACKs with framing; empty where unknown.
+    pub loads: Vec<(String, f64)>,
     /// What the person should know before it runs, in sentences.
     pub warnings: Vec<String>,
     /// The run itself.

@@ -18,11 +18,14 @@ mod overrides;
 pub mod plan;
 mod points;
 mod scale;
+mod simulator;
 mod source;
 pub mod thresholds;
 pub mod workload;
 
 pub use error::{Error, nearest};
+pub use flowsieve_results::ResultDir;
 pub use points::{Point, Variant};
 pub use scale::Scale;
+pub use simulator::Simulator;
 pub use source::Source;

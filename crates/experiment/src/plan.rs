@@ -64,6 +64,8 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     /// What the person should know before it runs.
     pub warnings: Vec<String>,
+    /// What the points' loads are on the wire: the nominal load and the share of each class of links.
+    pub loads: Vec<(Option<f64>, Vec<(String, f64)>)>,
     /// The folder to which paths in the file are relative.
     pub folder: PathBuf,
 }
@@ -98,6 +100,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes)?;
     let mut warnings = Vec::new();
+    let mut loads: Vec<(Option<f64>, Vec<(String, f64)>)> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
     for (index, point) in points.iter_mut().enumerate() {
@@ -117,7 +120,12 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
             packet_hops: prepared.packet_hops,
         };
         runs.extend(parts.iter().map(run));
-        infos.push(point_info(point, settings, prepared.fabric, parts));
+        let info = point_info(point, settings, prepared.fabric, parts);
+        let load = (info.load, prepared.loads);
+        if !load.1.is_empty() && !loads.contains(&load) {
+            loads.push(load);
+        }
+        infos.push(info);
     }
     runs.sort_by_key(|run| (run.seed, run.point));
     refuse_unread(&points, &document, changes, &mut warnings)?;
@@ -134,7 +142,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
         schemes: scheme_infos(&points, &schemes),
         points: infos,
     };
-    Ok(Plan { experiment, points, runs, warnings, folder: folder.to_path_buf() })
+    Ok(Plan { experiment, points, runs, warnings, loads, folder: folder.to_path_buf() })
 }
 
 /// Names a part by all that its result depends on.

@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// Longest file of a distribution that is read, in bytes.
 const MAX_CDF_BYTES: u64 = 16 << 20;
 /// IP and TCP without options.
-const HEADER_BYTES: u64 = 40;
+pub(crate) const HEADER_BYTES: u64 = 40;
 /// What Ethernet adds to a packet: header and checksum (18), preamble (8), gap (12).
-const ETHERNET_BYTES: u64 = 38;
+pub(crate) const ETHERNET_BYTES: u64 = 38;
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,11 +146,11 @@ impl Workload {
         }
     }
 
-    /// The share of a host link of `host_bps` that data and ACKs take, framing included; none for a list.
-    pub fn wire_load(&self, host_bps: u64) -> Option<f64> {
+    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list.
+    pub fn offered_bps(&self) -> Option<f64> {
         let Origin::Drawn { sizes, rate_per_host, .. } = &self.origin else { return None };
         let cost = self.framing.cost(sizes);
-        Some(rate_per_host * (cost.data_bytes + cost.ack_bytes) * 8.0 / host_bps as f64)
+        Some(rate_per_host * f64::from(self.hosts) * (cost.data_bytes + cost.ack_bytes) * 8.0)
     }
 }
 
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(workload.extent, Extent::Flows(100));
         assert_eq!(workload.flows(1).unwrap().take(3).count(), 3);
         // Sizes are whole packets, so that the true load is the nominal one and 40 bytes of ACK a packet more.
-        let load = workload.wire_load(10_000_000_000).unwrap();
+        let load = workload.offered_bps().unwrap() / (144.0 * 10e9);
         assert!((load - 0.6 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
         assert!((workload.packets_per_flow() - 2.0 * sizes.mean_bytes() / 1460.0).abs() < 1e-6);
     }

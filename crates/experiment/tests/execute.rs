@@ -75,7 +75,13 @@ impl Engine for Made {
             show(Progress { share: 0.5, packet_hops: 7 });
             Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
         };
-        Ok(Prepared { fabric: "a line".into(), packet_hops: 100.0, warnings: Vec::new(), run: Box::new(run) })
+        Ok(Prepared {
+            fabric: "a line".into(),
+            packet_hops: 100.0,
+            loads: Vec::new(),
+            warnings: Vec::new(),
+            run: Box::new(run),
+        })
     }
 }
 

@@ -1,0 +1,172 @@
+//! The simulator as an engine of experiments: settings become a fabric, a scheme and flows.
+
+use crate::engine::{Engine, Prepared, Progress};
+use crate::error::Error;
+use crate::points::Point;
+use crate::workload::{ETHERNET_BYTES, Extent, HEADER_BYTES, Workload};
+use flowsieve_core::Time;
+use flowsieve_results::{PointResult, SchemeInfo};
+use flowsieve_schemes::settings::{Settings, SettingsError};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
+use flowsieve_workload::Flow;
+use std::path::Path;
+
+/// Runs points in the packet-level simulator.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Simulator;
+
+impl Engine for Simulator {
+    fn schemes(&self) -> Vec<SchemeInfo> {
+        let info = |entry: &registry::Entry| SchemeInfo {
+            name: entry.name.to_owned(),
+            paper: entry.paper.to_owned(),
+            summary: entry.summary.to_owned(),
+            knows: entry.knows.in_words().to_owned(),
+        };
+        REGISTRY.iter().map(info).collect()
+    }
+
+    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
+        let settings = &point.settings;
+        let fabric = fabric(settings, folder)?;
+        let workload = Workload::read(settings, fabric.hosts, slowest_host_bps(&fabric), folder)?;
+        let scope = settings.scheme(&point.variant.name);
+        let base = scope.text("base", &point.variant.base)?;
+        let entry = registry::find(&base).ok_or_else(|| scope.invalid("base", "a built-in scheme"))?;
+        let scheme = (entry.build)(&Context { scope, workload: &workload })?;
+        let run = Run {
+            framing: framing(settings, point)?,
+            fct_end: fct_end(settings)?,
+            max_time: settings.common().optional_time("max_time")?.map(Time),
+            label: format!("{}, seed {seed}", point.label()),
+            seed,
+            fabric,
+            scheme,
+            workload,
+        };
+        let loads = run.wire_loads();
+        let warnings = overloads(settings, &loads, run.workload.extent)?;
+        Ok(Prepared {
+            fabric: run.fabric.draw(),
+            packet_hops: run.expected_hops(),
+            loads,
+            warnings,
+            run: Box::new(move |show| run.simulate(show)),
+        })
+    }
+}
+
+fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, Error> {
+    let fabric = Fabric::from_settings_in(settings, folder)?;
+    if let Some(file) = settings.effective().get("topology.file") {
+        // The result depends on what the file says, not on where it is.
+        let path = folder.join(file);
+        let bytes = std::fs::read(&path)
+            .map_err(|error| Error::File { path: path.display().to_string(), problem: error.to_string() })?;
+        settings.note("topology.file.digest", blake3::hash(&bytes).to_hex());
+    }
+    Ok(fabric)
+}
+
+/// The rate that a load of 1 fills: that of the hosts' links, the slowest where they differ.
+fn slowest_host_bps(fabric: &Fabric) -> u64 {
+    fabric.host_uplink.iter().map(|link| fabric.links[*link as usize].rate.bps()).min().unwrap_or(0)
+}
+
+fn framing(settings: &Settings, point: &Point) -> Result<Framing, SettingsError> {
+    let scope = settings.scheme(&point.variant.name);
+    let ns2 = settings.common().choice("parameters", &[("ns2", true), ("rfc", false)], "ns2")?;
+    let small = |name: &str, default: u64| {
+        // The keys' own limits are far below.
+        Ok(u16::try_from(scope.bytes(name, default)?).unwrap_or(u16::MAX))
+    };
+    Ok(Framing {
+        header: small("header", HEADER_BYTES)?,
+        overhead: small("wire_overhead", if ns2 { 0 } else { ETHERNET_BYTES })?,
+    })
+}
+
+fn fct_end(settings: &Settings) -> Result<FctEnd, SettingsError> {
+    settings.common().choice("fct_end", &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)], "ack")
+}
+
+/// Links that are offered more than they carry: an error where flows arrive until the measured ones have finished, a
+/// warning where the fabric drains.
+fn overloads(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Vec<String>, SettingsError> {
+    let over = |class: &str, load: f64| {
+        format!("the {class} links are offered {load:.3} of their rate, ACKs and framing included")
+    };
+    let mut warnings = Vec::new();
+    for (class, load) in loads.iter().filter(|(_, load)| *load >= 1.0) {
+        let problem = over(class, *load);
+        if matches!(extent, Extent::Window(..)) {
+            let scope = settings.common();
+            return Err(scope.error("load", problem).expected("less than 1 with measure = \"window\""));
+        }
+        warnings.push(format!("{problem}: queues grow for as long as flows arrive"));
+    }
+    Ok(warnings)
+}
+
+struct Run {
+    fabric: Fabric,
+    scheme: Scheme,
+    workload: Workload,
+    framing: Framing,
+    fct_end: FctEnd,
+    max_time: Option<Time>,
+    seed: u64,
+    label: String,
+}
+
+impl Run {
+    fn expected_hops(&self) -> f64 {
+        let hops: f64 = self.fabric.class_shares().iter().map(|share| share.crossing).sum();
+        self.workload.expected_flows() * self.workload.packets_per_flow() * hops
+    }
+
+    /// The share of each class of links that data and ACKs take, by its name.
+    fn wire_loads(&self) -> Vec<(String, f64)> {
+        let Some(bps) = self.workload.offered_bps() else { return Vec::new() };
+        let load = |(name, share): (&&'static str, &flowsieve_sim::topology::ClassShare)| {
+            let load = bps * share.crossing / share.rate_total_bps.max(1) as f64;
+            ((*name).to_owned(), load)
+        };
+        self.fabric.classes.iter().zip(self.fabric.class_shares()).map(load).collect()
+    }
+
+    fn simulate(&self, show: &mut dyn FnMut(Progress)) -> Result<PointResult, Error> {
+        let refuse = |problem: String| Error::Simulation { point: self.label.clone(), problem };
+        // An error would have shown while the workload was read.
+        let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
+            match (self.workload.flows(self.seed), self.workload.extent) {
+                (Err(_), _) => Box::new(std::iter::empty()),
+                (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+                (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+                (Ok(flows), Extent::Window(..)) => flows,
+            }
+        };
+        let measure = match self.workload.extent {
+            Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
+            Extent::Flows(_) | Extent::Until(_) => Measure::All,
+        };
+        let point = flowsieve_sim::Point {
+            fabric: &self.fabric,
+            scheme: &self.scheme,
+            framing: self.framing,
+            flows: &flows,
+            measure,
+            fct_end: self.fct_end,
+            seed: self.seed,
+            max_time: self.max_time,
+            partitioning: Partitioning::Whole,
+        };
+        let expected = self.workload.expected_flows().max(1.0);
+        let mut progress = |now: flowsieve_sim::Progress| {
+            show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops });
+        };
+        flowsieve_sim::run(&point, &mut progress).map_err(|error| refuse(error.to_string()))
+    }
+}

@@ -1,0 +1,190 @@
+//! Wrong experiment files, and exactly what is said about each: where, what, what was expected, the nearest name.
+//!
+//! Each case changes one thing in a good file. The messages are in one snapshot, to be read as a whole.
+
+use flowsieve_experiment::plan::{Changes, plan, read};
+use flowsieve_experiment::{Simulator, Source};
+use std::fmt::Write;
+use std::path::Path;
+
+const GOOD: &str = r#"title = "Good"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_link = "10Gbps"
+fabric_link = "40Gbps"
+[workload]
+sizes = "web-search"
+flows = 100
+[network]
+queues = 8
+buffer = "360KB"
+ecn_threshold = "65pkt"
+[sweep]
+load = [0.6, 0.8]
+scheme = ["dctcp", "pias"]
+[run]
+seeds = 2
+[schemes.pias]
+thresholds = "equal-split"
+"#;
+
+/// Each case: its name, what is replaced in the good file, and by what.
+const CASES: &[(&str, &str, &str)] = &[
+    ("an unknown key", "queues = 8", "quues = 8"),
+    ("an unknown key that is like none", "queues = 8", "colour = \"red\""),
+    ("an unknown table", "[network]", "[netwrok]"),
+    ("a key in another's table", "flows = 100", "flows = 100\nqueues = 8"),
+    ("a key outside of every table", "title = \"Good\"", "load = 0.5"),
+    ("a value where a table belongs", "title = \"Good\"", "run = 3"),
+    ("no TOML", "queues = 8", "queues = = 8"),
+    ("a key twice", "queues = 8", "queues = 8\nqueues = 4"),
+    ("a unit missing", "buffer = \"360KB\"", "buffer = \"360\""),
+    ("a number without quotes and unit", "buffer = \"360KB\"", "buffer = 360000"),
+    ("a unit of another kind", "host_link = \"10Gbps\"", "host_link = \"10GB\""),
+    ("a rate out of range", "host_link = \"10Gbps\"", "host_link = \"900Gbps\""),
+    ("a negative size", "buffer = \"360KB\"", "buffer = \"-1KB\""),
+    ("a size finer than a byte", "buffer = \"360KB\"", "buffer = \"0.5B\""),
+    ("a fraction of packets that is no whole byte", "ecn_threshold = \"65pkt\"", "ecn_threshold = \"0.001pkt\""),
+    ("a time too long", "[sweep]", "[transport]\nrto_min = \"99999999999s\"\n[sweep]"),
+    ("a count out of range", "queues = 8", "queues = 65"),
+    ("a text where a count belongs", "queues = 8", "queues = \"8\""),
+    ("a list where a value belongs", "queues = 8", "queues = [2, 4]"),
+    ("an unknown choice", "kind = \"leaf-spine\"", "kind = \"leaf-spin\""),
+    ("a load of zero", "load = [0.6, 0.8]", "load = [0.0, 0.8]"),
+    ("a load that is no number", "load = [0.6, 0.8]", "load = [0.6, \"0.8\"]"),
+    ("a sweep without values", "load = [0.6, 0.8]", "load = []"),
+    ("a sweep with a value twice", "load = [0.6, 0.8]", "load = [0.6, 0.60]"),
+    ("a sweep over an unknown key", "load = [0.6, 0.8]", "laod = [0.6, 0.8]"),
+    ("a sweep over seeds", "load = [0.6, 0.8]", "load = [0.6]\nseeds = [1, 2]"),
+    ("an unknown scheme", "[\"dctcp\", \"pias\"]", "[\"dctcp\", \"pais\"]"),
+    ("no scheme", "scheme = [\"dctcp\", \"pias\"]", ""),
+    ("a variant without a base", "[schemes.pias]", "[schemes.pias-2]"),
+    ("a variant of an unknown base", "[schemes.pias]", "[schemes.mine]\nbase = \"piaas\""),
+    ("a name that cannot be a scheme's", "[schemes.pias]", "[schemes.\"pi as\"]"),
+    ("a variant that is not in the sweep", "[schemes.pias]", "[schemes.pfabric]"),
+    (
+        "a key that is swept and fixed",
+        "load = [0.6, 0.8]",
+        "load = [0.6]\nqueues = [2, 4]\n[schemes.pias.leaf]\n[schemes.x]\nbase=\"pias\"\nqueues = 3\n[sweep.y]",
+    ),
+    ("too few thresholds", "thresholds = \"equal-split\"", "thresholds = [\"20KB\", \"1MB\"]"),
+    ("thresholds that fall", "\"equal-split\"", "[\"9KB\", \"8KB\", \"7KB\", \"6KB\", \"5KB\", \"4KB\", \"3KB\"]"),
+    ("a setting that nothing reads", "[sweep]", "[transport]\nack_every = 2\ndelayed_ack = \"1ms\"\n[sweep]"),
+    ("a setting of another kind of fabric", "leaves = 2", "leaves = 2\nk = 4"),
+    (
+        "a fat-tree with odd k",
+        "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4",
+        "kind = \"fat-tree\"\nk = 5",
+    ),
+    ("no hosts", "hosts_per_leaf = 4", "hosts_per_leaf = 0"),
+    ("one host", "leaves = 2\nspines = 2\nhosts_per_leaf = 4", "leaves = 1\nspines = 2\nhosts_per_leaf = 1"),
+    (
+        "a link that is not there",
+        "[workload]",
+        "[[topology.link]]\nbetween = [\"leaf0\", \"leaf1\"]\nfailed = true\n[workload]",
+    ),
+    ("an impossible round trip", "leaves = 2", "leaves = 2\nrtt = \"1ps\"\nhost_delay = \"20us\""),
+    ("an unknown distribution", "sizes = \"web-search\"", "sizes = \"web-serch\""),
+    ("two distributions", "sizes = \"web-search\"", "sizes = \"web-search\"\ncdf = \"my.csv\""),
+    ("no distribution", "sizes = \"web-search\"\n", ""),
+    ("a missing file", "sizes = \"web-search\"", "cdf = \"none.csv\""),
+    ("a distribution that goes back", "sizes = \"web-search\"", "cdf = \"back.csv\""),
+    ("a distribution that does not rise to 1", "sizes = \"web-search\"", "cdf = \"early.csv\""),
+    ("neither flows nor duration", "flows = 100\n", ""),
+    ("both flows and duration", "flows = 100", "flows = 100\nduration = \"1s\""),
+    ("no load", "load = [0.6, 0.8]\n", ""),
+    ("a window without times", "seeds = 2", "seeds = 2\nmeasure = \"window\""),
+    ("more than the wire takes, in a window", "flows = 100\n", ""),
+    ("size classes that fall", "[run]", "[report]\nsize_classes = [\"1MB\", \"1KB\"]\n[run]"),
+    ("no room for payload", "queues = 8", "queues = 8\nmtu = \"64B\"\nheader = \"64B\""),
+];
+
+fn message(text: &str, folder: &Path) -> String {
+    let source = Source::new("wrong.toml", text);
+    match plan(&source, folder, &Changes::default(), &Simulator) {
+        Ok(_) => "(nothing is wrong)".to_owned(),
+        Err(error) => error.render(false).replace(&format!("{}/", folder.display()), ""),
+    }
+}
+
+fn folder_with_files() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("back.csv", "size_bytes,cdf\n1000,0.5\n2000,0.4\n3000,1\n"), ("early.csv", "1000,0.5\n2000,0.9\n")];
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_good_file_is_good() {
+    let folder = folder_with_files();
+    assert_eq!(message(GOOD, folder.path()), "(nothing is wrong)");
+}
+
+#[test]
+fn messages() {
+    let folder = folder_with_files();
+    let mut all = String::new();
+    for (name, old, new) in CASES {
+        assert!(GOOD.contains(old), "{name}");
+        let mut text = GOOD.replacen(old, new, 1);
+        if *name == "more than the wire takes, in a window" {
+            text = text.replace("[0.6, 0.8]", "[0.6, 1.2]");
+            text = text.replace("seeds = 2", "measure = \"window\"\nwindow = [\"1ms\", \"2ms\"]");
+        }
+        let message = message(&text, folder.path());
+        assert_ne!(message, "(nothing is wrong)", "{name}");
+        let _ = writeln!(all, "## {name}\n{message}\n");
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn messages_about_arguments() {
+    let sets = [
+        "quues=8",
+        "queues",
+        "queues=65",
+        "network.quues=8",
+        "netwrok.queues=8",
+        "network.leaf.load=0.5",
+        "schemes.pias.queus=4",
+        "scheme=pais",
+        "load=high",
+        "buffer=1KB,2KX",
+        "weights=1,2",
+        "schemes.pias.queues=2,4",
+        "topology.link.failed=true",
+        "seeds=0",
+    ];
+    let mut all = String::new();
+    for set in sets {
+        let changes = Changes { sets: vec![set.to_owned()], ..Changes::default() };
+        let error = plan(&Source::new("good.toml", GOOD), Path::new(""), &changes, &Simulator).err();
+        let message = error.map_or_else(|| "(nothing is wrong)".to_owned(), |error| error.render(false));
+        let _ = writeln!(all, "## --set {set}\n{message}\n");
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn files_that_are_no_experiments() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = |path: &Path| {
+        let error = read(path, &Changes::default(), &Simulator).unwrap_err();
+        error.render(false).replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    let missing = folder.path().join("missing.toml");
+    assert_eq!(message(&missing), "error: FOLDER/missing.toml: No such file or directory (os error 2)");
+    assert_eq!(message(folder.path()), "error: FOLDER: is not a file");
+    let binary = folder.path().join("binary.toml");
+    std::fs::write(&binary, b"a = 1\nb = \"\xff\"\n").unwrap();
+    assert_eq!(message(&binary), "error: FOLDER/binary.toml: is not UTF-8 text (line 2)");
+    let long = folder.path().join("long.toml");
+    std::fs::write(&long, "# long\n".repeat(100_000)).unwrap();
+    assert!(message(&long).contains("longer than 262144 bytes"));
+}
