@@ -226,7 +226,9 @@ pub fn known_key(at: &Table, name: &str, origin: Origin) -> Result<&'static Key,
     }
     if let Some(key) = settings::find(name) {
         let home = home(key);
-        return Err(Wrong::new(origin, format!("`{name}` does not stand in [{at}]")).expected(format!("it in {home}")));
+        return Err(
+            Wrong::new(origin, format!("`{name}` does not stand in [{at}]")).expected(format!("`{name}` in {home}"))
+        );
     }
     let valid = KEYS.iter().filter(|key| at.takes(key)).map(|key| key.name);
     Err(Wrong::new(origin, format!("unknown key `{name}` in [{at}]"))
@@ -245,7 +247,7 @@ fn home(key: &Key) -> String {
 fn unknown_at_top(name: &str, origin: Origin) -> Wrong {
     match settings::find(name) {
         Some(key) => Wrong::new(origin, format!("`{name}` stands outside of every table"))
-            .expected(format!("it in {}", home(key))),
+            .expected(format!("`{name}` in {}", home(key))),
         None => Wrong::new(origin, format!("unknown table or key `{name}`"))
             .expected(settings::one_of(&TOP))
             .names(name, TOP),
@@ -272,10 +274,8 @@ pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wr
     };
     match settings::find(name) {
         Some(key) if can(&key) => Ok(Some(key)),
-        Some(key) => {
-            Err(Wrong::new(origin.clone(), format!("`{name}` cannot be swept"))
-                .expected(format!("it in {}", home(key))))
-        }
+        Some(key) => Err(Wrong::new(origin.clone(), format!("`{name}` cannot be swept"))
+            .expected(format!("`{name}` in {}", home(key)))),
         None => Err(Wrong::new(origin.clone(), format!("unknown key `{name}` in [sweep]"))
             .expected("`scheme` or any other setting's name (see `flowsieve list settings`)")
             .names(name, KEYS.iter().filter(can).map(|key| key.name).chain([SCHEME]))),

@@ -132,7 +132,7 @@ fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant])
                 origin.clone(),
                 format!("`{}` is swept, and fixed here for the scheme `{}`", key.name, variant.name),
             )
-            .expected("it in one of the two places"));
+            .expected("one of the two"));
         }
     }
     Ok(())
@@ -160,7 +160,7 @@ pub(crate) fn unread(points: &[Point], elsewhere: &[(Address, Origin)]) -> Vec<S
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
         Table::Section(Section::Workload) => format!("no `{name}` with this workload"),
         Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
-        _ => format!("no `{name}`: no scheme of the sweep reads it with its other settings"),
+        _ => format!("no `{name}`, since no scheme of the sweep reads it with its other settings"),
     };
     let mut errors: Vec<SettingsError> = unread
         .iter()

@@ -80,7 +80,7 @@ impl Workload {
         let framing = framing(&scope, ns2)?;
         if let Some(path) = scope.optional_text("list")? {
             refuse_beside(&scope, "list", &["sizes", "cdf", "load", "flows", "duration"])?;
-            let flows = listed(&folder.join(path), hosts)?;
+            let flows = listed(&scope, &folder.join(path), hosts)?;
             settings.note("workload.list.digest", digest(&flows));
             // The list itself says how many; all of it counts.
             let extent = Extent::Flows(flows.len() as u64);
@@ -234,7 +234,7 @@ fn sizes(
         (Some(builtin), _) => (builtin.name.to_owned(), builtin.text.to_owned()),
         (None, file) => {
             let path = folder.join(file.unwrap_or_default());
-            (path.display().to_string(), read_text(&path)?)
+            (path.display().to_string(), read_text(scope, &path)?)
         }
     };
     settings.note("workload.sizes.digest", blake3::hash(text.as_bytes()).to_hex());
@@ -242,21 +242,26 @@ fn sizes(
     Ok((sizes.map_err(|error| Error::Input(error.to_string()))?, chosen.map(|builtin| builtin.name)))
 }
 
-fn read_text(path: &Path) -> Result<String, Error> {
-    let refuse = |problem: String| Error::File { path: path.display().to_string(), problem };
-    let file = std::fs::File::open(path).map_err(|error| refuse(error.to_string()))?;
+/// The error of a file that a key names and that cannot be read.
+fn unreadable(scope: &Scope<'_>, key: &str, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
+    let expected = "a file that can be read; its path is relative to the experiment file's folder";
+    scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
+}
+
+fn read_text(scope: &Scope<'_>, path: &Path) -> Result<String, SettingsError> {
+    let file = std::fs::File::open(path).map_err(|error| unreadable(scope, "cdf", path, error))?;
     let mut text = String::new();
-    let read = file.take(MAX_CDF_BYTES + 1).read_to_string(&mut text).map_err(|error| refuse(error.to_string()))?;
+    let read = file.take(MAX_CDF_BYTES + 1).read_to_string(&mut text);
+    let read = read.map_err(|error| unreadable(scope, "cdf", path, error))?;
     if read as u64 > MAX_CDF_BYTES {
-        return Err(refuse(format!("is longer than {MAX_CDF_BYTES} bytes")));
+        return Err(unreadable(scope, "cdf", path, format!("is longer than {MAX_CDF_BYTES} bytes")));
     }
     Ok(text)
 }
 
-fn listed(path: &Path, hosts: u32) -> Result<Vec<Flow>, Error> {
+fn listed(scope: &Scope<'_>, path: &Path, hosts: u32) -> Result<Vec<Flow>, Error> {
+    let file = std::fs::File::open(path).map_err(|error| unreadable(scope, "list", path, error))?;
     let name = path.display().to_string();
-    let file =
-        std::fs::File::open(path).map_err(|error| Error::File { path: name.clone(), problem: error.to_string() })?;
     flow_list::read(&name, BufReader::new(file), hosts).map_err(|error| Error::Input(error.to_string()))
 }
 

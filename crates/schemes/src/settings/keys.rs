@@ -67,7 +67,7 @@ pub struct Key {
     pub help: &'static str,
 }
 
-const SIZE: Kind = Kind::Size(0, 1 << 40);
+const SIZE: Kind = Kind::Size(0, 1_000_000_000_000);
 const TIME: Kind = Kind::Time(0, MAX_TIME_PS);
 const SOME_TIME: Kind = Kind::Time(1, MAX_TIME_PS);
 const PROBABILITY: Kind = Kind::Number(0.0, 1.0);

@@ -179,7 +179,7 @@ fn format(value: u64, units: &[(&str, u64)]) -> String {
 
 /// Writes a size that [`parse_size`] reads back exactly.
 pub fn format_size(bytes: u64) -> String {
-    format(bytes, &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)])
+    format(bytes, &[("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)])
 }
 
 /// Writes a time that [`parse_time`] reads back exactly.

@@ -247,7 +247,7 @@ impl Kind {
                 Value::Text(text.clone())
             }
             (Kind::SizeList | Kind::SizeListOr(_), Raw::List(items)) => {
-                let sizes = items.iter().map(item(Kind::Size(0, 1 << 40)));
+                let sizes = items.iter().map(item(Kind::Size(0, 1_000_000_000_000)));
                 Value::SizeList(collect(sizes, |value| match value {
                     Value::Size(size) => Some(size),
                     _ => None,
