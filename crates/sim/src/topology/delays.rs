@@ -1,0 +1,109 @@
+//! The delays of links and hosts, fitted to the base round trip.
+//!
+//! A packet and its answer cross every link of the way twice and a host four times (out and in, there and back):
+//! rtt = 2 · links · link_delay + 4 · host_delay between the hosts that are farthest from each other. Whoever gives
+//! `rtt` leaves one of the two delays to be derived, `host_delay` unless that is given. An edge list has its own
+//! propagation delays. `rtt` is meant before `[[topology.link]]` changes single links.
+
+use super::plan::Plan;
+use super::{Fabric, overrides};
+use flowsieve_core::units::Time;
+use flowsieve_schemes::settings::units::format_time;
+use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+
+/// Largest delay of a link or a host, in ps: one second. Sums over a way stay far below the end of `u64`.
+pub(super) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
+/// In words.
+pub(super) const AT_MOST: &str = "at most 1s";
+
+const DEFAULT_LINK_PS: u64 = 200_000;
+const DEFAULT_HOST_PS: u64 = 20_000_000;
+/// How often a host adds its delay to a round trip.
+const HOST_TIMES: u64 = 4;
+
+/// Sets the links' delays and gives the hosts' delay.
+pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, SettingsError> {
+    let scope = settings.common();
+    let rtt = scope.optional_time("rtt")?;
+    if rtt.is_some_and(|rtt| rtt > HOST_TIMES * MAX_DELAY_PS) {
+        return Err(scope.invalid("rtt", "at most 4s"));
+    }
+    let propagation = match plan.hops {
+        Some(hops) => {
+            let link = link_delay(settings, &scope, rtt, 2 * hops)?;
+            plan.edges.iter_mut().for_each(|edge| edge.delay_ps = link);
+            2 * hops * link
+        }
+        // Only a given `rtt` needs to know it, so that routes are not made twice for nothing.
+        None if rtt.is_some() => {
+            let bare = Fabric::assemble("custom", plan, Time::ZERO, false);
+            bare.map_err(|cut| overrides::explain(cut, settings))?.base_rtt().0
+        }
+        None => 0,
+    };
+    let host = host_delay(settings, &scope, rtt, propagation, plan.hops.is_some())?;
+    if rtt.is_none() && plan.hops.is_some() {
+        settings.note("topology.rtt", format_time(propagation + HOST_TIMES * host));
+    }
+    Ok(Time(host))
+}
+
+/// A delay, given or default, within the limit.
+fn delay(scope: &Scope<'_>, name: &str, default: u64) -> Result<u64, SettingsError> {
+    let delay = scope.time(name, default)?;
+    if delay > MAX_DELAY_PS { Err(scope.invalid(name, AT_MOST)) } else { Ok(delay) }
+}
+
+fn link_delay(settings: &Settings, scope: &Scope<'_>, rtt: Option<u64>, times: u64) -> Result<u64, SettingsError> {
+    let Some(rtt) = rtt.filter(|_| scope.is_given("host_delay") && !scope.is_given("link_delay")) else {
+        return delay(scope, "link_delay", DEFAULT_LINK_PS);
+    };
+    let hosts = HOST_TIMES * delay(scope, "host_delay", DEFAULT_HOST_PS)?;
+    let link = share(scope, rtt, hosts, "the hosts' delays", times)?;
+    settings.note("topology.link_delay", format_time(link));
+    Ok(link)
+}
+
+fn host_delay(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    rtt: Option<u64>,
+    propagation: u64,
+    link_delays_set: bool,
+) -> Result<u64, SettingsError> {
+    let Some(rtt) = rtt else {
+        return delay(scope, "host_delay", DEFAULT_HOST_PS);
+    };
+    if !scope.is_given("host_delay") {
+        let host = share(scope, rtt, propagation, "the propagation", HOST_TIMES)?;
+        settings.note("topology.host_delay", format_time(host));
+        return Ok(host);
+    }
+    let host = delay(scope, "host_delay", DEFAULT_HOST_PS)?;
+    let made = propagation + HOST_TIMES * host;
+    if made != rtt {
+        let links = if link_delays_set { "`link_delay`" } else { "the delays of the edge list" };
+        let problem = format!("`rtt` = {} disagrees with {links} and `host_delay`", format_time(rtt));
+        return Err(scope.error("rtt", problem).expected(format!("{}, or one of them left out", format_time(made))));
+    }
+    Ok(host)
+}
+
+/// What is left of the round trip beside `known`, divided over its `times` parts.
+fn share(scope: &Scope<'_>, rtt: u64, known: u64, what: &str, times: u64) -> Result<u64, SettingsError> {
+    match rtt.checked_sub(known) {
+        None => {
+            let problem = format!("`rtt` = {} is shorter than {what} in it", format_time(rtt));
+            Err(scope.error("rtt", problem).expected(format!("at least {}", format_time(known))))
+        }
+        Some(rest) if rest % times != 0 => {
+            let problem = format!(
+                "`rtt` = {} leaves {} beside {what}, which is no multiple of {times} ps",
+                format_time(rtt),
+                format_time(rest)
+            );
+            Err(scope.error("rtt", problem).expected(format!("for example {}", format_time(rtt - rest % times))))
+        }
+        Some(rest) => Ok(rest / times),
+    }
+}

@@ -1,0 +1,121 @@
+//! `[[topology.link]]`: single links that differ from their class, lose packets at random, or have failed.
+//!
+//! Both directions of a link change alike. A changed `delay` is the propagation; a host's delay still comes on top.
+
+use super::Node;
+use super::delays::{AT_MOST, MAX_DELAY_PS};
+use super::plan::{Edge, Plan, host_number};
+use super::routes::Cut;
+use flowsieve_core::units::Rate;
+use flowsieve_schemes::settings::units::{format_rate, format_time};
+use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use std::collections::BTreeSet;
+
+/// Changes the plan as the settings want, and says so in a sentence for each link.
+pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>, SettingsError> {
+    let mut changed = BTreeSet::new();
+    let mut sentences = Vec::new();
+    for scope in settings.links() {
+        let (index, names) = find(plan, &scope)?;
+        if !changed.insert(index) {
+            let problem = format!("the link between {names} is changed twice");
+            return Err(scope.error("between", problem).expected("one [[topology.link]] for each link"));
+        }
+        let what = change(&mut plan.edges[index], &scope)?;
+        sentences.push(format!("{names}: {what}"));
+    }
+    Ok(sentences)
+}
+
+/// The error for two hosts that cannot reach each other: a failed link's fault if there is one, the edge list's
+/// otherwise.
+pub(super) fn explain(cut: Cut, settings: &Settings) -> SettingsError {
+    let no_way = format!("host{} has no way to host{}", cut.from, cut.to);
+    let failed = settings.links().into_iter().find(|link| link.flag("failed", false) == Ok(true));
+    match failed {
+        Some(link) => link
+            .error("failed", format!("{no_way} when the failed links are gone"))
+            .expected("failed links that leave a way between all hosts"),
+        None => settings.common().error("file", no_way).expected("links that make one fabric of all hosts"),
+    }
+}
+
+/// The link that a table is about: its index in the plan, and its ends' names.
+fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(usize, String), SettingsError> {
+    let names = scope.text_list("between")?.unwrap_or_default();
+    let [a, b] = names.as_slice() else {
+        // The table itself has no place in the file, but what else it gives has.
+        let given = ["between", "rate", "delay", "loss", "failed"].into_iter().find(|name| scope.is_given(name));
+        let problem = "`between` does not name the two ends of a link";
+        return Err(scope
+            .error(given.unwrap_or("between"), problem)
+            .expected("two names, such as [\"leaf0\", \"spine1\"]"));
+    };
+    let (near, far) = (node(plan, scope, a)?, node(plan, scope, b)?);
+    match plan.edges.iter().position(|edge| edge.joins(near, far)) {
+        Some(index) => Ok((index, format!("{a} - {b}"))),
+        None => {
+            Err(scope.error("between", format!("there is no link between {a} and {b}")).expected(links_of(plan, near)))
+        }
+    }
+}
+
+fn node(plan: &Plan, scope: &Scope<'_>, name: &str) -> Result<Node, SettingsError> {
+    plan.find(name).ok_or_else(|| {
+        let problem = format!("the fabric has no `{name}`");
+        match host_number(name) {
+            Some(_) => scope.error("between", problem).expected(format!("host0 to host{}", plan.hosts - 1)),
+            None => scope
+                .error("between", problem)
+                .expected("a host or switch as `flowsieve list topologies` names them")
+                .names(name, plan.switches.iter().cloned()),
+        }
+    })
+}
+
+/// Whom a node is linked to, in words.
+fn links_of(plan: &Plan, node: Node) -> String {
+    const SHOWN: usize = 6;
+    let peers: Vec<String> = plan
+        .edges
+        .iter()
+        .filter_map(|edge| match (edge.lower == node, edge.upper == node) {
+            (true, _) => Some(plan.name(edge.upper)),
+            (_, true) => Some(plan.name(edge.lower)),
+            _ => None,
+        })
+        .collect();
+    let shown = peers.iter().take(SHOWN).cloned().collect::<Vec<String>>().join(", ");
+    let more = if peers.len() > SHOWN { format!(" and {} more", peers.len() - SHOWN) } else { String::new() };
+    format!("one of the links of {}: to {shown}{more}", plan.name(node))
+}
+
+/// Changes one link, and says how.
+fn change(edge: &mut Edge, scope: &Scope<'_>) -> Result<String, SettingsError> {
+    if scope.flag("failed", false)? {
+        edge.failed = true;
+        return Ok("failed".to_owned());
+    }
+    let mut said = Vec::new();
+    if let Some(bps) = scope.optional_rate("rate")? {
+        said.push(format!("{} instead of {}", format_rate(bps), format_rate(edge.rate.bps())));
+        edge.rate = Rate::new(bps).ok_or_else(|| scope.invalid("rate", "1Mbps to 800Gbps"))?;
+    }
+    if let Some(ps) = scope.optional_time("delay")? {
+        if ps > MAX_DELAY_PS {
+            return Err(scope.invalid("delay", AT_MOST));
+        }
+        said.push(format!("{} instead of {}", format_time(ps), format_time(edge.delay_ps)));
+        edge.delay_ps = ps;
+    }
+    if let Some(loss) = scope.optional_number("loss")? {
+        said.push(format!("loses packets with probability {loss}"));
+        edge.loss = loss;
+    }
+    // `failed = false` says so too: a sweep over `failed` needs it.
+    if said.is_empty() && !scope.is_given("failed") {
+        let problem = "this [[topology.link]] changes nothing";
+        return Err(scope.error("between", problem).expected("a `rate`, `delay` or `loss`, or `failed = true`"));
+    }
+    Ok(if said.is_empty() { "as its class".to_owned() } else { said.join(", ") })
+}

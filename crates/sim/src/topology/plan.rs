@@ -1,0 +1,117 @@
+//! A fabric as two-way links between named nodes, before it has directions and routes.
+
+use super::{MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node};
+use flowsieve_core::units::Rate;
+use flowsieve_schemes::settings::{Place, Scope, SettingsError};
+
+/// A link in both directions.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Edge {
+    /// A host if there is one; in a shape the end that is nearer to the hosts, in an edge list the one named first.
+    pub(super) lower: Node,
+    /// The other end.
+    pub(super) upper: Node,
+    pub(super) rate: Rate,
+    /// Propagation, without what hosts add.
+    pub(super) delay_ps: u64,
+    pub(super) loss: f64,
+    pub(super) failed: bool,
+}
+
+impl Edge {
+    /// A link that loses nothing; its delay is still to be set.
+    pub(super) fn new(lower: Node, upper: Node, rate: Rate) -> Edge {
+        Edge { lower, upper, rate, delay_ps: 0, loss: 0.0, failed: false }
+    }
+
+    /// Whether it is between these two, in any order.
+    pub(super) fn joins(&self, a: Node, b: Node) -> bool {
+        (self.lower, self.upper) == (a, b) || (self.lower, self.upper) == (b, a)
+    }
+}
+
+/// What a fabric is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plan {
+    pub(super) hosts: u32,
+    /// Names of the switches.
+    pub(super) switches: Vec<String>,
+    pub(super) edges: Vec<Edge>,
+    /// Links between the farthest hosts, where all links have one delay; none for an edge list with its own delays.
+    pub(super) hops: Option<u64>,
+}
+
+impl Plan {
+    /// A node's name.
+    pub(super) fn name(&self, node: Node) -> String {
+        match node {
+            Node::Host(host) => format!("host{host}"),
+            Node::Switch(switch) => self.switches[switch as usize].clone(),
+        }
+    }
+
+    /// The node of this name.
+    pub(super) fn find(&self, name: &str) -> Option<Node> {
+        match host_number(name) {
+            Some(host) => (host < self.hosts).then_some(Node::Host(host)),
+            None => self.switches.iter().position(|switch| switch == name).map(|switch| Node::Switch(switch as u32)),
+        }
+    }
+
+    /// Where each switch is: with hosts a leaf, linked to a leaf a spine, a core otherwise. Failed links count, so that
+    /// a failure does not turn a spine into a core.
+    pub(super) fn places(&self) -> Vec<Place> {
+        let mut places = vec![Place::Core; self.switches.len()];
+        for edge in &self.edges {
+            if let (Node::Host(_), Node::Switch(switch)) = (edge.lower, edge.upper) {
+                places[switch as usize] = Place::Leaf;
+            }
+        }
+        for edge in &self.edges {
+            if let (Node::Switch(a), Node::Switch(b)) = (edge.lower, edge.upper) {
+                for (near, far) in [(a as usize, b as usize), (b as usize, a as usize)] {
+                    if places[near] == Place::Leaf && places[far] == Place::Core {
+                        places[far] = Place::Spine;
+                    }
+                }
+            }
+        }
+        places
+    }
+}
+
+/// The number in a host's name, which is written as `host12` and in no other way.
+pub(super) fn host_number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("host")?;
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
+}
+
+/// Refuses a fabric that is too small or too large, before any of it is made; the error points at `key`.
+pub(super) fn check_size(
+    scope: &Scope<'_>,
+    key: &str,
+    hosts: u64,
+    switches: u64,
+    edges: u64,
+) -> Result<(), SettingsError> {
+    let refuse = |has: String, expected: String| {
+        Err(scope.error(key, format!("with this `{key}` the fabric has {has}")).expected(expected))
+    };
+    if hosts < 2 {
+        return refuse("a single host".to_owned(), "at least two hosts".to_owned());
+    }
+    if hosts > MAX_HOSTS {
+        return refuse(format!("{hosts} hosts"), format!("at most {MAX_HOSTS}"));
+    }
+    if 2 * edges > MAX_LINKS {
+        return refuse(format!("{edges} links"), format!("at most {}", MAX_LINKS / 2));
+    }
+    if hosts * switches > MAX_ROUTES {
+        return refuse(
+            format!("{hosts} hosts and {switches} switches"),
+            format!("at most {} switches with so many hosts", MAX_ROUTES / hosts),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Every shortest way between hosts, and what follows from the ways: the base round trip, what each class of links
+//! carries, and the stages of a path.
+//!
+//! Shortest is in hops, by breadth-first search from the switch of every destination; all hosts of one switch share
+//! the result. Because each link has both directions, with one delay, the ways back are the ways there reversed.
+
+use super::{Fabric, Link, Node};
+use flowsieve_core::units::{Rate, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The ways out of one switch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SwitchRoutes {
+    /// Index into [`SwitchRoutes::groups`] by destination host; [`SwitchRoutes::NONE`] where there is no way, to which
+    /// no packet ever comes.
+    pub next: Vec<u16>,
+    /// Groups of links, ascending, that are equally short ways.
+    pub groups: Vec<Vec<u32>>,
+}
+
+impl SwitchRoutes {
+    /// Stands for no way.
+    pub const NONE: u16 = u16::MAX;
+
+    /// The links towards a host, all equally short; none where there is no way.
+    pub fn towards(&self, host: u32) -> &[u32] {
+        self.groups.get(usize::from(self.next[host as usize])).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The links that a packet between two hosts can take as its n-th hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stage {
+    /// The rate of the fastest of them.
+    pub rate: Rate,
+    /// The delay of the quickest of them.
+    pub delay: Time,
+    /// How many there are.
+    pub links: u32,
+    /// The class of the first of them: index into [`Fabric::classes`].
+    pub class: u16,
+    /// Whether the far end of one of them may send on what it has not all of yet.
+    pub cut_through: bool,
+}
+
+/// What a class of links has and carries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassShare {
+    /// How many links it has.
+    pub links: u32,
+    /// The sum of their rates, in bit/s.
+    pub rate_total_bps: u64,
+    /// How many of its links a packet between two hosts drawn uniformly crosses on average, when each switch spreads
+    /// traffic evenly over equally short ways, whatever their rates.
+    pub crossing: f64,
+}
+
+/// Two hosts that cannot reach each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// What [`find`] finds.
+pub(super) struct Found {
+    pub(super) routes: Vec<SwitchRoutes>,
+    pub(super) base_rtt: Time,
+    pub(super) shares: Vec<ClassShare>,
+}
+
+/// The hosts of one switch.
+#[derive(Debug, Clone, Default)]
+struct Rack {
+    hosts: Vec<u32>,
+    /// The largest delays of its hosts' links, falling.
+    slowest: [u64; 2],
+}
+
+/// All shortest ways from every switch to one of them.
+struct Ways {
+    /// Switches that have a way, by rising distance.
+    order: Vec<u32>,
+    /// The next links of each switch; empty without a way and at the destination.
+    next: Vec<Vec<u32>>,
+}
+
+/// Finds all routes and what follows from them.
+pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], classes: usize) -> Result<Found, Cut> {
+    let hosts = host_uplink.len();
+    let racks = racks(links, ports.len(), host_uplink)?;
+    let mut routes = vec![SwitchRoutes { next: vec![SwitchRoutes::NONE; hosts], groups: Vec::new() }; ports.len()];
+    let mut known: Vec<BTreeMap<Vec<u32>, u16>> = vec![BTreeMap::new(); ports.len()];
+    let mut crossings = vec![0.0; classes];
+    // The two hosts of a fabric without switches are each other's only way.
+    let mut farthest = if ports.is_empty() { links.iter().map(|link| link.delay.0).max().unwrap_or(0) } else { 0 };
+    for (destination, rack) in racks.iter().enumerate().filter(|(_, rack)| !rack.hosts.is_empty()) {
+        let ways = Ways::to(destination as u32, links, ports);
+        if let Some(other) = racks
+            .iter()
+            .enumerate()
+            .find(|(switch, rack)| *switch != destination && !rack.hosts.is_empty() && ways.next[*switch].is_empty())
+        {
+            return Err(Cut { from: rack.hosts[0], to: other.1.hosts[0] });
+        }
+        for port in &ports[destination] {
+            if let Node::Host(host) = links[*port as usize].to {
+                let routes = &mut routes[destination];
+                routes.next[host as usize] = routes.groups.len() as u16;
+                routes.groups.push(vec![*port]);
+            }
+        }
+        farthest = farthest.max(ways.farthest(destination, links, &racks));
+        ways.add_crossings(destination, links, &racks, &mut crossings);
+        for (switch, next) in ways.next.into_iter().enumerate().filter(|(_, next)| !next.is_empty()) {
+            let groups = &mut routes[switch].groups;
+            let group = *known[switch].entry(next).or_insert_with_key(|next| {
+                groups.push(next.clone());
+                (groups.len() - 1) as u16
+            });
+            for host in &rack.hosts {
+                routes[switch].next[*host as usize] = group;
+            }
+        }
+    }
+    Ok(Found { routes, base_rtt: Time(2 * farthest), shares: shares(links, &crossings, hosts as f64) })
+}
+
+/// The hosts of each switch.
+fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rack>, Cut> {
+    let mut racks = vec![Rack::default(); switches];
+    for (uplink, host) in host_uplink.iter().map(|uplink| links[*uplink as usize]).zip(0u32..) {
+        match uplink.to {
+            Node::Switch(switch) => {
+                let rack = &mut racks[switch as usize];
+                rack.hosts.push(host);
+                let [first, second] = rack.slowest;
+                rack.slowest = [first.max(uplink.delay.0), second.max(first.min(uplink.delay.0))];
+            }
+            // Two hosts on one link reach each other and no third.
+            Node::Host(peer) => {
+                if let Some(third) = (0..host_uplink.len() as u32).find(|third| *third != host && *third != peer) {
+                    return Err(Cut { from: host, to: third });
+                }
+            }
+        }
+    }
+    Ok(racks)
+}
+
+impl Ways {
+    fn to(destination: u32, links: &[Link], ports: &[Vec<u32>]) -> Ways {
+        let neighbour = |link: &u32| match links[*link as usize].to {
+            Node::Switch(switch) => Some(switch as usize),
+            Node::Host(_) => None,
+        };
+        let mut hops = vec![u32::MAX; ports.len()];
+        let mut order = vec![destination];
+        hops[destination as usize] = 0;
+        let mut done = 0;
+        while let Some(near) = order.get(done).map(|switch| *switch as usize) {
+            done += 1;
+            for far in ports[near].iter().filter_map(neighbour) {
+                if hops[far] == u32::MAX {
+                    hops[far] = hops[near] + 1;
+                    order.push(far as u32);
+                }
+            }
+        }
+        let mut next = vec![Vec::new(); ports.len()];
+        for switch in order.iter().skip(1).map(|switch| *switch as usize) {
+            let nearer = |link: &&u32| neighbour(link).is_some_and(|near| hops[near] + 1 == hops[switch]);
+            next[switch] = ports[switch].iter().filter(nearer).copied().collect();
+        }
+        Ways { order, next }
+    }
+
+    /// One-way delay of the farthest pair of hosts of which one is at the destination, over the quickest of their ways.
+    fn farthest(&self, destination: usize, links: &[Link], racks: &[Rack]) -> u64 {
+        let end = &racks[destination];
+        let mut delay = vec![0; self.next.len()];
+        let mut farthest = if end.hosts.len() > 1 { end.slowest.iter().sum() } else { 0 };
+        for switch in self.order.iter().skip(1).map(|switch| *switch as usize) {
+            let over = |link: &u32| {
+                let link = &links[*link as usize];
+                link.delay.0 + switch_of(link.to).map_or(0, |near| delay[near])
+            };
+            delay[switch] = self.next[switch].iter().map(over).min().unwrap_or(0);
+            if !racks[switch].hosts.is_empty() {
+                farthest = farthest.max(racks[switch].slowest[0] + delay[switch] + end.slowest[0]);
+            }
+        }
+        farthest
+    }
+
+    /// Adds, for one packet from every host to each host of the destination, the links crossed of each class.
+    fn add_crossings(&self, destination: usize, links: &[Link], racks: &[Rack], crossings: &mut [f64]) {
+        let here = racks[destination].hosts.len() as f64;
+        let mut passing: Vec<f64> = racks.iter().map(|rack| rack.hosts.len() as f64 * here).collect();
+        for switch in self.order.iter().skip(1).rev().map(|switch| *switch as usize) {
+            let each = passing[switch] / self.next[switch].len() as f64;
+            for link in self.next[switch].iter().map(|link| &links[*link as usize]) {
+                crossings[usize::from(link.class)] += each;
+                if let Some(near) = switch_of(link.to) {
+                    passing[near] += each;
+                }
+            }
+        }
+    }
+}
+
+fn switch_of(node: Node) -> Option<usize> {
+    match node {
+        Node::Switch(switch) => Some(switch as usize),
+        Node::Host(_) => None,
+    }
+}
+
+/// Sums up the classes; every packet crosses one link out of a host and one into a host.
+fn shares(links: &[Link], crossings: &[f64], hosts: f64) -> Vec<ClassShare> {
+    let pairs = hosts * (hosts - 1.0);
+    let share = |crossed: &f64| ClassShare { links: 0, rate_total_bps: 0, crossing: crossed / pairs };
+    let mut shares: Vec<ClassShare> = crossings.iter().map(share).collect();
+    for link in links {
+        let share = &mut shares[usize::from(link.class)];
+        share.links += 1;
+        share.rate_total_bps += link.rate.bps();
+        if matches!(link.from, Node::Host(_)) || matches!(link.to, Node::Host(_)) {
+            share.crossing = 1.0;
+        }
+    }
+    shares
+}
+
+impl Fabric {
+    /// The stages of links from one host to another: for a lower bound of any packet's time, each has the best rate
+    /// and delay of its links. Distinct links of a stage can carry packets at once.
+    pub fn path_links(&self, src: u32, dst: u32) -> Vec<Stage> {
+        let mut stages = Vec::new();
+        let mut stage = BTreeSet::from([self.host_uplink[src as usize]]);
+        while !stage.is_empty() {
+            let links = || stage.iter().map(|link| &self.links[*link as usize]);
+            let best = |best: Stage, link: &Link| Stage {
+                rate: if link.rate.bps() > best.rate.bps() { link.rate } else { best.rate },
+                delay: best.delay.min(link.delay),
+                links: best.links + 1,
+                class: best.class,
+                cut_through: best.cut_through || link.cut_through,
+            };
+            let first = links().next().map(|link| Stage {
+                rate: link.rate,
+                delay: link.delay,
+                links: 0,
+                class: link.class,
+                cut_through: false,
+            });
+            stages.extend(first.map(|first| links().fold(first, best)));
+            let reached: BTreeSet<usize> = links().filter_map(|link| switch_of(link.to)).collect();
+            stage = reached.iter().flat_map(|switch| self.routes[*switch].towards(dst)).copied().collect();
+        }
+        stages
+    }
+}
