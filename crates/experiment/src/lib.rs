@@ -17,6 +17,7 @@ pub mod machine;
 mod overrides;
 pub mod plan;
 mod points;
+pub mod report;
 mod scale;
 mod simulator;
 mod source;

@@ -1,8 +1,9 @@
 //! Reads a finished result directory.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::files::read_json;
+use crate::files::{read_json, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo};
 use crate::warnings::{Warning, warnings};
@@ -64,6 +65,13 @@ impl ResultDir {
         let path = self.path.join("run.json");
         let exists = path.try_exists().map_err(ResultError::io("read", &path))?;
         exists.then(|| read_json(&path)).transpose()
+    }
+
+    /// Writes a file beside the result, such as its report, and gives its path. It is whole or absent.
+    pub fn write_beside(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ResultError> {
+        let path = self.path.join(name);
+        write_whole(&path, |file| file.write_all(bytes).map_err(ResultError::io("write", &path)))?;
+        Ok(path)
     }
 
     /// Hands over the flows of each run, in the order of [`Manifest::runs`], one run in memory at a time.

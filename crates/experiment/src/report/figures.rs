@@ -1,0 +1,184 @@
+//! The interactive plots: what they show.
+
+use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
+
+use super::cases::{AtLoad, Case};
+use super::format::{flows_of, rounded, size};
+use super::links::mean_links;
+use super::plot::{Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, reference};
+use super::terminal::fct_unit;
+
+/// A plot and where the page shows it.
+pub(super) struct Figure {
+    /// What it shows, as its heading.
+    pub(super) title: String,
+    /// The plot for plotly.js; `None` where there is nothing to draw.
+    pub(super) json: Option<String>,
+    /// The case that it belongs to.
+    pub(super) case: usize,
+    /// The load that it belongs to, as an index among its case's.
+    pub(super) load: Option<usize>,
+    /// The size class that it belongs to.
+    pub(super) class: Option<usize>,
+}
+
+/// A plot's title, and the plot if there is anything to draw.
+pub(super) type Titled = (String, Option<String>);
+
+/// FCT against load.
+pub(super) fn fct_against_load(dir: &ResultDir, case: &Case, class: usize, statistic: Statistic) -> Titled {
+    let unit = fct_unit(dir, case, class);
+    let series = series_by_load(dir, case, |point, load| {
+        let estimate = dir.summary().points[point].classes[class].estimate(Metric::Fct, statistic)?;
+        let ends = estimate.interval().map(|(low, high)| (unit.of(low), unit.of(high)));
+        Some(Place { x: load, y: unit.of(estimate.value), ends })
+    });
+    let class = flows_of(&dir.manifest().experiment.classes.as_slice()[class]);
+    let y_axis = fitting_axis(&format!("FCT ({})", unit.name), &series);
+    (format!("{} FCT, {class}", in_words(statistic)), draw_by_load(case, &series, y_axis))
+}
+
+/// FCT against load as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
+pub(super) fn ratio_against_load(dir: &ResultDir, case: &Case, class: usize, statistic: Statistic) -> Titled {
+    let experiment = &dir.manifest().experiment;
+    let ratio = |point: usize| -> Option<Ratio> {
+        let baseline = experiment.baseline_of(point)?;
+        let of = |point: usize| &dir.summary().points[point].classes[class];
+        let ratio = of(point).ratio(of(baseline), Metric::Fct, statistic)?;
+        // A scheme's ratio to itself is not measured, and has no interval.
+        Some(Ratio { interval: ratio.interval.filter(|_| baseline != point), ..ratio })
+    };
+    let mut series = series_by_load(dir, case, |point, load| {
+        let ratio = ratio(point)?;
+        Some(Place { x: load, y: ratio.value, ends: ratio.interval })
+    });
+    if experiment.schemes.len() < 2 {
+        series.clear();
+    }
+    let first = experiment.schemes.first().map_or("", |scheme| &scheme.name);
+    let class = flows_of(&experiment.classes.as_slice()[class]);
+    let y_axis = axis(&format!("ratio to {first}"));
+    (format!("{} FCT / that of {first}, {class}", in_words(statistic)), draw_by_load(case, &series, y_axis))
+}
+
+/// One series a scheme, of the points that have a place.
+fn series_by_load(dir: &ResultDir, case: &Case, place: impl Fn(usize, f64) -> Option<Place>) -> Vec<Series> {
+    let mut series: Vec<Series> = Vec::new();
+    for at in &case.loads {
+        for &point in &at.points {
+            let Some(place) = place(point, at.load.unwrap_or(0.0)) else { continue };
+            let (scheme, name) = scheme_of(dir, point);
+            match series.iter_mut().find(|series| series.scheme == scheme) {
+                Some(series) => series.places.push(place),
+                None => series.push(Series { scheme, name, places: vec![place] }),
+            }
+        }
+    }
+    series
+}
+
+/// Lines over the loads, or a dot for each scheme where there is one load.
+fn draw_by_load(case: &Case, series: &[Series], y_axis: plotly::layout::Axis) -> Option<String> {
+    if case.loads.len() > 1 {
+        let loads: Vec<f64> = case.loads.iter().filter_map(|at| at.load).collect();
+        let names = loads.iter().map(f64::to_string).collect();
+        draw(lines(series), axis("load").tick_values(loads).tick_text(names), y_axis)
+    } else {
+        draw(dots(series), category(), y_axis)
+    }
+}
+
+/// Slowdown against flow size, the sizes cut into bins of equal numbers of flows.
+pub(super) fn slowdown_against_size(dir: &ResultDir, at: &AtLoad, statistic: Statistic) -> Titled {
+    let of_point = |&point: &usize| {
+        let bins = &dir.summary().points[point].bins;
+        let place = |(x, bin): (f64, &ClassSummary)| {
+            let estimate = bin.estimate(Metric::Slowdown, statistic)?;
+            Some(Place { x, y: estimate.value, ends: estimate.interval() })
+        };
+        let (scheme, name) = scheme_of(dir, point);
+        Series { scheme, name, places: middles(bins).into_iter().zip(bins).filter_map(place).collect() }
+    };
+    let series: Vec<Series> = at.points.iter().map(of_point).filter(|series| !series.places.is_empty()).collect();
+    let first = at.points.first().map_or(&[][..], |&point| &dir.summary().points[point].bins);
+    let (places, names) = size_ticks(first);
+    let x_axis = axis("flow size, spaced by percentile of flows").tick_values(places).tick_text(names).tick_angle(0.0);
+    let y_axis = fitting_axis("slowdown", &series);
+    (format!("{} slowdown by flow size", in_words(statistic)), draw(lines(&series), x_axis, y_axis))
+}
+
+/// Measured utilisation by class of links, with the wire load that the flows offer.
+pub(super) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
+    let per_cent = |link: &LinkClass| rounded(100.0 * link.utilisation);
+    let mut traces = bars(dir, at, per_cent);
+    if let Some(&point) = at.points.first() {
+        let links = mean_links(dir, point);
+        let offered = links.iter().map(|link| rounded(100.0 * link.offered_load)).collect();
+        let names = links.into_iter().map(|link| link.name).collect();
+        traces.push(reference(&format!("offered on the wire ({})", scheme_of(dir, point).1), names, offered));
+    }
+    let y_axis = axis_from_zero("share of the link rate (%)");
+    ("Utilisation by class of links".into(), draw(traces, category(), y_axis))
+}
+
+/// Drops of all causes by class of links; nothing where nothing was dropped.
+pub(super) fn drops(dir: &ResultDir, at: &AtLoad) -> Titled {
+    let per_million = |link: &LinkClass| {
+        let offered = link.packets.saturating_add(link.drops.total());
+        if offered == 0 { 0.0 } else { rounded(1e6 * link.drops.total() as f64 / offered as f64) }
+    };
+    let dropped = |point: &usize| mean_links(dir, *point).iter().any(|link| link.drops != Drops::default());
+    let traces = if at.points.iter().any(dropped) { bars(dir, at, per_million) } else { Vec::new() };
+    let y_axis = axis_from_zero("drops per million packets");
+    ("Drops by class of links".into(), draw(traces, category(), y_axis))
+}
+
+fn bars(dir: &ResultDir, at: &AtLoad, height: impl Fn(&LinkClass) -> f64) -> Vec<Box<dyn plotly::Trace>> {
+    let of_point = |&point: &usize| {
+        let links = mean_links(dir, point);
+        let heights = links.iter().map(&height).collect();
+        let (scheme, name) = scheme_of(dir, point);
+        bar(scheme, &name, links.into_iter().map(|link| link.name).collect(), heights)
+    };
+    at.points.iter().map(of_point).collect()
+}
+
+/// The place of a point's scheme in the order of the sweep, which gives it its looks, and its name.
+fn scheme_of(dir: &ResultDir, point: usize) -> (usize, String) {
+    let experiment = &dir.manifest().experiment;
+    let name = &experiment.points[point].scheme;
+    let place = experiment.schemes.iter().position(|scheme| scheme.name == *name);
+    (place.unwrap_or(experiment.schemes.len()), name.clone())
+}
+
+fn in_words(statistic: Statistic) -> &'static str {
+    match statistic {
+        Statistic::Mean => "Mean",
+        Statistic::P50 => "Median",
+        percentile => percentile.name(),
+    }
+}
+
+/// Where the middle of each bin lies among all flows, in per cent.
+fn middles(bins: &[ClassSummary]) -> Vec<f64> {
+    let total = bins.iter().map(ClassSummary::flows).sum::<u64>().max(1) as f64;
+    let mut below = 0;
+    let middle = |bin: &ClassSummary| {
+        let middle = below as f64 + bin.flows() as f64 / 2.0;
+        below += bin.flows();
+        100.0 * middle / total
+    };
+    bins.iter().map(middle).collect()
+}
+
+/// Every fourth bin's upper bound, at its place.
+fn size_ticks(bins: &[ClassSummary]) -> (Vec<f64>, Vec<String>) {
+    let total = bins.iter().map(ClassSummary::flows).sum::<u64>().max(1) as f64;
+    let mut upto = 0;
+    let tick = |bin: &ClassSummary| {
+        upto += bin.flows();
+        (rounded(100.0 * upto as f64 / total), size(bin.class.up_to_bytes.unwrap_or(u64::MAX)))
+    };
+    let ticks: Vec<_> = bins.iter().map(tick).collect();
+    ticks.into_iter().rev().step_by(4).unzip()
+}

@@ -1,0 +1,143 @@
+//! What links, ports and transports counted, by point over its seeds.
+
+use flowsieve_results::{LinkClass, PointResult, ResultDir};
+
+use super::format::{count, number, per_cent, size, time};
+
+/// A class of links at one point.
+pub(super) struct LinkRow {
+    pub(super) name: String,
+    pub(super) what: String,
+    pub(super) offered: String,
+    /// Whether more is offered than the links carry.
+    pub(super) overloaded: bool,
+    pub(super) utilisation: String,
+    pub(super) packets: String,
+    pub(super) dropped: [String; 3],
+    pub(super) marks: String,
+    pub(super) backlog: String,
+    pub(super) by_queue: String,
+    pub(super) by_priority: String,
+}
+
+/// The runs of one point.
+pub(super) struct RunRow {
+    pub(super) flows: String,
+    pub(super) unfinished: String,
+    pub(super) timeouts: String,
+    pub(super) retransmissions: String,
+    pub(super) out_of_order: String,
+    pub(super) simulated: String,
+    pub(super) longest_ideal: String,
+    pub(super) ticks: String,
+    pub(super) packet_hops: String,
+    pub(super) events: String,
+}
+
+/// The classes of links of a point: counts of all seeds together, shares averaged, backlog the largest.
+pub(super) fn mean_links(dir: &ResultDir, point: usize) -> Vec<LinkClass> {
+    let mut links: Vec<LinkClass> = Vec::new();
+    let mut runs = 0;
+    for run in dir.manifest().runs_of(point) {
+        runs += 1;
+        for link in &run.measured.links {
+            match links.iter_mut().find(|other| other.name == link.name) {
+                Some(sum) => add(sum, link),
+                None => links.push(link.clone()),
+            }
+        }
+    }
+    for link in &mut links {
+        link.offered_load /= f64::from(runs);
+        link.utilisation /= f64::from(runs);
+    }
+    links
+}
+
+fn add(sum: &mut LinkClass, link: &LinkClass) {
+    sum.offered_load += link.offered_load;
+    sum.utilisation += link.utilisation;
+    sum.packets = sum.packets.saturating_add(link.packets);
+    sum.bytes = sum.bytes.saturating_add(link.bytes);
+    sum.drops.add(link.drops);
+    sum.marks = sum.marks.saturating_add(link.marks);
+    add_each(&mut sum.packets_by_queue, &link.packets_by_queue);
+    add_each(&mut sum.packets_by_priority, &link.packets_by_priority);
+    sum.max_backlog_bytes = sum.max_backlog_bytes.max(link.max_backlog_bytes);
+}
+
+fn add_each(sums: &mut Vec<u64>, values: &[u64]) {
+    sums.resize(sums.len().max(values.len()), 0);
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = sum.saturating_add(*value);
+    }
+}
+
+/// The rows of a point's links.
+pub(super) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
+    let row = |link: LinkClass| LinkRow {
+        what: format!("{} × {}", count(link.links.into()), rate(link.rate_bps)),
+        offered: per_cent(link.offered_load),
+        overloaded: link.offered_load >= 1.0,
+        utilisation: per_cent(link.utilisation),
+        packets: count(link.packets),
+        dropped: [link.drops.buffer, link.drops.evicted, link.drops.loss].map(count),
+        marks: count(link.marks),
+        backlog: size(link.max_backlog_bytes),
+        by_queue: shares(&link.packets_by_queue),
+        by_priority: shares(&link.packets_by_priority),
+        name: link.name,
+    };
+    mean_links(dir, point).into_iter().map(row).collect()
+}
+
+/// The row of a point's runs.
+pub(super) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
+    let runs: Vec<&PointResult> = dir.manifest().runs_of(point).map(|run| &run.measured).collect();
+    let sum = |of: fn(&PointResult) -> u64| count(runs.iter().map(|run| of(run)).fold(0, u64::saturating_add));
+    let all = dir.summary().points[point].classes.last();
+    RunRow {
+        flows: count(all.map_or(0, |all| all.flows())),
+        unfinished: count(all.map_or(0, |all| all.unfinished())),
+        timeouts: sum(|run| run.timeouts),
+        retransmissions: sum(|run| run.retransmissions),
+        out_of_order: sum(|run| run.out_of_order),
+        simulated: time(mean(runs.iter().map(|run| run.simulated_ps))),
+        longest_ideal: time(runs.iter().map(|run| run.longest_ideal_ps).max().unwrap_or(0)),
+        ticks: ticks(&runs),
+        packet_hops: sum(|run| run.packet_hops),
+        events: sum(|run| run.events),
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
+    let runs = values.len().max(1) as u64;
+    values.fold(0, u64::saturating_add) / runs
+}
+
+/// The periodic parts with the fewest ticks that any run saw.
+fn ticks(runs: &[&PointResult]) -> String {
+    let Some(first) = runs.first() else { return String::new() };
+    let part = |at: usize| {
+        let part = &first.periodic[at];
+        let ticks = runs.iter().filter_map(|run| run.periodic.get(at)).map(|part| part.ticks).min().unwrap_or(0);
+        format!("{}: {} (every {})", part.name, count(ticks), time(part.period_ps))
+    };
+    (0..first.periodic.len()).map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// Which entries packets went through, with their shares: "0: 91.2 %, 3: 8.80 %".
+fn shares(packets: &[u64]) -> String {
+    let total = packets.iter().copied().fold(0, u64::saturating_add);
+    let used = packets.iter().enumerate().filter(|(_, packets)| **packets > 0);
+    let share = |(at, packets): (usize, &u64)| format!("{at}: {} %", number(100.0 * *packets as f64 / total as f64));
+    let text = used.map(share).collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "–".into() } else { text }
+}
+
+/// A rate in its largest whole unit.
+fn rate(bps: u64) -> String {
+    let units = [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)];
+    let unit = units.into_iter().find(|(_, each)| bps >= *each);
+    unit.map_or_else(|| format!("{bps} bit/s"), |(name, each)| format!("{} {name}", bps as f64 / each as f64))
+}

@@ -1,0 +1,185 @@
+//! The page: what it says, for `templates/report.html` to say how.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use flowsieve_results::{Experiment, ResultDir, Run, Statistic};
+
+use super::cases::{AtLoad, Case, cases};
+use super::configuration::{Common, Differing, in_words, settings};
+use super::figures::{Figure, Titled, drops, fct_against_load, ratio_against_load, slowdown_against_size, utilisation};
+use super::format::{count, time};
+use super::links::{LinkRow, RunRow, link_rows, run_row};
+use super::results_table::{ResultTable, result_table};
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    experiment: &'a Experiment,
+    /// The scheme that the others are compared with.
+    first: &'a str,
+    seeds: Vec<u64>,
+    facts: Vec<(String, String)>,
+    warnings: Vec<(String, String)>,
+    cases: Vec<Case>,
+    results: Vec<ResultTable>,
+    by_load: Vec<Figure>,
+    by_size: Vec<Figure>,
+    of_links: Vec<Figure>,
+    points: Vec<PointRows>,
+    fabrics: Vec<(String, String)>,
+    common: Vec<Common<'a>>,
+    differing: Vec<Differing<'a>>,
+    plotly: &'a str,
+}
+
+/// What the tables of counts say of a point.
+struct PointRows {
+    case: usize,
+    load: usize,
+    load_name: String,
+    scheme: String,
+    links: Vec<LinkRow>,
+    run: RunRow,
+}
+
+/// The page as HTML.
+pub(super) fn html(dir: &ResultDir) -> Result<String, askama::Error> {
+    let experiment = &dir.manifest().experiment;
+    let scripts = plotly::Plot::offline_js_sources();
+    let (common, differing) = settings(experiment);
+    let cases = cases(experiment);
+    let numbered = || cases.iter().enumerate();
+    let classes = 0..experiment.classes.as_slice().len();
+    let page = Page {
+        experiment,
+        first: experiment.schemes.first().map_or("the first scheme", |scheme| &scheme.name),
+        seeds: seeds(experiment),
+        facts: facts(dir, &cases),
+        warnings: warnings(dir),
+        results: numbered()
+            .flat_map(|(at, case)| classes.clone().map(move |class| result_table(dir, at, case, class)))
+            .collect(),
+        by_load: figures_by_load(dir, &cases),
+        by_size: figures_at_load(&cases, |at| {
+            [Statistic::P50, Statistic::P99].map(|statistic| slowdown_against_size(dir, at, statistic))
+        }),
+        of_links: figures_at_load(&cases, |at| [utilisation(dir, at), drops(dir, at)]),
+        points: numbered().flat_map(|(at, case)| point_rows(dir, at, case)).collect(),
+        fabrics: fabrics(experiment),
+        common,
+        differing,
+        plotly: plotly_js(&scripts),
+        cases: cases.clone(),
+    };
+    page.render()
+}
+
+/// The script of plotly.js alone: the library hands it over with another, for formulas, which nothing here has.
+fn plotly_js(scripts: &str) -> &str {
+    let begin = scripts.find('>').map_or(0, |at| at + 1);
+    let end = scripts.find("</script>").unwrap_or(scripts.len());
+    scripts.get(begin..end).unwrap_or("")
+}
+
+fn seeds(experiment: &Experiment) -> Vec<u64> {
+    let seeds: BTreeSet<u64> = experiment.points.iter().flat_map(|point| &point.parts).map(|part| part.seed).collect();
+    seeds.into_iter().collect()
+}
+
+/// The size of the experiment: what is counted, and the count.
+fn facts(dir: &ResultDir, cases: &[Case]) -> Vec<(String, String)> {
+    let manifest = dir.manifest();
+    let sum = |of: fn(&Run) -> u64| manifest.runs.iter().map(of).fold(0, u64::saturating_add);
+    let loads = cases.iter().map(|case| case.loads.len()).max().unwrap_or(0);
+    let counted = |what: &str, many: u64| (if many == 1 { what.into() } else { format!("{what}s") }, count(many));
+    let mut facts = vec![
+        counted("scheme", manifest.experiment.schemes.len() as u64),
+        counted("load", loads as u64),
+        counted("seed", seeds(&manifest.experiment).len() as u64),
+        counted("run", manifest.runs.len() as u64),
+        counted("flow", sum(|run| run.flows)),
+        counted("packet-hop", sum(|run| run.measured.packet_hops)),
+        ("simulated in all".into(), time(sum(|run| run.measured.simulated_ps))),
+    ];
+    if cases.len() > 1 {
+        facts.insert(2, counted("case", cases.len() as u64));
+    }
+    facts
+}
+
+fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
+    let experiment = &dir.manifest().experiment;
+    let words = |points: Vec<u32>| in_words(experiment, &points.into_iter().map(|point| point as usize).collect());
+    dir.warnings().into_iter().map(|warning| (warning.text, words(warning.points))).collect()
+}
+
+fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        for class in 0..dir.manifest().experiment.classes.as_slice().len() {
+            for statistic in [Statistic::Mean, Statistic::P99] {
+                for (title, json) in
+                    [fct_against_load(dir, case, class, statistic), ratio_against_load(dir, case, class, statistic)]
+                {
+                    let json = json.map(script_safe);
+                    figures.push(Figure { title, json, case: number, load: None, class: Some(class) });
+                }
+            }
+        }
+    }
+    figures
+}
+
+fn figures_at_load(cases: &[Case], draw: impl Fn(&AtLoad) -> [Titled; 2]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        for (place, at) in case.loads.iter().enumerate() {
+            for (title, json) in draw(at) {
+                let title = if at.load.is_some() { format!("{title}, load {}", at.name()) } else { title };
+                figures.push(Figure {
+                    title,
+                    json: json.map(script_safe),
+                    case: number,
+                    load: Some(place),
+                    class: None,
+                });
+            }
+        }
+    }
+    figures
+}
+
+/// JSON that cannot end the script element that holds it.
+fn script_safe(json: String) -> String {
+    json.replace('<', "\\u003c")
+}
+
+fn point_rows(dir: &ResultDir, number: usize, case: &Case) -> Vec<PointRows> {
+    let of_load = |(load, at): (usize, &AtLoad)| {
+        let row = |&point: &usize| PointRows {
+            case: number,
+            load,
+            load_name: at.name(),
+            scheme: dir.manifest().experiment.points[point].scheme.clone(),
+            links: link_rows(dir, point),
+            run: run_row(dir, point),
+        };
+        at.points.iter().map(row).collect::<Vec<_>>()
+    };
+    case.loads.iter().enumerate().flat_map(of_load).collect()
+}
+
+/// Each fabric once, with the points that have it.
+fn fabrics(experiment: &Experiment) -> Vec<(String, String)> {
+    let mut fabrics: Vec<(&str, BTreeSet<usize>)> = Vec::new();
+    for (index, point) in experiment.points.iter().enumerate() {
+        match fabrics.iter_mut().find(|(text, _)| *text == point.fabric) {
+            Some((_, points)) => {
+                points.insert(index);
+            }
+            None => fabrics.push((&point.fabric, BTreeSet::from([index]))),
+        }
+    }
+    fabrics.into_iter().map(|(text, points)| (text.to_string(), in_words(experiment, &points))).collect()
+}

@@ -1,0 +1,129 @@
+//! The cells of the page's table of results.
+
+use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
+
+use super::cases::{AtLoad, Case};
+use super::format::{Unit, count, decimals, flows_of, with_decimals};
+use super::terminal::fct_unit;
+
+/// Fewer values of a seed beyond a percentile than this make it uncertain.
+const FEW: u64 = 10;
+
+/// The results of one case and size class.
+pub(super) struct ResultTable {
+    pub(super) case: usize,
+    pub(super) class: usize,
+    /// Whose results these are.
+    pub(super) title: String,
+    /// Unit of its FCT.
+    pub(super) unit: &'static str,
+    pub(super) loads: Vec<LoadRows>,
+}
+
+/// The schemes at one load.
+pub(super) struct LoadRows {
+    pub(super) load: String,
+    pub(super) rows: Vec<Row>,
+}
+
+/// One scheme.
+pub(super) struct Row {
+    pub(super) scheme: String,
+    pub(super) flows: String,
+    /// How many did not finish; empty if all did.
+    pub(super) unfinished: String,
+    /// Whether the others are compared with it.
+    pub(super) is_baseline: bool,
+    /// FCT, then slowdown, each by statistic.
+    pub(super) cells: Vec<Cell>,
+}
+
+/// One statistic.
+#[derive(Default)]
+pub(super) struct Cell {
+    /// The value, or a dash.
+    pub(super) value: String,
+    /// Half the interval; empty with one seed.
+    pub(super) half_width: String,
+    /// Whether few flows lie beyond the percentile.
+    pub(super) uncertain: bool,
+    /// Against the baseline; empty for the baseline itself.
+    pub(super) ratio: String,
+    /// The ratio's interval; empty with one seed.
+    pub(super) interval: String,
+    /// "better", "worse" or "open": whether the interval leaves 1 out, and on which side.
+    pub(super) verdict: &'static str,
+}
+
+/// The table of a case and class.
+pub(super) fn result_table(dir: &ResultDir, number: usize, case: &Case, class: usize) -> ResultTable {
+    let unit = fct_unit(dir, case, class);
+    let rows = |at: &AtLoad| LoadRows {
+        load: at.name(),
+        rows: at.points.iter().map(|&point| row(dir, point, class, unit)).collect(),
+    };
+    let title = flows_of(&dir.manifest().experiment.classes.as_slice()[class]);
+    ResultTable { case: number, class, title, unit: unit.name, loads: case.loads.iter().map(rows).collect() }
+}
+
+fn row(dir: &ResultDir, point: usize, class: usize, unit: Unit) -> Row {
+    let experiment = &dir.manifest().experiment;
+    let summary = |point: usize| &dir.summary().points[point].classes[class];
+    let baseline = experiment.baseline_of(point);
+    let is_baseline = baseline == Some(point);
+    let this = summary(point);
+    let other = baseline.filter(|_| !is_baseline).map(summary);
+    let cell = |metric, statistic| {
+        let scale = |value: f64| if metric == Metric::Fct { unit.of(value) } else { value };
+        let ratio = other.and_then(|other| this.ratio(other, metric, statistic));
+        cell(this, metric, statistic, scale, ratio)
+    };
+    Row {
+        scheme: experiment.points[point].scheme.clone(),
+        flows: count(this.flows()),
+        unfinished: Some(this.unfinished()).filter(|&flows| flows > 0).map_or(String::new(), count),
+        is_baseline,
+        cells: Metric::ALL
+            .into_iter()
+            .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
+            .collect(),
+    }
+}
+
+fn cell(
+    class: &ClassSummary,
+    metric: Metric,
+    statistic: Statistic,
+    scale: impl Fn(f64) -> f64,
+    ratio: Option<Ratio>,
+) -> Cell {
+    let Some(estimate) = class.estimate(metric, statistic) else {
+        return Cell { value: "–".into(), verdict: "open", ..Cell::default() };
+    };
+    let digits = decimals(scale(estimate.value));
+    let text = |value: f64| with_decimals(scale(value), digits);
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    Cell {
+        value: text(estimate.value),
+        half_width: estimate.half_width.map_or(String::new(), text),
+        uncertain: class.seeds.iter().any(|seed| is_uncertain(seed, statistic)),
+        ratio: ratio.map_or(String::new(), |ratio| format!("{:.2}", ratio.value)),
+        interval: interval.map_or(String::new(), |(low, high)| format!("{low:.2}–{high:.2}")),
+        verdict: match ratio {
+            Some(ratio) if ratio.is_resolved() && ratio.value < 1.0 => "better",
+            Some(ratio) if ratio.is_resolved() => "worse",
+            _ => "open",
+        },
+    }
+}
+
+fn is_uncertain(seed: &SeedStats, statistic: Statistic) -> bool {
+    let finished = seed.flows - seed.unfinished;
+    let beyond = match statistic {
+        Statistic::Mean => return false,
+        Statistic::P50 => finished / 2,
+        Statistic::P95 => finished / 20,
+        Statistic::P99 => finished / 100,
+    };
+    beyond < FEW
+}

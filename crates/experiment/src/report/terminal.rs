@@ -1,0 +1,112 @@
+//! The table that a run ends with.
+
+use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
+
+use super::cases::{AtLoad, Case, cases};
+use super::format::{Unit, count, decimals, flows_of, with_decimals};
+
+/// The results as aligned text: for each case and size class a block, in it a line for each load and scheme.
+pub fn table(dir: &ResultDir) -> String {
+    let experiment = &dir.manifest().experiment;
+    let cases = cases(experiment);
+    let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
+    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
+    let mut text = format!("{}\n", experiment.title);
+    text += &match seeds {
+        0 | 1 => format!("One seed, so no intervals. Last column: mean FCT / that of {first}.\n"),
+        _ => format!(
+            "Means over {seeds} seeds ± half the 95 % interval. Last column: mean FCT / that of {first}, paired by seed.\n"
+        ),
+    };
+    for case in &cases {
+        for (at, class) in experiment.classes.as_slice().iter().enumerate() {
+            let unit = fct_unit(dir, case, at);
+            let case_name = if cases.len() > 1 { format!(", {}", case.name()) } else { String::new() };
+            text += &format!("\nFCT in {} of {}{case_name}\n", unit.name, flows_of(class));
+            text += &block(dir, case, at, unit, first);
+        }
+    }
+    text
+}
+
+/// The unit of a class's FCT: that of its least mean.
+pub(super) fn fct_unit(dir: &ResultDir, case: &Case, class: usize) -> Unit {
+    let mean = |point: usize| dir.summary().points[point].classes[class].estimate(Metric::Fct, Statistic::Mean);
+    Unit::for_times(case.points().filter_map(mean).map(|estimate| estimate.value))
+}
+
+fn block(dir: &ResultDir, case: &Case, class: usize, unit: Unit, first: &str) -> String {
+    let versus = format!("/ {first}");
+    let header = ["load", "scheme", "flows", "mean", "p50", "p95", "p99", "slowdown", "its p99", &versus];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for at in &case.loads {
+        for (place, &point) in at.points.iter().enumerate() {
+            let load = if place == 0 { at.name() } else { String::new() };
+            rows.push(row(dir, at, load, point, class, unit));
+        }
+    }
+    aligned(&rows, 2)
+}
+
+fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, class: usize, unit: Unit) -> Vec<String> {
+    let experiment = &dir.manifest().experiment;
+    let summary = |point: usize| &dir.summary().points[point].classes[class];
+    let this = summary(point);
+    let fct = |statistic| value(this, Metric::Fct, statistic, |ps| unit.of(ps));
+    let slowdown = |statistic| value(this, Metric::Slowdown, statistic, |slowdown| slowdown);
+    let flows = match this.unfinished() {
+        0 => count(this.flows()),
+        unfinished => format!("{} ({} unfinished)", count(this.flows()), count(unfinished)),
+    };
+    let baseline = experiment.baseline_of(point).filter(|baseline| at.points.contains(baseline));
+    let ratio = baseline.and_then(|baseline| this.ratio(summary(baseline), Metric::Fct, Statistic::Mean));
+    let ratio = match ratio {
+        _ if baseline == Some(point) => String::new(),
+        None => "–".into(),
+        Some(ratio) => match ratio.interval {
+            None => format!("{:.3}", ratio.value),
+            Some((low, high)) => format!("{:.3} ({low:.3}–{high:.3})", ratio.value),
+        },
+    };
+    vec![
+        load,
+        experiment.points[point].scheme.clone(),
+        flows,
+        fct(Statistic::Mean),
+        fct(Statistic::P50),
+        fct(Statistic::P95),
+        fct(Statistic::P99),
+        slowdown(Statistic::Mean),
+        slowdown(Statistic::P99),
+        ratio,
+    ]
+}
+
+fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl Fn(f64) -> f64) -> String {
+    let Some(estimate) = class.estimate(metric, statistic) else { return "–".into() };
+    let digits = decimals(unit(estimate.value));
+    let value = with_decimals(unit(estimate.value), digits);
+    match estimate.half_width {
+        // Those of percentiles are in the report: lines have to fit a terminal.
+        Some(half) if statistic == Statistic::Mean => format!("{value} ±{}", with_decimals(unit(half), digits)),
+        _ => value,
+    }
+}
+
+/// Rows as columns two blanks apart, the first few to the left and the others to the right.
+fn aligned(rows: &[Vec<String>], left: usize) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let length = |cell: &str| cell.chars().count();
+    let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| length(cell)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| {
+            let blanks = " ".repeat(width - length(cell));
+            if at < left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
+        });
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}

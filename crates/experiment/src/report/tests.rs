@@ -1,0 +1,273 @@
+//! The report of a result that was made up: schemes with known differences over flows of many sizes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use flowsieve_results::{
+    Axis, Drops, Experiment, FlowRow, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, ResultDir, ResultWriter,
+    SchemeInfo, SizeClasses,
+};
+
+use super::{table, write};
+
+/// What to make up.
+struct Sweep {
+    schemes: &'static [&'static str],
+    loads: &'static [f64],
+    rtts: &'static [&'static str],
+    seeds: u64,
+    flows: u32,
+}
+
+const QUICKSTART: Sweep =
+    Sweep { schemes: &["dctcp", "pias", "pfabric"], loads: &[0.6, 0.8], rtts: &["81.6us"], seeds: 3, flows: 2_000 };
+
+/// Numbers in [0, 1) that look random and are the same everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Flows of 1 KB to 20 MB; a scheme that prefers small flows does so the more, the higher the load.
+fn flows(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> Vec<FlowRow> {
+    let mut numbers = Numbers(seed * 1_000 + (load * 100.0) as u64);
+    let mut start_ps = 0;
+    let flow = |flow: u32| {
+        let bytes = (1_000.0 * libm::exp(numbers.next() * 10.0)) as u64;
+        start_ps += (numbers.next() * 2e8) as u64;
+        let ideal_ps = 81_600_000 + bytes * 800;
+        let queueing = -libm::log(1.0 - numbers.next()) * load / (1.0 - load);
+        let small = 1.0 / (1.0 + bytes as f64 / 1e6);
+        let factor = [1.0, 1.0 - 0.6 * small, 1.05 - 0.85 * small][scheme % 3] * (1.0 + 0.05 * numbers.next());
+        let finished = scheme != 2 || flow + 1 < sweep.flows || load < 0.8;
+        FlowRow {
+            flow,
+            src: flow % 144,
+            dst: (flow * 7 + 1) % 144,
+            class: 0,
+            bytes,
+            start_ps,
+            fct_ps: finished.then_some((ideal_ps as f64 * (1.0 + queueing * factor)) as u64),
+            ideal_ps,
+            retransmissions: u32::from(scheme == 2 && flow.is_multiple_of(5)),
+            timeouts: 0,
+            out_of_order: 0,
+        }
+    };
+    (0..sweep.flows).map(flow).collect()
+}
+
+fn link(name: &str, links: u32, gbps: u64, load: f64, scheme: usize) -> LinkClass {
+    let packets = (load * 3e6) as u64;
+    LinkClass {
+        name: name.into(),
+        links,
+        rate_bps: gbps * 1_000_000_000,
+        offered_load: load * 1.26,
+        utilisation: load * 1.2,
+        packets,
+        bytes: packets * 1_400,
+        drops: Drops {
+            buffer: if scheme == 0 && name == "host-down" { 321 } else { 0 },
+            evicted: if scheme == 2 { packets / 1_000 } else { 0 },
+            loss: 0,
+        },
+        marks: if scheme == 2 { 0 } else { packets / 50 },
+        packets_by_queue: if scheme == 1 {
+            vec![packets * 9 / 10, packets / 10, 0, 0, 0, 0, 0, 0]
+        } else {
+            vec![packets]
+        },
+        packets_by_priority: vec![packets * 9 / 10, packets / 10],
+        max_backlog_bytes: 347_000,
+    }
+}
+
+fn result(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> PointResult {
+    let flows = flows(sweep, scheme, load, seed);
+    let classes = [("host-up", 144, 10), ("leaf-up", 36, 40), ("spine-down", 36, 40), ("host-down", 144, 10)];
+    PointResult {
+        links: classes.map(|(name, links, gbps)| link(name, links, gbps, load, scheme)).into(),
+        periodic: match scheme {
+            1 => vec![PeriodicPart { name: "thresholds".into(), period_ps: 50_000_000_000, ticks: 4 }],
+            _ => Vec::new(),
+        },
+        simulated_ps: 210_000_000_000,
+        arrivals_end_ps: 200_000_000_000,
+        longest_ideal_ps: flows.iter().map(|flow| flow.ideal_ps).max().unwrap_or(0),
+        packet_hops: 18_000_000,
+        events: 19_500_000,
+        timeouts: if scheme == 2 { 1_234 } else { 7 },
+        retransmissions: 400,
+        out_of_order: 12_345,
+        warnings: if load > 0.75 { vec!["the wire load of host-down is 100.8 %".into()] } else { Vec::new() },
+        flows,
+    }
+}
+
+fn experiment(sweep: &Sweep) -> Experiment {
+    let point = |rtt: &str, load: f64, scheme: &str| {
+        PointInfo {
+        scheme: scheme.into(),
+        load: Some(load),
+        axes: if sweep.rtts.len() > 1 {
+            vec![Axis { key: "topology.rtt".into(), value: rtt.into() }]
+        } else {
+            Vec::new()
+        },
+        settings: BTreeMap::from([
+            ("topology.rtt".to_string(), rtt.to_string()),
+            ("network.mtu".to_string(), "1500B".to_string()),
+            ("workload.sizes".to_string(), "web-search".to_string()),
+            ("workload.load".to_string(), load.to_string()),
+            ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
+        ]),
+        fabric: "4 spines      s0   s1   s2   s3\n              |  X  each 40 Gbit/s\n9 leaves      l0 … l8\n              |     16 hosts each, 10 Gbit/s\n144 hosts     h0 … h143\n".into(),
+        parts: (1..=sweep.seeds).map(|seed| PartId { seed, key: key(scheme, load, rtt, seed) }).collect(),
+    }
+    };
+    let scheme = |name: &&str| SchemeInfo {
+        name: name.to_string(),
+        paper: "SIGCOMM 2013".into(),
+        summary: "Sends what is shortest first.".into(),
+        knows: if *name == "pfabric" { "size" } else { "nothing" }.into(),
+    };
+    let mut points = Vec::new();
+    for rtt in sweep.rtts {
+        for &load in sweep.loads {
+            points.extend(sweep.schemes.iter().map(|scheme| point(rtt, load, scheme)));
+        }
+    }
+    Experiment {
+        title: "Web search at <rising> load".into(),
+        text: "title = \"Web search at <rising> load\"\n[sweep]\nload = [0.6, 0.8]\n".into(),
+        changes: vec!["run.seeds=3".into()],
+        versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
+        classes: SizeClasses::default(),
+        schemes: sweep.schemes.iter().map(scheme).collect(),
+        points,
+    }
+}
+
+fn key(scheme: &str, load: f64, rtt: &str, seed: u64) -> String {
+    format!("{scheme}-{}-{}-{seed}", (load * 100.0) as u32, rtt.replace('.', "_"))
+}
+
+fn made_up(folder: &Path, sweep: &Sweep) -> ResultDir {
+    let writer = ResultWriter::create(folder).unwrap();
+    for rtt in sweep.rtts {
+        for &load in sweep.loads {
+            for (index, scheme) in sweep.schemes.iter().enumerate() {
+                for seed in 1..=sweep.seeds {
+                    let result = result(sweep, index, load, seed);
+                    writer.write_part(&key(scheme, load, rtt, seed), seed, &result).unwrap();
+                }
+            }
+        }
+    }
+    writer.join(experiment(sweep)).unwrap()
+}
+
+/// The page without plotly.js.
+fn page(dir: &ResultDir) -> String {
+    let text = fs::read_to_string(write(dir).unwrap()).unwrap();
+    let library = text.find("* plotly.js v").expect("plotly.js is there");
+    let begin = text[..library].rfind("<script>").unwrap();
+    let end = library + text[library..].find("</script>").unwrap();
+    format!("{}{}", &text[..begin], &text[end..])
+}
+
+#[test]
+fn table__of_the_quickstart() {
+    let folder = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(table(&made_up(folder.path(), &QUICKSTART)));
+}
+
+#[test]
+fn table__with_one_seed_and_several_cases() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { seeds: 1, rtts: &["20us", "81.6us"], loads: &[0.7], ..QUICKSTART };
+    insta::assert_snapshot!(table(&made_up(folder.path(), &sweep)));
+}
+
+#[test]
+fn write__same_bytes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    made_up(folder.path(), &QUICKSTART);
+    let dir = ResultDir::open(folder.path()).unwrap();
+    let first = fs::read(write(&dir).unwrap()).unwrap();
+    assert_eq!(first, fs::read(write(&dir).unwrap()).unwrap());
+}
+
+#[test]
+fn write__asks_no_network_and_escapes_what_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    for outside in ["src=", "href=\"http", "@import", "url(", "http://", "https://"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("<title>Web search at &#60;rising&#62; load</title>"));
+    assert!(!page.contains("<rising>"));
+}
+
+#[test]
+fn write__says_what_makes_the_result_less_than_it_seems() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    for expected in [
+        "the wire load of host-down is 100.8 % <span class=\"where\">(load 0.8)",
+        "thresholds acted 4 times in a run",
+        "flows had not finished when the run ended",
+        "3 unfinished",
+        "<b>size</b>: more than a network can see by itself",
+        "321",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+}
+
+#[test]
+fn write__plots_are_json_with_an_interval_a_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    let plots: Vec<serde_json::Value> = page
+        .split("<script type=\"application/json\">")
+        .skip(1)
+        .map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap())
+        .collect();
+    // Mean and p99 for four classes, and their ratios; for two loads, two of slowdown and two of links.
+    assert_eq!(plots.len(), 16 + 4 + 4);
+    let pias = &plots[0]["data"][1];
+    assert_eq!(pias["name"], "pias");
+    assert_eq!(pias["x"], serde_json::json!([0.6, 0.8]));
+    assert_eq!(pias["error_y"]["array"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn write__a_hundred_points_stay_under_ten_megabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep {
+        schemes: &["dctcp", "pias", "pfabric", "qc-las", "qc-srpt"],
+        loads: &[0.5, 0.6, 0.7, 0.8, 0.9],
+        rtts: &["10us", "20us", "40us", "81.6us"],
+        seeds: 2,
+        flows: 300,
+    };
+    let dir = made_up(folder.path(), &sweep);
+    assert_eq!(dir.manifest().experiment.points.len(), 100);
+    let size = fs::metadata(write(&dir).unwrap()).unwrap().len();
+    assert!(size < 10_000_000, "{size} bytes");
+}
+
+#[test]
+fn write__nothing_finished_is_said_and_not_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { schemes: &["dctcp"], loads: &[0.6], seeds: 1, flows: 0, ..QUICKSTART };
+    let page = page(&made_up(folder.path(), &sweep));
+    assert!(page.contains("Nothing to draw: no flow finished."));
+}

@@ -1,0 +1,69 @@
+"use strict";
+// Shows what belongs to the chosen case, load and class, and draws a plot when it first comes into view.
+(() => {
+  const last = (choice, scope = "") => {
+    const buttons = document.querySelectorAll(`[data-choice="${choice}"]${scope} button`);
+    return buttons.length ? buttons[buttons.length - 1].dataset.value : "0";
+  };
+  const chosen = { case: "0", load: last("load", '[data-case="0"]'), class: last("class") };
+
+  const draw = (plot) => {
+    const data = plot.querySelector("script");
+    if (!data) return;
+    const spec = JSON.parse(data.textContent);
+    data.remove();
+    Plotly.newPlot(plot, spec.data, spec.layout, spec.config);
+    plot.after(download(plot.previousElementSibling.textContent, spec.data));
+  };
+
+  // A link to a plot's numbers: a row a point, with the ends of its interval.
+  const download = (title, traces) => {
+    const quoted = (value) => `"${String(value ?? "").replaceAll('"', '""')}"`;
+    const rows = [["series", "x", "y", "low", "high"]];
+    for (const trace of traces) trace.x.forEach((x, at) => {
+      const [up, down] = [trace.error_y?.array[at], trace.error_y?.arrayminus[at]];
+      rows.push([trace.name, x, trace.y[at], down === undefined ? "" : trace.y[at] - down, up === undefined ? "" : trace.y[at] + up]);
+    });
+    const link = document.createElement("a");
+    link.className = "download";
+    link.textContent = "Data as CSV";
+    link.download = title.replace(/[^A-Za-z0-9.]+/g, "-") + ".csv";
+    link.href = URL.createObjectURL(new Blob([rows.map((row) => row.map(quoted).join(",") + "\n").join("")], { type: "text/csv" }));
+    return link;
+  };
+  const visible = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
+  }, { rootMargin: "400px" });
+  document.querySelectorAll(".plot").forEach((plot) => visible.observe(plot));
+
+  const show = () => {
+    for (const part of document.querySelectorAll("main [data-case], nav [data-case]")) {
+      const inNav = part.closest("nav");
+      part.hidden = part.dataset.case !== chosen.case
+        || (!inNav && "load" in part.dataset && part.dataset.load !== chosen.load)
+        || ("class" in part.dataset && part.dataset.class !== chosen.class);
+    }
+    for (const button of document.querySelectorAll("nav button")) {
+      const choice = button.closest("[data-choice]").dataset.choice;
+      button.setAttribute("aria-pressed", String(button.dataset.value === chosen[choice]));
+    }
+    // A plot that was hidden while the window changed has the wrong width.
+    for (const plot of document.querySelectorAll("figure:not([hidden]) .js-plotly-plot")) Plotly.Plots.resize(plot);
+  };
+  document.querySelector("nav").addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    chosen[button.closest("[data-choice]").dataset.choice] = button.dataset.value;
+    show();
+  });
+  document.querySelector("nav").addEventListener("change", (event) => {
+    if (event.target.dataset.choice !== "case") return;
+    chosen.case = event.target.value;
+    const scope = `[data-case="${chosen.case}"]`;
+    const still = document.querySelector(`[data-choice="load"]${scope} button[data-value="${chosen.load}"]`);
+    if (!still) chosen.load = last("load", scope);
+    show();
+  });
+  document.querySelector("nav").hidden = false;
+  show();
+})();
