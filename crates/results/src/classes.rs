@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Flows of more than `above_bytes` and at most `up_to_bytes`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeClass {
     /// How tables call it.
     pub name: String,
@@ -32,9 +32,9 @@ impl SizeClass {
     }
 }
 
-/// The classes of a report: what lies between its bounds, and all flows together.
+/// The classes of a report: what lies between its bounds, and all flows together. As data it is its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct SizeClasses(Vec<SizeClass>);
 
 /// Bounds that make no classes.
@@ -69,6 +69,20 @@ impl SizeClasses {
     /// The classes, small flows first, "all" last.
     pub fn as_slice(&self) -> &[SizeClass] {
         &self.0
+    }
+}
+
+impl TryFrom<Vec<u64>> for SizeClasses {
+    type Error = BoundsError;
+
+    fn try_from(bounds_bytes: Vec<u64>) -> Result<SizeClasses, BoundsError> {
+        SizeClasses::from_bounds(&bounds_bytes)
+    }
+}
+
+impl From<SizeClasses> for Vec<u64> {
+    fn from(classes: SizeClasses) -> Vec<u64> {
+        classes.0.iter().filter_map(|class| class.up_to_bytes).collect()
     }
 }
 
@@ -119,6 +133,15 @@ mod tests {
         assert_eq!(SizeClasses::from_bounds(&[0]), Err(BoundsError { found: 0, before: 0 }));
         assert_eq!(SizeClasses::from_bounds(&[5, 5]), Err(BoundsError { found: 5, before: 5 }));
         assert_eq!(SizeClasses::from_bounds(&[]).map(|classes| classes.as_slice().len()), Ok(1));
+    }
+
+    #[test]
+    fn data__is_the_bounds() {
+        let text = serde_json::to_string(&SizeClasses::default()).unwrap();
+        assert_eq!(text, "[100000,10000000]");
+        assert_eq!(serde_json::from_str::<SizeClasses>(&text).unwrap(), SizeClasses::default());
+        let error = serde_json::from_str::<SizeClasses>("[5, 4]").unwrap_err().to_string();
+        assert!(error.contains("4 does not come after 5"), "{error}");
     }
 
     #[test]

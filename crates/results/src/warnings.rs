@@ -26,7 +26,7 @@ pub(crate) fn warnings(manifest: &Manifest, summary: &Summary) -> Vec<Warning> {
         }
         for part in run.measured.periodic.iter().filter(|part| part.ticks < TICKS) {
             let text = format!(
-                "{} acted {} in a run (once in {} ms): fewer than {TICKS} times, so the run is too short to show it",
+                "{} acted {} in a run (every {} ms): fewer than {TICKS} times, so the run is too short to show it",
                 part.name,
                 times(part.ticks),
                 part.period_ps as f64 / 1e9

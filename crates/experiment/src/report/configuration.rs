@@ -48,26 +48,32 @@ pub(super) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> Str
     if points.len() == experiment.points.len() {
         return "all points".into();
     }
-    let all: Vec<Vec<String>> = (0..experiment.points.len()).map(|index| attributes(experiment, index)).collect();
-    let count = all.iter().map(Vec::len).max().unwrap_or(0);
-    let values = |attribute: usize, among: &mut dyn Iterator<Item = usize>| {
-        let mut found: Vec<Option<&String>> = Vec::new();
-        for value in among.map(|index| all[index].get(attribute)) {
-            if !found.contains(&value) {
-                found.push(value);
-            }
-        }
-        found
+    let everywhere = 0..experiment.points.len();
+    let all: Vec<Vec<String>> = everywhere.clone().map(|index| attributes(experiment, index)).collect();
+    let values = |attribute: usize, among: &mut dyn Iterator<Item = usize>| -> BTreeSet<Option<&String>> {
+        among.map(|index| all[index].get(attribute)).collect()
     };
-    let theirs: Vec<_> = (0..count).map(|attribute| values(attribute, &mut points.iter().copied())).collect();
-    let matches = |index: &usize| (0..count).all(|attribute| theirs[attribute].contains(&all[*index].get(attribute)));
-    if (0..all.len()).filter(matches).eq(points.iter().copied()) {
-        let tells = |attribute: &usize| theirs[*attribute].len() < values(*attribute, &mut (0..all.len())).len();
-        let words =
-            |attribute: usize| theirs[attribute].iter().flatten().map(|s| s.as_str()).collect::<Vec<_>>().join(", ");
-        return (0..count).filter(tells).map(words).collect::<Vec<_>>().join(" at ");
+    // Attributes that vary over the points, each with its values among these points.
+    let varying: Vec<_> = (0..all.iter().map(Vec::len).max().unwrap_or(0))
+        .filter(|&attribute| values(attribute, &mut everywhere.clone()).len() > 1)
+        .map(|attribute| (attribute, values(attribute, &mut points.iter().copied())))
+        .collect();
+    let inside =
+        |index: &usize| varying.iter().all(|(attribute, theirs)| theirs.contains(&all[*index].get(*attribute)));
+    if everywhere.clone().filter(inside).eq(points.iter().copied()) {
+        let telling = varying
+            .iter()
+            .filter(|(attribute, theirs)| theirs.len() < values(*attribute, &mut everywhere.clone()).len());
+        let words = |theirs: &BTreeSet<Option<&String>>| {
+            theirs.iter().flatten().map(|value| value.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        return telling.map(|(_, theirs)| words(theirs)).collect::<Vec<_>>().join(" at ");
     }
-    let mut listed: Vec<String> = points.iter().take(LISTED).map(|&index| all[index].join(" at ")).collect();
+    let label = |&index: &usize| {
+        let values = varying.iter().filter_map(|(attribute, _)| all[index].get(*attribute));
+        values.map(String::as_str).collect::<Vec<_>>().join(" at ")
+    };
+    let mut listed: Vec<String> = points.iter().take(LISTED).map(label).collect();
     if points.len() > LISTED {
         listed.push(format!("and {} more", points.len() - LISTED));
     }

@@ -29,7 +29,10 @@ pub(super) struct RunRow {
     pub(super) out_of_order: String,
     pub(super) simulated: String,
     pub(super) longest_ideal: String,
+    /// What acted periodically, how often.
     pub(super) ticks: String,
+    /// The ticks of the part that had the fewest.
+    pub(super) fewest_ticks: String,
     pub(super) packet_hops: String,
     pub(super) events: String,
 }
@@ -105,6 +108,12 @@ pub(super) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
         simulated: time(mean(runs.iter().map(|run| run.simulated_ps))),
         longest_ideal: time(runs.iter().map(|run| run.longest_ideal_ps).max().unwrap_or(0)),
         ticks: ticks(&runs),
+        fewest_ticks: runs
+            .iter()
+            .flat_map(|run| &run.periodic)
+            .map(|part| part.ticks)
+            .min()
+            .map_or_else(|| "–".into(), count),
         packet_hops: sum(|run| run.packet_hops),
         events: sum(|run| run.events),
     }

@@ -3,7 +3,9 @@
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
 use super::cases::{AtLoad, Case, cases};
+use super::configuration::in_words;
 use super::format::{Unit, count, decimals, flows_of, with_decimals};
+use super::links::{mean_links, run_row};
 
 /// The results as aligned text: for each case and size class a block, in it a line for each load and scheme.
 pub fn table(dir: &ResultDir) -> String {
@@ -25,8 +27,42 @@ pub fn table(dir: &ResultDir) -> String {
             text += &format!("\nFCT in {} of {}{case_name}\n", unit.name, flows_of(class));
             text += &block(dir, case, at, unit, first);
         }
+        let case_name = if cases.len() > 1 { format!(", {}", case.name()) } else { String::new() };
+        text += &format!(
+            "\nRuns{case_name}; links: wire load offered, ACKs and framing included / measured, in per cent\n"
+        );
+        text += &runs(dir, case);
     }
+    for warning in dir.warnings() {
+        let points = warning.points.iter().map(|&point| point as usize).collect();
+        text += &format!("\nwarning: {} ({})", warning.text, in_words(experiment, &points));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     text
+}
+
+/// How long the runs of a case were, and how loaded their links.
+fn runs(dir: &ResultDir, case: &Case) -> String {
+    let names = case.points().next().map_or_else(Vec::new, |point| mean_links(dir, point));
+    let mut header: Vec<String> = ["load", "scheme", "simulated", "longest ideal", "ticks"].map(String::from).into();
+    header.extend(names.iter().map(|link| link.name.clone()));
+    let mut rows = vec![header];
+    for at in &case.loads {
+        for (place, &point) in at.points.iter().enumerate() {
+            let run = run_row(dir, point);
+            let load = if place == 0 { at.name() } else { String::new() };
+            let scheme = dir.manifest().experiment.points[point].scheme.clone();
+            let mut row = vec![load, scheme, run.simulated, run.longest_ideal, run.fewest_ticks];
+            row.extend(
+                mean_links(dir, point)
+                    .iter()
+                    .map(|link| format!("{:.1}/{:.1}", 100.0 * link.offered_load, 100.0 * link.utilisation)),
+            );
+            rows.push(row);
+        }
+    }
+    aligned(&rows, 2)
 }
 
 /// The unit of a class's FCT: that of its least mean.
