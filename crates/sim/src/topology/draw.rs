@@ -111,22 +111,18 @@ impl Fabric {
 
     /// The rates and the delays of links, in words.
     fn words(&self, links: &[&Link]) -> [String; 2] {
-        const RATES: usize = 3;
         let mut by_rate: BTreeMap<u64, usize> = BTreeMap::new();
         for link in links {
             *by_rate.entry(link.rate.bps()).or_default() += 1;
         }
-        let rates = match by_rate.len() {
-            1 => by_rate.keys().map(|bps| format_rate(*bps)).collect(),
-            n => {
-                let each = by_rate
-                    .iter()
-                    .rev()
-                    .take(RATES)
-                    .map(|(bps, links)| format!("{} of {}", links / 2, format_rate(*bps)));
-                let more = (n > RATES).then(|| format!("{} other rates", n - RATES));
-                each.chain(more).collect::<Vec<String>>().join(", ")
+        let each: Vec<String> =
+            by_rate.iter().rev().map(|(bps, links)| format!("{} of {}", links / 2, format_rate(*bps))).collect();
+        let rates = match (by_rate.first_key_value(), by_rate.last_key_value()) {
+            (Some((least, _)), Some((most, _))) if by_rate.len() != 2 => {
+                range(&format_rate(*least), &format_rate(*most))
             }
+            (Some(_), _) => each.join(", "),
+            (None, _) => return ["all failed".to_owned(), String::new()],
         };
         let hosts =
             |link: &Link| [link.from, link.to].iter().filter(|node| matches!(node, Node::Host(_))).count() as u64;
@@ -196,15 +192,16 @@ impl Fabric {
     /// What stands below the picture.
     fn remarks(&self) -> Vec<String> {
         let forwarding = if self.cut_through { "cut-through" } else { "store-and-forward" };
+        let rtt = format_time(self.base_rtt().0);
+        let mut lines = vec![format!("Base round trip {rtt} without serialisation; {forwarding}.")];
         let through = self.links.iter().filter(|link| link.cut_through).count();
         let into = self.links.iter().filter(|link| matches!(link.to, Node::Switch(_))).count();
-        let slower = if self.cut_through && through < into {
-            format!(" ({through} of {into} links into switches: the others lead to faster ones)")
-        } else {
-            String::new()
-        };
-        let rtt = format_time(self.base_rtt().0);
-        let mut lines = vec![format!("Base round trip {rtt} without serialisation; {forwarding}{slower}.")];
+        if self.cut_through && through < into {
+            let stored = into - through;
+            lines.push(format!(
+                "Stored and forwarded: what comes over {stored} of {into} links into switches with a faster link out."
+            ));
+        }
         let lossy = self.links.iter().filter(|link| link.loss > 0.0).count() / 2;
         if lossy > 0 {
             let most = self.links.iter().map(|link| link.loss).fold(0.0, f64::max);

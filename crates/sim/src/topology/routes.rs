@@ -89,13 +89,15 @@ struct Ways {
 pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], classes: usize) -> Result<Found, Cut> {
     let hosts = host_uplink.len();
     let racks = racks(links, ports.len(), host_uplink)?;
+    let far_end = |link: &u32| switch_of(links[*link as usize].to).map(|switch| (*link, switch as u32));
+    let neighbours: Vec<Vec<(u32, u32)>> = ports.iter().map(|out| out.iter().filter_map(far_end).collect()).collect();
     let mut routes = vec![SwitchRoutes { next: vec![SwitchRoutes::NONE; hosts], groups: Vec::new() }; ports.len()];
     let mut known: Vec<BTreeMap<Vec<u32>, u16>> = vec![BTreeMap::new(); ports.len()];
     let mut crossings = vec![0.0; classes];
     // The two hosts of a fabric without switches are each other's only way.
     let mut farthest = if ports.is_empty() { links.iter().map(|link| link.delay.0).max().unwrap_or(0) } else { 0 };
     for (destination, rack) in racks.iter().enumerate().filter(|(_, rack)| !rack.hosts.is_empty()) {
-        let ways = Ways::to(destination as u32, links, ports);
+        let ways = Ways::to(destination as u32, &neighbours);
         if let Some(other) = racks
             .iter()
             .enumerate()
@@ -149,28 +151,26 @@ fn racks(links: &[Link], switches: usize, host_uplink: &[u32]) -> Result<Vec<Rac
 }
 
 impl Ways {
-    fn to(destination: u32, links: &[Link], ports: &[Vec<u32>]) -> Ways {
-        let neighbour = |link: &u32| match links[*link as usize].to {
-            Node::Switch(switch) => Some(switch as usize),
-            Node::Host(_) => None,
-        };
-        let mut hops = vec![u32::MAX; ports.len()];
+    /// By breadth-first search from the destination; `neighbours` has each switch's links to switches, with their far
+    /// ends.
+    fn to(destination: u32, neighbours: &[Vec<(u32, u32)>]) -> Ways {
+        let mut hops = vec![u32::MAX; neighbours.len()];
         let mut order = vec![destination];
         hops[destination as usize] = 0;
         let mut done = 0;
         while let Some(near) = order.get(done).map(|switch| *switch as usize) {
             done += 1;
-            for far in ports[near].iter().filter_map(neighbour) {
-                if hops[far] == u32::MAX {
-                    hops[far] = hops[near] + 1;
-                    order.push(far as u32);
+            for (_, far) in &neighbours[near] {
+                if hops[*far as usize] == u32::MAX {
+                    hops[*far as usize] = hops[near] + 1;
+                    order.push(*far);
                 }
             }
         }
-        let mut next = vec![Vec::new(); ports.len()];
+        let mut next = vec![Vec::new(); neighbours.len()];
         for switch in order.iter().skip(1).map(|switch| *switch as usize) {
-            let nearer = |link: &&u32| neighbour(link).is_some_and(|near| hops[near] + 1 == hops[switch]);
-            next[switch] = ports[switch].iter().filter(nearer).copied().collect();
+            let nearer = |(_, near): &&(u32, u32)| hops[*near as usize] + 1 == hops[switch];
+            next[switch] = neighbours[switch].iter().filter(nearer).map(|(link, _)| *link).collect();
         }
         Ways { order, next }
     }

@@ -1,0 +1,149 @@
+use super::super::custom::parse;
+use super::*;
+use proptest::prelude::*;
+
+/// A folder with `text` in `fabric.csv`, and the settings that read it.
+fn written(text: &str) -> (tempfile::TempDir, Settings) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fabric.csv"), text).unwrap();
+    (folder, shape("custom", &[]).with(None, "file", "fabric.csv"))
+}
+
+fn read(text: &str) -> Result<Fabric, SettingsError> {
+    let (folder, settings) = written(text);
+    Fabric::from_settings_in(&settings, folder.path())
+}
+
+fn refused(text: &str) -> String {
+    parse("f.csv", text).unwrap_err().to_string()
+}
+
+/// Two racks with two ways between them.
+const TWO_RACKS: &str = "# racks\r\nfrom,to,rate,delay,loss\r\nhost0,tor0,10Gbps,200ns\r\n\r\ntor1,host1,10Gbps,200ns\r
+tor0,agg0,40Gbps,1us,0.25\r\nagg0, tor1, 40Gbps, 1us\r\ntor0,agg1,100Gbps,3us\r\nagg1,tor1,100Gbps,3us\r
+agg0,top,1Gbps,1ms";
+
+#[test]
+fn read__takes_rows_in_any_order() {
+    let fabric = read(TWO_RACKS).unwrap();
+    assert_eq!((fabric.kind, fabric.hosts, fabric.links.len()), ("custom", 2, 14));
+    let places: Vec<_> = fabric.switches.iter().map(|switch| (switch.name.as_str(), switch.place)).collect();
+    let (leaf, spine) = (Place::Leaf, Place::Spine);
+    assert_eq!(places, [("tor0", leaf), ("tor1", leaf), ("agg0", spine), ("agg1", spine), ("top", Place::Core)]);
+    let lossy = link(&fabric, "agg0", "tor0").unwrap();
+    assert_eq!((lossy.rate.bps(), lossy.delay, lossy.loss), (40_000_000_000, Time(1_000_000), 0.25));
+    assert_eq!(link(&fabric, "host1", "tor1").unwrap().delay, Time(20_200_000));
+    assert_eq!(fabric.routes[0].towards(1).len(), 2);
+    // The quicker of the two ways: 2 (0.2 + 1 + 1 + 0.2) us and four host delays.
+    assert_eq!(fabric.base_rtt(), Time(84_800_000));
+}
+
+#[test]
+fn read__fits_the_hosts_to_the_rtt() {
+    let (folder, settings) = written(TWO_RACKS);
+    let at = |rtt: &str| Fabric::from_settings_in(&settings.clone().with(None, "rtt", rtt), folder.path());
+    let fabric = at("6.8us").unwrap();
+    assert_eq!((fabric.base_rtt(), fabric.host_delay), (Time(6_800_000), Time(500_000)));
+    assert!(at("4us").unwrap_err().to_string().contains("at least 4.8us"));
+    let both = settings.clone().with(None, "rtt", "10us").with(None, "host_delay", "1us");
+    let wrong = Fabric::from_settings_in(&both, folder.path()).unwrap_err().to_string();
+    assert!(wrong.contains("disagrees with the delays of the edge list and `host_delay`"), "{wrong}");
+}
+
+#[test]
+fn read__names_the_file_in_the_configuration() {
+    let (folder, settings) = written(TWO_RACKS);
+    Fabric::from_settings_in(&settings, folder.path()).unwrap();
+    let digest = settings.effective()["topology.file.digest"].clone();
+    assert_eq!(digest.len(), 64);
+    std::fs::write(folder.path().join("fabric.csv"), TWO_RACKS.replace("0.25", "0.5")).unwrap();
+    Fabric::from_settings_in(&settings, folder.path()).unwrap();
+    assert_ne!(settings.effective()["topology.file.digest"], digest);
+}
+
+#[test]
+fn read__takes_changes_too() {
+    let (folder, settings) = written(TWO_RACKS);
+    let settings = with_link(settings, ["agg1", "tor0"], &[("failed", true.into())]);
+    let fabric = Fabric::from_settings_in(&settings, folder.path()).unwrap();
+    assert_eq!(fabric.routes[0].towards(1).len(), 1);
+}
+
+#[test]
+fn read__takes_a_link_between_two_hosts() {
+    let fabric = read("host1,host0,1Gbps,5us").unwrap();
+    assert_eq!((fabric.hosts, fabric.partitions, fabric.path_links(0, 1).len()), (2, 2, 1));
+}
+
+#[test]
+fn read__refuses_hosts_without_a_way() {
+    let apart = "host0,a,1Gbps,0s\nhost1,b,1Gbps,0s";
+    assert!(read(apart).unwrap_err().to_string().contains("host0 has no way to host1"));
+    let pair = "host0,a,1Gbps,0s\nhost1,host2,1Gbps,0s";
+    assert!(read(pair).unwrap_err().to_string().contains("host1 has no way to host0"));
+}
+
+#[test]
+fn read__says_that_there_is_no_file() {
+    let settings = shape("custom", &[]).with(None, "file", "no/such.csv");
+    let wrong = Fabric::from_settings(&settings).unwrap_err().to_string();
+    assert!(wrong.starts_with("default: no/such.csv cannot be read: "), "{wrong}");
+}
+
+#[test]
+fn parse__points_at_line_and_column() {
+    assert_eq!(
+        refused("host0,tor0,10Gbps,200ns\nhost1,tor0,10Gbs,200ns"),
+        "f.csv:2:12: the rate `10Gbs` has a unit that is not one of these; expected a rate such as 10Gbps, 1Mbps to \
+         800Gbps"
+    );
+    let wrong = parse("f.csv", "# é\r\n host0, tor0,10Gbps,  2 parsecs\r\n").unwrap_err();
+    let Origin::File { line, column, span, .. } = &wrong.origin else { panic!() };
+    assert_eq!((*line, *column), (2, 22));
+    assert_eq!(&"# é\r\n host0, tor0,10Gbps,  2 parsecs\r\n"[span.clone()], "2 parsecs");
+}
+
+#[test]
+fn parse__refuses_what_makes_no_fabric() {
+    let name = "expected host0, host1, … for a host; another name of up to 64 ASCII letters, digits, `-`, `_`, `.` for a switch";
+    let cases = [
+        ("", "f.csv:1:1: this edge list has no host; expected at least host0 and host1".to_owned()),
+        ("host0,a,1Gbps,0s", "f.csv:1:1: this edge list has a single host; expected at least host0 and host1".to_owned()),
+        ("host0,a,1Gbps", "f.csv:1:1: this row has 3 columns; expected `from,to,rate,delay` or `from,to,rate,delay,loss`".to_owned()),
+        ("hostess,a,1Gbps,0s", format!("f.csv:1:1: `hostess` is no name of a host or a switch; {name}")),
+        ("host00,a,1Gbps,0s", format!("f.csv:1:1: `host00` is no name of a host or a switch; {name}")),
+        ("a,\"b\",1Gbps,0s", format!("f.csv:1:3: `\\\"b\\\"` is no name of a host or a switch; {name}")),
+        ("a,,1Gbps,0s", format!("f.csv:1:3: `` is no name of a host or a switch; {name}")),
+        ("a,a,1Gbps,0s", "f.csv:1:3: a link from a to itself; expected two different ends".to_owned()),
+        (
+            "a,b,1Gbps,0s\nb,a,1Gbps,0s",
+            "f.csv:2:1: the link between b and a is already in line 1; expected one row for each link: a row is both \
+             directions"
+                .to_owned(),
+        ),
+        ("a,host0,1Gbps,0s\n#\nb,host0,1Gbps,0s", "f.csv:3:3: host0 already has a link, in line 1; expected one link for each host".to_owned()),
+        ("host65535,a,1Gbps,0s", "f.csv:1:1: host65535 is one host too many; expected hosts up to host65534".to_owned()),
+        (
+            "host0,a,1Gbps,0s\nhost2,a,1Gbps,0s\nhost3,a,1Gbps,0s",
+            "f.csv:3:1: there is a host2 (line 2), but no host1; expected hosts numbered from 0 without a gap".to_owned(),
+        ),
+        ("a,b,1Tbps,0s", "f.csv:1:5: the rate `1Tbps` has a unit that is not one of these; expected a rate such as 10Gbps, 1Mbps to 800Gbps".to_owned()),
+        ("a,b,900Gbps,0s", "f.csv:1:5: the rate `900Gbps` is out of range; expected a rate such as 10Gbps, 1Mbps to 800Gbps".to_owned()),
+        ("a,b,1Gbps,2s", "f.csv:1:11: the delay `2s` is too long; expected a time such as 200ns, at most 1s".to_owned()),
+        ("a,b,1Gbps,-1s", "f.csv:1:11: the delay `-1s` is negative; expected a time such as 200ns, at most 1s".to_owned()),
+        ("a,b,1Gbps,1s,1", "f.csv:1:14: the loss `1` is no probability; expected a number, 0 to 0.999".to_owned()),
+        ("a,b,1Gbps,1s,NaN", "f.csv:1:14: the loss `NaN` is no probability; expected a number, 0 to 0.999".to_owned()),
+    ];
+    for (text, message) in cases {
+        assert_eq!(refused(text), message, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn parse__never_panics(text in "\\PC*|((host[0-9]|t[0-2]|#)?(,(host[0-9]|t[0-2]|1Gbps|2us|0.5|é)){0,5}[ \t]*\r?\n){0,8}") {
+        if let Ok(plan) = parse("f.csv", &text) {
+            let _ = Fabric::assemble("custom", &plan, Time(7), true);
+        }
+    }
+}
