@@ -1,21 +1,31 @@
-//! The congestion window: slow start and congestion avoidance (RFC 5681), DCTCP's estimate and cut (RFC 8257 §3.3).
+//! The congestion window: slow start and congestion avoidance (RFC 5681 §3.1), the response to marks (RFC 3168 §6.1.2),
+//! DCTCP's estimate and cut (RFC 8257 §3.3), the response to losses (RFC 6675 §5, RFC 5681 §3.1).
+//!
+//! Windows count segments and have fractions. Left out: the limit of appropriate byte counting to two segments an ACK in
+//! slow start (RFC 3465 §2.2), which only matters where ACKs are lost; proportional rate reduction (RFC 6937); a timer at a
+//! window of one that is still marked (RFC 3168 §6.1.2).
 
 use crate::params::{Congestion, TcpParams, WindowRule};
 
 /// Window and estimate of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// Congestion window in segments.
+    /// Congestion window in segments, at least 1.
     pub(crate) cwnd: f64,
     ssthresh: f64,
     /// Smoothed fraction of marked segments.
     pub(crate) alpha: f64,
+    /// Segments delivered, and those of them that were marked, in the current observation window.
     delivered: u32,
     marked: u32,
-    /// Where the current observation window ends.
+    /// The observation window ends when a segment from here on is acknowledged.
     observe_until: u32,
-    /// A second mark does not cut again before this segment is acknowledged.
+    /// A mark cuts again when a segment from here on is acknowledged: once a window.
     cut_until: u32,
+    /// The last cut was for a mark.
+    cut_for_mark: bool,
+    /// The ACK before was marked.
+    in_run: bool,
 }
 
 /// What one ACK brought.
@@ -28,7 +38,7 @@ pub(crate) struct Delivery {
     pub(crate) marked: bool,
     /// The window, and nothing else, held the sender back.
     pub(crate) limited: bool,
-    /// Losses are being repaired: no growth.
+    /// In fast recovery: neither growth nor another cut.
     pub(crate) recovering: bool,
     pub(crate) una: u32,
     pub(crate) nxt: u32,
@@ -41,13 +51,15 @@ impl Window {
             Congestion::NewReno => 0.0,
         };
         Window {
-            cwnd: f64::from(params.initial_window),
-            ssthresh: f64::from(params.max_window),
+            cwnd: params.initial(),
+            ssthresh: f64::from(params.max_window).max(2.0),
             alpha,
             delivered: 0,
             marked: 0,
             observe_until: 0,
             cut_until: 0,
+            cut_for_mark: false,
+            in_run: false,
         }
     }
 
@@ -61,58 +73,91 @@ impl Window {
     #[inline]
     pub(crate) fn on_delivery(&mut self, ack: Delivery, params: &TcpParams) {
         if let Congestion::Dctcp { gain, .. } = params.congestion {
-            self.delivered += ack.delivered;
-            self.marked += if ack.marked { ack.delivered } else { 0 };
-            if ack.una >= self.observe_until && self.delivered > 0 {
-                let fraction = f64::from(self.marked) / f64::from(self.delivered);
-                self.alpha += gain * (fraction - self.alpha);
-                self.delivered = 0;
-                self.marked = 0;
-                self.observe_until = ack.nxt;
-            }
+            self.observe(&ack, gain);
         }
-        if ack.marked {
-            if ack.una >= self.cut_until && !ack.recovering {
-                let keep = match params.congestion {
-                    Congestion::Dctcp { .. } => 1.0 - self.alpha / 2.0,
-                    Congestion::NewReno => 0.5,
-                };
-                self.cwnd = (self.cwnd * keep).max(1.0);
-                self.ssthresh = self.cwnd.max(2.0);
-                self.cut_until = ack.nxt;
-            }
-        } else if !ack.recovering {
-            self.grow(ack, params);
-        }
-    }
-
-    #[inline]
-    fn grow(&mut self, ack: Delivery, params: &TcpParams) {
-        let steps = match params.window {
-            WindowRule::FromCumulative => f64::from(u8::from(ack.advanced)),
-            WindowRule::Pipe if ack.limited => f64::from(ack.delivered),
-            WindowRule::Pipe => 0.0,
-        };
-        if steps == 0.0 {
+        let ns2 = params.window == WindowRule::FromCumulative;
+        if ack.recovering || (ns2 && !ack.advanced) {
             return;
         }
-        let step = if self.cwnd < self.ssthresh { steps } else { steps / self.cwnd };
-        self.cwnd = (self.cwnd + step).min(f64::from(params.max_window));
+        let in_run = std::mem::replace(&mut self.in_run, ack.marked);
+        if ack.marked && ack.una > self.cut_until {
+            let keep = match params.congestion {
+                Congestion::Dctcp { .. } => 1.0 - self.alpha / 2.0,
+                Congestion::NewReno => 0.5,
+            };
+            self.cwnd = (self.cwnd * keep).max(1.0);
+            self.ssthresh = self.cwnd.max(2.0);
+            self.cut_until = ack.nxt;
+            self.cut_for_mark = true;
+        }
+        if !ack.marked || (ns2 && in_run) {
+            self.grow(match params.window {
+                WindowRule::FromCumulative => 1.0,
+                WindowRule::Pipe if ack.limited && (ack.advanced || params.expects_reordering()) => {
+                    f64::from(ack.delivered)
+                }
+                WindowRule::Pipe => return,
+            });
+            self.cwnd = self.cwnd.min(f64::from(params.max_window.max(1)));
+        }
     }
 
-    /// A loss was detected with `flight` segments out; the repair ends at `nxt`.
-    pub(crate) fn on_loss(&mut self, flight: f64, nxt: u32) {
+    /// RFC 8257 §3.3, steps 1 to 8.
+    #[inline]
+    fn observe(&mut self, ack: &Delivery, gain: f64) {
+        self.delivered += ack.delivered;
+        self.marked += if ack.marked { ack.delivered } else { 0 };
+        if ack.una > self.observe_until && self.delivered > 0 {
+            let fraction = f64::from(self.marked) / f64::from(self.delivered);
+            self.alpha += gain * (fraction - self.alpha);
+            self.delivered = 0;
+            self.marked = 0;
+            self.observe_until = ack.nxt;
+        }
+    }
+
+    /// By one for each of `steps` segments up to the threshold, and by one for each window of them beyond.
+    #[inline]
+    fn grow(&mut self, steps: f64) {
+        let slow = (self.ssthresh - self.cwnd).max(0.0).min(steps);
+        self.cwnd += slow;
+        self.cwnd += (steps - slow) / self.cwnd;
+    }
+
+    /// Duplicate ACKs or RACK found losses with `flight` segments out; the repair ends at `nxt`.
+    ///
+    /// In a window that a mark has cut, NewReno does not cut again (RFC 3168 §6.1.2); DCTCP does, as a mark's cut may be
+    /// small (RFC 8257 §3.4; Linux and ns-2 alike).
+    pub(crate) fn on_loss(&mut self, flight: f64, (una, nxt): (u32, u32), params: &TcpParams) {
+        if una < self.cut_until && self.cut_for_mark && params.congestion == Congestion::NewReno {
+            return;
+        }
         self.ssthresh = (flight / 2.0).max(2.0);
         self.cwnd = self.ssthresh;
         self.cut_until = nxt;
+        self.cut_for_mark = false;
     }
 
-    /// The retransmission timer fired; `again`: for the same data.
-    pub(crate) fn on_timeout(&mut self, flight: f64, nxt: u32, again: bool) {
-        if !again {
-            self.ssthresh = (flight / 2.0).max(2.0);
+    /// The retransmission timer fired; `again`: not the first time for the oldest segment (RFC 5681 §3.1).
+    pub(crate) fn on_timeout(&mut self, flight: f64, (una, nxt): (u32, u32), again: bool, params: &TcpParams) {
+        let halved = (flight / 2.0).max(2.0);
+        self.cut_until = nxt;
+        match params.window {
+            WindowRule::Pipe if again => {}
+            WindowRule::Pipe => self.ssthresh = halved,
+            WindowRule::FromCumulative if self.cut_for_mark => {}
+            WindowRule::FromCumulative => {
+                self.ssthresh = halved;
+                self.cut_until = una;
+            }
         }
         self.cwnd = 1.0;
-        self.cut_until = nxt;
+    }
+
+    /// The SYN was lost: the first window is one segment (RFC 5681 §3.1). ns-2 does not know of this.
+    pub(crate) fn on_lost_handshake(&mut self, params: &TcpParams) {
+        if params.window == WindowRule::Pipe {
+            self.cwnd = 1.0;
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What packets say between the two ends of a connection.
 //!
 //! Sequence numbers count segments of the connection: a segment is never cut anew, so a retransmission carries what the
-//! first transmission carried. Left out: windows advertised by the receiver, options, the closing of connections.
+//! first transmission carried. Left out: windows advertised by the receiver, the further blocks of a SACK, options' bytes,
+//! the closing of connections.
 
 /// The transport's part of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,12 @@ pub enum Header {
     Ack {
         /// Every segment below this number has arrived.
         cumulative: u32,
-        /// And these: the run that the packet which caused the ACK lies in, as SACK's first block (RFC 2018 §4).
-        /// Empty where it is below `cumulative`.
+        /// And these: the run that the packet which caused the ACK lies in, as SACK's first block (RFC 2018 §4; with
+        /// `duplicate` the second, RFC 2883 §4). Empty where the packet is below `cumulative`.
         block: (u32, u32),
         /// The acknowledged packets were marked (RFC 8257 §3.2).
         marked: bool,
-        /// The packet that caused it had arrived before (RFC 2883).
+        /// The packet that caused it had arrived before: a D-SACK block (RFC 2883).
         duplicate: bool,
     },
     /// pFabric's probe: asks for an ACK and carries nothing (SIGCOMM 2013 §4.3).

@@ -20,7 +20,7 @@ pub struct Span {
     pub first: u32,
     /// One past its last segment.
     pub end: u32,
-    /// Timeouts while it was the oldest on its connection.
+    /// Timeouts while it was the oldest on its connection, of the SYN and of probes too.
     pub timeouts: u32,
     /// Its segments that were sent again.
     pub retransmissions: u32,
@@ -50,9 +50,15 @@ pub struct Messages {
 
 impl Messages {
     /// Appends a message in segments of `segment` bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the connection's segments were more than 2^32 - 1: 6 TB at 1460 bytes each. Whoever reads flows refuses such.
     pub fn push(&mut self, message: Message, segment: u16) {
-        let segments = message.bytes.div_ceil(u64::from(segment)).max(1) as u32;
-        let span = Span { message, first: self.end, end: self.end + segments, timeouts: 0, retransmissions: 0 };
+        let segments = message.bytes.div_ceil(u64::from(segment)).max(1);
+        let end = u32::try_from(segments).ok().and_then(|segments| self.end.checked_add(segments));
+        let end = end.expect("a connection carries fewer than 2^32 segments");
+        let span = Span { message, first: self.end, end, timeouts: 0, retransmissions: 0 };
         self.end = span.end;
         match self.oldest {
             None => self.oldest = Some(span),

@@ -1,4 +1,8 @@
 //! What a TCP of this house can be set to. Times are [`Time`], windows count segments.
+//!
+//! Two sets are in use: today's standards ([`WindowRule::Pipe`], [`RtoRule::Rfc6298`], [`Restart::AtMostInitial`]) and the
+//! ns-2 lineage of pFabric, PIAS and QCluster ([`WindowRule::FromCumulative`], [`RtoRule::Constant`],
+//! [`Restart::Initial`]), as its `tcp-full.cc`, `tcp.cc` and `spine_empirical.tcl` have it.
 
 use flowsieve_core::Time;
 
@@ -7,15 +11,15 @@ use flowsieve_core::Time;
 pub struct TcpParams {
     /// Payload of a full segment, in bytes.
     pub segment: u16,
-    /// Initial window.
+    /// Initial window; taken for 1 where it is 0.
     pub initial_window: u32,
-    /// The window never grows beyond.
+    /// The window never grows beyond; the initial window is cut to it.
     pub max_window: u32,
     /// What the window limits.
     pub window: WindowRule,
     /// Response to marks.
     pub congestion: Congestion,
-    /// Whether packets carry ECT.
+    /// Whether data packets carry ECT; their host sets it.
     pub ecn: bool,
     /// How losses are found before the timer.
     pub loss_detection: LossDetection,
@@ -35,7 +39,18 @@ impl TcpParams {
     /// The most segments between the oldest that is not acknowledged and the newest sent: room for a window of holes
     /// and a window beyond them.
     pub fn span(&self) -> u32 {
-        2 * self.max_window
+        self.max_window.max(1).saturating_mul(2)
+    }
+
+    /// Whether an ACK that only acknowledges selectively is a delivery like any other, and not a sign of loss.
+    #[inline]
+    pub(crate) fn expects_reordering(&self) -> bool {
+        !matches!(self.loss_detection, LossDetection::DupAck(_))
+    }
+
+    /// The initial window as it is used: at least one segment, at most the largest window.
+    pub(crate) fn initial(&self) -> f64 {
+        f64::from(self.initial_window.min(self.max_window).max(1))
     }
 
     /// Whether anything depends on round-trip times.
@@ -45,14 +60,19 @@ impl TcpParams {
     }
 }
 
-/// What the congestion window limits.
+/// What the congestion window limits, and how it grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRule {
-    /// The span from the oldest segment that is not cumulatively acknowledged, as ns-2's FullTcp: a hole stalls the
-    /// sender a window later. The window grows once an ACK that moves the cumulative edge.
+    /// ns-2's FullTcp: the span from the oldest segment that is not cumulatively acknowledged, so that a hole stalls the
+    /// sender a window later. The window grows by a step and reacts to marks with each ACK that moves the cumulative
+    /// edge, whether or not the sender has use for it; of a run of marked ACKs only the first does not let it grow. In
+    /// fast recovery it limits the pipe. At a timeout the threshold is half the window, unless the last cut was for a
+    /// mark: then it stays.
     FromCumulative,
-    /// The segments believed in flight (RFC 6675's pipe). The window grows by the segments delivered, while it is what
-    /// limits the sender (RFC 3465, RFC 7661).
+    /// The segments believed in flight (RFC 6675's pipe), which lets a new segment out for each that is selectively
+    /// acknowledged (RFC 3042). The window grows by the segments delivered (RFC 3465), while it is what limits the
+    /// sender (RFC 7661), and not with marked ACKs (RFC 3168) or duplicate ones (RFC 5681) but where
+    /// [`LossDetection`] expects reordering.
     Pipe,
 }
 

@@ -1,5 +1,9 @@
-//! The receiver: cumulative and selective acknowledgement, delayed ACKs that echo marks exactly (RFC 8257 §3.2), and
-//! what a measurement wants of it. It serves every TCP-like sender, and open-loop ones, whose packets it only counts.
+//! The receiver: cumulative and selective acknowledgement (RFC 5681 §4.2, RFC 2018, RFC 2883), delayed ACKs that echo
+//! marks exactly (RFC 8257 §3.2), and what a measurement wants of it.
+//!
+//! A segment that is out of order, fills a gap, has arrived before or ends a message is acknowledged at once. The exact
+//! echo serves NewReno too, whose sender cuts once a window either way; RFC 3168's latch until CWR is left out, and so is
+//! a limit of the receiver's memory other than [`AckRule::span`].
 
 use flowsieve_core::Time;
 
@@ -33,7 +37,7 @@ pub struct AckRule {
     pub every: u32,
     /// Hold an ACK back no longer.
     pub delay: Time,
-    /// Segments between the cumulative edge and the farthest that may arrive.
+    /// Segments from the cumulative edge on that are taken; others are dropped.
     pub span: u32,
 }
 
@@ -46,7 +50,7 @@ pub struct Receiver {
     highest: u32,
     /// What has arrived above `next`.
     arrived: Ring<1>,
-    /// (one past its last segment, message) of messages whose last segment arrived early.
+    /// (one past its last segment, message) of messages whose last segment has arrived and that are not reported.
     ends: Vec<(u32, u32)>,
     /// Segments that wait for their ACK, and the timestamp of the oldest of them.
     held: u32,
@@ -71,23 +75,12 @@ impl Receiver {
     /// A data packet arrives.
     pub fn on_data(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reaction {
         let mut reaction = Reaction::default();
-        let known = data.seq < self.next || self.arrived.get(0, data.seq);
-        if known || data.seq - self.next >= rule.span {
-            reaction.replies[0] = Some(self.acknowledge((0, 0), data.marked, known, data.stamp));
-            return reaction;
-        }
         if self.held > 0 && self.marked != data.marked {
             reaction.replies[0] = Some(self.acknowledge((0, 0), self.marked, false, self.held_stamp));
         }
-        if data.seq < self.highest && !data.retransmission {
-            self.out_of_order += 1;
-        }
-        self.highest = self.highest.max(data.seq + 1);
-        if data.last {
-            self.ends.push((data.seq + 1, data.message));
-        }
         if data.seq == self.next {
-            let gap = self.highest > self.next + 1;
+            self.note(data);
+            let fills_gap = self.highest > self.next + 1;
             self.move_edge();
             reaction.advanced = true;
             if self.held == 0 {
@@ -95,21 +88,42 @@ impl Receiver {
             }
             self.held += 1;
             self.marked = data.marked;
-            if gap || data.last || self.held >= rule.every {
+            if fills_gap || data.last || self.held >= rule.every {
                 reaction.replies[1] = Some(self.acknowledge((0, 0), data.marked, false, self.held_stamp));
             } else if self.deadline.is_none() {
-                self.deadline = Some(now + rule.delay);
+                self.deadline = Some(Time(now.0.saturating_add(rule.delay.0)));
             }
-        } else {
-            self.arrived.ensure(rule.span);
-            self.arrived.set(0, data.seq);
-            let block = (self.arrived.run_start(0, data.seq, self.next), self.arrived.run_end(0, data.seq));
-            reaction.replies[1] = Some(self.acknowledge(block, data.marked, false, data.stamp));
+            return reaction;
         }
+        let (block, known) = if data.seq < self.next {
+            ((0, 0), true)
+        } else if data.seq - self.next >= rule.span || data.seq == u32::MAX {
+            ((0, 0), false)
+        } else {
+            let known = data.seq < self.highest && self.arrived.get(0, data.seq);
+            if !known {
+                self.note(data);
+                self.arrived.ensure(self.next, self.highest);
+                self.arrived.set(0, data.seq);
+            }
+            (self.run_around(data.seq), known)
+        };
+        reaction.replies[1] = Some(self.acknowledge(block, data.marked, known, data.stamp));
         reaction
     }
 
+    /// A segment arrives for the first time.
+    #[inline]
+    fn note(&mut self, data: &Arrival) {
+        self.out_of_order += u32::from(data.seq < self.highest && !data.retransmission);
+        self.highest = self.highest.max(data.seq + 1);
+        if data.last {
+            self.ends.push((data.seq + 1, data.message));
+        }
+    }
+
     /// `next` has arrived: the edge moves past it and all that arrived before it.
+    #[inline]
     fn move_edge(&mut self) {
         if self.highest == self.next + 1 {
             self.next += 1;
@@ -121,6 +135,12 @@ impl Receiver {
         self.next = to;
     }
 
+    /// The run of segments above `next` that one of them lies in.
+    #[inline]
+    fn run_around(&self, seq: u32) -> (u32, u32) {
+        (self.arrived.run_start(0, seq, self.next), self.arrived.run_end(0, seq))
+    }
+
     fn acknowledge(&mut self, block: (u32, u32), marked: bool, duplicate: bool, stamp: u32) -> Reply {
         self.held = 0;
         self.deadline = None;
@@ -129,7 +149,8 @@ impl Receiver {
 
     /// A probe arrives; says what has arrived so far.
     pub fn on_probe(&mut self, stamp: u32) -> Reply {
-        self.acknowledge((0, 0), false, false, stamp)
+        let marked = self.held > 0 && self.marked;
+        self.acknowledge((0, 0), marked, false, stamp)
     }
 
     /// When [`Receiver::on_timer`] wants to be called.

@@ -1,27 +1,33 @@
 //! A ring of bits over a sliding window of sequence numbers: what is acknowledged, lost or received.
 //!
-//! Bits outside the window are zero. Memory comes with the first bit that is set and stays at the window's size.
+//! Bits outside the window are zero, and queries stay inside the window that [`Ring::ensure`] has made room for. Memory
+//! comes with the first bit that is set and grows with the window, by doubling.
 
 /// `LANES` bits for each sequence number of a window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ring<const LANES: usize> {
+    /// Empty, or a power of two of words; sequence number s is in word s / 64 modulo their number.
     words: Vec<[u64; LANES]>,
 }
 
 impl<const LANES: usize> Ring<LANES> {
-    /// Makes room for a window of `window` sequence numbers; does nothing the second time.
+    /// Makes room for the window `from..to` and keeps what is set from `from` on.
     #[inline]
-    pub(crate) fn ensure(&mut self, window: u32) {
-        if self.words.is_empty() {
-            self.allocate(window);
+    pub(crate) fn ensure(&mut self, from: u32, to: u32) {
+        // One word more than the window fills, as it may start in the middle of a word.
+        let words = ((to - from) / 64 + 2) as usize;
+        if words > self.words.len() {
+            self.grow(from, words.next_power_of_two());
         }
     }
 
     #[cold]
-    fn allocate(&mut self, window: u32) {
-        // One word more than the window fills, as it may start in the middle of a word.
-        let words = (window as usize / 64 + 2).next_power_of_two();
-        self.words = vec![[0; LANES]; words];
+    fn grow(&mut self, from: u32, size: usize) {
+        let old = std::mem::replace(&mut self.words, vec![[0; LANES]; size]);
+        let first = (from / 64) as usize;
+        for word in first..first + old.len() {
+            self.words[word & (size - 1)] = old[word & (old.len() - 1)];
+        }
     }
 
     #[inline]
@@ -31,7 +37,7 @@ impl<const LANES: usize> Ring<LANES> {
 
     #[inline]
     pub(crate) fn get(&self, lane: usize, seq: u32) -> bool {
-        !self.words.is_empty() && self.words[self.at(seq)][lane] >> (seq % 64) & 1 == 1
+        self.words[self.at(seq)][lane] >> (seq % 64) & 1 == 1
     }
 
     #[inline]
@@ -132,19 +138,22 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Every query against a plain set, over windows that start anywhere.
+        /// Every query against a plain set, over windows that start anywhere and grow twice.
         #[test]
         fn ring__agrees_with_a_set(
             base in 0u32..1_000,
-            bits in prop::collection::btree_set(0u32..200, 0..150),
-            probe in 0u32..200,
+            bits in prop::collection::btree_set(0u32..400, 0..300),
+            probe in 0u32..400,
             nth in 1u32..5,
         ) {
             let set: BTreeSet<u32> = bits.iter().map(|b| b + base).collect();
             let mut ring = Ring::<1>::default();
-            ring.ensure(200);
-            set.iter().for_each(|&seq| ring.set(0, seq));
-            let (from, to, at) = (base, base + 200, base + probe);
+            for &seq in &set {
+                ring.ensure(base, seq + 1);
+                ring.set(0, seq);
+            }
+            let (from, to, at) = (base, base + 400, base + probe);
+            ring.ensure(from, to);
             for seq in from..to {
                 prop_assert_eq!(ring.get(0, seq), set.contains(&seq));
             }

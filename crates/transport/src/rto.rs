@@ -1,4 +1,8 @@
-//! The retransmission timeout (RFC 6298), or one constant.
+//! The retransmission timeout: RFC 6298, or one constant.
+//!
+//! Every ACK is a measurement, retransmissions' included, as its timestamp tells which transmission it answers
+//! (RFC 6298 §3). Left out: the smaller gains of RFC 7323 appendix G for several measurements a round trip; the 3 s after
+//! a lost SYN (RFC 6298 §5.7), as the SYN-ACK's timestamp is a measurement as well.
 
 use flowsieve_core::Time;
 
@@ -6,41 +10,65 @@ use crate::params::RtoRule;
 
 /// RFC 6298 §2.1: before any measurement.
 const INITIAL: Time = Time(1_000_000_000_000);
-/// RFC 6298 §2.5: at least 60 s.
-const MAX: Time = Time(60_000_000_000_000);
+/// RFC 6298 §2.5: an upper bound of at least 60 s. Measurements are cut to it as well.
+pub(crate) const MAX: Time = Time(60_000_000_000_000);
+/// RFC 6298 §2.3: the clock granularity G.
+const GRANULARITY: Time = Time(1_000_000);
+/// 2^6 times the initial second is beyond [`MAX`], and 2^20 times the shortest useful bound.
+const MOST_DOUBLINGS: u32 = 16;
+
+/// What is known of a connection's round trips; zero before the first measurement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundTrips {
+    pub(crate) smoothed: Time,
+    pub(crate) least: Time,
+}
 
 /// The estimate of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rto {
-    smoothed: Time,
+    round_trips: RoundTrips,
     variance: Time,
-    least: Time,
-    backoff: u32,
+    doublings: u32,
 }
 
 impl Rto {
     /// A round trip was measured.
+    #[inline]
     pub(crate) fn sample(&mut self, rtt: Time) {
-        if self.smoothed == Time::ZERO {
-            self.smoothed = rtt;
+        let rtt = rtt.min(MAX);
+        let RoundTrips { smoothed, least } = &mut self.round_trips;
+        if *smoothed == Time::ZERO {
+            *smoothed = rtt;
+            *least = rtt;
             self.variance = Time(rtt.0 / 2);
-            self.least = rtt;
         } else {
-            let error = self.smoothed.0.abs_diff(rtt.0);
-            self.variance = Time((3 * self.variance.0 + error) / 4);
-            self.smoothed = Time((7 * self.smoothed.0 + rtt.0) / 8);
-            self.least = self.least.min(rtt);
+            self.variance = Time((3 * self.variance.0 + smoothed.0.abs_diff(rtt.0)) / 4);
+            *smoothed = Time((7 * smoothed.0 + rtt.0) / 8);
+            *least = rtt.min(*least);
         }
     }
 
     /// The timer fired: the next one waits twice as long.
     pub(crate) fn back_off(&mut self) {
-        self.backoff = (self.backoff + 1).min(10);
+        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+    }
+
+    /// Whether the timer has fired since the oldest outstanding segment became the oldest.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.doublings > 0
     }
 
     /// New data was acknowledged.
+    #[inline]
     pub(crate) fn settle(&mut self) {
-        self.backoff = 0;
+        self.doublings = 0;
+    }
+
+    /// When a timer that starts now fires.
+    #[inline]
+    pub(crate) fn deadline(&self, now: Time, rule: RtoRule) -> Time {
+        Time(now.0.saturating_add(self.value(rule).0))
     }
 
     /// The timeout now.
@@ -49,19 +77,21 @@ impl Rto {
         match rule {
             RtoRule::Constant(value) => value,
             RtoRule::Rfc6298 { min } => {
-                let base = if self.smoothed == Time::ZERO {
-                    INITIAL.max(min)
+                let RoundTrips { smoothed, .. } = self.round_trips;
+                let base = if smoothed == Time::ZERO {
+                    INITIAL
                 } else {
-                    self.smoothed + Time(4 * self.variance.0)
+                    smoothed + Time(4 * self.variance.0).max(GRANULARITY)
                 };
-                Time((base.max(min).0 << self.backoff).min(MAX.0))
+                Time((base.max(min).min(MAX).0 << self.doublings).min(MAX.0))
             }
         }
     }
 
-    /// The smoothed and the least round trip; zero before the first sample.
-    pub(crate) fn round_trips(&self) -> (Time, Time) {
-        (self.smoothed, self.least)
+    /// The smoothed and the least round trip.
+    #[inline]
+    pub(crate) fn round_trips(&self) -> RoundTrips {
+        self.round_trips
     }
 }
 
@@ -92,8 +122,13 @@ mod tests {
         let mut rto = Rto::default();
         rto.sample(Time::from_us(10));
         assert_eq!(rto.value(RtoRule::Rfc6298 { min: Time::from_us(10_000) }), Time::from_us(10_000));
+        (0..99).for_each(|_| rto.sample(Time::from_us(10)));
+        assert_eq!(rto.value(RULE), Time::from_us(11), "no variance: the clock's granularity");
         (0..99).for_each(|_| rto.back_off());
-        assert!(rto.value(RtoRule::Rfc6298 { min: Time(1 << 50) }) <= MAX);
+        for min in [Time(1 << 50), Time::NEVER] {
+            assert_eq!(rto.value(RtoRule::Rfc6298 { min }), MAX);
+        }
         assert_eq!(rto.value(RtoRule::Constant(Time::from_us(250))), Time::from_us(250), "no back-off");
+        assert_eq!(rto.deadline(Time(1), RtoRule::Constant(Time::NEVER)), Time::NEVER);
     }
 }

@@ -11,26 +11,22 @@
 //! | [`TcpSender::deadline`] is reached | [`TcpSender::on_timer`] |
 //! | after each of them | [`TcpSender::poll`] until `None` |
 //!
-//! Sources: RFC 5681, 6298, 6675, 8257, 8985; pFabric (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where
-//! [`TcpParams`] says so. Left out: proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of
-//! spurious timeouts (RFC 5682), Nagle.
+//! Sources: RFC 5681 and 6675 for windows and recovery, 6298 for the timer, 8985 for RACK, 3168 and 8257 for marks; pFabric
+//! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::params`] says so.
+//!
+//! Left out: RFC 6675's rescue retransmission and its rule 3 (sending holes again that are not yet lost), proportional rate
+//! reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts (RFC 5682), Nagle's algorithm (RFC 9293
+//! §3.7.4), the closing of connections.
 
 use flowsieve_core::Time;
 
+use crate::board::Board;
 use crate::congestion::{Delivery, Window};
 use crate::header::Header;
 use crate::messages::{Message, Messages, Span};
 use crate::params::{LossDetection, Restart, TcpParams, WindowRule};
 use crate::rack::Rack;
-use crate::ring::Ring;
 use crate::rto::Rto;
-
-/// Arrived, by SACK.
-const SACKED: usize = 0;
-/// Believed lost and not sent again since.
-const LOST: usize = 1;
-/// Sent again since it was believed lost.
-const RESENT: usize = 2;
 
 /// A packet that the sender wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +53,7 @@ pub struct Ack {
     pub marked: bool,
     /// As in [`Header::Ack`].
     pub duplicate: bool,
-    /// How long ago the packet that caused it was sent.
+    /// How long ago the packet that caused it was sent, in whole nanoseconds.
     pub round_trip: Time,
 }
 
@@ -73,32 +69,36 @@ enum Phase {
     },
 }
 
+/// How losses are being repaired; it ends when everything below the segment is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    Off,
+    /// Fast recovery: the window was cut and stays.
+    Fast(u32),
+    /// After a timeout: slow start; losses that come to light are sent again without another cut (RFC 6582 §4).
+    Timeout(u32),
+}
+
 /// The sending side of a connection.
 #[derive(Clone, Debug)]
 pub struct TcpSender {
     messages: Messages,
     phase: Phase,
-    /// The oldest segment that is not cumulatively acknowledged.
-    una: u32,
+    /// What is known of the outstanding segments, `board.una` to `nxt`.
+    board: Board,
     /// The next new segment.
     nxt: u32,
-    /// What happened to the segments in una..nxt; see the lanes above.
-    board: Ring<3>,
-    /// No segment from here on has a bit on the board.
-    board_end: u32,
-    /// Segments in una..nxt with [`SACKED`].
-    sacked: u32,
-    /// Segments in una..nxt with [`LOST`].
-    lost: u32,
     window: Window,
-    /// Losses are repaired until this segment is acknowledged.
-    recover: Option<u32>,
+    recovery: Recovery,
+    /// Fast recovery has just begun: its first segment is sent whatever the window says (RFC 6675 §5, step 4.3).
+    fast_due: bool,
     /// The window alone stopped the last poll.
     limited: bool,
     rto: Rto,
     deadline: Time,
     last_sent: Time,
-    timeouts_in_a_row: u32,
+    /// Timeouts since the last ACK of any kind.
+    silent_timeouts: u32,
     rack: Option<Box<Rack>>,
 }
 
@@ -108,28 +108,25 @@ impl TcpSender {
         TcpSender {
             messages: Messages::default(),
             phase: if handshake { Phase::SynDue } else { Phase::Open },
-            una: 0,
+            board: Board::default(),
             nxt: 0,
-            board: Ring::default(),
-            board_end: 0,
-            sacked: 0,
-            lost: 0,
             window: Window::new(params),
-            recover: None,
+            recovery: Recovery::Off,
+            fast_due: false,
             limited: false,
             rto: Rto::default(),
             deadline: Time::NEVER,
             last_sent: Time::ZERO,
-            timeouts_in_a_row: 0,
+            silent_timeouts: 0,
             rack: (params.loss_detection == LossDetection::Rack).then(Box::default),
         }
     }
 
-    /// A message begins.
+    /// A message begins. Panics as [`Messages::push`].
     pub fn push(&mut self, now: Time, message: Message, params: &TcpParams) {
-        let idle = self.una == self.nxt && now.since(self.last_sent) > self.rto.value(params.rto);
+        let idle = self.board.una == self.nxt && now.since(self.last_sent) > self.rto.value(params.rto);
         if idle && self.nxt > 0 {
-            let initial = f64::from(params.initial_window);
+            let initial = params.initial();
             match params.restart {
                 Restart::Off => {}
                 Restart::Initial => self.window.cwnd = initial,
@@ -144,7 +141,7 @@ impl TcpSender {
         self.messages.is_empty()
     }
 
-    /// When the last packet was sent; [`Time::ZERO`] before the first.
+    /// When the last segment or SYN was sent; [`Time::ZERO`] before the first.
     pub fn last_sent(&self) -> Time {
         self.last_sent
     }
@@ -165,6 +162,12 @@ impl TcpSender {
         self.window.alpha
     }
 
+    /// Segments believed to be in the network: RFC 6675's pipe.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.nxt - self.board.una - self.board.sacked - self.board.lost
+    }
+
     /// The message of a segment that is not finished.
     pub fn span(&mut self, seq: u32) -> Option<&mut Span> {
         self.messages.of(seq)
@@ -173,204 +176,155 @@ impl TcpSender {
     /// Bytes of the message that are not acknowledged, selectively or not. Where messages queue on the connection,
     /// segments that are selectively acknowledged count for the one asked about.
     pub fn remaining(&self, span: &Span, params: &TcpParams) -> u64 {
-        let acknowledged = self.una.max(span.first) - span.first + self.sacked;
+        let acknowledged = self.board.una.max(span.first) - span.first + self.board.sacked;
         span.message.bytes.saturating_sub(u64::from(acknowledged) * u64::from(params.segment))
     }
 
     /// The oldest message whose segments are all acknowledged, once.
     #[inline]
     pub fn finished(&mut self) -> Option<Span> {
-        self.messages.finish(self.una)
+        self.messages.finish(self.board.una)
     }
 
-    /// The peer accepts the connection.
-    pub fn on_syn_ack(&mut self) {
-        if matches!(self.phase, Phase::SynSent | Phase::SynDue) {
-            self.phase = Phase::Open;
-            self.deadline = Time::NEVER;
-            self.timeouts_in_a_row = 0;
-            self.rto.settle();
+    /// The peer accepts the connection; `round_trip`: how long ago the SYN that it answers was sent.
+    pub fn on_syn_ack(&mut self, round_trip: Time, params: &TcpParams) {
+        if !matches!(self.phase, Phase::SynSent | Phase::SynDue) {
+            return;
         }
+        if self.rto.is_backed_off() {
+            self.window.on_lost_handshake(params);
+        }
+        if params.measures_round_trips() {
+            self.rto.sample(round_trip);
+        }
+        self.phase = Phase::Open;
+        self.deadline = Time::NEVER;
+        self.silent_timeouts = 0;
+        self.rto.settle();
     }
 
-    /// An ACK arrives.
+    /// An ACK arrives. One for what was never sent is ignored.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, params: &TcpParams) {
         if ack.cumulative > self.nxt || ack.block.1 > self.nxt {
-            return; // acknowledges what was never sent
+            return;
         }
-        if let Phase::Probing { .. } = self.phase {
-            self.phase = Phase::Open;
-            self.timeouts_in_a_row = 0;
+        match self.phase {
+            Phase::Open => {}
+            Phase::Probing { .. } => self.phase = Phase::Open,
+            Phase::SynDue | Phase::SynSent => return,
         }
+        self.silent_timeouts = 0;
         if params.measures_round_trips() {
             self.rto.sample(ack.round_trip);
         }
-        let advanced = ack.cumulative > self.una;
+        let advanced = ack.cumulative > self.board.una;
         let mut delivered = 0;
         if advanced {
-            delivered += self.advance(ack.cumulative);
-            self.timeouts_in_a_row = 0;
+            delivered = self.board.advance(ack.cumulative);
             self.rto.settle();
-            self.deadline = if self.una < self.nxt { now + self.rto.value(params.rto) } else { Time::NEVER };
+            let outstanding = self.board.una < self.nxt;
+            self.deadline = if outstanding { self.rto.deadline(now, params.rto) } else { Time::NEVER };
+            self.end_recovery();
         }
-        let block = (ack.block.0.max(self.una), ack.block.1);
-        if block.0 < block.1 {
-            self.board.ensure(params.span());
-            delivered += self.sack(block);
+        delivered += self.board.sack(ack.block);
+        match params.loss_detection {
+            LossDetection::Off => {}
+            LossDetection::DupAck(threshold) => {
+                self.board.lose_below_acknowledged(threshold.max(1));
+                self.begin_recovery(params);
+            }
+            LossDetection::Rack => {
+                let round_trips = self.rto.round_trips();
+                if let Some(rack) = &mut self.rack {
+                    rack.on_ack(now, ack, (self.board.una, self.nxt), round_trips);
+                }
+                self.mark_late(now, params);
+            }
         }
-        if self.recover.is_some_and(|until| self.una >= until) {
-            self.recover = None;
-        }
-        self.detect_losses(now, ack, params);
         let delivery = Delivery {
             delivered,
             advanced,
             marked: ack.marked,
             limited: self.limited,
-            recovering: self.recover.is_some(),
-            una: self.una,
+            recovering: matches!(self.recovery, Recovery::Fast(_)),
+            una: self.board.una,
             nxt: self.nxt,
         };
         self.window.on_delivery(delivery, params);
     }
 
-    /// Moves the cumulative edge; says how many segments were not known to have arrived.
-    #[inline]
-    fn advance(&mut self, to: u32) -> u32 {
-        let segments = to - self.una;
-        let mut known = 0;
-        if self.una < self.board_end {
-            let mut lost = 0;
-            self.board.for_each_word(self.una, to.min(self.board_end), |word, mask| {
-                known += (word[SACKED] & mask).count_ones();
-                lost += (word[LOST] & mask).count_ones();
-                word.iter_mut().for_each(|lane| *lane &= !mask);
-            });
-            self.sacked -= known;
-            self.lost -= lost;
-        }
-        self.una = to;
-        segments - known
-    }
-
-    /// Marks a run as arrived; says how many of it were not known to have.
-    fn sack(&mut self, (from, to): (u32, u32)) -> u32 {
-        let (mut new, mut lost) = (0, 0);
-        self.board_end = self.board_end.max(to);
-        self.board.for_each_word(from, to, |word, mask| {
-            new += (!word[SACKED] & mask).count_ones();
-            lost += (word[LOST] & mask).count_ones();
-            word[SACKED] |= mask;
-            word[LOST] &= !mask;
-        });
-        self.sacked += new;
-        self.lost -= lost;
-        new
-    }
-
-    fn detect_losses(&mut self, now: Time, ack: &Ack, params: &TcpParams) {
-        let lost_before = self.lost;
-        match params.loss_detection {
-            LossDetection::Off => return,
-            LossDetection::DupAck(threshold) => {
-                if self.sacked < threshold {
-                    return;
-                }
-                let below = self.board.nth_highest(SACKED, self.una, self.nxt, threshold).unwrap_or(self.una);
-                let mut found = 0;
-                self.board.for_each_word(self.una, below, |word, mask| {
-                    let missing = mask & !word[SACKED] & !word[LOST] & !word[RESENT];
-                    word[LOST] |= missing;
-                    found += missing.count_ones();
-                });
-                self.lost += found;
-            }
-            LossDetection::Rack => {
-                let Some(mut rack) = self.rack.take() else { return };
-                rack.on_ack(now, ack, self.rto.round_trips());
-                self.mark_late(now, &mut rack, params);
-                self.rack = Some(rack);
-            }
-        }
-        if self.lost > lost_before {
-            self.begin_recovery(params);
-        }
-    }
-
     /// RACK: what was sent so long before the newest delivery that it must be lost.
-    fn mark_late(&mut self, now: Time, rack: &mut Rack, params: &TcpParams) {
-        self.board.ensure(params.span());
-        self.board_end = self.nxt;
-        while let Some((seq, again)) = rack.next_late(now, |seq, again| {
-            seq < self.una
-                || self.board.get(SACKED, seq)
-                || self.board.get(LOST, seq)
-                || self.board.get(RESENT, seq) != again
-        }) {
-            self.board.set(LOST, seq);
-            if again {
-                self.board.clear(RESENT, seq);
-            }
-            self.lost += 1;
+    fn mark_late(&mut self, now: Time, params: &TcpParams) {
+        let Some(rack) = &mut self.rack else { return };
+        while let Some(seq) = rack.next_late(now, |seq| self.board.has_arrived(seq)) {
+            self.board.lose(seq);
         }
+        self.begin_recovery(params);
     }
 
+    /// Enters fast recovery where losses have come to light outside of any recovery.
+    #[inline]
     fn begin_recovery(&mut self, params: &TcpParams) {
-        if self.recover.is_none() {
-            self.window.on_loss(self.flight(params), self.nxt);
-            self.recover = Some(self.nxt);
+        if self.board.lost > 0 && self.recovery == Recovery::Off {
+            self.window.on_loss(self.flight(params), (self.board.una, self.nxt), params);
+            self.recovery = Recovery::Fast(self.nxt);
+            self.fast_due = true;
         }
     }
 
-    /// What RFC 5681 calls FlightSize; ns-2 takes the window for it.
+    #[inline]
+    fn end_recovery(&mut self) {
+        if let Recovery::Fast(until) | Recovery::Timeout(until) = self.recovery
+            && self.board.una >= until
+        {
+            self.recovery = Recovery::Off;
+            if let Some(rack) = &mut self.rack {
+                rack.on_recovered();
+            }
+        }
+    }
+
+    /// RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: holes make it span more
+    /// than was ever in the network at once. ns-2 takes the window for it.
     fn flight(&self, params: &TcpParams) -> f64 {
         match params.window {
             WindowRule::FromCumulative => self.window.cwnd,
-            WindowRule::Pipe => f64::from(self.nxt - self.una - self.sacked),
+            WindowRule::Pipe => f64::from(self.nxt - self.board.una).min(self.window.cwnd),
         }
     }
 
     /// The clock reached [`TcpSender::deadline`].
     pub fn on_timer(&mut self, now: Time, params: &TcpParams) -> Timer {
-        if let Some(mut rack) = self.rack.take_if(|rack| rack.deadline() <= now) {
-            let before = self.lost;
-            self.mark_late(now, &mut rack, params);
-            self.rack = Some(rack);
-            if self.lost > before {
-                self.begin_recovery(params);
-            }
+        if self.rack.as_ref().is_some_and(|rack| rack.deadline() <= now) {
+            self.mark_late(now, params);
         }
         if now < self.deadline {
             return Timer::Idle;
         }
+        let again = self.rto.is_backed_off();
         self.rto.back_off();
-        self.deadline = now + self.rto.value(params.rto);
-        self.timeouts_in_a_row += 1;
+        self.deadline = self.rto.deadline(now, params.rto);
+        self.silent_timeouts += 1;
+        if let Some(span) = self.messages.oldest_mut() {
+            span.timeouts += 1;
+        }
         match self.phase {
             Phase::SynDue | Phase::SynSent => self.phase = Phase::SynDue,
             Phase::Probing { .. } => self.phase = Phase::Probing { due: true },
-            Phase::Open => self.on_timeout(params),
+            Phase::Open => self.on_timeout(again, params),
         }
         Timer::Timeout
     }
 
-    fn on_timeout(&mut self, params: &TcpParams) {
-        let again = self.timeouts_in_a_row > 1 && params.window == WindowRule::Pipe;
-        self.window.on_timeout(self.flight(params), self.nxt, again);
-        self.recover = None;
-        self.board.ensure(params.span());
-        self.board_end = self.nxt;
-        let mut lost = 0;
-        self.board.for_each_word(self.una, self.nxt, |word, mask| {
-            word[LOST] |= mask & !word[SACKED];
-            word[RESENT] &= !mask;
-            lost += (word[LOST] & mask).count_ones();
-        });
-        self.lost = lost;
-        if let Some(span) = self.messages.oldest_mut() {
-            span.timeouts += 1;
+    /// Everything in flight is taken for lost, and slow start begins with the oldest segment.
+    fn on_timeout(&mut self, again: bool, params: &TcpParams) {
+        self.window.on_timeout(self.flight(params), (self.board.una, self.nxt), again, params);
+        self.recovery = Recovery::Timeout(self.nxt);
+        self.board.lose_all(self.nxt);
+        if let Some(rack) = &mut self.rack {
+            rack.on_timeout();
         }
-        if params.probe_after.is_some_and(|most| self.timeouts_in_a_row >= most) {
+        if params.probe_after.is_some_and(|most| self.silent_timeouts >= most) {
             self.phase = Phase::Probing { due: true };
         }
     }
@@ -381,7 +335,7 @@ impl TcpSender {
             Phase::Open => {}
             Phase::SynDue => {
                 self.phase = Phase::SynSent;
-                self.arm(now, params);
+                self.arm(now, false, params);
                 return Some(Emission::Control(Header::Syn));
             }
             Phase::Probing { due: true } => {
@@ -390,7 +344,7 @@ impl TcpSender {
             }
             Phase::SynSent | Phase::Probing { due: false } => return None,
         }
-        if self.lost > 0 {
+        if self.board.lost > 0 {
             return self.poll_lost(now, params);
         }
         let seq = self.nxt;
@@ -398,50 +352,54 @@ impl TcpSender {
             self.limited = false;
             return None;
         }
-        if !self.allows(seq, params) || seq - self.una >= params.span() {
+        if !self.allows(seq, params) || seq - self.board.una >= params.span() {
             self.limited = true;
             return None;
         }
         self.nxt += 1;
-        self.arm(now, params);
-        if let Some(rack) = &mut self.rack {
-            rack.on_sent(now, seq, false);
-        }
+        self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: false })
     }
 
-    /// Holes are filled before anything new is sent.
+    /// Holes are filled before anything new is sent (RFC 6675 §4, NextSeg).
     fn poll_lost(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
-        let seq = self.board.first_set(LOST, self.una, self.nxt)?;
-        if !self.allows(seq, params) {
+        let seq = self.board.first_lost()?;
+        if !std::mem::take(&mut self.fast_due) && !self.allows(seq, params) {
+            self.limited = true;
             return None;
         }
-        self.board.clear(LOST, seq);
-        self.board.set(RESENT, seq);
-        self.lost -= 1;
-        self.arm(now, params);
-        if let Some(rack) = &mut self.rack {
-            rack.on_sent(now, seq, true);
-        }
+        self.board.resend(seq);
         if let Some(span) = self.messages.of(seq) {
             span.retransmissions += 1;
         }
+        self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: true })
     }
 
     #[inline]
     fn allows(&self, seq: u32, params: &TcpParams) -> bool {
+        let window = self.window.segments();
         match params.window {
-            WindowRule::FromCumulative => seq - self.una < self.window.segments(),
-            WindowRule::Pipe => self.nxt - self.una - self.sacked - self.lost < self.window.segments(),
+            WindowRule::FromCumulative if !matches!(self.recovery, Recovery::Fast(_)) => seq - self.board.una < window,
+            _ => self.in_flight() < window,
         }
     }
 
     #[inline]
-    fn arm(&mut self, now: Time, params: &TcpParams) {
+    fn sent(&mut self, now: Time, seq: u32, params: &TcpParams) {
+        self.arm(now, seq == self.board.una, params);
+        if let Some(rack) = &mut self.rack {
+            rack.on_sent(now, seq);
+        }
+    }
+
+    /// Starts the retransmission timer (RFC 6298 §5.1), anew where the oldest segment is sent again (RFC 6675 §6 leaves
+    /// that open; ns-2 does it).
+    #[inline]
+    fn arm(&mut self, now: Time, oldest: bool, params: &TcpParams) {
         self.last_sent = now;
-        if self.deadline == Time::NEVER {
-            self.deadline = now + self.rto.value(params.rto);
+        if oldest || self.deadline == Time::NEVER {
+            self.deadline = self.rto.deadline(now, params.rto);
         }
     }
 }

@@ -1,0 +1,159 @@
+//! The sender's scoreboard: what is known of every segment that is outstanding (RFC 6675 §3-4).
+//!
+//! A segment is in flight, selectively acknowledged, or lost; a lost one that is sent again is in flight again. What has
+//! been selectively acknowledged stays so over a timeout: this receiver never takes it back (RFC 2018 §8 lets it).
+
+use crate::ring::Ring;
+
+const SACKED: usize = 0;
+const LOST: usize = 1;
+
+/// The scoreboard of one connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Board {
+    ring: Ring<2>,
+    /// The oldest segment that is not cumulatively acknowledged.
+    pub(crate) una: u32,
+    /// No segment from here on has a bit.
+    end: u32,
+    /// Segments that are selectively acknowledged.
+    pub(crate) sacked: u32,
+    /// Segments that are lost and not sent again.
+    pub(crate) lost: u32,
+    /// Duplicate ACKs do not judge segments below here again: RFC 6675 §5.1 leaves a lost retransmission to the timer.
+    judged: u32,
+}
+
+impl Board {
+    /// Moves the cumulative edge; says how many segments were not known to have arrived.
+    #[inline]
+    pub(crate) fn advance(&mut self, to: u32) -> u32 {
+        let segments = to - self.una;
+        let mut known = 0;
+        if self.una < self.end {
+            let mut lost = 0;
+            self.ring.for_each_word(self.una, to.min(self.end), |word, mask| {
+                known += (word[SACKED] & mask).count_ones();
+                lost += (word[LOST] & mask).count_ones();
+                word.iter_mut().for_each(|lane| *lane &= !mask);
+            });
+            self.sacked -= known;
+            self.lost -= lost;
+        }
+        self.una = to;
+        segments - known
+    }
+
+    /// Marks a run as arrived; says how many of it were not known to have.
+    #[inline]
+    pub(crate) fn sack(&mut self, (from, to): (u32, u32)) -> u32 {
+        let from = from.max(self.una);
+        if from >= to {
+            return 0;
+        }
+        self.reach(to);
+        let (mut new, mut lost) = (0, 0);
+        self.ring.for_each_word(from, to, |word, mask| {
+            new += (!word[SACKED] & mask).count_ones();
+            lost += (word[LOST] & mask).count_ones();
+            word[SACKED] |= mask;
+            word[LOST] &= !mask;
+        });
+        self.sacked += new;
+        self.lost -= lost;
+        new
+    }
+
+    #[inline]
+    fn reach(&mut self, end: u32) {
+        self.ring.ensure(self.una, end);
+        self.end = self.end.max(end);
+    }
+
+    /// Whether a segment is known to have arrived.
+    #[inline]
+    pub(crate) fn has_arrived(&self, seq: u32) -> bool {
+        seq < self.una || seq < self.end && self.ring.get(SACKED, seq)
+    }
+
+    /// A segment in flight is lost.
+    pub(crate) fn lose(&mut self, seq: u32) {
+        self.reach(seq + 1);
+        debug_assert!(!self.has_arrived(seq) && !self.ring.get(LOST, seq));
+        self.ring.set(LOST, seq);
+        self.lost += 1;
+    }
+
+    /// Everything in flight is lost.
+    pub(crate) fn lose_all(&mut self, nxt: u32) {
+        self.reach(nxt);
+        self.judged = nxt;
+        self.lost = nxt - self.una - self.sacked;
+        self.ring.for_each_word(self.una, nxt, |word, mask| word[LOST] |= mask & !word[SACKED]);
+    }
+
+    /// Every segment with `threshold` acknowledged ones above it is lost (RFC 6675 §4, IsLost).
+    #[inline]
+    pub(crate) fn lose_below_acknowledged(&mut self, threshold: u32) {
+        if self.sacked < threshold {
+            return;
+        }
+        let Some(below) = self.ring.nth_highest(SACKED, self.una, self.end, threshold) else { return };
+        let from = self.judged.max(self.una);
+        if below <= from {
+            return;
+        }
+        let mut found = 0;
+        self.ring.for_each_word(from, below, |word, mask| {
+            let missing = mask & !word[SACKED];
+            word[LOST] |= missing;
+            found += missing.count_ones();
+        });
+        self.lost += found;
+        self.judged = below;
+    }
+
+    /// The oldest lost segment.
+    #[inline]
+    pub(crate) fn first_lost(&self) -> Option<u32> {
+        self.ring.first_set(LOST, self.una, self.end)
+    }
+
+    /// A lost segment is sent again.
+    #[inline]
+    pub(crate) fn resend(&mut self, seq: u32) {
+        self.ring.clear(LOST, seq);
+        self.lost -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lose_below_acknowledged__judges_a_segment_once() {
+        let mut board = Board::default();
+        board.sack((1, 3));
+        board.lose_below_acknowledged(3);
+        assert_eq!(board.lost, 0, "two above the hole");
+        board.sack((4, 5));
+        board.lose_below_acknowledged(3);
+        assert_eq!((board.lost, board.first_lost()), (1, Some(0)), "three above 0, one above 3");
+        board.resend(0);
+        board.sack((5, 9));
+        board.lose_below_acknowledged(3);
+        assert_eq!((board.lost, board.first_lost()), (1, Some(3)), "0 is in flight again");
+    }
+
+    #[test]
+    fn lose_all__spares_what_has_arrived() {
+        let mut board = Board::default();
+        board.sack((2, 4));
+        board.lose(0);
+        board.lose_all(6);
+        assert_eq!((board.sacked, board.lost), (2, 4));
+        assert_eq!(board.advance(5), 3, "0, 1 and 4 are new");
+        assert_eq!((board.sacked, board.lost, board.first_lost()), (0, 1, Some(5)));
+    }
+}

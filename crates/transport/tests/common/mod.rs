@@ -1,0 +1,187 @@
+//! Packet traces: a script of what happens to a sender or a receiver, and of what it must send.
+//!
+//! A line is an instant in microseconds and one of
+//!
+//! | line | meaning |
+//! | --- | --- |
+//! | `0 push 20` | a message of 20 full segments begins |
+//! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
+//! | `100 < syn-ack` | the peer answers, 100 us after the SYN was sent by default |
+//! | `300 timer` | the sender's next timer is for this instant, and fires |
+//! | `100 > 0-9 r3 syn probe` | since the line before, exactly this was sent (`r`: a retransmission) |
+//! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight` |
+//! | `100 done 7` | a message of 7 segments is finished |
+//!
+//! Nothing may be sent that no line expects, and no timer may be missed.
+#![allow(dead_code, unreachable_pub)]
+
+use flowsieve_core::Time;
+use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::{Ack, Emission, Timer};
+use flowsieve_transport::{Header, Message, TcpParams, TcpSender};
+
+pub const SEGMENT: u16 = 1_460;
+
+/// Today's standards: NewReno, initial window 10, RFC 6298 with 10 ms, three duplicate ACKs.
+pub fn rfc() -> TcpParams {
+    TcpParams {
+        segment: SEGMENT,
+        initial_window: 10,
+        max_window: 4_096,
+        window: WindowRule::Pipe,
+        congestion: Congestion::NewReno,
+        ecn: true,
+        loss_detection: LossDetection::DupAck(3),
+        rto: RtoRule::Rfc6298 { min: Time::from_us(10_000) },
+        restart: Restart::AtMostInitial,
+        ack_every: 1,
+        delayed_ack: Time::ZERO,
+        probe_after: None,
+    }
+}
+
+/// The ns-2 lineage under spraying: DCTCP, constant RTO of 2 ms, no duplicate ACKs.
+pub fn ns2() -> TcpParams {
+    TcpParams {
+        max_window: 239,
+        window: WindowRule::FromCumulative,
+        congestion: Congestion::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 },
+        loss_detection: LossDetection::Off,
+        rto: RtoRule::Constant(Time::from_us(2_000)),
+        restart: Restart::Initial,
+        ..rfc()
+    }
+}
+
+/// Runs a script on a connection without handshake.
+pub fn trace(params: &TcpParams, script: &str) -> Trace {
+    let mut trace = Trace::new(false, params);
+    trace.run(script);
+    trace
+}
+
+/// A sender under a script.
+pub struct Trace {
+    pub tcp: TcpSender,
+    params: TcpParams,
+    now: Time,
+    sent: Vec<Emission>,
+    messages: u32,
+}
+
+impl Trace {
+    pub fn new(handshake: bool, params: &TcpParams) -> Trace {
+        let tcp = TcpSender::new(handshake, params);
+        Trace { tcp, params: params.clone(), now: Time::ZERO, sent: Vec::new(), messages: 0 }
+    }
+
+    pub fn run(&mut self, script: &str) {
+        self.run_all(script);
+        assert_eq!(show(&self.sent), "", "sent after the last line");
+    }
+
+    /// Runs a script after whose last line something may be sent, for the next script to expect.
+    pub fn run_all(&mut self, script: &str) {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            self.step(line);
+        }
+    }
+
+    fn step(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.now = Time((number(words[0]) * 1e6) as u64);
+        if words[1] != ">" && words[1] != "=" {
+            assert_eq!(show(&self.sent), "", "sent before: {line}");
+        }
+        let due = self.tcp.deadline();
+        assert!(due >= self.now, "a timer at {due} is missed before: {line}");
+        match words[1] {
+            "push" => {
+                let bytes = u64::from(SEGMENT) * words[2].parse::<u64>().unwrap();
+                self.tcp.push(self.now, Message { id: self.messages, bytes }, &self.params);
+                self.messages += 1;
+            }
+            "<" if words[2] == "syn-ack" => {
+                let round_trip = words.get(4).map_or(100.0, |us| number(us));
+                self.tcp.on_syn_ack(Time((round_trip * 1e6) as u64), &self.params);
+            }
+            "<" => self.tcp.on_ack(self.now, &ack(&words[2..]), &self.params),
+            "timer" => {
+                assert_eq!(due, self.now, "the next timer, at: {line}");
+                let rto = self.tcp.on_timer(self.now, &self.params) == Timer::Timeout;
+                assert_eq!(rto, words.get(2) != Some(&"rack"), "{line}");
+            }
+            ">" => {
+                assert_eq!(show(&std::mem::take(&mut self.sent)), words[2..].join(" "), "sent at: {line}");
+                return;
+            }
+            "=" => {
+                let got = match words[2] {
+                    "cwnd" => self.tcp.congestion_window(),
+                    "alpha" => self.tcp.alpha(),
+                    "flight" => f64::from(self.tcp.in_flight()),
+                    other => panic!("no such quantity: {other}"),
+                };
+                assert!((got - number(words[3])).abs() < 1e-6, "{got} at: {line}");
+                return;
+            }
+            "done" => {
+                let done = self.tcp.finished().map(|span| (span.end - span.first).to_string());
+                assert_eq!(done.as_deref(), Some(words[2]), "{line}");
+                return;
+            }
+            other => panic!("no such line: {other}"),
+        }
+        while let Some(emission) = self.tcp.poll(self.now, &self.params) {
+            self.sent.push(emission);
+        }
+    }
+}
+
+fn number(word: &str) -> f64 {
+    word.parse().unwrap_or_else(|_| panic!("not a number: {word}"))
+}
+
+fn ack(words: &[&str]) -> Ack {
+    let mut ack = Ack { cumulative: 0, block: (0, 0), marked: false, duplicate: false, round_trip: Time::from_us(100) };
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "ack" => ack.cumulative = words.next().unwrap().parse().unwrap(),
+            "sack" => {
+                let (from, last) = words.next().unwrap().split_once('-').unwrap();
+                ack.block = (from.parse().unwrap(), last.parse::<u32>().unwrap() + 1);
+            }
+            "marked" => ack.marked = true,
+            "dup" => ack.duplicate = true,
+            "rtt" => ack.round_trip = Time((number(words.next().unwrap()) * 1e6) as u64),
+            other => panic!("no such field: {other}"),
+        }
+    }
+    ack
+}
+
+/// As the lines of a script have it: runs of segments joined.
+fn show(sent: &[Emission]) -> String {
+    let mut runs: Vec<(u32, u32, &str)> = Vec::new();
+    let mut words = Vec::new();
+    for emission in sent {
+        match *emission {
+            Emission::Segment { seq, retransmission } => {
+                let prefix = if retransmission { "r" } else { "" };
+                match runs.last_mut() {
+                    Some((_, end, before)) if *end == seq && *before == prefix => *end += 1,
+                    _ => runs.push((seq, seq + 1, prefix)),
+                }
+            }
+            Emission::Control(Header::Syn) => words.push("syn".to_owned()),
+            Emission::Control(Header::Probe) => words.push("probe".to_owned()),
+            Emission::Control(other) => words.push(format!("{other:?}")),
+        }
+    }
+    words.extend(runs.into_iter().map(|(from, end, prefix)| match end - from {
+        1 => format!("{prefix}{from}"),
+        _ => format!("{prefix}{from}-{}", end - 1),
+    }));
+    words.join(" ")
+}
