@@ -64,7 +64,7 @@ pub fn topologies() -> Result<String, Error> {
     for kind in kinds() {
         let _ = writeln!(text, "{}: {}\n  keys: {}\n", kind.name, kind.summary, kind.keys.join(", "));
         for line in kind.example()?.lines() {
-            let _ = writeln!(text, "    {line}");
+            let _ = writeln!(text, "{}", format!("    {line}").trim_end());
         }
         text.push('\n');
     }

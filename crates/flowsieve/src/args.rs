@@ -1,0 +1,175 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use flowsieve_experiment::Scale;
+use flowsieve_experiment::thresholds::Method;
+use std::path::PathBuf;
+
+/// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
+/// schemes.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  flowsieve run experiments/quickstart.toml
+  flowsieve run experiments/quickstart.toml --set load=0.9 --set scheme=pias,pfabric --seeds 5
+  flowsieve list schemes
+  flowsieve report results/quickstart
+  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method equal-split
+
+Exit status: 0 done, 1 the simulation failed, 2 something in the file, the arguments or the folders has to be changed.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run an experiment and show how its schemes compare
+    Run(Run),
+    /// List what there is to choose from
+    List(List),
+    /// Show a result again, and write its report.html
+    Report(Report),
+    /// Compute demotion thresholds for a distribution of flow sizes
+    Thresholds(Thresholds),
+    /// Print a script that completes commands in a shell
+    #[command(
+        after_help = "Example:\n  flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  flowsieve run experiments/quickstart.toml
+      into results/quickstart; a run that is stopped goes on where it was
+  flowsieve run experiments/quickstart.toml --set load=0.5,0.7,0.9
+      another sweep of the load
+  flowsieve run experiments/quickstart.toml --set network.ecn_threshold=30pkt --out results/k30
+      another setting, beside the first result
+  flowsieve run experiments/quickstart.toml --scale smoke
+      a hundredth of it, to see whether it works";
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    /// The experiment file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Change a setting, by its name or path; several values make a sweep
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Where results go [default: results/ and the file's name]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs at a time [default: the machine's cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Seeds of each point, instead of the file's
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// How much of the experiment to run
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) scale: ScaleArg,
+    /// Run every point again, even those whose results are there
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+/// How much of an experiment to run.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(crate) enum ScaleArg {
+    /// A hundredth of the flows, one seed
+    Smoke,
+    /// A tenth of the flows, three seeds at most
+    Quick,
+    /// All of it
+    #[default]
+    Paper,
+}
+
+impl From<ScaleArg> for Scale {
+    fn from(scale: ScaleArg) -> Scale {
+        match scale {
+            ScaleArg::Smoke => Scale::Smoke,
+            ScaleArg::Quick => Scale::Quick,
+            ScaleArg::Paper => Scale::Paper,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list
+    pub(crate) what: What,
+    /// Where experiments are looked for
+    #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum What {
+    /// Schedulers that can be compared
+    Schemes,
+    /// Distributions of flow sizes
+    Workloads,
+    /// Kinds of fabric, drawn
+    Topologies,
+    /// Experiment files in a folder
+    Experiments,
+    /// Every key of an experiment file
+    Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The folder of a result
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method equal-split
+  flowsieve thresholds --cdf sizes.csv --queues 4")]
+pub(crate) struct Thresholds {
+    /// A built-in distribution (see `flowsieve list workloads`)
+    #[arg(long, value_name = "NAME", required_unless_present = "cdf", conflicts_with = "cdf")]
+    pub(crate) workload: Option<String>,
+    /// A file of a distribution: rows of size_bytes,cdf
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) cdf: Option<String>,
+    /// Load of the host links, of which the table says how much each queue carries
+    #[arg(long, default_value_t = 0.8)]
+    pub(crate) load: f64,
+    /// Number of queues
+    #[arg(long, default_value_t = 8)]
+    pub(crate) queues: u64,
+    /// How the thresholds are chosen
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) method: MethodArg,
+}
+
+/// How thresholds are chosen.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// As many flows end in each queue
+    #[default]
+    EqualSplit,
+}
+
+impl From<MethodArg> for Method {
+    fn from(method: MethodArg) -> Method {
+        match method {
+            MethodArg::EqualSplit => Method::EqualSplit,
+        }
+    }
+}
