@@ -50,26 +50,50 @@ impl FifoBank {
     }
 }
 
-impl PortScheduler for FifoBank {
-    #[inline]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+impl FifoBank {
+    /// Classifies and marks an arriving packet; its queue, or `None` where it is turned away.
+    #[inline(always)]
+    fn admit(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Option<usize> {
         let meta = &mut metas[packet as usize];
         let index = usize::from(meta.priority).min(self.queues.len() - 1);
-        let queue = &mut self.queues[index];
-        if !self.admission.admits(u32::from(meta.len), queue.bytes(), self.bytes, around.pool) {
-            return Verdict::Dropped;
+        let queued = self.queues[index].bytes();
+        if !self.admission.admits(u32::from(meta.len), queued, self.bytes, around.pool) {
+            return None;
         }
         meta.queue = index as u8;
-        if self.marker.marks(meta.len, index, queue.bytes(), self.bytes, around.random) && meta.mark() {
+        if self.marker.marks(meta.len, index, queued, self.bytes, around.random) && meta.mark() {
             *around.marks += 1;
         }
-        self.bytes += u64::from(meta.len);
+        Some(index)
+    }
+}
+
+impl PortScheduler for FifoBank {
+    #[inline(always)]
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let Some(index) = self.admit(metas, packet, around) else { return Verdict::Dropped };
+        self.bytes += u64::from(metas[packet as usize].len);
         self.occupied |= 1 << index;
-        queue.push(metas, packet);
+        self.queues[index].push(metas, packet);
         Verdict::Accepted
     }
 
-    #[inline]
+    #[inline(always)]
+    fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        if !self.turn.is_memoryless() {
+            let verdict = self.enqueue(metas, packet, around);
+            if verdict == Verdict::Accepted {
+                self.dequeue(metas, around);
+            }
+            return verdict;
+        }
+        match self.admit(metas, packet, around) {
+            Some(_) => Verdict::Accepted,
+            None => Verdict::Dropped,
+        }
+    }
+
+    #[inline(always)]
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
         if self.occupied == 0 {
             return None;

@@ -35,6 +35,12 @@ impl Turn {
         Turn { discipline, current: queues - 1, credit: vec![0; queues] }
     }
 
+    /// Whether a packet that passes an empty bank leaves no trace in the order of service.
+    #[inline]
+    pub(crate) fn is_memoryless(&self) -> bool {
+        self.discipline == Discipline::StrictPriority
+    }
+
     /// The queue that sends next, of those in the bitmap `occupied`, which is not empty. Charges it.
     #[inline]
     pub(crate) fn next(&mut self, occupied: u64, queues: &[Fifo], metas: &[Meta]) -> usize {

@@ -70,7 +70,7 @@ impl MarkerState {
 
     /// Whether to mark a packet of `len` bytes that joins `queue`, which holds `queue_bytes`, at a port that holds
     /// `port_bytes`.
-    #[inline]
+    #[inline(always)]
     pub fn marks(&mut self, len: u16, queue: usize, queue_bytes: u32, port_bytes: u64, random: &mut dyn Rng) -> bool {
         let length = |scope, counts_arriving| {
             let queued = if scope == Scope::Port { port_bytes } else { u64::from(queue_bytes) };

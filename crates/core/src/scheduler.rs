@@ -86,6 +86,18 @@ pub trait PortScheduler: Send {
     /// The packet that leaves next, out of every list; `None` when nothing is queued. Work-conserving.
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32>;
 
+    /// An arriving packet that may leave at once, as nothing is queued and the line is free: the same as
+    /// [`PortScheduler::enqueue`] and, if it is accepted, [`PortScheduler::dequeue`].
+    #[inline]
+    fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let verdict = self.enqueue(metas, packet, around);
+        if verdict == Verdict::Accepted {
+            let left = self.dequeue(metas, around);
+            debug_assert_eq!(left, Some(packet));
+        }
+        verdict
+    }
+
     /// Bytes queued.
     fn backlog_bytes(&self) -> u64;
 
@@ -121,14 +133,19 @@ macro_rules! each {
 }
 
 impl PortScheduler for Scheduler {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         each!(self, s => s.enqueue(metas, packet, around))
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
         each!(self, s => s.dequeue(metas, around))
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        each!(self, s => s.pass(metas, packet, around))
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -123,7 +123,10 @@ fn main() {
                 let finished = result.flows.iter().filter(|flow| flow.fct_ps.is_some()).count();
                 println!(
                     "{name}: {} packet-hops, {} events, {finished} flows, {:.3} ms simulated, {} timeouts, {} retransmissions",
-                    result.packet_hops, result.events, result.simulated_ps as f64 / 1e9, result.timeouts,
+                    result.packet_hops,
+                    result.events,
+                    result.simulated_ps as f64 / 1e9,
+                    result.timeouts,
                     result.retransmissions,
                 );
             }

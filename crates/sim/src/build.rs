@@ -3,9 +3,9 @@
 use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::{PortScheduler, Time, Victims};
+use flowsieve_core::{NONE, Time, Victims};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::Nic;
+use flowsieve_schemes::scheme::{BalancerSpec, Nic};
 use flowsieve_schemes::settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
@@ -13,7 +13,7 @@ use rand_core::Rng;
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules};
 use crate::partition::{Endpoint, GROUP, Network, Partition, SwitchState, Wire};
-use crate::port::{FarEnd, Port, PortCount};
+use crate::port::{ClassCount, FarEnd, Port, PortCount};
 use crate::run::{Partitioning, Point, SimError};
 use crate::slab::Slab;
 use crate::topology::{Fabric, Node};
@@ -67,14 +67,13 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         hosts,
     };
     let per_partition = |items: &[(u32, u32)], partition| items.iter().filter(|item| item.0 == partition).count();
+    let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
     let rules = Rules::new(scheme, point.framing.header);
     let mut partitions = Vec::with_capacity(count);
     for partition in 0..count as u32 {
         let wires = per_partition(&places.wires, partition);
-        let sources = wires
-            + 1
-            + per_partition(&places.hosts, partition)
-            + switches.iter().filter(|switch| switch.0 == partition).count();
+        let programs = if timed { per_partition(&switches, partition) } else { 0 };
+        let sources = wires + 1 + per_partition(&places.hosts, partition) + programs;
         if sources > K::SOURCES {
             return Err(SimError::KeyTooNarrow);
         }
@@ -85,6 +84,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             events: WinnerTree::new(sources),
             slab: Slab::default(),
             ports: Vec::new(),
+            classes: vec![ClassCount::default(); fabric.classes.len()],
             wires: Vec::new(),
             switches: Vec::new(),
             pools: Vec::new(),
@@ -115,7 +115,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         };
         let loss = (link.loss * f64::from(u32::MAX)).round() as u32;
         let random = stream(point.seed, Purpose::Loss, number as u64);
-        partitions[to.0 as usize].0.wires.push(Wire::new(here.then_some(from.1), endpoint, loss, random));
+        partitions[to.0 as usize].0.wires.push(Wire::new(if here { from.1 } else { NONE }, endpoint, loss, random));
     }
     for host in 0..fabric.hosts {
         let (partition, _) = places.hosts[host as usize];
@@ -144,7 +144,7 @@ fn lookahead(fabric: &Fabric) -> Time {
 }
 
 /// The place whose ports feed a link.
-fn place_of(fabric: &Fabric, node: Node) -> Place {
+pub(crate) fn place_of(fabric: &Fabric, node: Node) -> Place {
     match node {
         Node::Host(_) => Place::Nic,
         Node::Switch(switch) => fabric.switches[switch as usize].place,
@@ -179,8 +179,9 @@ fn port(
         pool,
         shares,
         due: false,
+        class: link.class,
         random: stream(point.seed, Purpose::Marking, number as u64),
-        count: PortCount::new(scheduler.queues()),
+        count: PortCount::default(),
         scheduler,
     }
 }
@@ -189,12 +190,7 @@ fn shares_memory(scheme: &Scheme, fabric: &Fabric, switch: u32) -> bool {
     scheme.ports.at(fabric.switches[switch as usize].place).shares_memory()
 }
 
-fn switch_state(
-    point: &Point<'_>,
-    number: usize,
-    balancer: &flowsieve_schemes::scheme::BalancerSpec,
-    places: &Places,
-) -> SwitchState {
+fn switch_state(point: &Point<'_>, number: usize, balancer: &BalancerSpec, places: &Places) -> SwitchState {
     let fabric = point.fabric;
     let routes = &fabric.routes[number];
     let mut random = stream(point.seed, Purpose::Spray, number as u64);

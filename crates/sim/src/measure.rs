@@ -7,11 +7,11 @@ use flowsieve_results::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::Flow;
 
-use crate::build::{Built, CUT_THROUGH_BYTES};
+use crate::build::{Built, CUT_THROUGH_BYTES, place_of};
 use crate::event::Key;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
-use crate::port::PortCount;
+use crate::port::Tally;
 use crate::run::{FctEnd, Measure, Point, SimError};
 use crate::topology::Stage;
 
@@ -106,7 +106,8 @@ fn offered_load(point: &Point<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
         }
     }
     let seconds = span.as_secs();
-    let load = |(bytes, share): (&f64, &crate::topology::ClassShare)| 8.0 * bytes / (share.rate_total_bps as f64 * seconds);
+    let load =
+        |(bytes, share): (&f64, &crate::topology::ClassShare)| 8.0 * bytes / (share.rate_total_bps as f64 * seconds);
     bytes.iter().zip(shares).map(load).map(|load| if load.is_finite() { load } else { 0.0 }).collect()
 }
 
@@ -202,36 +203,36 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
             ..LinkClass::default()
         })
         .collect();
-    let mut wire_bytes = vec![0u64; classes.len()];
+    let mut at_arrivals_end = vec![0u64; classes.len()];
     for (number, link) in fabric.links.iter().enumerate() {
         let (partition, port) = built.places.ports[number];
         let count = &built.partitions[partition as usize].network.ports[port as usize].count;
         let (partition, wire) = built.places.wires[number];
-        let lost = built.partitions[partition as usize].network.wires[wire as usize].lost;
-        wire_bytes[usize::from(link.class)] += count.wire_bytes_at_arrivals_end;
-        add(&mut classes[usize::from(link.class)], count, lost);
+        let loss = built.partitions[partition as usize].network.wires[wire as usize].lost;
+        at_arrivals_end[usize::from(link.class)] += count.wire_bytes_at_arrivals_end;
+        let class = &mut classes[usize::from(link.class)];
+        class.bytes += count.wire_bytes;
+        class.marks += count.marks;
+        class.drops.add(Drops { loss, ..count.drops });
+        class.max_backlog_bytes = class.max_backlog_bytes.max(count.most_backlog);
     }
-    for (class, (bytes, share)) in classes.iter_mut().zip(wire_bytes.iter().zip(shares)) {
-        let capacity = share.rate_total_bps as f64 * span.as_secs() / 8.0;
-        class.utilisation = if capacity > 0.0 { *bytes as f64 / capacity } else { 0.0 };
-        let used = class.packets_by_priority.iter().rposition(|&packets| packets > 0).map_or(0, |last| last + 1);
-        class.packets_by_priority.truncate(used);
+    for (number, class) in classes.iter_mut().enumerate() {
+        let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);
+        class.packets_by_queue = Tally::sum(counts().map(|count| &count.by_queue));
+        class.packets_by_queue.resize(queues(point, number), 0);
+        class.packets_by_priority = Tally::sum(counts().map(|count| &count.by_priority));
+        class.packets = class.packets_by_queue.iter().sum();
+        class.bytes -= class.packets * u64::from(point.framing.overhead);
+        let capacity = shares[number].rate_total_bps as f64 * span.as_secs() / 8.0;
+        class.utilisation = if capacity > 0.0 { at_arrivals_end[number] as f64 / capacity } else { 0.0 };
     }
     classes
 }
 
-fn add(class: &mut LinkClass, count: &PortCount, lost: u64) {
-    class.packets += count.by_queue.iter().sum::<u64>();
-    class.bytes += count.bytes;
-    class.marks += count.marks;
-    class.drops.add(Drops { loss: lost, ..count.drops });
-    class.max_backlog_bytes = class.max_backlog_bytes.max(count.most_backlog);
-    for (sum, counts) in
-        [(&mut class.packets_by_queue, &count.by_queue), (&mut class.packets_by_priority, &count.by_priority)]
-    {
-        sum.resize(sum.len().max(counts.len()), 0);
-        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-    }
+/// Queues of the ports that feed a class of links.
+fn queues(point: &Point<'_>, class: usize) -> usize {
+    let feeding = point.fabric.links.iter().find(|link| usize::from(link.class) == class);
+    feeding.map_or(1, |link| point.scheme.ports.at(place_of(point.fabric, link.from)).queues())
 }
 
 /// Programs of switches that have a timer.

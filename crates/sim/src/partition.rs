@@ -18,7 +18,7 @@ use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::Hosts;
-use crate::port::{FarEnd, Port};
+use crate::port::{ClassCount, FarEnd, Port};
 use crate::slab::{Body, Slab};
 
 /// The destination of packets between switches' programs.
@@ -28,8 +28,8 @@ const SWITCH: u16 = u16::MAX;
 pub(crate) struct Wire {
     head: u32,
     tail: u32,
-    /// The port that feeds it, where it is in this partition.
-    pub(crate) port: Option<u32>,
+    /// The port that feeds it; [`NONE`] where that is in another partition.
+    pub(crate) port: u32,
     pub(crate) to: Endpoint,
     /// A packet is lost when a draw is below; 0: never.
     pub(crate) loss: u32,
@@ -47,8 +47,24 @@ pub(crate) enum Endpoint {
 }
 
 impl Wire {
-    pub(crate) fn new(port: Option<u32>, to: Endpoint, loss: u32, random: Xoshiro256PlusPlus) -> Wire {
+    pub(crate) fn new(port: u32, to: Endpoint, loss: u32, random: Xoshiro256PlusPlus) -> Wire {
         Wire { head: NONE, tail: NONE, port, to, loss, random, lost: 0 }
+    }
+
+    /// Appends a packet; says when it arrives if it is the only one.
+    #[inline]
+    fn push(&mut self, metas: &mut [Meta], packet: u32) -> Option<Time> {
+        let meta = &mut metas[packet as usize];
+        meta.next = NONE;
+        let at = meta.time;
+        let alone = self.head == NONE;
+        if alone {
+            self.head = packet;
+        } else {
+            metas[self.tail as usize].next = packet;
+        }
+        self.tail = packet;
+        alone.then_some(at)
     }
 }
 
@@ -85,6 +101,8 @@ pub(crate) struct Network<K> {
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
     pub(crate) ports: Vec<Port>,
+    /// By class of links.
+    pub(crate) classes: Vec<ClassCount>,
     pub(crate) wires: Vec<Wire>,
     pub(crate) switches: Vec<SwitchState>,
     /// By switch, and one for hosts.
@@ -111,21 +129,26 @@ pub(crate) struct Partition<K> {
     control: Vec<ControlPacket>,
 }
 
+#[inline]
+fn schedule<K: Key>(events: &mut WinnerTree<K>, overflows: &mut bool, source: u32, at: Time) {
+    let key = if at < K::END {
+        K::new(at, source)
+    } else {
+        *overflows |= at != Time::NEVER;
+        K::NEVER
+    };
+    events.set(source, key);
+}
+
 impl<K: Key> Network<K> {
     /// Schedules a source's event.
     #[inline]
     pub(crate) fn schedule(&mut self, source: u32, at: Time) {
-        let key = if at < K::END {
-            K::new(at, source)
-        } else {
-            self.overflows |= at != Time::NEVER;
-            K::NEVER
-        };
-        self.events.set(source, key);
+        schedule(&mut self.events, &mut self.overflows, source, at);
     }
 
     /// Moves out every packet of the port whose turn has come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, port: u32, now: Time) {
         let state = &self.ports[port as usize];
         if state.queued > 0 && state.busy_until <= now {
@@ -133,54 +156,42 @@ impl<K: Key> Network<K> {
         }
     }
 
+    #[inline(never)]
     fn depart(&mut self, port: u32, now: Time) {
-        loop {
-            let state = &self.ports[port as usize];
-            if state.queued == 0 || state.busy_until > now {
-                return;
-            }
-            self.transmit(port, state.busy_until);
-        }
-    }
-
-    /// Puts the next packet on the line at `start`, when the line is free and a packet waits.
-    #[inline]
-    fn transmit(&mut self, port: u32, start: Time) {
-        let Network { slab, ports, pools, victims, .. } = self;
+        let Network { slab, ports, pools, victims, classes, wires, .. } = self;
         let state = &mut ports[port as usize];
-        let mut around = Surroundings {
-            now: start,
-            pool: &mut pools[state.pool as usize],
-            victims,
-            random: &mut state.random,
-            marks: &mut state.count.marks,
-        };
-        let Some(packet) = state.scheduler.dequeue(&mut slab.metas, &mut around) else {
-            debug_assert!(false, "a port of {} packets has none to send", state.queued);
-            return;
-        };
-        state.queued -= 1;
-        let meta = &mut slab.metas[packet as usize];
-        if state.shares {
-            around.pool.give(meta.len);
-        }
-        let on_wire = u32::from(meta.len) + u32::from(state.overhead);
-        let end = start + state.rate.serialise(on_wire);
-        let forwarded =
-            if on_wire <= state.forwards_after { end } else { start + state.rate.serialise(state.forwards_after) };
-        state.busy_until = end;
-        meta.time = forwarded + state.delay;
-        let count = &mut state.count;
-        count.wire_bytes += u64::from(on_wire);
-        count.bytes += u64::from(meta.len);
-        count.by_queue[usize::from(meta.queue)] += 1;
-        count.by_priority[usize::from(meta.priority).min(crate::port::PortCount::PRIORITIES - 1)] += 1;
-        match state.far_end {
-            FarEnd::Here(wire) => self.put_on_wire(wire, packet),
-            FarEnd::Beyond { partition, wire } => {
-                let (meta, body) = (*meta, slab.bodies[packet as usize]);
-                slab.remove(packet);
-                self.crossings.push(Crossing { partition, wire, meta, body });
+        while state.queued > 0 && state.busy_until <= now {
+            let mut around = Surroundings {
+                now: state.busy_until,
+                pool: &mut pools[state.pool as usize],
+                victims,
+                random: &mut state.random,
+                marks: &mut state.count.marks,
+            };
+            let Some(packet) = state.scheduler.dequeue(&mut slab.metas, &mut around) else {
+                debug_assert!(false, "a port of {} packets has none to send", state.queued);
+                return;
+            };
+            state.queued -= 1;
+            let meta = &mut slab.metas[packet as usize];
+            if state.shares {
+                around.pool.give(meta.len);
+            }
+            meta.time = state.put_on_line(meta.len, state.busy_until);
+            let class = &mut classes[usize::from(state.class)];
+            class.by_queue.count(meta.queue);
+            class.by_priority.count(meta.priority);
+            match state.far_end {
+                FarEnd::Here(wire) => {
+                    if let Some(at) = wires[wire as usize].push(&mut slab.metas, packet) {
+                        schedule(&mut self.events, &mut self.overflows, wire, at);
+                    }
+                }
+                FarEnd::Beyond { partition, wire } => {
+                    let (meta, body) = (*meta, slab.bodies[packet as usize]);
+                    slab.remove(packet);
+                    self.crossings.push(Crossing { partition, wire, meta, body });
+                }
             }
         }
     }
@@ -188,16 +199,8 @@ impl<K: Key> Network<K> {
     /// A packet whose instant of arrival is set joins those in flight.
     #[inline]
     pub(crate) fn put_on_wire(&mut self, wire: u32, packet: u32) {
-        let state = &mut self.wires[wire as usize];
-        self.slab.metas[packet as usize].next = NONE;
-        if state.head == NONE {
-            state.head = packet;
-            state.tail = packet;
-            let at = self.slab.metas[packet as usize].time;
+        if let Some(at) = self.wires[wire as usize].push(&mut self.slab.metas, packet) {
             self.schedule(wire, at);
-        } else {
-            self.slab.metas[state.tail as usize].next = packet;
-            state.tail = packet;
         }
     }
 
@@ -205,11 +208,12 @@ impl<K: Key> Network<K> {
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u32, packet: u32) {
         let now = self.now;
-        if self.ports[port as usize].shares {
-            self.free_memory(self.ports[port as usize].pool, now);
+        let state = &self.ports[port as usize];
+        if state.shares {
+            self.free_memory(state.pool, now);
         }
         self.advance(port, now);
-        let Network { slab, ports, pools, victims, .. } = self;
+        let Network { slab, ports, pools, victims, classes, wires, .. } = self;
         let state = &mut ports[port as usize];
         let mut around = Surroundings {
             now,
@@ -218,30 +222,49 @@ impl<K: Key> Network<K> {
             random: &mut state.random,
             marks: &mut state.count.marks,
         };
-        let verdict = state.scheduler.enqueue(&mut slab.metas, packet, &mut around);
-        if !around.victims.is_empty() {
-            while let Some(victim) = around.victims.pop() {
-                state.queued -= 1;
-                state.count.drops.evicted += 1;
-                if state.shares {
-                    around.pool.give(slab.metas[victim as usize].len);
-                }
-                slab.remove(victim);
+        let idle = state.busy_until <= now;
+        let verdict = if idle {
+            state.scheduler.pass(&mut slab.metas, packet, &mut around)
+        } else {
+            state.scheduler.enqueue(&mut slab.metas, packet, &mut around)
+        };
+        while let Some(victim) = around.victims.pop() {
+            state.queued -= 1;
+            state.count.drops.evicted += 1;
+            if state.shares {
+                around.pool.give(slab.metas[victim as usize].len);
             }
+            slab.remove(victim);
         }
         if verdict == Verdict::Dropped {
             state.count.drops.buffer += 1;
             slab.remove(packet);
             return;
         }
-        state.queued += 1;
-        if state.shares {
-            around.pool.take(slab.metas[packet as usize].len);
-        }
-        if state.busy_until <= now {
-            self.transmit(port, now);
-        } else {
+        let meta = &mut slab.metas[packet as usize];
+        if !idle {
+            state.queued += 1;
+            if state.shares {
+                around.pool.take(meta.len);
+            }
             self.wait(port);
+            return;
+        }
+        meta.time = state.put_on_line(meta.len, now);
+        let class = &mut classes[usize::from(state.class)];
+        class.by_queue.count(meta.queue);
+        class.by_priority.count(meta.priority);
+        match state.far_end {
+            FarEnd::Here(wire) => {
+                if let Some(at) = wires[wire as usize].push(&mut slab.metas, packet) {
+                    schedule(&mut self.events, &mut self.overflows, wire, at);
+                }
+            }
+            FarEnd::Beyond { partition, wire } => {
+                let (meta, body) = (*meta, slab.bodies[packet as usize]);
+                slab.remove(packet);
+                self.crossings.push(Crossing { partition, wire, meta, body });
+            }
         }
     }
 
@@ -300,7 +323,8 @@ impl<K: Key> Network<K> {
     /// The head of a wire arrives.
     #[inline]
     fn arrive(&mut self, wire: u32) -> Option<(u32, Endpoint)> {
-        if let Some(port) = self.wires[wire as usize].port {
+        let port = self.wires[wire as usize].port;
+        if port != NONE {
             self.advance(port, self.now);
         }
         let state = &mut self.wires[wire as usize];

@@ -37,8 +37,24 @@ pub(crate) struct Port {
     pub(crate) shares: bool,
     /// It stands in its switch's list of ports with a departure due.
     pub(crate) due: bool,
+    /// Its class of links.
+    pub(crate) class: u16,
     pub(crate) random: Xoshiro256PlusPlus,
     pub(crate) count: PortCount,
+}
+
+impl Port {
+    /// The line is free at `start` and takes a packet: when it arrives at the far end.
+    #[inline]
+    pub(crate) fn put_on_line(&mut self, len: u16, start: Time) -> Time {
+        let on_wire = u32::from(len) + u32::from(self.overhead);
+        let end = start + self.rate.serialise(on_wire);
+        self.busy_until = end;
+        self.count.wire_bytes += u64::from(on_wire);
+        let forwarded =
+            if on_wire <= self.forwards_after { end } else { start + self.rate.serialise(self.forwards_after) };
+        forwarded + self.delay
+    }
 }
 
 /// What a port counts.
@@ -46,12 +62,6 @@ pub(crate) struct Port {
 pub(crate) struct PortCount {
     /// Bytes sent, with preamble and gap.
     pub(crate) wire_bytes: u64,
-    /// Bytes sent, without them.
-    pub(crate) bytes: u64,
-    /// Packets sent from each queue.
-    pub(crate) by_queue: Vec<u64>,
-    /// Packets sent of each priority; the last entry takes all lower ones.
-    pub(crate) by_priority: Vec<u64>,
     pub(crate) marks: u64,
     pub(crate) drops: Drops,
     pub(crate) most_backlog: u64,
@@ -59,11 +69,41 @@ pub(crate) struct PortCount {
     pub(crate) wire_bytes_at_arrivals_end: u64,
 }
 
-impl PortCount {
-    /// Priorities that are told apart.
-    pub(crate) const PRIORITIES: usize = 64;
+/// What the ports of a class of links count together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClassCount {
+    /// Packets sent from each queue.
+    pub(crate) by_queue: Tally,
+    /// Packets sent of each priority; the last entry takes all lower ones.
+    pub(crate) by_priority: Tally,
+}
 
-    pub(crate) fn new(queues: usize) -> PortCount {
-        PortCount { by_queue: vec![0; queues], by_priority: vec![0; Self::PRIORITIES], ..PortCount::default() }
+/// Counts by queue or by priority: 64 of each are told apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally(pub(crate) [u64; Tally::SIZE]);
+
+impl Tally {
+    const SIZE: usize = 64;
+
+    #[inline]
+    pub(crate) fn count(&mut self, which: u8) {
+        self.0[usize::from(which).min(Self::SIZE - 1)] += 1;
+    }
+
+    /// The sums, up to the last that is not zero.
+    pub(crate) fn sum<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Vec<u64> {
+        let mut sums = vec![0; Self::SIZE];
+        for tally in tallies {
+            sums.iter_mut().zip(&tally.0).for_each(|(sum, count)| *sum += count);
+        }
+        let used = sums.iter().rposition(|&sum| sum > 0).map_or(0, |last| last + 1);
+        sums.truncate(used);
+        sums
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally([0; Self::SIZE])
     }
 }

@@ -118,14 +118,7 @@ impl Hosts {
             kind,
             ..Meta::default()
         };
-        let body = Body {
-            header,
-            sender: state.sender,
-            receiver: NONE,
-            stamp,
-            src: host.number,
-            class: state.class,
-        };
+        let body = Body { header, sender: state.sender, receiver: NONE, stamp, src: host.number, class: state.class };
         let packet = network.slab.insert(meta, body);
         network.enqueue(host.nic, packet);
     }

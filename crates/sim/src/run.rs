@@ -105,7 +105,9 @@ pub enum SimError {
     #[error("no flow starts {0}")]
     NoFlows(&'static str),
     /// Under a measuring window the queues would grow without end.
-    #[error("the offered load of the {class} links is {load:.3} of their rate, ACKs and framing included: with measure = \"window\" it must stay below 1")]
+    #[error(
+        "the offered load of the {class} links is {load:.3} of their rate, ACKs and framing included: with measure = \"window\" it must stay below 1"
+    )]
     Overload {
         /// Class of links.
         class: String,
@@ -131,7 +133,12 @@ pub fn run(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Poin
 }
 
 fn run_with<K: Key>(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
-    let mut run = Run { built: build::<K>(point)?, point: *point, flows: Vec::new(), stop: point.max_time.unwrap_or(Time::NEVER) };
+    let mut run = Run {
+        built: build::<K>(point)?,
+        point: *point,
+        flows: Vec::new(),
+        stop: point.max_time.unwrap_or(Time::NEVER),
+    };
     let mut coming = (point.flows)().peekable();
     if coming.peek().is_none() {
         return Err(SimError::NoFlows("at all"));

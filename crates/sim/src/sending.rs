@@ -274,7 +274,7 @@ impl Hosts {
                     return;
                 }
             }
-            _ => state.tcp.on_syn_ack(),
+            _ => state.tcp.on_syn_ack(network.now, params),
         }
         self.send(network, body.sender, source);
     }
@@ -323,16 +323,7 @@ impl Hosts {
 
 /// Facts of a packet that carries no payload.
 pub(crate) fn control_facts(flow: u32, kind: Kind) -> FlowFacts {
-    FlowFacts {
-        flow,
-        kind,
-        offset: 0,
-        size: 0,
-        remaining: 0,
-        retransmission: false,
-        timeouts: 0,
-        deadline: None,
-    }
+    FlowFacts { flow, kind, offset: 0, size: 0, remaining: 0, retransmission: false, timeouts: 0, deadline: None }
 }
 
 /// A segment's header, facts and payload bytes; `None` for one of no message.
