@@ -1,8 +1,8 @@
 //! The retransmission timeout: RFC 6298, or one constant.
 //!
 //! Every ACK is a measurement, retransmissions' included, as its timestamp tells which transmission it answers
-//! (RFC 6298 §3). Left out: the smaller gains of RFC 7323 appendix G for several measurements a round trip; the 3 s after
-//! a lost SYN (RFC 6298 §5.7), as the SYN-ACK's timestamp is a measurement as well.
+//! (RFC 6298 §3). Left out: the smaller gains of RFC 7323 appendix G for several measurements a round trip; the 3 s that
+//! the timeout becomes after a lost SYN (RFC 6298 §5.7): it stays 1 s.
 
 use flowsieve_core::Time;
 

@@ -186,16 +186,16 @@ impl TcpSender {
         self.messages.finish(self.board.una)
     }
 
-    /// The peer accepts the connection; `round_trip`: how long ago the SYN that it answers was sent.
-    pub fn on_syn_ack(&mut self, round_trip: Time, params: &TcpParams) {
+    /// The peer accepts the connection.
+    pub fn on_syn_ack(&mut self, now: Time, params: &TcpParams) {
         if !matches!(self.phase, Phase::SynSent | Phase::SynDue) {
             return;
         }
         if self.rto.is_backed_off() {
+            // Which SYN it answers is unknown, so that it measures nothing (Karn's algorithm, RFC 6298 §3).
             self.window.on_lost_handshake(params);
-        }
-        if params.measures_round_trips() {
-            self.rto.sample(round_trip);
+        } else if params.measures_round_trips() {
+            self.rto.sample(now.since(self.last_sent));
         }
         self.phase = Phase::Open;
         self.deadline = Time::NEVER;

@@ -187,7 +187,7 @@ impl Pipe {
                         let ack = Ack { cumulative, block, marked, duplicate, round_trip };
                         self.tcp.on_ack(self.now, &ack, &self.params);
                     }
-                    _ => self.tcp.on_syn_ack(round_trip, &self.params),
+                    _ => self.tcp.on_syn_ack(self.now, &self.params),
                 }
                 while let Some(span) = self.tcp.finished() {
                     self.finished.push(span.message.id);

@@ -137,14 +137,31 @@ fn handshake__data_waits_for_the_syn_ack() {
 
 #[test]
 fn handshake__the_syn_ack_is_a_measurement() {
+    // And a stray ACK before it is not.
     let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..rfc() });
     trace.run(
         "0    push 1
          0    > syn
-         100  < syn-ack rtt 100
+         50   < ack 0 rtt 9000
+         100  < syn-ack
          100  > 0
          400  timer
          400  > r0",
+    );
+}
+
+#[test]
+fn handshake__the_answer_to_a_repeated_syn_measures_nothing() {
+    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..rfc() });
+    trace.run(
+        "0        push 1
+         0        > syn
+         1000000  timer
+         1000000  > syn
+         1000100  < syn-ack
+         1000100  > 0
+         2000100  timer
+         2000100  > r0",
     );
 }
 

@@ -310,3 +310,22 @@ fn window__is_of_the_pipe_or_from_the_edge() {
          150 > 10-20",
     );
 }
+
+#[test]
+fn window__holes_and_what_is_beyond_them_fit_in_the_span() {
+    // A hole that nothing finds, and everything after it arrives: the sender stops at twice the largest window.
+    let params = TcpParams { max_window: 10, loss_detection: common::ns2().loss_detection, ..rfc() };
+    assert_eq!(params.span(), 20);
+    trace(
+        &params,
+        "0   push 100
+         0   > 0-9
+         100 < ack 0 sack 1-9
+         100 > 10-18
+         200 < ack 0 sack 1-18
+         200 > 19
+         300 < ack 0 sack 1-19
+         350 < ack 20
+         350 > 20-29",
+    );
+}

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `0 push 20` | a message of 20 full segments begins |
 //! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
-//! | `100 < syn-ack` | the peer answers, 100 us after the SYN was sent by default |
+//! | `100 < syn-ack` | the peer accepts the connection |
 //! | `300 timer` | the sender's next timer is for this instant, and fires |
 //! | `100 > 0-9 r3 syn probe` | since the line before, exactly this was sent (`r`: a retransmission) |
 //! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight` |
@@ -101,10 +101,7 @@ impl Trace {
                 self.tcp.push(self.now, Message { id: self.messages, bytes }, &self.params);
                 self.messages += 1;
             }
-            "<" if words[2] == "syn-ack" => {
-                let round_trip = words.get(4).map_or(100.0, |us| number(us));
-                self.tcp.on_syn_ack(Time((round_trip * 1e6) as u64), &self.params);
-            }
+            "<" if words[2] == "syn-ack" => self.tcp.on_syn_ack(self.now, &self.params),
             "<" => self.tcp.on_ack(self.now, &ack(&words[2..]), &self.params),
             "timer" => {
                 assert_eq!(due, self.now, "the next timer, at: {line}");
