@@ -14,9 +14,9 @@
 //! Sources: RFC 5681 and 6675 for windows and recovery, 6298 for the timer, 8985 for RACK, 3168 and 8257 for marks; pFabric
 //! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::params`] says so.
 //!
-//! Left out: RFC 6675's rescue retransmission and its rule 3 (sending holes again that are not yet lost), proportional rate
-//! reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts (RFC 5682), Nagle's algorithm (RFC 9293
-//! §3.7.4), the closing of connections.
+//! Left out: early retransmit (RFC 5827), RFC 6675's rescue retransmission and its rule 3 (sending holes again that are not
+//! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts
+//! (RFC 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
 
 use flowsieve_core::Time;
 
@@ -63,10 +63,9 @@ enum Phase {
     SynDue,
     SynSent,
     Open,
-    /// Only probes are sent; `due`: one is to be sent.
-    Probing {
-        due: bool,
-    },
+    /// Only probes are sent, and one is due.
+    ProbeDue,
+    ProbeSent,
 }
 
 /// How losses are being repaired; it ends when everything below the segment is acknowledged.
@@ -208,10 +207,11 @@ impl TcpSender {
         if ack.cumulative > self.nxt || ack.block.1 > self.nxt {
             return;
         }
-        match self.phase {
-            Phase::Open => {}
-            Phase::Probing { .. } => self.phase = Phase::Open,
-            Phase::SynDue | Phase::SynSent => return,
+        if self.phase != Phase::Open {
+            if matches!(self.phase, Phase::SynDue | Phase::SynSent) {
+                return;
+            }
+            self.phase = Phase::Open;
         }
         self.silent_timeouts = 0;
         if params.measures_round_trips() {
@@ -310,7 +310,7 @@ impl TcpSender {
         }
         match self.phase {
             Phase::SynDue | Phase::SynSent => self.phase = Phase::SynDue,
-            Phase::Probing { .. } => self.phase = Phase::Probing { due: true },
+            Phase::ProbeDue | Phase::ProbeSent => self.phase = Phase::ProbeDue,
             Phase::Open => self.on_timeout(again, params),
         }
         Timer::Timeout
@@ -325,24 +325,14 @@ impl TcpSender {
             rack.on_timeout();
         }
         if params.probe_after.is_some_and(|most| self.silent_timeouts >= most) {
-            self.phase = Phase::Probing { due: true };
+            self.phase = Phase::ProbeDue;
         }
     }
 
     /// The next packet that may be sent now.
     pub fn poll(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
-        match self.phase {
-            Phase::Open => {}
-            Phase::SynDue => {
-                self.phase = Phase::SynSent;
-                self.arm(now, false, params);
-                return Some(Emission::Control(Header::Syn));
-            }
-            Phase::Probing { due: true } => {
-                self.phase = Phase::Probing { due: false };
-                return Some(Emission::Control(Header::Probe));
-            }
-            Phase::SynSent | Phase::Probing { due: false } => return None,
+        if self.phase != Phase::Open {
+            return self.poll_control(now, params);
         }
         if self.board.lost > 0 {
             return self.poll_lost(now, params);
@@ -359,6 +349,21 @@ impl TcpSender {
         self.nxt += 1;
         self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: false })
+    }
+
+    fn poll_control(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        match self.phase {
+            Phase::SynDue => {
+                self.phase = Phase::SynSent;
+                self.arm(now, false, params);
+                Some(Emission::Control(Header::Syn))
+            }
+            Phase::ProbeDue => {
+                self.phase = Phase::ProbeSent;
+                Some(Emission::Control(Header::Probe))
+            }
+            Phase::SynSent | Phase::ProbeSent | Phase::Open => None,
+        }
     }
 
     /// Holes are filled before anything new is sent (RFC 6675 §4, NextSeg).
@@ -385,7 +390,7 @@ impl TcpSender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, now: Time, seq: u32, params: &TcpParams) {
         self.arm(now, seq == self.board.una, params);
         if let Some(rack) = &mut self.rack {
