@@ -7,6 +7,9 @@ use crate::{Manifest, Run, Summary};
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
 
+/// Links that carry a smaller share of their load have not come to it.
+const ENOUGH: f64 = 0.8;
+
 /// One thing to know, and where it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
@@ -17,7 +20,7 @@ pub struct Warning {
 }
 
 /// The warnings of the runs themselves, and those that their numbers give: unfinished flows, periodic parts that
-/// hardly acted, ports of several queues that used one. Equal sentences are one warning.
+/// hardly acted, links that carried much less than their load, ports of several queues that used one. Equal sentences are one warning.
 pub(crate) fn warnings(manifest: &Manifest, summary: &Summary) -> Vec<Warning> {
     let mut found = Found::default();
     for run in &manifest.runs {
@@ -30,6 +33,14 @@ pub(crate) fn warnings(manifest: &Manifest, summary: &Summary) -> Vec<Warning> {
                 part.name,
                 times(part.ticks),
                 part.period_ps as f64 / 1e9
+            );
+            found.add(text, run.point);
+        }
+        if carried_little(run) {
+            let text = format!(
+                "links carried less than {} % of the load that they were offered while flows arrived: the run is too \
+                 short for its load to build up, or flows were held back",
+                ENOUGH * 100.0
             );
             found.add(text, run.point);
         }
@@ -71,6 +82,12 @@ impl Found {
             points.dedup();
         }
     }
+}
+
+/// Whether the most loaded links carried much less than their load.
+fn carried_little(run: &Run) -> bool {
+    let most = run.measured.links.iter().max_by(|a, b| a.offered_load.total_cmp(&b.offered_load));
+    most.is_some_and(|link| link.utilisation < ENOUGH * link.offered_load.min(1.0))
 }
 
 /// Whether ports of several queues carried packets, and none of them through a second queue.

@@ -228,6 +228,22 @@ fn summary__pairs_schemes_and_warns() {
 }
 
 #[test]
+fn warnings__links_that_carried_little_of_their_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = ResultWriter::create(folder.path()).unwrap();
+    for (scheme, load, seed) in jobs() {
+        let mut result = result(scheme, load, seed);
+        if (scheme, load, seed) == ("dctcp", 0.8, 3) {
+            result.links[0].utilisation = 0.5;
+        }
+        writer.write_part(&key(scheme, load, seed), seed, &result).unwrap();
+    }
+    let warnings = writer.join(experiment()).unwrap().warnings();
+    let little = warnings.iter().find(|warning| warning.text.contains("less than 80 % of the load")).unwrap();
+    assert_eq!(little.points, [2]);
+}
+
+#[test]
 fn summary_csv__a_row_for_each_point_and_class() {
     let folder = tempfile::tempdir().unwrap();
     finished(folder.path());
