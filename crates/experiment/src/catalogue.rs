@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_lists_every_key() {
+    fn settings__lists_every_key() {
         let text = settings();
         for key in KEYS {
             assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
@@ -155,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn workloads_states_the_known_means() {
+    fn workloads__states_the_known_means() {
         let text = workloads();
         assert!(text.contains("web-search") && text.contains("mean 1.67MB"), "{text}");
     }
 
     #[test]
-    fn experiments_finds_files_and_says_what_is_none() {
+    fn experiments__finds_files_and_says_what_is_none() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("paper")).unwrap();
         std::fs::write(folder.path().join("paper/a.toml"), "title = \"The first\"\n").unwrap();

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_is_near_or_nothing() {
+    fn nearest__is_near_or_nothing() {
         let names: Vec<String> = ["queues", "buffer", "ecn_threshold"].map(String::from).to_vec();
         assert_eq!(nearest("quues", &names), Some("queues"));
         assert_eq!(nearest("Buffer", &names), Some("buffer"));

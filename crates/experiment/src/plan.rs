@@ -53,6 +53,15 @@ pub struct PlannedRun {
     pub packet_hops: f64,
 }
 
+/// What a load is on the wire.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WireLoads {
+    /// The nominal load.
+    pub nominal: Option<f64>,
+    /// The share of each class of links that data and ACKs take, framing included.
+    pub classes: Vec<(String, f64)>,
+}
+
 /// An experiment that is ready to run.
 #[derive(Debug)]
 pub struct Plan {
@@ -64,8 +73,8 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     /// What the person should know before it runs.
     pub warnings: Vec<String>,
-    /// What the points' loads are on the wire: the nominal load and the share of each class of links.
-    pub loads: Vec<(Option<f64>, Vec<(String, f64)>)>,
+    /// What the points' loads are on the wire, each once.
+    pub loads: Vec<WireLoads>,
     /// The folder to which paths in the file are relative.
     pub folder: PathBuf,
 }
@@ -100,7 +109,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes)?;
     let mut warnings = Vec::new();
-    let mut loads: Vec<(Option<f64>, Vec<(String, f64)>)> = Vec::new();
+    let mut loads: Vec<WireLoads> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
     for (index, point) in points.iter_mut().enumerate() {
@@ -121,8 +130,8 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
         };
         runs.extend(parts.iter().map(run));
         let info = point_info(point, settings, prepared.fabric, parts);
-        let load = (info.load, prepared.loads);
-        if !load.1.is_empty() && !loads.contains(&load) {
+        let load = WireLoads { nominal: info.load, classes: prepared.loads };
+        if !load.classes.is_empty() && !loads.contains(&load) {
             loads.push(load);
         }
         infos.push(info);

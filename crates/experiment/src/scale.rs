@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn apply_lowers_and_never_raises() {
+    fn apply__lowers_and_never_raises() {
         assert_eq!(flows_of(Scale::Paper, 100_000), 100_000);
         assert_eq!(flows_of(Scale::Quick, 100_000), 10_000);
         assert_eq!(flows_of(Scale::Smoke, 100_000), 1_000);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn apply_keeps_the_place_in_the_file() {
+    fn apply__keeps_the_place_in_the_file() {
         let mut settings = Settings::default();
         let key = settings::find("duration").unwrap();
         let origin = Origin::CommandLine("--set duration=1s".into());

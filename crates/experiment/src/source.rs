@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn origin_counts_characters_from_one() {
+    fn origin__counts_characters_from_one() {
         let source = Source::new("x", "a = 1\nµµ = 2\n");
         let at = source.text.find("= 2").unwrap();
         let Origin::File { line, column, .. } = source.origin(Some(at..at + 1)) else { panic!() };

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_split_the_flows_equally() {
+    fn thresholds__split_the_flows_equally() {
         let text = thresholds(&wanted()).unwrap();
         // Sizes are whole packets, so that a threshold takes at most one size too many.
         let mut ended = 0.0;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_refuse_what_makes_no_sense() {
+    fn thresholds__refuse_what_makes_no_sense() {
         let refused = |wanted: Wanted| thresholds(&wanted).unwrap_err().render(false);
         let unknown = refused(Wanted { workload: Some("web-serch".into()), ..wanted() });
         assert!(unknown.contains("did you mean `web-search`?"), "{unknown}");

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn read_web_search_as_ns2() {
+    fn read__web_search_as_ns2() {
         let workload = read(&settings()).unwrap();
         let Origin::Drawn { rate_per_host, sizes, .. } = &workload.origin else { panic!() };
         // The formula of the ns-2 scripts.
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn read_says_what_is_missing_or_double() {
+    fn read__says_what_is_missing_or_double() {
         let message = |settings: Settings| read(&settings).unwrap_err().to_string();
         let none = Settings::default();
         assert_eq!(message(none), "default: `sizes` is missing; expected `sizes`, `cdf` or `list` in [workload]");
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_depend_on_the_seed_alone() {
+    fn flows__depend_on_the_seed_alone() {
         let workload = read(&settings()).unwrap();
         let first = |seed| workload.flows(seed).unwrap().take(50).collect::<Vec<_>>();
         assert_eq!(first(3), first(3));

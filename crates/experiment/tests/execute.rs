@@ -111,7 +111,7 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn plan_orders_schemes_then_loads_then_seeds() {
+fn plan__orders_schemes_then_loads_then_seeds() {
     let plan = planned(&Made::default(), &Changes::default());
     let points: Vec<String> = plan.points.iter().map(Point::label).collect();
     assert_eq!(
@@ -128,7 +128,7 @@ fn plan_orders_schemes_then_loads_then_seeds() {
 }
 
 #[test]
-fn plan_key_is_of_what_the_run_depends_on() {
+fn plan__key_is_of_what_the_run_depends_on() {
     let keys = |changes: Changes| planned(&Made::default(), &changes).runs.into_iter().map(|run| run.key).collect();
     let set = |set: &str| Changes { sets: vec![set.to_owned()], ..Changes::default() };
     let all: Vec<String> = keys(Changes::default());
@@ -148,7 +148,7 @@ fn plan_key_is_of_what_the_run_depends_on() {
 }
 
 #[test]
-fn plan_scale_has_fewer_flows_and_seeds() {
+fn plan__scale_has_fewer_flows_and_seeds() {
     let changes = Changes { sets: vec!["flows=5000".into(), "seeds=9".into()], seeds: None, scale: Scale::Quick };
     let plan = planned(&Made::default(), &changes);
     assert_eq!(plan.runs.len(), 6 * 3);
@@ -157,7 +157,7 @@ fn plan_scale_has_fewer_flows_and_seeds() {
 }
 
 #[test]
-fn execute_any_number_of_jobs_gives_the_same_bytes() {
+fn execute__any_number_of_jobs_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let outs: Vec<_> = [1, 2, 7].map(|jobs| (jobs, folder.path().join(jobs.to_string()))).into();
     for (jobs, out) in &outs {
@@ -171,7 +171,7 @@ fn execute_any_number_of_jobs_gives_the_same_bytes() {
 }
 
 #[test]
-fn execute_finds_finished_parts_again() {
+fn execute__finds_finished_parts_again() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, stopped) = (folder.path().join("whole"), folder.path().join("stopped"));
     run(&Made::default(), &whole, 1).unwrap();
@@ -201,7 +201,7 @@ fn execute_finds_finished_parts_again() {
 }
 
 #[test]
-fn execute_refuses_a_folder_of_something_else() {
+fn execute__refuses_a_folder_of_something_else() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("thesis.tex"), "mine").unwrap();
     let error = run(&Made::default(), folder.path(), 1).unwrap_err();
@@ -212,7 +212,7 @@ fn execute_refuses_a_folder_of_something_else() {
 }
 
 #[test]
-fn plan_warns_of_twins() {
+fn plan__warns_of_twins() {
     let changes = Changes { sets: vec!["schemes.few.queues=8".into()], ..Changes::default() };
     let plan = planned(&Made::default(), &changes);
     assert_eq!(plan.warnings, ["the schemes `pias` and `few` have the same settings"]);

@@ -35,14 +35,14 @@ fn key() -> impl Strategy<Value = (&'static str, &'static str)> {
 
 proptest! {
     #[test]
-    fn parse_never_panics(text in any::<String>()) {
+    fn parse__never_panics(text in any::<String>()) {
         if let Err(error) = document::parse(&Source::new("x.toml", &text)) {
             prop_assert!(!error.render(false).is_empty());
         }
     }
 
     #[test]
-    fn parse_of_any_value_for_a_key_never_panics(((table, name), value) in (key(), value())) {
+    fn parse__of_any_value_for_a_key_never_panics(((table, name), value) in (key(), value())) {
         let text = format!("# µ\n[{table}]\n{name} = {value}\n[sweep]\n{name} = [{value}]\n");
         if let Err(error) = document::parse(&Source::new("x.toml", &text)) {
             prop_assert!(error.render(false).contains("x.toml:"), "{}", error.render(false));
@@ -50,19 +50,19 @@ proptest! {
     }
 
     #[test]
-    fn units_never_panic(text in "[0-9._ -]{0,40}[a-zA-Zµ]{0,5}") {
+    fn units__never_panic(text in "[0-9._ -]{0,40}[a-zA-Zµ]{0,5}") {
         let _ = (parse_size(&text), parse_time(&text), parse_rate(&text));
     }
 
     #[test]
-    fn units_read_back_what_they_write(number: u64) {
+    fn units__read_back_what_they_write(number: u64) {
         prop_assert_eq!(parse_size(&format_size(number)), Ok(Size::Bytes(number)));
         prop_assert_eq!(parse_time(&format_time(number)), Ok(number));
         prop_assert_eq!(parse_rate(&format_rate(number)), Ok(number));
     }
 
     #[test]
-    fn units_are_exact(whole in 0u64..1_000_000, thousandths in 0u64..1_000) {
+    fn units__are_exact(whole in 0u64..1_000_000, thousandths in 0u64..1_000) {
         let text = format!("{whole}.{thousandths:03}us");
         prop_assert_eq!(parse_time(&text), Ok((whole * 1_000 + thousandths) * 1_000));
     }

@@ -53,9 +53,9 @@ fn announce(plan: &Plan, jobs: usize) {
     let jobs = jobs.min(runs);
     let hops = hops_in_words(plan.packet_hops());
     eprintln!("{points} points, {runs} runs, {jobs} at a time; about {hops} packet-hops in all");
-    for (load, classes) in &plan.loads {
-        let nominal = load.map(|load| format!("load {load} ")).unwrap_or_default();
-        let classes: Vec<String> = classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
+    for load in &plan.loads {
+        let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
+        let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
         eprintln!("{nominal}on the wire, with ACKs and framing: {}", classes.join(", "));
     }
     for warning in &plan.warnings {

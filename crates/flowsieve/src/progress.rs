@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_times_and_hops() {
+    fn in_words__times_and_hops() {
         assert_eq!(in_words(59.4), "59 s");
         assert_eq!(in_words(61.0), "1 min 01 s");
         assert_eq!(in_words(7_260.0), "2 h 01 min");

@@ -57,7 +57,7 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn run_ends_with_the_table_and_names_the_report() {
+fn run__ends_with_the_table_and_names_the_report() {
     let folder = folder();
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
     assert_eq!(done.status, 0, "{}", done.err);
@@ -72,7 +72,7 @@ fn run_ends_with_the_table_and_names_the_report() {
 }
 
 #[test]
-fn run_gives_the_same_bytes_with_any_number_of_jobs() {
+fn run__gives_the_same_bytes_with_any_number_of_jobs() {
     let folder = folder();
     for jobs in ["1", "3"] {
         let done = flowsieve(folder.path(), &["run", "small.toml", "--jobs", jobs, "--out", jobs]);
@@ -82,7 +82,7 @@ fn run_gives_the_same_bytes_with_any_number_of_jobs() {
 }
 
 #[test]
-fn run_that_was_killed_goes_on_to_the_same_bytes() {
+fn run__that_was_killed_goes_on_to_the_same_bytes() {
     let folder = folder();
     let arguments = ["run", "small.toml", "--seeds", "12", "--jobs", "1", "--out"];
     let out = folder.path().join("killed");
@@ -114,7 +114,7 @@ fn run_that_was_killed_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn run_with_changes_says_so_in_the_manifest() {
+fn run__with_changes_says_so_in_the_manifest() {
     let folder = folder();
     let changes = ["--set", "load=0.7", "--set", "scheme=pias,fcfs", "--seeds", "1", "--scale", "quick"];
     let done = flowsieve(folder.path(), &[&["run", "small.toml"], &changes[..]].concat());
@@ -127,7 +127,7 @@ fn run_with_changes_says_so_in_the_manifest() {
 }
 
 #[test]
-fn run_of_a_wrong_file_leaves_nothing() {
+fn run__of_a_wrong_file_leaves_nothing() {
     let folder = folder();
     std::fs::write(folder.path().join("wrong.toml"), SMALL.replace("hosts = 8", "hosts = 1")).unwrap();
     let done = flowsieve(folder.path(), &["run", "wrong.toml"]);
@@ -137,7 +137,7 @@ fn run_of_a_wrong_file_leaves_nothing() {
 }
 
 #[test]
-fn run_into_a_folder_that_cannot_be_is_refused() {
+fn run__into_a_folder_that_cannot_be_is_refused() {
     let folder = folder();
     let into_a_file = flowsieve(folder.path(), &["run", "small.toml", "--out", "small.toml/results"]);
     assert_eq!(into_a_file.status, 2);
@@ -176,7 +176,7 @@ fn wrong_arguments_end_with_status_2() {
 }
 
 #[test]
-fn list_and_the_rest_say_what_there_is() {
+fn list__and_the_rest_say_what_there_is() {
     let folder = folder();
     let expected: &[(&[&str], &str)] = &[
         (&["list", "schemes"], "pfabric"),

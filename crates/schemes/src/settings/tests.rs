@@ -10,7 +10,7 @@ fn give(settings: &mut Settings, table: Table, name: &str, raw: impl Into<Raw>, 
 }
 
 #[test]
-fn names_are_unique_and_helped() {
+fn keys__are_unique_and_helped() {
     let names: BTreeSet<&str> = KEYS.iter().map(|key| key.name).collect();
     assert_eq!(names.len(), KEYS.len());
     for key in KEYS {
@@ -19,7 +19,7 @@ fn names_are_unique_and_helped() {
 }
 
 #[test]
-fn lookup_most_special_wins() {
+fn lookup__most_special_wins() {
     let mut settings = Settings::default();
     let network = || Table::Section(Section::Network);
     give(&mut settings, network(), "queues", 2, 1);
@@ -36,7 +36,7 @@ fn lookup_most_special_wins() {
 }
 
 #[test]
-fn unread_names_what_nobody_read() {
+fn unread__names_what_nobody_read() {
     let mut settings = Settings::default();
     give(&mut settings, Table::Section(Section::Network), "queues", 2, 1);
     give(&mut settings, Table::Section(Section::Network), "buffer", "360KB", 2);
@@ -48,7 +48,7 @@ fn unread_names_what_nobody_read() {
 }
 
 #[test]
-fn effective_one_text_for_one_value() {
+fn effective__one_text_for_one_value() {
     let pkt = Settings::default().with(None, "ecn_threshold", "65pkt");
     let bytes = Settings::default().with(None, "ecn_threshold", "97.5KB");
     let default = Settings::default();
@@ -61,7 +61,7 @@ fn effective_one_text_for_one_value() {
 }
 
 #[test]
-fn packets_are_of_the_scopes_mtu() {
+fn bytes__packets_are_of_the_scopes_mtu() {
     let settings = Settings::default().with(None, "ecn_threshold", "2pkt").with(Some("jumbo"), "mtu", "9000B");
     assert_eq!(settings.scheme("jumbo").bytes("ecn_threshold", 0), Ok(18_000));
     assert_eq!(settings.scheme("pias").bytes("ecn_threshold", 0), Ok(3_000));
@@ -74,7 +74,7 @@ fn packets_are_of_the_scopes_mtu() {
 }
 
 #[test]
-fn invalid_points_at_the_key() {
+fn invalid__points_at_the_key() {
     let mut settings = Settings::default();
     give(&mut settings, Table::Scheme("pias".into()), "queues", 3, 7);
     let scope = settings.scheme("pias").at(Place::Leaf);
@@ -91,7 +91,7 @@ fn invalid_points_at_the_key() {
 }
 
 #[test]
-fn choice_refuses_what_the_reader_lacks() {
+fn choice__refuses_what_the_reader_lacks() {
     let settings = Settings::default().with(None, "marking", "red");
     let error = settings.common().choice("marking", &[("none", 0), ("per-port", 1)], "none").unwrap_err();
     assert_eq!(error.wrong_name.as_ref().unwrap().valid, ["none", "per-port"]);
@@ -99,7 +99,7 @@ fn choice_refuses_what_the_reader_lacks() {
 }
 
 #[test]
-fn lists_and_names() {
+fn sizes_or_name__lists_and_names() {
     let sizes: &[&str] = &["20KB", "2pkt"];
     let settings =
         Settings::default().with(Some("a"), "thresholds", sizes).with(Some("b"), "thresholds", "equal-split");
@@ -111,7 +111,7 @@ fn lists_and_names() {
 }
 
 #[test]
-fn links_are_scopes_of_their_own() {
+fn links__are_scopes_of_their_own() {
     let mut settings = Settings::default();
     let ends: &[&str] = &["leaf0", "spine1"];
     give(&mut settings, Table::Link(0), "failed", true, 1);

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_are_exact() {
+    fn parse__decimals_are_exact() {
         assert_eq!(parse_time("81.6us"), Ok(81_600_000));
         assert_eq!(parse_time("0.2 us"), Ok(200_000));
         assert_eq!(parse_time("2µs"), Ok(2_000_000));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals() {
+    fn parse__refusals() {
         assert_eq!(parse_size(""), Err(UnitError::NoNumber));
         assert_eq!(parse_size("KB"), Err(UnitError::NoNumber));
         assert_eq!(parse_size("1.KB"), Err(UnitError::NoNumber));
@@ -225,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn packets_need_whole_bytes() {
+    fn in_bytes__needs_whole_bytes() {
         assert_eq!(Size::MilliPackets(1_500).in_bytes(1500), Some(2250));
         assert_eq!(Size::MilliPackets(1).in_bytes(1500), None);
         assert_eq!(Size::MilliPackets(u64::MAX).in_bytes(1500), None);
     }
 
     #[test]
-    fn formats_read_back() {
+    fn format__reads_back() {
         for (value, text) in [
             (0, "0B"),
             (1_500, "1.5KB"),
