@@ -1,0 +1,41 @@
+# What a person needs of Flowsieve beside cargo: `make help` says it. How is in scripts/.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: run test bench fuzz doc clean help
+
+# Everything is built with the versions of Cargo.lock, or not at all.
+CARGO := cargo
+DOC := RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps
+
+run: ## build in release mode, run experiments/quickstart.toml and show what came out
+	@scripts/setup.sh
+	$(CARGO) build --locked --release -p flowsieve
+	$(CARGO) run --locked --release --quiet -p flowsieve -- run experiments/quickstart.toml --out results/quickstart
+
+# One optimised profile with every check on, which clippy, tests and documentation share.
+test: ## everything that has to pass: format, lints, tests, documentation, licences
+	@scripts/setup.sh lints
+	$(CARGO) fmt --all --check
+	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
+	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
+	$(CARGO) test --locked --workspace --profile ci
+	$(DOC) --profile ci
+	@scripts/deny.sh
+
+bench: ## measure: packet-hops per CPU-second, instructions and mispredicted branches, memory (LARGE=1: the k = 16 fat-tree too)
+	@scripts/setup.sh bench
+	@LARGE=$(LARGE) scripts/bench.sh
+
+fuzz: ## fuzz the readers of files for a minute each (SECONDS_EACH=600: ten)
+	@SECONDS_EACH=$(SECONDS_EACH) scripts/fuzz.sh
+
+doc: ## build the documentation of the code into target/doc
+	@scripts/setup.sh
+	$(DOC)
+
+clean: ## remove what was built and the tools that were installed; results stay
+	$(CARGO) clean
+	rm -rf .cargo-tools fuzz/target
+
+help: ## say this
+	@sed -n 's/^\([a-z]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-6s %s\n' "$$name" "$$what"; done
