@@ -23,18 +23,43 @@ pub enum Admission {
     },
 }
 
-impl Admission {
+/// An [`Admission`] as a port checks it: every limit is a number, so that the common ones cost no branch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bytes of the port.
+    pub(crate) port: u64,
+    /// Bytes of each queue.
+    pub(crate) queue: u64,
+    /// Dynamic thresholds: alpha in 1/256.
+    shared: Option<u32>,
+}
+
+impl Limits {
+    pub(crate) fn new(admission: Admission) -> Limits {
+        let none = Limits { port: u64::MAX, queue: u64::MAX, shared: None };
+        match admission {
+            Admission::Unlimited => none,
+            Admission::PerPort { limit } => Limits { port: limit, ..none },
+            Admission::PerQueue { limit } => Limits { queue: limit, ..none },
+            Admission::Shared { alpha_256 } => Limits { shared: Some(alpha_256), ..none },
+        }
+    }
+
+    /// The longest packet that an empty port takes whatever else holds; `None` where that depends on other ports.
+    pub(crate) fn of_empty_port(&self) -> Option<u64> {
+        self.shared.is_none().then_some(self.port.min(self.queue))
+    }
+
     /// Whether a packet of `len` bytes may join a queue of `queue` bytes at a port of `port` bytes.
-    #[inline]
-    pub fn admits(self, len: u32, queue: u32, port: u64, pool: &Pool) -> bool {
-        let len = u64::from(len);
-        match self {
-            Admission::Unlimited => true,
-            Admission::PerPort { limit } => port + len <= limit,
-            Admission::PerQueue { limit } => u64::from(queue) + len <= limit,
-            Admission::Shared { alpha_256 } => {
+    #[inline(always)]
+    pub(crate) fn admit(&self, len: u16, queue: u32, port: u64, pool: &Pool) -> bool {
+        let (len, queue) = (u64::from(len), u64::from(queue));
+        let fits = port + len <= self.port && queue + len <= self.queue;
+        match self.shared {
+            None => fits,
+            Some(alpha_256) => {
                 let free = pool.free();
-                len <= free && (u64::from(queue) << 8) < u64::from(alpha_256) * free
+                fits && len <= free && queue << 8 < u64::from(alpha_256) * free
             }
         }
     }
@@ -83,25 +108,25 @@ mod tests {
     #[test]
     fn admits__limit_is_inclusive() {
         let pool = Pool::default();
-        let port = Admission::PerPort { limit: 3000 };
-        assert!(port.admits(1500, 0, 1500, &pool));
-        assert!(!port.admits(1500, 0, 1501, &pool));
-        let queue = Admission::PerQueue { limit: 3000 };
-        assert!(queue.admits(1500, 1500, 9_000_000, &pool));
-        assert!(!queue.admits(1501, 1500, 0, &pool));
+        let port = Limits::new(Admission::PerPort { limit: 3000 });
+        assert!(port.admit(1500, 0, 1500, &pool));
+        assert!(!port.admit(1500, 0, 1501, &pool));
+        let queue = Limits::new(Admission::PerQueue { limit: 3000 });
+        assert!(queue.admit(1500, 1500, 9_000_000, &pool));
+        assert!(!queue.admit(1501, 1500, 0, &pool));
     }
 
     #[test]
     fn admits__dynamic_threshold_shrinks_as_the_memory_fills() {
-        let dt = Admission::Shared { alpha_256: 256 };
+        let dt = Limits::new(Admission::Shared { alpha_256: 256 });
         let mut pool = Pool::new(10_000);
-        assert!(dt.admits(1000, 6_000, 0, &pool));
+        assert!(dt.admit(1000, 6_000, 0, &pool));
         for _ in 0..5 {
             pool.take(1000);
         }
-        assert!(!dt.admits(1000, 6_000, 0, &pool), "5,000 bytes free, alpha 1");
-        assert!(dt.admits(1000, 4_999, 0, &pool));
+        assert!(!dt.admit(1000, 6_000, 0, &pool), "5,000 bytes free, alpha 1");
+        assert!(dt.admit(1000, 4_999, 0, &pool));
         pool.give(1000);
-        assert!(dt.admits(1000, 5_999, 0, &pool));
+        assert!(dt.admit(1000, 5_999, 0, &pool));
     }
 }

@@ -3,7 +3,7 @@
 //! The classifier here is the DSCP map of a switch: the priority that the host wrote is the queue, and what exceeds the
 //! last queue joins it.
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Limits};
 use crate::discipline::{Discipline, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState};
@@ -16,9 +16,11 @@ pub struct FifoBank {
     /// Bit i: queue i holds a packet.
     occupied: u64,
     bytes: u64,
-    admission: Admission,
+    limits: Limits,
     marker: MarkerState,
     turn: Turn,
+    /// A packet no longer than this passes an empty port without a trace.
+    passing: u64,
 }
 
 /// The most queues that a bank may have.
@@ -39,40 +41,41 @@ impl FifoBank {
             }
         };
         assert_eq!(weights, queues, "one weight a queue");
-        FifoBank {
-            queues: vec![Fifo::default(); queues],
-            occupied: 0,
-            bytes: 0,
-            admission,
-            marker: MarkerState::new(marker, queues),
-            turn: Turn::new(discipline, queues),
-        }
+        let (limits, marker, turn) =
+            (Limits::new(admission), MarkerState::new(marker, queues), Turn::new(discipline, queues));
+        let passing = match (limits.of_empty_port(), marker.of_empty_port()) {
+            (Some(fits), Some(unmarked)) if turn.is_memoryless() => fits.min(unmarked),
+            _ => 0,
+        };
+        FifoBank { queues: vec![Fifo::default(); queues], occupied: 0, bytes: 0, limits, marker, turn, passing }
     }
 }
 
 impl FifoBank {
-    /// Classifies and marks an arriving packet; its queue, or `None` where it is turned away.
-    #[inline(always)]
-    fn admit(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Option<usize> {
-        let meta = &mut metas[packet as usize];
-        let index = usize::from(meta.priority).min(self.queues.len() - 1);
-        let queued = self.queues[index].bytes();
-        if !self.admission.admits(u32::from(meta.len), queued, self.bytes, around.pool) {
-            return None;
+    #[inline(never)]
+    fn enter_and_leave(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let verdict = self.enqueue(metas, packet, around);
+        if verdict == Verdict::Accepted {
+            self.dequeue(metas, around);
         }
-        meta.queue = index as u8;
-        if self.marker.marks(meta.len, index, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
-        }
-        Some(index)
+        verdict
     }
 }
 
 impl PortScheduler for FifoBank {
     #[inline(always)]
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let Some(index) = self.admit(metas, packet, around) else { return Verdict::Dropped };
-        self.bytes += u64::from(metas[packet as usize].len);
+        let meta = &mut metas[packet as usize];
+        let index = usize::from(meta.priority).min(self.queues.len() - 1);
+        let queued = self.queues[index].bytes();
+        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
+            return Verdict::Dropped;
+        }
+        meta.queue = index as u8;
+        if self.marker.marks(meta.len, index, queued, self.bytes, around.random) && meta.mark() {
+            *around.marks += 1;
+        }
+        self.bytes += u64::from(meta.len);
         self.occupied |= 1 << index;
         self.queues[index].push(metas, packet);
         Verdict::Accepted
@@ -80,17 +83,12 @@ impl PortScheduler for FifoBank {
 
     #[inline(always)]
     fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        if !self.turn.is_memoryless() {
-            let verdict = self.enqueue(metas, packet, around);
-            if verdict == Verdict::Accepted {
-                self.dequeue(metas, around);
-            }
-            return verdict;
+        let meta = &mut metas[packet as usize];
+        if u64::from(meta.len) <= self.passing {
+            meta.queue = usize::from(meta.priority).min(self.queues.len() - 1) as u8;
+            return Verdict::Accepted;
         }
-        match self.admit(metas, packet, around) {
-            Some(_) => Verdict::Accepted,
-            None => Verdict::Dropped,
-        }
+        self.enter_and_leave(metas, packet, around)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 //! PS, SRPT and LAS at packet granularity, as the theory of M/G/1 queues has them. A flow is forgotten when its queue
 //! runs empty, so SRPT and LAS take what is left, or what was attained, from the rank of the flow's oldest packet.
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Limits};
 use crate::fifo::Fifo;
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
@@ -225,7 +225,7 @@ pub enum Order {
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,
-    admission: Admission,
+    limits: Limits,
     bytes: u64,
     turn: u64,
 }
@@ -233,7 +233,7 @@ pub struct FlowScheduler {
 impl FlowScheduler {
     /// An empty scheduler.
     pub fn new(order: Order, admission: Admission) -> FlowScheduler {
-        FlowScheduler { flows: FlowQueues::default(), order, admission, bytes: 0, turn: 0 }
+        FlowScheduler { flows: FlowQueues::default(), order, limits: Limits::new(admission), bytes: 0, turn: 0 }
     }
 
     fn key(&mut self, rank: u32) -> u64 {
@@ -250,7 +250,7 @@ impl PortScheduler for FlowScheduler {
         let meta = &mut metas[packet as usize];
         let (flow, rank, len) = (meta.flow, meta.rank, meta.len);
         let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
-        if !self.admission.admits(u32::from(len), queued, self.bytes, around.pool) {
+        if !self.limits.admit(len, queued, self.bytes, around.pool) {
             return Verdict::Dropped;
         }
         meta.queue = 0;

@@ -49,49 +49,92 @@ pub enum Scope {
     Queue,
 }
 
-/// A marker with RED's averages: one for the port, or one a queue.
+/// A [`Marker`] as a port applies it: thresholds are numbers, so that the common ones cost no branch.
 #[derive(Clone, Debug)]
-pub struct MarkerState {
-    marker: Marker,
-    /// Average length in bytes times 2^16; empty where nothing is averaged.
+pub(crate) struct MarkerState {
+    /// Bytes of the port above which an arrival is marked.
+    port: u64,
+    /// Bytes of a queue above which an arrival to it is marked.
+    queue: u64,
+    /// What counts of the arriving packet's length: all bits of it or none.
+    arriving: u64,
+    red: Option<Box<Red>>,
+}
+
+/// RED with its averages.
+#[derive(Clone, Debug)]
+struct Red {
+    min: u64,
+    max: u64,
+    most: u32,
+    weight: u32,
+    scope: Scope,
+    /// Average length in bytes times 2^16: of the port, or of each queue.
     averages: Vec<u64>,
 }
 
 impl MarkerState {
     /// A marker for a port of `queues` queues.
-    pub fn new(marker: Marker, queues: usize) -> MarkerState {
-        let averages = match marker {
-            Marker::Red { scope: Scope::Port, .. } => 1,
-            Marker::Red { scope: Scope::Queue, .. } => queues,
-            _ => 0,
-        };
-        MarkerState { marker, averages: vec![0; averages] }
+    pub(crate) fn new(marker: Marker, queues: usize) -> MarkerState {
+        let off = MarkerState { port: u64::MAX, queue: u64::MAX, arriving: 0, red: None };
+        let arriving = |counts| if counts { u64::MAX } else { 0 };
+        match marker {
+            Marker::Off => off,
+            Marker::Threshold { above, scope: Scope::Port, counts_arriving } => {
+                MarkerState { port: above, arriving: arriving(counts_arriving), ..off }
+            }
+            Marker::Threshold { above, scope: Scope::Queue, counts_arriving } => {
+                MarkerState { queue: above, arriving: arriving(counts_arriving), ..off }
+            }
+            Marker::Red { min, max, most, weight, scope, counts_arriving } => {
+                let averages = vec![0; if scope == Scope::Port { 1 } else { queues }];
+                let red = Some(Box::new(Red { min, max, most, weight, scope, averages }));
+                MarkerState { arriving: arriving(counts_arriving), red, ..off }
+            }
+        }
+    }
+
+    /// The longest packet that is not marked at an empty port; `None` where that depends on earlier ones.
+    pub(crate) fn of_empty_port(&self) -> Option<u64> {
+        let counted = |threshold: u64| if self.arriving == 0 { u64::MAX } else { threshold };
+        self.red.is_none().then_some(counted(self.port.min(self.queue)))
     }
 
     /// Whether to mark a packet of `len` bytes that joins `queue`, which holds `queue_bytes`, at a port that holds
     /// `port_bytes`.
     #[inline(always)]
-    pub fn marks(&mut self, len: u16, queue: usize, queue_bytes: u32, port_bytes: u64, random: &mut dyn Rng) -> bool {
-        let length = |scope, counts_arriving| {
-            let queued = if scope == Scope::Port { port_bytes } else { u64::from(queue_bytes) };
-            queued + if counts_arriving { u64::from(len) } else { 0 }
-        };
-        match self.marker {
-            Marker::Off => false,
-            Marker::Threshold { above, scope, counts_arriving } => length(scope, counts_arriving) > above,
-            Marker::Red { min, max, most, weight, scope, counts_arriving } => {
-                let average = &mut self.averages[if scope == Scope::Port { 0 } else { queue }];
-                let now = length(scope, counts_arriving) << 16;
-                let (old, new) = (u128::from(WHOLE - weight), u128::from(weight));
-                *average = ((u128::from(*average) * old + u128::from(now) * new) >> 16) as u64;
-                let length = *average >> 16;
-                if length <= min {
-                    return false;
-                }
-                // Beyond the ramp every packet is marked; on it, chance decides.
-                length > max || random.next_u32() < ramp(length - min, max - min, most)
-            }
+    pub(crate) fn marks(
+        &mut self,
+        len: u16,
+        queue: usize,
+        queue_bytes: u32,
+        port_bytes: u64,
+        random: &mut dyn Rng,
+    ) -> bool {
+        let arriving = u64::from(len) & self.arriving;
+        let (port, of_queue) = (port_bytes + arriving, u64::from(queue_bytes) + arriving);
+        match &mut self.red {
+            None => port > self.port || of_queue > self.queue,
+            Some(red) => red.marks(queue, of_queue, port, random),
         }
+    }
+}
+
+impl Red {
+    #[inline(never)]
+    fn marks(&mut self, queue: usize, queue_bytes: u64, port_bytes: u64, random: &mut dyn Rng) -> bool {
+        let (average, length) = match self.scope {
+            Scope::Port => (&mut self.averages[0], port_bytes),
+            Scope::Queue => (&mut self.averages[queue], queue_bytes),
+        };
+        let (old, new) = (u128::from(WHOLE - self.weight), u128::from(self.weight));
+        *average = ((u128::from(*average) * old + u128::from(length << 16) * new) >> 16) as u64;
+        let length = *average >> 16;
+        if length <= self.min {
+            return false;
+        }
+        // Beyond the ramp every packet is marked; on it, chance decides.
+        length > self.max || random.next_u32() < ramp(length - self.min, self.max - self.min, self.most)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
@@ -15,14 +15,20 @@ pub struct Pifo {
     sorted: BinaryHeap<Reverse<(u32, u64, u32)>>,
     arrivals: u64,
     bytes: u64,
-    admission: Admission,
+    limits: Limits,
     marker: MarkerState,
 }
 
 impl Pifo {
     /// A PIFO with a limit and a marker; both see one queue.
     pub fn new(admission: Admission, marker: Marker) -> Pifo {
-        Pifo { sorted: BinaryHeap::new(), arrivals: 0, bytes: 0, admission, marker: MarkerState::new(marker, 1) }
+        Pifo {
+            sorted: BinaryHeap::new(),
+            arrivals: 0,
+            bytes: 0,
+            limits: Limits::new(admission),
+            marker: MarkerState::new(marker, 1),
+        }
     }
 }
 
@@ -30,7 +36,7 @@ impl PortScheduler for Pifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
-        if !self.admission.admits(u32::from(meta.len), queued, self.bytes, around.pool) {
+        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
             return Verdict::Dropped;
         }
         meta.queue = 0;

@@ -78,6 +78,14 @@ pub struct Surroundings<'a> {
     pub marks: &'a mut u64,
 }
 
+impl Surroundings<'_> {
+    /// The same for a callee of its own, so that a caller that is inlined need not keep its own in memory.
+    #[inline(always)]
+    fn lend(&mut self) -> Surroundings<'_> {
+        Surroundings { now: self.now, pool: self.pool, victims: self.victims, random: self.random, marks: self.marks }
+    }
+}
+
 /// A queue discipline with everything that decides about its packets.
 pub trait PortScheduler: Send {
     /// An arriving packet, in no list. Sets [`Meta::queue`].
@@ -107,6 +115,7 @@ pub trait PortScheduler: Send {
 
 /// Every built-in scheduler as one type, so that a port calls it without indirection; `Boxed` serves those from
 /// outside.
+#[repr(u8)]
 pub enum Scheduler {
     /// FIFO queues under strict priority, WRR or DRR.
     Bank(FifoBank),
@@ -135,17 +144,17 @@ macro_rules! each {
 impl PortScheduler for Scheduler {
     #[inline(always)]
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        each!(self, s => s.enqueue(metas, packet, around))
+        each!(self, s => s.enqueue(metas, packet, &mut around.lend()))
     }
 
     #[inline(always)]
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        each!(self, s => s.dequeue(metas, around))
+        each!(self, s => s.dequeue(metas, &mut around.lend()))
     }
 
     #[inline(always)]
     fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        each!(self, s => s.pass(metas, packet, around))
+        each!(self, s => s.pass(metas, packet, &mut around.lend()))
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -196,6 +196,16 @@ impl<K: Key> Network<K> {
         }
     }
 
+    /// Every departure up to `now` that an arrival at the port must find done.
+    #[inline(never)]
+    fn catch_up(&mut self, port: u32, now: Time) {
+        let state = &self.ports[port as usize];
+        if state.shares {
+            self.free_memory(state.pool, now);
+        }
+        self.depart(port, now);
+    }
+
     /// A packet whose instant of arrival is set joins those in flight.
     #[inline]
     pub(crate) fn put_on_wire(&mut self, wire: u32, packet: u32) {
@@ -209,10 +219,9 @@ impl<K: Key> Network<K> {
     pub(crate) fn enqueue(&mut self, port: u32, packet: u32) {
         let now = self.now;
         let state = &self.ports[port as usize];
-        if state.shares {
-            self.free_memory(state.pool, now);
+        if state.shares || state.queued > 0 {
+            self.catch_up(port, now);
         }
-        self.advance(port, now);
         let Network { slab, ports, pools, victims, classes, wires, .. } = self;
         let state = &mut ports[port as usize];
         let mut around = Surroundings {
