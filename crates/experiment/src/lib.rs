@@ -13,6 +13,7 @@ pub mod document;
 pub mod engine;
 mod error;
 pub mod execute;
+pub mod export;
 pub mod machine;
 mod overrides;
 pub mod plan;

@@ -58,6 +58,21 @@ impl Engine for Simulator {
     }
 }
 
+/// The flows of a point that count, in the order of their starts.
+pub(crate) fn flows(point: &Point, seed: u64, folder: &Path) -> Result<Box<dyn Iterator<Item = Flow>>, Error> {
+    let fabric = fabric(&point.settings, folder)?;
+    let workload = Workload::read(&point.settings, fabric.hosts, slowest_host_bps(&fabric), folder)?;
+    let scope = point.settings.common();
+    let flows = workload.flows(seed).map_err(|problem| scope.error("load", problem))?;
+    Ok(match workload.extent {
+        Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+        Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+        Extent::Window(from, to) => {
+            Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
+        }
+    })
+}
+
 fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, Error> {
     let fabric = Fabric::from_settings_in(settings, folder)?;
     if let Some(file) = settings.effective().get("topology.file") {

@@ -34,6 +34,8 @@ pub(crate) enum Command {
     List(List),
     /// Show a result again, and write its report.html
     Report(Report),
+    /// Write the flows of an experiment as a list that can be replayed
+    Flows(Flows),
     /// Compute demotion thresholds for a distribution of flow sizes
     Thresholds(Thresholds),
     /// Print a script that completes commands in a shell
@@ -103,6 +105,22 @@ impl From<ScaleArg> for Scale {
             ScaleArg::Paper => Scale::Paper,
         }
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  flowsieve flows experiments/quickstart.toml --set load=0.6 > flows.csv
+      and list = \"flows.csv\" in the [workload] of an experiment sends them again")]
+pub(crate) struct Flows {
+    /// The experiment file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Change a setting, by its name or path
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The seed that draws the flows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]

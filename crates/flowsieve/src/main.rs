@@ -3,11 +3,11 @@
 mod args;
 mod progress;
 
-use args::{Cli, Command, List, Report, Run, Thresholds, What};
+use args::{Cli, Command, Flows, List, Report, Run, Thresholds, What};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, machine, report, thresholds};
+use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, thresholds};
 use progress::{Progress, hops_in_words};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run(&args),
         Command::List(args) => list(&args),
         Command::Report(args) => show_report(&args),
+        Command::Flows(args) => write_flows(&args),
         Command::Thresholds(args) => show_thresholds(args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut std::io::stdout());
@@ -52,7 +53,9 @@ fn announce(plan: &Plan, jobs: usize) {
     let (points, runs) = (plan.points.len(), plan.runs.len());
     let jobs = jobs.min(runs);
     let hops = hops_in_words(plan.packet_hops());
-    eprintln!("{points} points, {runs} runs, {jobs} at a time; about {hops} packet-hops in all");
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    let (of_points, of_runs) = (s(points), s(runs));
+    eprintln!("{points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops in all");
     for load in &plan.loads {
         let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
         let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
@@ -87,6 +90,12 @@ fn list(args: &List) -> Result<(), Error> {
 
 fn show_report(args: &Report) -> Result<(), Error> {
     show(&ResultDir::open(&args.dir)?)
+}
+
+fn write_flows(args: &Flows) -> Result<(), Error> {
+    let changes = Changes { sets: args.set.clone(), ..Changes::default() };
+    let plan = plan::read(&args.file, &changes, &Simulator)?;
+    export::flows(&plan, args.seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
 }
 
 fn show_thresholds(args: Thresholds) -> Result<(), Error> {

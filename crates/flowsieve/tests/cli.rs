@@ -197,6 +197,36 @@ fn list__and_the_rest_say_what_there_is() {
 }
 
 #[test]
+fn flows__are_those_of_a_run_and_can_be_replayed() {
+    let folder = folder();
+    let several = flowsieve(folder.path(), &["flows", "small.toml"]);
+    assert_eq!((several.status, several.out.as_str()), (2, ""));
+    assert!(several.err.contains("expected one of them, such as --set load=0.5"), "{}", several.err);
+    let flows = flowsieve(folder.path(), &["flows", "small.toml", "--set", "load=0.5", "--seed", "2"]);
+    assert_eq!(flows.status, 0, "{}", flows.err);
+    assert_eq!(flows.out.lines().count(), 41);
+    std::fs::write(folder.path().join("flows.csv"), &flows.out).unwrap();
+    let replay = SMALL.replace("sizes = \"web-search\"\nflows = 40", "list = \"flows.csv\"");
+    let replay = replay.replace("load = [0.5, 0.8]\n", "").replace("seeds = 2", "seed = 2");
+    std::fs::write(folder.path().join("replay.toml"), replay).unwrap();
+    // PIAS would need thresholds for a list.
+    let schemes = ["--set", "scheme=dctcp,pfabric"];
+    let replayed = flowsieve(folder.path(), &[&["run", "replay.toml"], &schemes[..]].concat());
+    assert_eq!(replayed.status, 0, "{}", replayed.err);
+    let draw = ["run", "small.toml", "--set", "load=0.5", "--set", "seed=2", "--seeds", "1"];
+    let drawn = flowsieve(folder.path(), &[&draw[..], &schemes[..]].concat());
+    assert_eq!(drawn.status, 0, "{}", drawn.err);
+    // The same flows under the same schemes: rows differ in what names the point alone.
+    let rows = |result: &str| {
+        let path = folder.path().join("results").join(result).join("summary.csv");
+        let text = std::fs::read_to_string(path).unwrap();
+        let figures = |row: &str| row.split(',').skip(8).map(str::to_owned).collect::<Vec<_>>();
+        text.lines().skip(1).map(figures).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("replay"), rows("small"));
+}
+
+#[test]
 fn every_experiment_of_the_project_is_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let done = flowsieve(&folder, &["list", "experiments", "--folder", "."]);
