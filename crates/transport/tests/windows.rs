@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ns2, rfc, trace};
+use common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
 use flowsieve_transport::TcpParams;
 use flowsieve_transport::params::{Congestion, Restart, RtoRule, WindowRule};
@@ -327,5 +327,36 @@ fn window__holes_and_what_is_beyond_them_fit_in_the_span() {
          300 < ack 0 sack 1-19
          350 < ack 20
          350 > 20-29",
+    );
+}
+
+#[test]
+fn ns2__after_a_timeout_a_mark_cuts_at_once() {
+    // Unless a mark made the last cut: then, as in RFC 3168, once what was out at the timeout is acknowledged.
+    let script = "2000 timer
+                  2000 > r0
+                  2100 < ack 1
+                  2100 > r1-2
+                  2200 < ack 2
+                  2200 > r3-4
+                  2201 < ack 3 marked";
+    let mut cold = Trace::new(false, &TcpParams { congestion: Congestion::NewReno, ..ns2() });
+    cold.run("0 push 100\n 0 > 0-9");
+    cold.run(script);
+    cold.run("2201 = cwnd 1.5");
+    trace(
+        &TcpParams { congestion: Congestion::NewReno, ..ns2() },
+        "0    push 100
+         0    > 0-9
+         1    < ack 1 marked
+         2001 timer
+         2001 > r1
+         2100 < ack 2
+         2100 > r2-3
+         2101 < ack 3
+         2101 > r4-5
+         2102 < ack 4 marked
+         2102 > r6
+         2102 = cwnd 3",
     );
 }
