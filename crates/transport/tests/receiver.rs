@@ -87,7 +87,7 @@ fn delayed__every_second_with_the_older_timestamp() {
 
 #[test]
 fn delayed__at_once_at_the_end_out_of_order_or_again() {
-    assert_eq!(acks(SECOND, "0 1. 2 4 5 3 6 6r"), ["", "2@0", "", "3[4-4]@3", "3[4-5]@4", "6@5", "", "7d@7"]);
+    assert_eq!(acks(SECOND, "0. 1 2 4 5 3 6 6r"), ["1@0", "", "3@1", "3[4-4]@3", "3[4-5]@4", "6@5", "", "7d@7"]);
 }
 
 #[test]

@@ -211,3 +211,19 @@ fn timeout__slow_start_goes_on_though_the_data_had_ended() {
          1000300  > r7",
     );
 }
+
+#[test]
+fn duplicate_acks__the_end_of_a_recovery_is_of_the_window_that_was_cut() {
+    trace(
+        &rfc(),
+        "0   push 100
+         0   > 0-9
+         100 < ack 0 sack 1-9
+         100 > r0 10-13
+         200 < ack 10 marked
+         200 > 14
+         200 = cwnd 5
+         201 < ack 11 marked
+         201 = cwnd 2.5",
+    );
+}
