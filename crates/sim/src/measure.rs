@@ -7,11 +7,12 @@ use flowsieve_results::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::Flow;
 
-use crate::build::{Built, CUT_THROUGH_BYTES, place_of};
+use crate::build::{Built, place_of};
 use crate::event::Key;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
-use crate::port::Tally;
+use crate::link::{CUT_THROUGH_BYTES, Tally};
+use crate::partition::Partition;
 use crate::run::{FctEnd, Measure, Point, SimError};
 use crate::topology::Stage;
 
@@ -123,6 +124,8 @@ pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Re
 /// Puts the result together.
 pub(crate) fn result<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> Result<PointResult, SimError> {
     let simulated = built.partitions.iter().map(|p| p.network.now).max().unwrap_or(Time::ZERO);
+    let drained = |p: &Partition<K>| p.network.events.first() != K::NEVER || p.network.slab.live() == 0;
+    debug_assert!(built.partitions.iter().all(drained), "nothing will happen any more, and packets are left");
     let counted = |flow: &Flow| match point.measure {
         Measure::All => true,
         Measure::Window { from, to } => (from.0..to.0).contains(&flow.start_ps),
@@ -205,10 +208,9 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         .collect();
     let mut at_arrivals_end = vec![0u64; classes.len()];
     for (number, link) in fabric.links.iter().enumerate() {
-        let (partition, port) = built.places.ports[number];
-        let count = &built.partitions[partition as usize].network.ports[port as usize].count;
-        let (partition, wire) = built.places.wires[number];
-        let loss = built.partitions[partition as usize].network.wires[wire as usize].lost;
+        let end = |(partition, link): (u32, u32)| &built.partitions[partition as usize].network.links[link as usize];
+        let count = &end(built.places.from[number]).count;
+        let loss = end(built.places.to[number]).lost;
         at_arrivals_end[usize::from(link.class)] += count.wire_bytes_at_arrivals_end;
         let class = &mut classes[usize::from(link.class)];
         class.bytes += count.wire_bytes;

@@ -11,70 +11,23 @@ use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
-use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
-use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::Hosts;
-use crate::port::{ClassCount, FarEnd, Port};
+use crate::link::{ClassCount, Endpoint, Link};
 use crate::slab::{Body, Slab};
 
 /// The destination of packets between switches' programs.
 const SWITCH: u16 = u16::MAX;
 
-/// The receiving end of a link: packets in flight, in the order of arrival.
-pub(crate) struct Wire {
-    head: u32,
-    tail: u32,
-    /// The port that feeds it; [`NONE`] where that is in another partition.
-    pub(crate) port: u32,
-    pub(crate) to: Endpoint,
-    /// A packet is lost when a draw is below; 0: never.
-    pub(crate) loss: u32,
-    pub(crate) random: Xoshiro256PlusPlus,
-    pub(crate) lost: u64,
-}
-
-/// Whom a wire hands its packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Endpoint {
-    /// A host of this partition.
-    Host(u32),
-    /// A switch of this partition, and the number of the port that leads back.
-    Switch(u32, u16),
-}
-
-impl Wire {
-    pub(crate) fn new(port: u32, to: Endpoint, loss: u32, random: Xoshiro256PlusPlus) -> Wire {
-        Wire { head: NONE, tail: NONE, port, to, loss, random, lost: 0 }
-    }
-
-    /// Appends a packet; says when it arrives if it is the only one.
-    #[inline]
-    fn push(&mut self, metas: &mut [Meta], packet: u32) -> Option<Time> {
-        let meta = &mut metas[packet as usize];
-        meta.next = NONE;
-        let at = meta.time;
-        let alone = self.head == NONE;
-        if alone {
-            self.head = packet;
-        } else {
-            metas[self.tail as usize].next = packet;
-        }
-        self.tail = packet;
-        alone.then_some(at)
-    }
-}
-
 /// A switch's forwarding.
 pub(crate) struct SwitchState {
-    /// By destination host: a port, or [`GROUP`] and a group's number.
-    pub(crate) next: Vec<u32>,
-    /// Equal next hops, as ports.
+    /// Equal next hops, as links.
     pub(crate) groups: Vec<Vec<u32>>,
-    /// All ports, in the order in which a program numbers them.
+    /// Links out of it, in the order in which a program numbers its ports.
     pub(crate) ports: Vec<u32>,
     pub(crate) balancer: Balancer,
     pub(crate) random: Xoshiro256PlusPlus,
@@ -84,13 +37,13 @@ pub(crate) struct SwitchState {
     pub(crate) ticks: u64,
 }
 
-/// In [`SwitchState::next`]: the rest is a group's number.
+/// In [`Network::routes`]: the rest is a group's number.
 pub(crate) const GROUP: u32 = 1 << 31;
 
 /// A packet on its way to another partition.
 pub(crate) struct Crossing {
     pub(crate) partition: u32,
-    pub(crate) wire: u32,
+    pub(crate) link: u32,
     pub(crate) meta: Meta,
     pub(crate) body: Body,
 }
@@ -100,13 +53,19 @@ pub(crate) struct Network<K> {
     pub(crate) now: Time,
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
-    pub(crate) ports: Vec<Port>,
+    /// Links with an end here; a link's number is its source of events.
+    pub(crate) links: Vec<Link>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
-    pub(crate) wires: Vec<Wire>,
+    /// Switch after switch, by destination host: a link, or [`GROUP`] and a group's number.
+    pub(crate) routes: Vec<u32>,
+    /// Hosts of the whole fabric: entries of a switch in `routes`.
+    pub(crate) hosts: usize,
     pub(crate) switches: Vec<SwitchState>,
-    /// By switch, and one for hosts.
+    /// By switch: its shared memory.
     pub(crate) pools: Vec<Pool>,
+    /// Stands in for a memory where none is shared.
+    pub(crate) own_pool: Pool,
     pub(crate) victims: Victims,
     pub(crate) crossings: Vec<Crossing>,
     /// Ports to other partitions with packets that wait.
@@ -147,140 +106,123 @@ impl<K: Key> Network<K> {
         schedule(&mut self.events, &mut self.overflows, source, at);
     }
 
-    /// Moves out every packet of the port whose turn has come.
+    /// Moves out every packet whose turn on the link has come.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, port: u32, now: Time) {
-        let state = &self.ports[port as usize];
+    pub(crate) fn advance(&mut self, link: u32, now: Time) {
+        let state = &self.links[link as usize];
         if state.queued > 0 && state.busy_until <= now {
-            self.depart(port, now);
+            self.depart(link, now);
         }
     }
 
     #[inline(never)]
-    fn depart(&mut self, port: u32, now: Time) {
-        let Network { slab, ports, pools, victims, classes, wires, .. } = self;
-        let state = &mut ports[port as usize];
-        while state.queued > 0 && state.busy_until <= now {
+    fn depart(&mut self, link: u32, now: Time) {
+        while self.links[link as usize].queued > 0 && self.links[link as usize].busy_until <= now {
+            let state = &mut self.links[link as usize];
+            let start = state.busy_until;
             let mut around = Surroundings {
-                now: state.busy_until,
-                pool: &mut pools[state.pool as usize],
-                victims,
+                now: start,
+                pool: if state.shares { &mut self.pools[state.pool as usize] } else { &mut self.own_pool },
+                victims: &mut self.victims,
                 random: &mut state.random,
                 marks: &mut state.count.marks,
             };
-            let Some(packet) = state.scheduler.dequeue(&mut slab.metas, &mut around) else {
+            let Some(packet) = state.scheduler.dequeue(&mut self.slab.metas, &mut around) else {
                 debug_assert!(false, "a port of {} packets has none to send", state.queued);
                 return;
             };
             state.queued -= 1;
-            let meta = &mut slab.metas[packet as usize];
             if state.shares {
-                around.pool.give(meta.len);
+                around.pool.give(self.slab.metas[packet as usize].len);
             }
-            meta.time = state.put_on_line(meta.len, state.busy_until);
-            let class = &mut classes[usize::from(state.class)];
-            class.by_queue.count(meta.queue);
-            class.by_priority.count(meta.priority);
-            match state.far_end {
-                FarEnd::Here(wire) => {
-                    if let Some(at) = wires[wire as usize].push(&mut slab.metas, packet) {
-                        schedule(&mut self.events, &mut self.overflows, wire, at);
-                    }
-                }
-                FarEnd::Beyond { partition, wire } => {
-                    let (meta, body) = (*meta, slab.bodies[packet as usize]);
-                    slab.remove(packet);
-                    self.crossings.push(Crossing { partition, wire, meta, body });
-                }
-            }
+            self.put_on_line(link, packet, start);
+        }
+    }
+
+    /// The line is free at `start` and takes a packet that is in no list.
+    #[inline(always)]
+    fn put_on_line(&mut self, link: u32, packet: u32, start: Time) {
+        let state = &mut self.links[link as usize];
+        let meta = &mut self.slab.metas[packet as usize];
+        meta.time = state.put_on_line(meta.len, start);
+        let class = &mut self.classes[usize::from(state.class)];
+        class.by_queue.count(meta.queue);
+        class.by_priority.count(meta.priority);
+        if let Some((partition, link)) = state.beyond {
+            let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
+            self.slab.remove(packet);
+            self.crossings.push(Crossing { partition, link, meta, body });
+        } else if let Some(at) = state.push(&mut self.slab.metas, packet) {
+            self.events.set(link, K::new(at, link));
+        }
+    }
+
+    /// A packet that comes from another partition is in flight.
+    pub(crate) fn cross(&mut self, link: u32, meta: Meta, body: Body) {
+        let packet = self.slab.insert(meta, body);
+        if let Some(at) = self.links[link as usize].push(&mut self.slab.metas, packet) {
+            self.events.set(link, K::new(at, link));
         }
     }
 
     /// Every departure up to `now` that an arrival at the port must find done.
     #[inline(never)]
-    fn catch_up(&mut self, port: u32, now: Time) {
-        let state = &self.ports[port as usize];
+    fn catch_up(&mut self, link: u32, now: Time) {
+        let state = &self.links[link as usize];
         if state.shares {
             self.free_memory(state.pool, now);
         }
-        self.depart(port, now);
+        self.depart(link, now);
     }
 
-    /// A packet whose instant of arrival is set joins those in flight.
+    /// A packet that is in no list arrives at a link's port.
     #[inline]
-    pub(crate) fn put_on_wire(&mut self, wire: u32, packet: u32) {
-        if let Some(at) = self.wires[wire as usize].push(&mut self.slab.metas, packet) {
-            self.schedule(wire, at);
-        }
-    }
-
-    /// A packet that is in no list arrives at a port.
-    #[inline]
-    pub(crate) fn enqueue(&mut self, port: u32, packet: u32) {
+    pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let now = self.now;
-        let state = &self.ports[port as usize];
+        let state = &self.links[link as usize];
         if state.shares || state.queued > 0 {
-            self.catch_up(port, now);
+            self.catch_up(link, now);
         }
-        let Network { slab, ports, pools, victims, classes, wires, .. } = self;
-        let state = &mut ports[port as usize];
+        let state = &mut self.links[link as usize];
         let mut around = Surroundings {
             now,
-            pool: &mut pools[state.pool as usize],
-            victims,
+            pool: if state.shares { &mut self.pools[state.pool as usize] } else { &mut self.own_pool },
+            victims: &mut self.victims,
             random: &mut state.random,
             marks: &mut state.count.marks,
         };
         let idle = state.busy_until <= now;
         let verdict = if idle {
-            state.scheduler.pass(&mut slab.metas, packet, &mut around)
+            state.scheduler.pass(&mut self.slab.metas, packet, &mut around)
         } else {
-            state.scheduler.enqueue(&mut slab.metas, packet, &mut around)
+            state.scheduler.enqueue(&mut self.slab.metas, packet, &mut around)
         };
         while let Some(victim) = around.victims.pop() {
             state.queued -= 1;
             state.count.drops.evicted += 1;
             if state.shares {
-                around.pool.give(slab.metas[victim as usize].len);
+                around.pool.give(self.slab.metas[victim as usize].len);
             }
-            slab.remove(victim);
+            self.slab.remove(victim);
         }
         if verdict == Verdict::Dropped {
             state.count.drops.buffer += 1;
-            slab.remove(packet);
-            return;
-        }
-        let meta = &mut slab.metas[packet as usize];
-        if !idle {
+            self.slab.remove(packet);
+        } else if idle {
+            self.put_on_line(link, packet, now);
+        } else {
             state.queued += 1;
             if state.shares {
-                around.pool.take(meta.len);
+                around.pool.take(self.slab.metas[packet as usize].len);
             }
-            self.wait(port);
-            return;
-        }
-        meta.time = state.put_on_line(meta.len, now);
-        let class = &mut classes[usize::from(state.class)];
-        class.by_queue.count(meta.queue);
-        class.by_priority.count(meta.priority);
-        match state.far_end {
-            FarEnd::Here(wire) => {
-                if let Some(at) = wires[wire as usize].push(&mut slab.metas, packet) {
-                    schedule(&mut self.events, &mut self.overflows, wire, at);
-                }
-            }
-            FarEnd::Beyond { partition, wire } => {
-                let (meta, body) = (*meta, slab.bodies[packet as usize]);
-                slab.remove(packet);
-                self.crossings.push(Crossing { partition, wire, meta, body });
-            }
+            self.wait(link);
         }
     }
 
     /// A packet has to wait at a port: what is full is noted, and whoever must look at the port unasked is told.
     #[inline]
-    fn wait(&mut self, port: u32) {
-        let state = &mut self.ports[port as usize];
+    fn wait(&mut self, link: u32) {
+        let state = &mut self.links[link as usize];
         let backlog = state.scheduler.backlog_bytes();
         state.count.most_backlog = state.count.most_backlog.max(backlog);
         if state.due {
@@ -288,10 +230,10 @@ impl<K: Key> Network<K> {
         }
         if state.shares {
             state.due = true;
-            self.switches[state.pool as usize].due.push(Reverse((state.busy_until, port)));
-        } else if let FarEnd::Beyond { .. } = state.far_end {
+            self.switches[state.pool as usize].due.push(Reverse((state.busy_until, link)));
+        } else if state.beyond.is_some() {
             state.due = true;
-            self.waiting.push(port);
+            self.waiting.push(link);
         }
     }
 
@@ -303,7 +245,7 @@ impl<K: Key> Network<K> {
             }
             self.switches[switch as usize].due.pop();
             self.advance(port, now);
-            let state = &mut self.ports[port as usize];
+            let state = &mut self.links[port as usize];
             state.due = state.queued > 0;
             if state.due {
                 self.switches[switch as usize].due.push(Reverse((state.busy_until, port)));
@@ -317,7 +259,7 @@ impl<K: Key> Network<K> {
         waiting.sort_unstable();
         waiting.retain(|&port| {
             self.advance(port, now);
-            let state = &mut self.ports[port as usize];
+            let state = &mut self.links[port as usize];
             state.due = state.queued > 0;
             state.due
         });
@@ -326,28 +268,22 @@ impl<K: Key> Network<K> {
 
     /// The earliest turn of a packet that waits at a port to another partition.
     pub(crate) fn next_crossing(&self) -> Time {
-        self.waiting.iter().map(|&port| self.ports[port as usize].busy_until).min().unwrap_or(Time::NEVER)
+        self.waiting.iter().map(|&port| self.links[port as usize].busy_until).min().unwrap_or(Time::NEVER)
     }
 
-    /// The head of a wire arrives.
+    /// The first packet in flight on a link arrives.
     #[inline]
-    fn arrive(&mut self, wire: u32) -> Option<(u32, Endpoint)> {
-        let port = self.wires[wire as usize].port;
-        if port != NONE {
-            self.advance(port, self.now);
-        }
-        let state = &mut self.wires[wire as usize];
-        let packet = state.head;
-        state.head = self.slab.metas[packet as usize].next;
-        let (to, next) = (state.to, state.head);
-        let at = if next == NONE { Time::NEVER } else { self.slab.metas[next as usize].time };
-        if state.loss > 0 && state.random.next_u32() < state.loss {
-            state.lost += 1;
+    fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
+        self.advance(link, self.now);
+        let state = &mut self.links[link as usize];
+        let (packet, next) = state.pop(&self.slab.metas);
+        let to = state.to;
+        let lost = state.loses();
+        self.events.set(link, next.map_or(K::NEVER, |at| K::new(at, link)));
+        if lost {
             self.slab.remove(packet);
-            self.schedule(wire, at);
             return None;
         }
-        self.schedule(wire, at);
         Some((packet, to))
     }
 
@@ -355,16 +291,18 @@ impl<K: Key> Network<K> {
     #[inline]
     fn forward(&mut self, switch: u32, packet: u32) {
         let meta = &self.slab.metas[packet as usize];
+        let next = self.routes[switch as usize * self.hosts + usize::from(meta.dst)];
+        let link = if next & GROUP == 0 { next } else { self.balance(switch, next & !GROUP, packet) };
+        self.enqueue(link, packet);
+    }
+
+    /// One of a group's equal next hops.
+    #[inline]
+    fn balance(&mut self, switch: u32, group: u32, packet: u32) -> u32 {
         let state = &mut self.switches[switch as usize];
-        let next = state.next[usize::from(meta.dst)];
-        let port = if next & GROUP == 0 {
-            next
-        } else {
-            let group = (next & !GROUP) as usize;
-            let ways = &state.groups[group];
-            ways[state.balancer.choose(meta, group, ways.len(), self.now, &mut state.random)]
-        };
-        self.enqueue(port, packet);
+        let ways = &state.groups[group as usize];
+        let meta = &self.slab.metas[packet as usize];
+        ways[state.balancer.choose(meta, group as usize, ways.len(), self.now, &mut state.random)]
     }
 
     /// Sends what a switch's program wants sent.
@@ -429,9 +367,9 @@ impl<K: Key> Partition<K> {
     }
 
     #[inline]
-    fn on_arrival(&mut self, wire: u32) {
+    fn on_arrival(&mut self, link: u32) {
         self.network.hops += 1;
-        let Some((packet, to)) = self.network.arrive(wire) else { return };
+        let Some((packet, to)) = self.network.arrive(link) else { return };
         match to {
             Endpoint::Switch(switch, back) => {
                 if self.network.slab.metas[packet as usize].dst == SWITCH {

@@ -265,10 +265,8 @@ impl<K: Key> Run<'_, K> {
     fn hand_over_crossings(&mut self) {
         for from in 0..self.built.partitions.len() {
             let mut crossings = std::mem::take(&mut self.built.partitions[from].network.crossings);
-            for Crossing { partition, wire, meta, body } in crossings.drain(..) {
-                let network = &mut self.built.partitions[partition as usize].network;
-                let packet = network.slab.insert(meta, body);
-                network.put_on_wire(wire, packet);
+            for Crossing { partition, link, meta, body } in crossings.drain(..) {
+                self.built.partitions[partition as usize].network.cross(link, meta, body);
             }
             self.built.partitions[from].network.crossings = crossings;
         }
@@ -286,9 +284,9 @@ impl<K: Key> Run<'_, K> {
     /// Remembers what was sent while flows arrived.
     fn note_arrivals_end(&mut self, at: Time) {
         for partition in &mut self.built.partitions {
-            for port in 0..partition.network.ports.len() as u32 {
-                partition.network.advance(port, at);
-                let count = &mut partition.network.ports[port as usize].count;
+            for link in 0..partition.network.links.len() as u32 {
+                partition.network.advance(link, at);
+                let count = &mut partition.network.links[link as usize].count;
                 count.wire_bytes_at_arrivals_end = count.wire_bytes;
             }
         }

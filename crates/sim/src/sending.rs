@@ -166,7 +166,7 @@ impl Hosts {
         network.advance(nic, network.now);
         loop {
             let Some(&connection) = self.hosts[host as usize].ready.front() else { return };
-            let port = &network.ports[nic as usize];
+            let port = &network.links[nic as usize];
             let backlog = port.scheduler.backlog_bytes();
             if backlog >= limit {
                 // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.

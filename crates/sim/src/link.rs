@@ -1,0 +1,185 @@
+//! A link: a port with its scheduler, a line, and the packets in flight on it.
+//!
+//! Nothing happens at a departure. A packet's turn comes at a known instant, so whoever reads or changes a port first
+//! moves out all packets whose turn has come ([`crate::partition::Network::advance`]).
+
+use flowsieve_core::{Meta, NONE, Rate, Scheduler, Time};
+use flowsieve_results::Drops;
+use flowsieve_schemes::scheme::PortSpec;
+use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
+use rand_core::Rng;
+
+use crate::topology;
+
+/// Whom a link hands its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// A host of this partition.
+    Host(u32),
+    /// A switch of this partition, and the number of its port that leads back.
+    Switch(u32, u16),
+}
+
+/// A link in one direction. Where it leads from one partition into another, both have a record of it: the one's port is
+/// at work, and the other's packets in flight.
+pub(crate) struct Link {
+    pub(crate) scheduler: Scheduler,
+    /// When the line is free for the next packet.
+    pub(crate) busy_until: Time,
+    /// Packets that wait.
+    pub(crate) queued: u32,
+    pub(crate) rate: Rate,
+    /// Propagation, and the host's delay where an end is a host.
+    pub(crate) delay: Time,
+    /// Bytes of preamble and gap beside each packet.
+    pub(crate) overhead: u16,
+    /// The far end forwards a packet after so many bytes of it; `u32::MAX`: after the whole.
+    pub(crate) forwards_after: u32,
+    /// Where its packets go instead of being in flight here: (partition, link there).
+    pub(crate) beyond: Option<(u32, u32)>,
+    pub(crate) to: Endpoint,
+    /// The packets in flight, in the order of arrival.
+    first: u32,
+    last: u32,
+    /// A packet is lost when a draw is below; 0: never.
+    pub(crate) loss: u32,
+    pub(crate) loss_random: Xoshiro256PlusPlus,
+    pub(crate) lost: u64,
+    /// The switch of the port, whose memory it may share.
+    pub(crate) pool: u32,
+    /// Ports of its switch share memory, so that each departure matters to the others.
+    pub(crate) shares: bool,
+    /// It stands in its switch's list of ports with a departure due.
+    pub(crate) due: bool,
+    /// Its class of links.
+    pub(crate) class: u16,
+    pub(crate) random: Xoshiro256PlusPlus,
+    pub(crate) count: PortCount,
+}
+
+/// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
+pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
+
+impl Link {
+    /// A link of a fabric, number `number` there, behind a port as `spec` has it.
+    pub(crate) fn new(link: &topology::Link, number: usize, spec: &PortSpec, to: Endpoint, seed: u64) -> Link {
+        Link {
+            scheduler: spec.build(),
+            busy_until: Time::ZERO,
+            queued: 0,
+            rate: link.rate,
+            delay: link.delay,
+            overhead: 0,
+            forwards_after: if link.cut_through { CUT_THROUGH_BYTES } else { u32::MAX },
+            beyond: None,
+            to,
+            first: NONE,
+            last: NONE,
+            loss: (link.loss * f64::from(u32::MAX)).round() as u32,
+            loss_random: stream(seed, Purpose::Loss, number as u64),
+            lost: 0,
+            pool: 0,
+            shares: false,
+            due: false,
+            class: link.class,
+            random: stream(seed, Purpose::Marking, number as u64),
+            count: PortCount::default(),
+        }
+    }
+
+    /// The line is free at `start` and takes a packet: when it arrives at the far end.
+    #[inline]
+    pub(crate) fn put_on_line(&mut self, len: u16, start: Time) -> Time {
+        let on_wire = u32::from(len) + u32::from(self.overhead);
+        let end = start + self.rate.serialise(on_wire);
+        self.busy_until = end;
+        self.count.wire_bytes += u64::from(on_wire);
+        let forwarded =
+            if on_wire <= self.forwards_after { end } else { start + self.rate.serialise(self.forwards_after) };
+        forwarded + self.delay
+    }
+
+    /// A packet is in flight; says when it arrives if it is the only one.
+    #[inline]
+    pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32) -> Option<Time> {
+        let meta = &mut metas[packet as usize];
+        meta.next = NONE;
+        let at = meta.time;
+        let alone = self.first == NONE;
+        if alone {
+            self.first = packet;
+        } else {
+            metas[self.last as usize].next = packet;
+        }
+        self.last = packet;
+        alone.then_some(at)
+    }
+
+    /// Takes the first packet in flight; says when the next one arrives.
+    #[inline]
+    pub(crate) fn pop(&mut self, metas: &[Meta]) -> (u32, Option<Time>) {
+        let packet = self.first;
+        self.first = metas[packet as usize].next;
+        let next = (self.first != NONE).then(|| metas[self.first as usize].time);
+        (packet, next)
+    }
+
+    /// Whether the link loses the packet that arrives.
+    #[inline]
+    pub(crate) fn loses(&mut self) -> bool {
+        let lost = self.loss > 0 && self.loss_random.next_u32() < self.loss;
+        self.lost += u64::from(lost);
+        lost
+    }
+}
+
+/// What a port counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortCount {
+    /// Bytes sent, with preamble and gap.
+    pub(crate) wire_bytes: u64,
+    pub(crate) marks: u64,
+    pub(crate) drops: Drops,
+    pub(crate) most_backlog: u64,
+    /// [`PortCount::wire_bytes`] when the last flow arrived.
+    pub(crate) wire_bytes_at_arrivals_end: u64,
+}
+
+/// What the ports of a class of links count together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClassCount {
+    /// Packets sent from each queue.
+    pub(crate) by_queue: Tally,
+    /// Packets sent of each priority; the last entry takes all lower ones.
+    pub(crate) by_priority: Tally,
+}
+
+/// Counts by queue or by priority: 64 of each are told apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally(pub(crate) [u64; Tally::SIZE]);
+
+impl Tally {
+    const SIZE: usize = 64;
+
+    #[inline]
+    pub(crate) fn count(&mut self, which: u8) {
+        self.0[usize::from(which).min(Self::SIZE - 1)] += 1;
+    }
+
+    /// The sums, up to the last that is not zero.
+    pub(crate) fn sum<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Vec<u64> {
+        let mut sums = vec![0; Self::SIZE];
+        for tally in tallies {
+            sums.iter_mut().zip(&tally.0).for_each(|(sum, count)| *sum += count);
+        }
+        let used = sums.iter().rposition(|&sum| sum > 0).map_or(0, |last| last + 1);
+        sums.truncate(used);
+        sums
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally([0; Self::SIZE])
+    }
+}
