@@ -1,0 +1,180 @@
+//! What the documentation says is what the command does.
+
+use assert_cmd::Command;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn flowsieve(arguments: &[&str]) -> String {
+    let done = Command::cargo_bin("flowsieve").unwrap().current_dir(root()).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// The settings that the command lists: section → name → the first cells of its row in the documentation.
+fn listed() -> BTreeMap<String, BTreeMap<String, String>> {
+    let text = flowsieve(&["list", "settings"]);
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let mut section = String::new();
+    let lines: Vec<&str> = text.lines().collect();
+    for pair in lines.windows(2) {
+        if let Some(title) = pair[0].strip_prefix('[') {
+            section = title.trim_start_matches('[').split(']').next().unwrap().to_owned();
+        }
+        let (Some(key), Some(expects)) = (pair[0].strip_prefix("  "), pair[1].trim().strip_prefix('(')) else {
+            continue;
+        };
+        let (name, help) = key.split_once(' ').unwrap();
+        let row = format!("| `{name}` | {}<br>*{}* |", help.trim(), expects.strip_suffix(')').unwrap());
+        sections.entry(section.clone()).or_default().insert(name.to_owned(), row);
+    }
+    sections
+}
+
+/// The rows of `docs/experiments.md`: section → name → row.
+fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut sections: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let mut section = String::new();
+    for line in read("docs/experiments.md").lines() {
+        if let Some(title) = line.strip_prefix("### [") {
+            section = title.trim_matches(['[', ']']).to_owned();
+        } else if let Some(row) = line.strip_prefix("| `") {
+            let name = row.split('`').next().unwrap();
+            sections.entry(section.clone()).or_default().insert(name.to_owned(), line.to_owned());
+        }
+    }
+    sections
+}
+
+#[test]
+fn experiments_md_describes_every_setting_as_the_command_does() {
+    let (listed, documented) = (listed(), documented());
+    assert!(listed.len() == 8 && listed.values().map(BTreeMap::len).sum::<usize>() > 70, "{listed:?}");
+    assert_eq!(listed.keys().collect::<Vec<_>>(), documented.keys().collect::<Vec<_>>(), "sections");
+    for (section, keys) in &listed {
+        let rows = &documented[section];
+        for (name, row) in keys {
+            let found = rows.get(name).map_or("nothing", String::as_str);
+            assert!(
+                found.starts_with(row.as_str()),
+                "docs/experiments.md, [{section}]\nexpected: {row}\nfound: {found}"
+            );
+        }
+        let unknown: Vec<_> = rows.keys().filter(|name| !keys.contains_key(*name)).collect();
+        assert!(unknown.is_empty(), "docs/experiments.md, [{section}]: there is no {unknown:?}");
+    }
+}
+
+/// Reads as many settings as one file can, and gives none that has a default.
+const DEFAULTS: &str = r#"
+[workload]
+sizes = "web-search"
+flows = 1
+load = 0.1
+[sweep]
+kind = ["leaf-spine", "fat-tree", "three-tier"]
+parameters = ["ns2", "rfc"]
+scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet"]
+[schemes.dupack]
+base = "dctcp"
+loss_detection = "dupack"
+[schemes.delaying]
+base = "dctcp"
+ack_every = 2
+[schemes.shared]
+base = "dctcp"
+[schemes.shared.leaf]
+admission = "shared"
+[schemes.red]
+base = "dctcp"
+marking = "red"
+[schemes.flowlet]
+base = "dctcp"
+load_balancing = "flowlet"
+"#;
+
+/// What settings are under a parameter set when nobody gives them: (set, name) → values, over fabrics and places, with the
+/// first scheme of the sweep that reads the setting.
+fn defaults(out: &Path) -> BTreeMap<(String, String), (String, BTreeSet<String>)> {
+    let manifest = std::fs::read(out.join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let mut defaults = BTreeMap::new();
+    let experiment = &manifest["experiment"];
+    for scheme in experiment["schemes"].as_array().unwrap().iter().map(|info| text(&info["name"])) {
+        let points = experiment["points"].as_array().unwrap();
+        for point in points.iter().filter(|point| text(&point["scheme"]) == scheme) {
+            for (path, value) in point["settings"].as_object().unwrap() {
+                let name = path.rsplit('.').next().unwrap().to_owned();
+                let key = (text(&point["settings"]["run.parameters"]), name);
+                let (first, values) = defaults.entry(key).or_insert((scheme.clone(), BTreeSet::new()));
+                if *first == scheme {
+                    values.insert(text(value));
+                }
+            }
+        }
+    }
+    defaults
+}
+
+#[test]
+fn experiments_md_states_the_defaults() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("defaults.toml"), DEFAULTS).unwrap();
+    let out = folder.path().join("out");
+    flowsieve(&["run", folder.path().join("defaults.toml").to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let defaults = defaults(&out);
+    let mut checked = 0;
+    for (name, row) in documented().into_values().flatten() {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        // `a / b`: of ns2, of rfc; words after them are for readers.
+        let values: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+        if !cell.starts_with('`') || values.is_empty() {
+            continue;
+        }
+        let both = if cell.contains("` / `") { [values[0], values[1]] } else { [values[0]; 2] };
+        let mut read = false;
+        for (set, value) in ["ns2", "rfc"].into_iter().zip(both) {
+            let Some((scheme, found)) = defaults.get(&(set.to_owned(), name.clone())) else { continue };
+            assert!(found.contains(value), "`{name}` of {scheme} with {set} is {found:?}, not {value}");
+            read = true;
+        }
+        assert!(read, "nothing read `{name}`");
+        checked += 1;
+    }
+    assert!(checked > 40, "{checked} defaults");
+}
+
+#[test]
+fn readme_shows_an_experiment_that_runs() {
+    let file = read("experiments/first.toml");
+    assert!(
+        read("README.md").contains(&format!("```toml\n{file}```")),
+        "the README does not show experiments/first.toml"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let shown = flowsieve(&["run", "experiments/first.toml", "--scale", "smoke", "--out", out.to_str().unwrap()]);
+    assert!(shown.contains("pias-2") && shown.contains("report.html"), "{shown}");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/definitions.md", "docs/experiments.md"];
+    let more = ["docs/compatibility.md", "docs/performance.md"];
+    for document in documents.into_iter().chain(more) {
+        let folder = root().join(document).parent().unwrap().to_owned();
+        for target in read(document).split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let path = target.split('#').next().unwrap();
+            let there = path.is_empty() || path.starts_with("https://") || folder.join(path).exists();
+            assert!(there, "{document}: there is no {target}");
+        }
+    }
+}
