@@ -1,0 +1,369 @@
+//! Random points: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
+//! on one instant, buffers overflow and timers fire.
+
+use std::sync::Arc;
+
+use flowsieve_core::Time;
+use flowsieve_core::balancer::{ControlPacket, SwitchProgram};
+use flowsieve_core::meta::Meta;
+use flowsieve_schemes::scheme::{BalancerSpec, Places};
+use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point};
+use flowsieve_workload::Flow;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use rand_core::Rng;
+
+/// Everything that a point depends on, owned.
+pub(crate) struct Case {
+    pub(crate) fabric: Fabric,
+    pub(crate) scheme: Scheme,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) framing: Framing,
+    pub(crate) fct_end: FctEnd,
+    pub(crate) measure: Measure,
+    pub(crate) seed: u64,
+    pub(crate) max_time: Option<Time>,
+    pub(crate) partitioning: Partitioning,
+    /// The settings that it was made of, for whoever reads a failure.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(out, "{:?}, {:?}, {:?}, seed {}", self.settings, self.framing, self.fct_end, self.seed)?;
+        writeln!(out, "{:?}", self.scheme)?;
+        writeln!(out, "{:?}", self.fabric.changes)?;
+        for Flow { id, start_ps, src, dst, bytes, class } in &self.flows {
+            writeln!(out, "flow {id}: {bytes} B, {src} -> {dst}, at {start_ps} ps, class {class}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Case {
+    /// Calls `body` with the point.
+    pub(crate) fn with_point<R>(&self, body: impl FnOnce(&Point<'_>) -> R) -> R {
+        let flows = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(self.flows.iter().copied()) };
+        body(&self.point(&flows))
+    }
+
+    /// The point with other flows.
+    pub(crate) fn point<'a>(&'a self, flows: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>) -> Point<'a> {
+        Point {
+            fabric: &self.fabric,
+            scheme: &self.scheme,
+            framing: self.framing,
+            flows,
+            measure: self.measure,
+            fct_end: self.fct_end,
+            seed: self.seed,
+            max_time: self.max_time,
+            partitioning: self.partitioning,
+        }
+    }
+}
+
+/// Sizes uniform to 200 KB, for thresholds.
+struct Uniform;
+
+impl WorkloadFacts for Uniform {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        Some((p * 200_000.0).round() as u64)
+    }
+}
+
+/// A value as a file would have it.
+fn raw(text: &str) -> Raw {
+    if let Some(list) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        return Raw::from(list.split(", ").map(|item| item.parse().expect("a count")).collect::<Vec<u64>>());
+    }
+    match text {
+        "true" | "false" => Raw::from(text == "true"),
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(whole), _) => Raw::from(whole),
+            (_, Ok(decimal)) => Raw::from(decimal),
+            _ => Raw::from(text),
+        },
+    }
+}
+
+/// Settings of these keys; `key@place` gives a port's key at one place, `n:key` one of the n-th changed link.
+pub(crate) fn settings(given: &[(String, String)]) -> Settings {
+    let mut settings = Settings::default();
+    for (key, value) in given {
+        let (place, key) = match key.split_once('@') {
+            Some((key, place)) => (Place::ALL.into_iter().find(|p| p.name() == place), key),
+            None => (None, key.as_str()),
+        };
+        let (link, key) = match key.split_once(':') {
+            Some((link, key)) => (link.parse().ok(), key),
+            None => (None, key),
+        };
+        let key = find(key).unwrap_or_else(|| panic!("{key} is no setting"));
+        let table = match (place, link) {
+            (Some(place), _) => Table::NetworkAt(place),
+            (_, Some(link)) => Table::Link(link),
+            _ => Table::Section(key.section),
+        };
+        let value = match key.name {
+            "between" => Raw::from(&value.split(' ').collect::<Vec<_>>()[..]),
+            _ => raw(value),
+        };
+        settings.give(table, key, &value, Origin::Default).unwrap_or_else(|error| panic!("{key:?}: {error}"));
+    }
+    settings
+}
+
+/// The scheme of this name under these settings; `None` where they do not go together.
+pub(crate) fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
+    let entry = REGISTRY.iter().find(|entry| entry.name == name).expect("a scheme");
+    (entry.build)(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
+}
+
+type Given = Vec<(String, String)>;
+
+/// One of these values for a key; several keys joined by a space take a value each, joined by a semicolon.
+fn one_of(key: &'static str, values: &'static [&'static str]) -> BoxedStrategy<Given> {
+    let pairs = move |value: &str| {
+        let values = value.split("; ").map(str::to_owned);
+        key.split(' ').map(str::to_owned).zip(values).collect::<Given>()
+    };
+    select(values).prop_map(pairs).boxed()
+}
+
+/// The same, or nothing.
+fn maybe(share: f64, key: &'static str, values: &'static [&'static str]) -> BoxedStrategy<Given> {
+    prop::option::weighted(share, one_of(key, values)).prop_map(Option::unwrap_or_default).boxed()
+}
+
+fn together(parts: Vec<BoxedStrategy<Given>>) -> BoxedStrategy<Given> {
+    parts.prop_map(|parts| parts.concat()).boxed()
+}
+
+fn fabric_settings() -> impl Strategy<Value = Given> {
+    let shape = prop_oneof![
+        1 => one_of("kind", &["single-link"]),
+        2 => together(vec![one_of("kind", &["single-switch"]), one_of("hosts", &["2", "3", "5"])]),
+        4 => together(vec![
+            one_of("kind", &["leaf-spine"]),
+            one_of("leaves", &["1", "2", "3"]),
+            one_of("spines", &["1", "2", "3"]),
+            one_of("hosts_per_leaf", &["2", "3"]),
+            one_of("fabric_link", &["1Gbps", "10Gbps", "10Gbps", "40Gbps"]),
+        ]),
+        2 => together(vec![
+            one_of("kind", &["fat-tree"]),
+            one_of("hosts_per_edge", &["1", "2"]),
+            maybe(0.5, "fabric_link", &["2.5Gbps", "10Gbps", "40Gbps"]),
+        ]),
+    ];
+    // A full packet takes 1.2 us at 10 Gbit/s, so that these delays make many events coincide.
+    let times = together(vec![
+        one_of("link_delay host_delay", &["0ns; 0ns", "200ns; 20us", "1200ns; 0ns", "1200ns; 1200ns", "7ns; 3us"]),
+        maybe(0.6, "host_link", &["1Gbps", "10Gbps", "10Gbps", "25Gbps"]),
+    ]);
+    (shape, times).prop_map(|(shape, times)| [shape, times].concat())
+}
+
+fn scheme_settings() -> BoxedStrategy<Given> {
+    together(vec![
+        maybe(0.5, "parameters", &["rfc"]),
+        maybe(0.8, "load_balancing", &["ecmp", "spray", "spray-random", "flowlet"]),
+        maybe(0.5, "flowlet_gap", &["1us", "20us", "100us"]),
+        maybe(0.4, "nic", &["backpressure", "scheme"]),
+        maybe(0.4, "nic_backlog", &["1B", "2pkt", "5000B", "40KB"]),
+        maybe(0.6, "connections", &["per-flow", "persistent", "pool"]),
+        maybe(0.6, "handshake", &["none", "cold", "always"]),
+        maybe(0.6, "buffer", &["2pkt", "5pkt", "10pkt", "30pkt"]),
+        maybe(0.4, "admission", &["per-port", "per-queue"]),
+        maybe(0.3, "admission@leaf", &["shared"]),
+        maybe(0.2, "admission@spine", &["shared"]),
+        one_of("shared_buffer", &["20pkt", "60pkt"]),
+        maybe(0.7, "dt_alpha", &["0.25", "1.0", "8.0"]),
+        maybe(0.7, "marking", &["none", "per-port", "per-queue", "red", "red-per-queue"]),
+        one_of("ecn_threshold", &["1pkt", "3pkt", "10pkt"]),
+        one_of("red_min red_max", &["1pkt; 4pkt", "100B; 20pkt"]),
+        maybe(0.5, "red_probability", &["0.3"]),
+        maybe(0.5, "red_average", &["0.1"]),
+        maybe(0.5, "ecn_counts_arriving", &["false"]),
+        maybe(0.5, "discipline", &["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank"]),
+        maybe(0.2, "discipline@nic", &["fifo", "sp", "drr", "pifo"]),
+        maybe(0.2, "discipline@spine", &["fifo", "sp", "wrr", "pfabric"]),
+        maybe(0.5, "queues", &["1", "2", "5", "64"]),
+        maybe(0.3, "queues weights", &["2; [3, 1]", "4; [1, 2, 5, 9]"]),
+        maybe(0.4, "tagger", &["plain", "demotion", "remaining", "to-the-end", "attained"]),
+        maybe(0.3, "transport", &["tcp", "dctcp", "pfabric"]),
+        maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
+        maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
+        maybe(0.2, "max_window", &["5", "30"]),
+        maybe(0.3, "ack_every", &["2", "4"]),
+        maybe(0.3, "delayed_ack", &["0us", "6us", "100us"]),
+        maybe(0.5, "rto_min", &["60us", "250us", "2ms"]),
+        maybe(0.3, "rto", &["constant", "rfc6298"]),
+        maybe(0.2, "probe_after", &["1", "2"]),
+        maybe(0.3, "slow_start_restart", &["false"]),
+        maybe(0.3, "mtu", &["576B", "9000B"]),
+    ])
+}
+
+#[derive(Clone, Debug)]
+struct Sketch {
+    start: u64,
+    src: Index,
+    dst: Index,
+    bytes: u64,
+    class: u8,
+}
+
+fn sketch() -> impl Strategy<Value = Sketch> {
+    let bytes = prop_oneof![
+        2 => 1u64..3_000,
+        1 => (1u64..60).prop_map(|packets| 1_460 * packets),
+        2 => 1u64..60_000,
+        1 => 1u64..400_000,
+    ];
+    // Many flows start together, or a packet's time apart.
+    let start = prop_oneof![1 => Just(0), 3 => (0u64..250).prop_map(|n| n * 1_200_000), 2 => 0u64..300_000_000];
+    (start, any::<Index>(), any::<Index>(), bytes, 0u8..3).prop_map(|(start, src, dst, bytes, class)| Sketch {
+        start,
+        src,
+        dst,
+        bytes,
+        class,
+    })
+}
+
+fn flows(hosts: u32, mut sketches: Vec<Sketch>) -> Vec<Flow> {
+    sketches.sort_by_key(|sketch| sketch.start);
+    let flow = |(id, sketch): (u32, Sketch)| {
+        let src = sketch.src.index(hosts as usize) as u32;
+        let dst = (src + 1 + sketch.dst.index(hosts as usize - 1) as u32) % hosts;
+        Flow { id, start_ps: sketch.start, src, dst, bytes: sketch.bytes, class: sketch.class }
+    };
+    (0..).zip(sketches).map(flow).collect()
+}
+
+/// Links that differ, by the names of their ends in the fabric as it was.
+fn changed(given: &Given, changes: &[(Index, &'static str)]) -> Option<Given> {
+    let fabric = Fabric::from_settings(&settings(given)).ok()?;
+    let mut names: Vec<String> = Vec::new();
+    let mut all = given.clone();
+    for (index, change) in changes {
+        let link = fabric.links[index.index(fabric.links.len())];
+        let mut ends = [fabric.name(link.from), fabric.name(link.to)];
+        ends.sort();
+        let ends = ends.join(" ");
+        if names.contains(&ends) {
+            continue;
+        }
+        let (key, value) = change.split_once(' ').expect("a key and its value");
+        all.push((format!("{}:between", names.len()), ends.clone()));
+        all.push((format!("{}:{key}", names.len()), value.to_owned()));
+        names.push(ends);
+    }
+    Some(all)
+}
+
+/// A switch program with a timer, which tells a neighbour what to add to its choices, and stops after a while.
+struct Gossip {
+    /// The port whose far end is told: one to a switch.
+    to: u16,
+    next: Time,
+    heard: u64,
+}
+
+impl Gossip {
+    const EVERY: Time = Time::from_us(6);
+    const UNTIL: Time = Time::from_us(200);
+
+    fn spec(to: u16) -> BalancerSpec {
+        BalancerSpec::Custom(Arc::new(move || Box::new(Gossip { to, next: Gossip::EVERY, heard: 0 })))
+    }
+}
+
+impl SwitchProgram for Gossip {
+    fn choose(&mut self, meta: &Meta, group: usize, ways: usize, _: Time, random: &mut dyn Rng) -> usize {
+        let drawn = if meta.flow.is_multiple_of(2) { random.next_u64() } else { 0 };
+        (self.heard.wrapping_add(drawn).wrapping_add(group as u64) % ways as u64) as usize
+    }
+
+    fn next_timer(&self) -> Time {
+        if self.next < Gossip::UNTIL { self.next } else { Time::NEVER }
+    }
+
+    fn on_timer(&mut self, now: Time, out: &mut Vec<ControlPacket>) {
+        self.next = now + Gossip::EVERY;
+        out.push(ControlPacket { port: self.to, len: 64, priority: 0, word: now.0 ^ self.heard });
+    }
+
+    fn on_control(&mut self, port: u16, word: u64, _: Time, _: &mut Vec<ControlPacket>) {
+        self.heard = self.heard.wrapping_mul(31).wrapping_add(word).wrapping_add(u64::from(port));
+    }
+}
+
+/// Puts the program on the switches of a leaf-spine fabric.
+fn put_programs(fabric: &Fabric, scheme: &mut Scheme) {
+    if fabric.kind != "leaf-spine" {
+        return;
+    }
+    // A leaf's first ports lead to its hosts.
+    let hosts = fabric.host_partition.iter().filter(|&&leaf| leaf == 0).count() as u16;
+    let program = |place| Ok::<_, ()>(Gossip::spec(if place == Place::Leaf { hosts } else { 0 }));
+    scheme.balancers = Places::try_from_fn(program).expect("no error is made");
+}
+
+/// Any point of `most_flows` flows at most.
+pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
+    let names: Vec<&'static str> = REGISTRY.iter().map(|entry| entry.name).collect();
+    let changes = prop::collection::vec(
+        (any::<Index>(), select(&["loss 0.02", "loss 0.2", "rate 1Gbps", "delay 5us", "failed true"][..])),
+        0..3,
+    );
+    let network = (fabric_settings(), prop_oneof![2 => Just(Vec::new()), 1 => changes]);
+    let schemes = (select(names.clone()), prop::option::weighted(0.2, select(names)), scheme_settings());
+    let sketches = prop::collection::vec(sketch(), most_flows / 10..=most_flows);
+    let rest = (select(&[40u16, 60][..]), select(&[0u16, 20, 24][..]), any::<u64>(), any::<bool>(), 0..8u8);
+    (network, schemes, sketches, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
+        let ((fabric, changes), (first, second, given), sketches, (header, overhead, seed, to_ack, programs)) = drawn;
+        let all = [changed(&fabric, &changes)?, given, vec![("header".to_owned(), format!("{header}B"))]].concat();
+        let settings = settings(&all);
+        let fabric = Fabric::from_settings(&settings).ok()?;
+        let mut scheme = scheme(first, &settings)?;
+        if let Some(second) = second {
+            scheme.classes.extend(self::scheme(second, &settings)?.classes);
+        }
+        if programs == 0 {
+            put_programs(&fabric, &mut scheme);
+        }
+        Some(Case {
+            flows: flows(fabric.hosts, sketches),
+            fabric,
+            scheme,
+            framing: Framing { header, overhead },
+            fct_end: if to_ack { FctEnd::Ack } else { FctEnd::Arrival },
+            measure: Measure::All,
+            seed,
+            max_time: Some(Time::from_us(10_000_000)),
+            partitioning: Partitioning::Whole,
+            settings: all,
+        })
+    })
+}
+
+/// So many cases, or as many as PROPTEST_CASES says.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    let given = std::env::var_os("PROPTEST_CASES").is_some();
+    let default = ProptestConfig { max_shrink_iters: 2_000, failure_persistence: None, ..ProptestConfig::default() };
+    ProptestConfig { cases: if given { default.cases } else { cases }, ..default }
+}

@@ -1,0 +1,336 @@
+//! The naive twin of the simulator: links, ports and switches. Hosts are in [`crate::hosts`].
+//!
+//! Written from `docs/model.md` and not from the simulator: a heap of events, an event for every departure, packets
+//! that are never reused, no partitions, nothing lazy. It shares with the simulator what has tests of its own: port
+//! schedulers, balancers, taggers, the two ends of transports, fabrics, random streams. Left out: what taggers of the
+//! user's own are told between packets, measuring windows.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use flowsieve_core::admission::Pool;
+use flowsieve_core::balancer::{Balancer, ControlPacket};
+use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_results::Drops;
+use flowsieve_schemes::scheme::Nic;
+use flowsieve_schemes::settings::Place;
+use flowsieve_sim::Point;
+use flowsieve_sim::topology::Node;
+use flowsieve_transport::Header;
+use flowsieve_workload::Flow;
+use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
+use rand_core::Rng;
+
+use crate::hosts::{Alarm, Connection, Host, Record, Side};
+
+/// What happens. The order of the variants, and of their fields, is the order at equal times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    LineFree { link: usize },
+    Arrival { link: usize, nth: u64, packet: u32 },
+    Start { message: usize },
+    Timer { host: usize, alarm: Alarm },
+    Program { switch: usize },
+}
+
+/// What switches do not see of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body {
+    pub(crate) header: Header,
+    pub(crate) src: usize,
+    pub(crate) class: u8,
+    /// When it was sent, in wrapping nanoseconds; an ACK echoes it.
+    pub(crate) stamp: u32,
+    /// Between two switches' programs: what it says.
+    pub(crate) word: Option<u64>,
+}
+
+pub(crate) struct Port {
+    pub(crate) scheduler: Scheduler,
+    pub(crate) busy: bool,
+    pub(crate) busy_until: Time,
+    random: Xoshiro256PlusPlus,
+    loss: Xoshiro256PlusPlus,
+    shares: bool,
+}
+
+/// What is counted of a class of links.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Count {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) drops: Drops,
+    pub(crate) marks: u64,
+    pub(crate) by_queue: BTreeMap<usize, u64>,
+    pub(crate) by_priority: BTreeMap<usize, u64>,
+    pub(crate) most_backlog: u64,
+    /// Bytes on the wire, with preamble and gap, before the last flow begins.
+    pub(crate) while_flows_arrive: u64,
+}
+
+/// The network and its hosts.
+pub(crate) struct Twin<'a> {
+    pub(crate) point: Point<'a>,
+    pub(crate) now: Time,
+    queue: BinaryHeap<Reverse<(Time, Event)>>,
+    metas: Vec<Meta>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) ports: Vec<Port>,
+    /// By switch.
+    pools: Vec<Pool>,
+    switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
+    pub(crate) hosts: Vec<Host>,
+    /// By the message that opened them.
+    pub(crate) connections: BTreeMap<u32, Connection>,
+    pub(crate) receivers: BTreeMap<u32, Side>,
+    pub(crate) messages: Vec<Flow>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) counts: Vec<Count>,
+    pub(crate) hops: u64,
+    arrivals: u64,
+    flows_arrive: bool,
+    /// Nothing was left to happen.
+    pub(crate) drained: bool,
+}
+
+/// Runs a point to its end.
+pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
+    let fabric = point.fabric;
+    let messages: Vec<Flow> = (point.flows)().collect();
+    let port = |number: usize| {
+        let from = fabric.links[number].from;
+        let place = match from {
+            Node::Host(_) => Place::Nic,
+            Node::Switch(switch) => fabric.switches[switch as usize].place,
+        };
+        let spec = point.scheme.ports.at(place);
+        let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
+        Port {
+            scheduler: if free { spec.without_limits().build() } else { spec.build() },
+            busy: false,
+            busy_until: Time::ZERO,
+            random: stream(point.seed, Purpose::Marking, number as u64),
+            loss: stream(point.seed, Purpose::Loss, number as u64),
+            shares: place != Place::Nic && spec.shares_memory(),
+        }
+    };
+    let switch = |number: usize| {
+        let mut random = stream(point.seed, Purpose::Spray, number as u64);
+        let salt = random.next_u64();
+        let groups = fabric.routes[number].groups.len();
+        (point.scheme.balancers.at(fabric.switches[number].place).build(groups, salt), random)
+    };
+    let mut twin = Twin {
+        point: *point,
+        now: Time::ZERO,
+        queue: BinaryHeap::new(),
+        metas: Vec::new(),
+        bodies: Vec::new(),
+        ports: (0..fabric.links.len()).map(port).collect(),
+        pools: vec![Pool::new(point.scheme.shared_buffer); fabric.switches.len()],
+        switches: (0..fabric.switches.len()).map(switch).collect(),
+        hosts: (0..fabric.hosts).map(|_| Host::new(point.scheme)).collect(),
+        connections: BTreeMap::new(),
+        receivers: BTreeMap::new(),
+        records: vec![Record::default(); messages.len()],
+        counts: vec![Count::default(); fabric.classes.len()],
+        messages,
+        hops: 0,
+        arrivals: 0,
+        flows_arrive: true,
+        drained: false,
+    };
+    for message in 0..twin.messages.len() {
+        twin.at(Time(twin.messages[message].start_ps), Event::Start { message });
+    }
+    (0..fabric.switches.len()).for_each(|switch| twin.arm_program(switch));
+    twin.run();
+    twin
+}
+
+impl Twin<'_> {
+    pub(crate) fn at(&mut self, time: Time, event: Event) {
+        if time != Time::NEVER {
+            self.queue.push(Reverse((time, event)));
+        }
+    }
+
+    fn run(&mut self) {
+        let last_start = self.messages.last().map_or(0, |flow| flow.start_ps);
+        while let Some(Reverse((time, event))) = self.queue.pop() {
+            if self.point.max_time.is_some_and(|stop| time >= stop) {
+                return;
+            }
+            if time.0 >= last_start && !matches!(event, Event::LineFree { .. }) {
+                self.flows_arrive = false;
+            }
+            self.now = time;
+            match event {
+                Event::LineFree { link } => {
+                    self.ports[link].busy = false;
+                    self.send_next(link);
+                }
+                Event::Arrival { link, packet, .. } => self.on_arrival(link, packet),
+                Event::Start { message } => self.on_start(message),
+                Event::Timer { host, alarm } => self.on_timer(host, alarm),
+                Event::Program { switch } => self.on_program(switch),
+            }
+        }
+        self.drained = true;
+    }
+
+    pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {
+        self.metas.push(meta);
+        self.bodies.push(body);
+        self.metas.len() as u32 - 1
+    }
+
+    pub(crate) fn meta(&self, packet: u32) -> Meta {
+        self.metas[packet as usize]
+    }
+
+    /// A packet arrives at a port.
+    pub(crate) fn enqueue(&mut self, link: usize, packet: u32) {
+        let mut victims = Victims::default();
+        let verdict = self
+            .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
+        while let Some(victim) = victims.pop() {
+            self.counts_of(link).drops.evicted += 1;
+            self.leave_memory(link, victim);
+        }
+        if verdict == Verdict::Dropped {
+            self.counts_of(link).drops.buffer += 1;
+            return;
+        }
+        if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.point.fabric.links[link].from) {
+            self.pools[switch as usize].take(self.metas[packet as usize].len);
+        }
+        if !self.ports[link].busy {
+            return self.send_next(link);
+        }
+        let backlog = self.ports[link].scheduler.backlog_bytes();
+        let count = self.counts_of(link);
+        count.most_backlog = count.most_backlog.max(backlog);
+    }
+
+    fn with_scheduler<R>(
+        &mut self,
+        link: usize,
+        victims: &mut Victims,
+        call: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R,
+    ) -> R {
+        let Port { scheduler, random, .. } = &mut self.ports[link];
+        let mut of_host = Pool::new(1 << 40);
+        let pool = match self.point.fabric.links[link].from {
+            Node::Switch(switch) => &mut self.pools[switch as usize],
+            Node::Host(_) => &mut of_host,
+        };
+        let marks = &mut self.counts[usize::from(self.point.fabric.links[link].class)].marks;
+        call(scheduler, &mut self.metas, &mut Surroundings { now: self.now, pool, victims, random, marks })
+    }
+
+    fn counts_of(&mut self, link: usize) -> &mut Count {
+        &mut self.counts[usize::from(self.point.fabric.links[link].class)]
+    }
+
+    fn leave_memory(&mut self, link: usize, packet: u32) {
+        if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.point.fabric.links[link].from) {
+            self.pools[switch as usize].give(self.metas[packet as usize].len);
+        }
+    }
+
+    /// The line is free: the scheduler's next packet goes on it.
+    fn send_next(&mut self, link: usize) {
+        let next = self
+            .with_scheduler(link, &mut Victims::default(), |scheduler, metas, around| scheduler.dequeue(metas, around));
+        let Some(packet) = next else { return };
+        self.leave_memory(link, packet);
+        let about = self.point.fabric.links[link];
+        let meta = self.metas[packet as usize];
+        let on_wire = u32::from(meta.len) + u32::from(self.point.framing.overhead);
+        let seen = if about.cut_through { on_wire.min(64) } else { on_wire };
+        let end = self.now + about.rate.serialise(on_wire);
+        self.ports[link].busy = true;
+        self.ports[link].busy_until = end;
+        self.at(end, Event::LineFree { link });
+        self.arrivals += 1;
+        let event = Event::Arrival { link, nth: self.arrivals, packet };
+        self.at(self.now + about.rate.serialise(seen) + about.delay, event);
+        let flows_arrive = self.flows_arrive;
+        let count = self.counts_of(link);
+        count.packets += 1;
+        count.bytes += u64::from(meta.len);
+        count.while_flows_arrive += if flows_arrive { u64::from(on_wire) } else { 0 };
+        *count.by_queue.entry(usize::from(meta.queue)).or_default() += 1;
+        *count.by_priority.entry(usize::from(meta.priority)).or_default() += 1;
+    }
+
+    fn on_arrival(&mut self, link: usize, packet: u32) {
+        self.hops += 1;
+        let about = self.point.fabric.links[link];
+        let loss = (about.loss * f64::from(u32::MAX)).round() as u32;
+        if loss > 0 && self.ports[link].loss.next_u32() < loss {
+            self.counts_of(link).drops.loss += 1;
+            return;
+        }
+        match about.to {
+            Node::Host(host) => self.on_packet(host as usize, packet),
+            Node::Switch(switch) => match self.bodies[packet as usize].word {
+                Some(word) => self.on_control(switch as usize, about.from, word),
+                None => self.forward(switch as usize, packet),
+            },
+        }
+    }
+
+    fn forward(&mut self, switch: usize, packet: u32) {
+        let meta = self.metas[packet as usize];
+        let routes = &self.point.fabric.routes[switch];
+        let ways = routes.towards(u32::from(meta.dst));
+        let way = match ways.len() {
+            1 => 0,
+            several => {
+                let group = usize::from(routes.next[usize::from(meta.dst)]);
+                let (balancer, random) = &mut self.switches[switch];
+                balancer.choose(&meta, group, several, self.now, random)
+            }
+        };
+        self.enqueue(ways[way] as usize, packet);
+    }
+
+    fn on_control(&mut self, switch: usize, from: Node, word: u64) {
+        let links = &self.point.fabric.links;
+        let back = self.point.fabric.ports[switch].iter().position(|&link| links[link as usize].to == from);
+        let mut out = Vec::new();
+        if let (Balancer::Program(program), Some(back)) = (&mut self.switches[switch].0, back) {
+            program.on_control(back as u16, word, self.now, &mut out);
+        }
+        self.send_control(switch, out);
+    }
+
+    fn on_program(&mut self, switch: usize) {
+        let mut out = Vec::new();
+        if let Balancer::Program(program) = &mut self.switches[switch].0
+            && program.next_timer() <= self.now
+        {
+            program.on_timer(self.now, &mut out);
+            self.send_control(switch, out);
+        }
+    }
+
+    fn send_control(&mut self, switch: usize, packets: Vec<ControlPacket>) {
+        for ControlPacket { port, len, priority, word } in packets {
+            let Some(&link) = self.point.fabric.ports[switch].get(usize::from(port)) else { continue };
+            let meta = Meta { len, priority, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
+            let body = Body { header: Header::Probe, src: usize::MAX, class: 0, stamp: 0, word: Some(word) };
+            let packet = self.new_packet(meta, body);
+            self.enqueue(link as usize, packet);
+        }
+        self.arm_program(switch);
+    }
+
+    fn arm_program(&mut self, switch: usize) {
+        if let Balancer::Program(program) = &self.switches[switch].0 {
+            self.at(program.next_timer(), Event::Program { switch });
+        }
+    }
+}
