@@ -167,9 +167,12 @@ fn readme_shows_an_experiment_that_runs() {
 
 #[test]
 fn links_between_documents_lead_somewhere() {
-    let documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/definitions.md", "docs/experiments.md"];
-    let more = ["docs/compatibility.md", "docs/performance.md"];
-    for document in documents.into_iter().chain(more) {
+    let mut documents: Vec<String> = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).into();
+    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let docs = docs.map(|name| format!("docs/{}", name.to_str().unwrap()));
+    documents.extend(docs.filter(|name| name.ends_with(".md")));
+    assert!(documents.len() > 6, "{documents:?}");
+    for document in &documents {
         let folder = root().join(document).parent().unwrap().to_owned();
         for target in read(document).split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
             let path = target.split('#').next().unwrap();
@@ -177,4 +180,11 @@ fn links_between_documents_lead_somewhere() {
             assert!(there, "{document}: there is no {target}");
         }
     }
+}
+
+#[test]
+fn readme_names_the_oldest_rust_that_will_do() {
+    let manifest = read("Cargo.toml");
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"')).unwrap();
+    assert!(read("README.md").contains(&format!("Rust {version} or later")), "the README does not name Rust {version}");
 }
