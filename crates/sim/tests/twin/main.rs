@@ -5,10 +5,12 @@ mod common;
 mod engine;
 mod hosts;
 
-use common::{Case, case};
+use common::{Case, case, scheme, settings};
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Transport;
-use flowsieve_sim::FctEnd;
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
+use flowsieve_workload::Flow;
 use hosts::Record;
 use proptest::prelude::*;
 
@@ -81,4 +83,32 @@ proptest! {
     fn run__agrees_with_the_twin(case in case(100)) {
         check(&case)?;
     }
+}
+
+/// More flows than are handed over at once, many of one instant, so that some such instant lies astride.
+#[test]
+fn run__agrees_where_flows_are_many() {
+    let given = [("kind", "leaf-spine"), ("leaves", "2"), ("hosts_per_leaf", "3"), ("buffer", "20pkt")];
+    let settings = settings(&given.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let flow = |id: u32| Flow {
+        id,
+        start_ps: u64::from(id / 100) * 12_000_000,
+        src: id % 6,
+        dst: (id + 1 + id / 6 % 5) % 6,
+        bytes: 100 + u64::from(id % 7) * 1_000,
+        class: 0,
+    };
+    let case = Case {
+        fabric: Fabric::from_settings(&settings).expect("a fabric"),
+        scheme: scheme("pfabric", &settings).expect("a scheme"),
+        flows: (0..17_000).map(flow).collect(),
+        framing: Framing { header: 40, overhead: 24 },
+        fct_end: FctEnd::Ack,
+        measure: Measure::All,
+        seed: 3,
+        max_time: None,
+        partitioning: Partitioning::Whole,
+        settings: Vec::new(),
+    };
+    check(&case).expect("the same");
 }
