@@ -19,8 +19,6 @@ pub struct FifoBank {
     limits: Limits,
     marker: MarkerState,
     turn: Turn,
-    /// A packet no longer than this passes an empty port without a trace.
-    passing: u64,
 }
 
 /// The most queues that a bank may have.
@@ -41,24 +39,14 @@ impl FifoBank {
             }
         };
         assert_eq!(weights, queues, "one weight a queue");
-        let (limits, marker, turn) =
-            (Limits::new(admission), MarkerState::new(marker, queues), Turn::new(discipline, queues));
-        let passing = match (limits.of_empty_port(), marker.of_empty_port()) {
-            (Some(fits), Some(unmarked)) if turn.is_memoryless() => fits.min(unmarked),
-            _ => 0,
-        };
-        FifoBank { queues: vec![Fifo::default(); queues], occupied: 0, bytes: 0, limits, marker, turn, passing }
-    }
-}
-
-impl FifoBank {
-    #[inline(never)]
-    fn enter_and_leave(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let verdict = self.enqueue(metas, packet, around);
-        if verdict == Verdict::Accepted {
-            self.dequeue(metas, around);
+        FifoBank {
+            queues: vec![Fifo::default(); queues],
+            occupied: 0,
+            bytes: 0,
+            limits: Limits::new(admission),
+            marker: MarkerState::new(marker, queues),
+            turn: Turn::new(discipline, queues),
         }
-        verdict
     }
 }
 
@@ -82,16 +70,6 @@ impl PortScheduler for FifoBank {
     }
 
     #[inline(always)]
-    fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let meta = &mut metas[packet as usize];
-        if u64::from(meta.len) <= self.passing {
-            meta.queue = usize::from(meta.priority).min(self.queues.len() - 1) as u8;
-            return Verdict::Accepted;
-        }
-        self.enter_and_leave(metas, packet, around)
-    }
-
-    #[inline(always)]
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
         if self.occupied == 0 {
             return None;
@@ -105,6 +83,13 @@ impl PortScheduler for FifoBank {
             self.turn.emptied(index);
         }
         Some(packet)
+    }
+
+    fn passes(&self) -> u64 {
+        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
+            (Some(fits), Some(unmarked)) if self.turn.is_memoryless() => fits.min(unmarked),
+            _ => 0,
+        }
     }
 
     fn backlog_bytes(&self) -> u64 {

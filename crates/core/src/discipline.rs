@@ -36,7 +36,6 @@ impl Turn {
     }
 
     /// Whether a packet that passes an empty bank leaves no trace in the order of service.
-    #[inline]
     pub(crate) fn is_memoryless(&self) -> bool {
         self.discipline == Discipline::StrictPriority
     }

@@ -283,6 +283,10 @@ impl PortScheduler for FlowScheduler {
         Some(packet)
     }
 
+    fn passes(&self) -> u64 {
+        self.limits.of_empty_port().unwrap_or(0)
+    }
+
     fn backlog_bytes(&self) -> u64 {
         self.bytes
     }

@@ -114,19 +114,16 @@ impl PortScheduler for PfabricPool {
     }
 
     #[inline]
-    fn pass(&mut self, metas: &mut [Meta], packet: u32, _around: &mut Surroundings<'_>) -> Verdict {
-        let meta = &mut metas[packet as usize];
-        meta.queue = 0;
-        if u64::from(meta.len) <= self.limit { Verdict::Accepted } else { Verdict::Dropped }
-    }
-
-    #[inline]
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
         self.bytes -= u64::from(metas[packet as usize].len);
         self.settle(metas, slot, place(&metas[packet as usize]));
         Some(packet)
+    }
+
+    fn passes(&self) -> u64 {
+        self.limit
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -55,6 +55,13 @@ impl PortScheduler for Pifo {
         Some(packet)
     }
 
+    fn passes(&self) -> u64 {
+        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
+            (Some(fits), Some(unmarked)) => fits.min(unmarked),
+            _ => 0,
+        }
+    }
+
     fn backlog_bytes(&self) -> u64 {
         self.bytes
     }

@@ -94,16 +94,11 @@ pub trait PortScheduler: Send {
     /// The packet that leaves next, out of every list; `None` when nothing is queued. Work-conserving.
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32>;
 
-    /// An arriving packet that may leave at once, as nothing is queued and the line is free: the same as
-    /// [`PortScheduler::enqueue`] and, if it is accepted, [`PortScheduler::dequeue`].
-    #[inline]
-    fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let verdict = self.enqueue(metas, packet, around);
-        if verdict == Verdict::Accepted {
-            let left = self.dequeue(metas, around);
-            debug_assert_eq!(left, Some(packet));
-        }
-        verdict
+    /// Which packets leave an empty port with a free line at once and leave no trace in the scheduler: those of at most
+    /// so many bytes, from the queue of their priority, or the last. The owner need not hand them over. 0: all are to be
+    /// handed over.
+    fn passes(&self) -> u64 {
+        0
     }
 
     /// Bytes queued.
@@ -152,9 +147,8 @@ impl PortScheduler for Scheduler {
         each!(self, s => s.dequeue(metas, &mut around.lend()))
     }
 
-    #[inline(always)]
-    fn pass(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        each!(self, s => s.pass(metas, packet, &mut around.lend()))
+    fn passes(&self) -> u64 {
+        each!(self, s => s.passes())
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules};
-use crate::link::{ClassCount, Endpoint, Link};
+use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::partition::{GROUP, Network, Partition, SwitchState};
 use crate::run::{Partitioning, Point, SimError};
 use crate::slab::Slab;
@@ -82,6 +82,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             events: WinnerTree::new(sources),
             slab: Slab::default(),
             links: Vec::new(),
+            ports: Vec::new(),
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),
             hosts: fabric.hosts as usize,
@@ -159,17 +160,23 @@ fn add_link<K>(
         Node::Switch(switch) => Endpoint::Switch(switches[switch as usize].1, back_port(fabric, link, switch)),
     };
     let (from, to) = (places.from[number], places.to[number]);
-    let mut state = Link::new(link, number, &spec, endpoint, point.seed);
-    state.overhead = point.framing.overhead;
+    let overhead = point.framing.overhead;
+    let mut port = Port::new(&spec, number, point.seed);
+    let mut state = Link::new(link, &port, endpoint, overhead);
     if let Node::Switch(switch) = link.from {
-        state.pool = switches[switch as usize].1;
+        port.switch = switches[switch as usize].1;
         state.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
         state.beyond = Some(to);
-        networks[to.0 as usize].links.push(Link::new(link, number, &spec, endpoint, point.seed));
+        let network = &mut networks[to.0 as usize];
+        let port = Port::new(&spec, number, point.seed);
+        network.links.push(Link::new(link, &port, endpoint, overhead));
+        network.ports.push(port);
     }
-    networks[from.0 as usize].links.push(state);
+    let network = &mut networks[from.0 as usize];
+    network.links.push(state);
+    network.ports.push(port);
 }
 
 fn add_switch<K>(network: &mut Network<K>, point: &Point<'_>, number: usize, places: &Places) {

@@ -3,11 +3,10 @@
 //! Nothing happens at a departure. A packet's turn comes at a known instant, so whoever reads or changes a port first
 //! moves out all packets whose turn has come ([`crate::partition::Network::advance`]).
 
-use flowsieve_core::{Meta, NONE, Rate, Scheduler, Time};
+use flowsieve_core::{Meta, NONE, PortScheduler, Rate, Scheduler, Time};
 use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
-use rand_core::Rng;
 
 use crate::topology;
 
@@ -20,71 +19,107 @@ pub(crate) enum Endpoint {
     Switch(u32, u16),
 }
 
-/// A link in one direction. Where it leads from one partition into another, both have a record of it: the one's port is
-/// at work, and the other's packets in flight.
+/// A link in one direction: what every packet on it touches, in two cache lines. Where it leads from one partition into
+/// another, both have a record of it: the one's port is at work, and the other's packets in flight.
+#[repr(align(64))]
 pub(crate) struct Link {
-    pub(crate) scheduler: Scheduler,
     /// When the line is free for the next packet.
     pub(crate) busy_until: Time,
-    /// Packets that wait.
+    /// Packets that wait at the port.
     pub(crate) queued: u32,
+    /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]) ...
+    passes: u16,
+    /// ... from the queue of its priority, or this last one.
+    last_queue: u8,
+    /// Ports of its switch share memory, so that each departure matters to the others.
+    pub(crate) shares: bool,
     pub(crate) rate: Rate,
     /// Propagation, and the host's delay where an end is a host.
-    pub(crate) delay: Time,
-    /// Bytes of preamble and gap beside each packet.
-    pub(crate) overhead: u16,
+    delay: Time,
     /// The far end forwards a packet after so many bytes of it; `u32::MAX`: after the whole.
-    pub(crate) forwards_after: u32,
-    /// Where its packets go instead of being in flight here: (partition, link there).
-    pub(crate) beyond: Option<(u32, u32)>,
-    pub(crate) to: Endpoint,
+    forwards_after: u32,
+    /// Bytes of preamble and gap beside each packet.
+    overhead: u16,
+    /// Its class of links.
+    pub(crate) class: u16,
     /// The packets in flight, in the order of arrival.
     first: u32,
     last: u32,
+    pub(crate) to: Endpoint,
+    /// Where its packets go instead of being in flight here: (partition, link there).
+    pub(crate) beyond: Option<(u32, u32)>,
     /// A packet is lost when a draw is below; 0: never.
     pub(crate) loss: u32,
-    pub(crate) loss_random: Xoshiro256PlusPlus,
-    pub(crate) lost: u64,
-    /// The switch of the port, whose memory it may share.
-    pub(crate) pool: u32,
-    /// Ports of its switch share memory, so that each departure matters to the others.
-    pub(crate) shares: bool,
-    /// It stands in its switch's list of ports with a departure due.
-    pub(crate) due: bool,
-    /// Its class of links.
-    pub(crate) class: u16,
+    /// Bytes sent, with preamble and gap.
+    pub(crate) wire_bytes: u64,
+}
+
+/// The port at a link's sending end, and what is rarely touched.
+pub(crate) struct Port {
+    pub(crate) scheduler: Scheduler,
+    /// Chance for the scheduler.
     pub(crate) random: Xoshiro256PlusPlus,
-    pub(crate) count: PortCount,
+    /// Chance for losses on the line.
+    pub(crate) loss_random: Xoshiro256PlusPlus,
+    /// The switch, whose memory it may share.
+    pub(crate) switch: u32,
+    /// It stands in a list of ports with a departure due.
+    pub(crate) due: bool,
+    pub(crate) marks: u64,
+    pub(crate) drops: Drops,
+    pub(crate) most_backlog: u64,
+    /// [`Link::wire_bytes`] when the last flow arrived.
+    pub(crate) wire_bytes_at_arrivals_end: u64,
+}
+
+impl Port {
+    /// The port of link `number` of a fabric.
+    pub(crate) fn new(spec: &PortSpec, number: usize, seed: u64) -> Port {
+        Port {
+            scheduler: spec.build(),
+            random: stream(seed, Purpose::Marking, number as u64),
+            loss_random: stream(seed, Purpose::Loss, number as u64),
+            switch: 0,
+            due: false,
+            marks: 0,
+            drops: Drops::default(),
+            most_backlog: 0,
+            wire_bytes_at_arrivals_end: 0,
+        }
+    }
 }
 
 /// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
 pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
 
 impl Link {
-    /// A link of a fabric, number `number` there, behind a port as `spec` has it.
-    pub(crate) fn new(link: &topology::Link, number: usize, spec: &PortSpec, to: Endpoint, seed: u64) -> Link {
+    /// A link of a fabric behind a port; `overhead`: bytes of preamble and gap beside each packet.
+    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint, overhead: u16) -> Link {
         Link {
-            scheduler: spec.build(),
             busy_until: Time::ZERO,
             queued: 0,
+            passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
+            last_queue: (port.scheduler.queues() - 1) as u8,
+            shares: false,
             rate: link.rate,
             delay: link.delay,
-            overhead: 0,
             forwards_after: if link.cut_through { CUT_THROUGH_BYTES } else { u32::MAX },
-            beyond: None,
-            to,
+            overhead,
+            class: link.class,
             first: NONE,
             last: NONE,
+            to,
+            beyond: None,
             loss: (link.loss * f64::from(u32::MAX)).round() as u32,
-            loss_random: stream(seed, Purpose::Loss, number as u64),
-            lost: 0,
-            pool: 0,
-            shares: false,
-            due: false,
-            class: link.class,
-            random: stream(seed, Purpose::Marking, number as u64),
-            count: PortCount::default(),
+            wire_bytes: 0,
         }
+    }
+
+    /// Whether a packet passes the idle port; sets its queue.
+    #[inline(always)]
+    pub(crate) fn lets_pass(&self, meta: &mut Meta) -> bool {
+        meta.queue = meta.priority.min(self.last_queue);
+        meta.len <= self.passes
     }
 
     /// The line is free at `start` and takes a packet: when it arrives at the far end.
@@ -93,7 +128,7 @@ impl Link {
         let on_wire = u32::from(len) + u32::from(self.overhead);
         let end = start + self.rate.serialise(on_wire);
         self.busy_until = end;
-        self.count.wire_bytes += u64::from(on_wire);
+        self.wire_bytes += u64::from(on_wire);
         let forwarded =
             if on_wire <= self.forwards_after { end } else { start + self.rate.serialise(self.forwards_after) };
         forwarded + self.delay
@@ -123,26 +158,6 @@ impl Link {
         let next = (self.first != NONE).then(|| metas[self.first as usize].time);
         (packet, next)
     }
-
-    /// Whether the link loses the packet that arrives.
-    #[inline]
-    pub(crate) fn loses(&mut self) -> bool {
-        let lost = self.loss > 0 && self.loss_random.next_u32() < self.loss;
-        self.lost += u64::from(lost);
-        lost
-    }
-}
-
-/// What a port counts.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PortCount {
-    /// Bytes sent, with preamble and gap.
-    pub(crate) wire_bytes: u64,
-    pub(crate) marks: u64,
-    pub(crate) drops: Drops,
-    pub(crate) most_backlog: u64,
-    /// [`PortCount::wire_bytes`] when the last flow arrived.
-    pub(crate) wire_bytes_at_arrivals_end: u64,
 }
 
 /// What the ports of a class of links count together.
@@ -181,5 +196,15 @@ impl Tally {
 impl Default for Tally {
     fn default() -> Tally {
         Tally([0; Self::SIZE])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn link__is_two_cache_lines() {
+        assert_eq!(size_of::<Link>(), 128);
     }
 }

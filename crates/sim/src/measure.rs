@@ -208,15 +208,17 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         .collect();
     let mut at_arrivals_end = vec![0u64; classes.len()];
     for (number, link) in fabric.links.iter().enumerate() {
-        let end = |(partition, link): (u32, u32)| &built.partitions[partition as usize].network.links[link as usize];
-        let count = &end(built.places.from[number]).count;
-        let loss = end(built.places.to[number]).lost;
-        at_arrivals_end[usize::from(link.class)] += count.wire_bytes_at_arrivals_end;
         let class = &mut classes[usize::from(link.class)];
-        class.bytes += count.wire_bytes;
-        class.marks += count.marks;
-        class.drops.add(Drops { loss, ..count.drops });
-        class.max_backlog_bytes = class.max_backlog_bytes.max(count.most_backlog);
+        let (partition, index) = built.places.from[number];
+        let network = &built.partitions[partition as usize].network;
+        let port = &network.ports[index as usize];
+        at_arrivals_end[usize::from(link.class)] += port.wire_bytes_at_arrivals_end;
+        class.bytes += network.links[index as usize].wire_bytes;
+        class.marks += port.marks;
+        class.max_backlog_bytes = class.max_backlog_bytes.max(port.most_backlog);
+        let (partition, index) = built.places.to[number];
+        let loss = built.partitions[partition as usize].network.ports[index as usize].drops.loss;
+        class.drops.add(Drops { loss, ..port.drops });
     }
     for (number, class) in classes.iter_mut().enumerate() {
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);

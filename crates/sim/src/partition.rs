@@ -14,10 +14,11 @@ use flowsieve_core::balancer::{Balancer, ControlPacket};
 use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
+use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::Hosts;
-use crate::link::{ClassCount, Endpoint, Link};
+use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::slab::{Body, Slab};
 
 /// The destination of packets between switches' programs.
@@ -55,6 +56,8 @@ pub(crate) struct Network<K> {
     pub(crate) slab: Slab,
     /// Links with an end here; a link's number is its source of events.
     pub(crate) links: Vec<Link>,
+    /// By link: the port at its sending end.
+    pub(crate) ports: Vec<Port>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
     /// Switch after switch, by destination host: a link, or [`GROUP`] and a group's number.
@@ -118,25 +121,31 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     fn depart(&mut self, link: u32, now: Time) {
         while self.links[link as usize].queued > 0 && self.links[link as usize].busy_until <= now {
-            let state = &mut self.links[link as usize];
-            let start = state.busy_until;
-            let mut around = Surroundings {
-                now: start,
-                pool: if state.shares { &mut self.pools[state.pool as usize] } else { &mut self.own_pool },
-                victims: &mut self.victims,
-                random: &mut state.random,
-                marks: &mut state.count.marks,
-            };
-            let Some(packet) = state.scheduler.dequeue(&mut self.slab.metas, &mut around) else {
-                debug_assert!(false, "a port of {} packets has none to send", state.queued);
-                return;
-            };
-            state.queued -= 1;
-            if state.shares {
-                around.pool.give(self.slab.metas[packet as usize].len);
-            }
-            self.put_on_line(link, packet, start);
+            let start = self.links[link as usize].busy_until;
+            self.send_next(link, start);
         }
+    }
+
+    /// Puts the scheduler's next packet on the line, which is free at `start`.
+    #[inline(always)]
+    fn send_next(&mut self, link: u32, start: Time) {
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        let mut around = Surroundings {
+            now: start,
+            pool: if state.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
+            victims: &mut self.victims,
+            random: &mut port.random,
+            marks: &mut port.marks,
+        };
+        let Some(packet) = port.scheduler.dequeue(&mut self.slab.metas, &mut around) else {
+            debug_assert!(false, "a port of {} packets has none to send", state.queued);
+            return;
+        };
+        state.queued -= 1;
+        if state.shares {
+            around.pool.give(self.slab.metas[packet as usize].len);
+        }
+        self.put_on_line(link, packet, start);
     }
 
     /// The line is free at `start` and takes a packet that is in no list.
@@ -170,7 +179,7 @@ impl<K: Key> Network<K> {
     fn catch_up(&mut self, link: u32, now: Time) {
         let state = &self.links[link as usize];
         if state.shares {
-            self.free_memory(state.pool, now);
+            self.free_memory(self.ports[link as usize].switch, now);
         }
         self.depart(link, now);
     }
@@ -183,72 +192,84 @@ impl<K: Key> Network<K> {
         if state.shares || state.queued > 0 {
             self.catch_up(link, now);
         }
-        let state = &mut self.links[link as usize];
-        let mut around = Surroundings {
-            now,
-            pool: if state.shares { &mut self.pools[state.pool as usize] } else { &mut self.own_pool },
-            victims: &mut self.victims,
-            random: &mut state.random,
-            marks: &mut state.count.marks,
-        };
+        let state = &self.links[link as usize];
         let idle = state.busy_until <= now;
-        let verdict = if idle {
-            state.scheduler.pass(&mut self.slab.metas, packet, &mut around)
-        } else {
-            state.scheduler.enqueue(&mut self.slab.metas, packet, &mut around)
+        if idle && state.lets_pass(&mut self.slab.metas[packet as usize]) {
+            self.put_on_line(link, packet, now);
+        } else if self.queue(link, packet) && idle {
+            self.send_next(link, now);
+        }
+    }
+
+    /// Hands a packet to the scheduler; says whether it took it.
+    #[inline]
+    fn queue(&mut self, link: u32, packet: u32) -> bool {
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        let mut around = Surroundings {
+            now: self.now,
+            pool: if state.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
+            victims: &mut self.victims,
+            random: &mut port.random,
+            marks: &mut port.marks,
         };
+        let verdict = port.scheduler.enqueue(&mut self.slab.metas, packet, &mut around);
         while let Some(victim) = around.victims.pop() {
             state.queued -= 1;
-            state.count.drops.evicted += 1;
+            port.drops.evicted += 1;
             if state.shares {
                 around.pool.give(self.slab.metas[victim as usize].len);
             }
             self.slab.remove(victim);
         }
         if verdict == Verdict::Dropped {
-            state.count.drops.buffer += 1;
+            port.drops.buffer += 1;
             self.slab.remove(packet);
-        } else if idle {
-            self.put_on_line(link, packet, now);
-        } else {
-            state.queued += 1;
-            if state.shares {
-                around.pool.take(self.slab.metas[packet as usize].len);
-            }
-            self.wait(link);
+            return false;
         }
+        state.queued += 1;
+        if state.shares {
+            around.pool.take(self.slab.metas[packet as usize].len);
+        }
+        if state.busy_until > self.now {
+            port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
+            if !port.due && (state.shares || state.beyond.is_some()) {
+                self.look_again(link);
+            }
+        }
+        true
     }
 
-    /// A packet has to wait at a port: what is full is noted, and whoever must look at the port unasked is told.
-    #[inline]
-    fn wait(&mut self, link: u32) {
-        let state = &mut self.links[link as usize];
-        let backlog = state.scheduler.backlog_bytes();
-        state.count.most_backlog = state.count.most_backlog.max(backlog);
-        if state.due {
-            return;
-        }
+    /// A packet waits at a port whose departures matter elsewhere: somebody must look at it unasked.
+    fn look_again(&mut self, link: u32) {
+        let port = &mut self.ports[link as usize];
+        port.due = true;
+        let state = &self.links[link as usize];
         if state.shares {
-            state.due = true;
-            self.switches[state.pool as usize].due.push(Reverse((state.busy_until, link)));
-        } else if state.beyond.is_some() {
-            state.due = true;
+            self.switches[port.switch as usize].due.push(Reverse((state.busy_until, link)));
+        }
+        if state.beyond.is_some() {
             self.waiting.push(link);
         }
     }
 
+    /// Moves out what is due at a port; says whether packets still wait there.
+    fn look_at(&mut self, link: u32, now: Time) -> bool {
+        self.advance(link, now);
+        let waits = self.links[link as usize].queued > 0;
+        self.ports[link as usize].due = waits;
+        waits
+    }
+
     /// Departures of the switch's other ports that the shared memory must know of.
     fn free_memory(&mut self, switch: u32, now: Time) {
-        while let Some(&Reverse((at, port))) = self.switches[switch as usize].due.peek() {
+        while let Some(&Reverse((at, link))) = self.switches[switch as usize].due.peek() {
             if at > now {
                 return;
             }
             self.switches[switch as usize].due.pop();
-            self.advance(port, now);
-            let state = &mut self.links[port as usize];
-            state.due = state.queued > 0;
-            if state.due {
-                self.switches[switch as usize].due.push(Reverse((state.busy_until, port)));
+            if self.look_at(link, now) {
+                let busy_until = self.links[link as usize].busy_until;
+                self.switches[switch as usize].due.push(Reverse((busy_until, link)));
             }
         }
     }
@@ -257,12 +278,8 @@ impl<K: Key> Network<K> {
     pub(crate) fn advance_waiting(&mut self, now: Time) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_unstable();
-        waiting.retain(|&port| {
-            self.advance(port, now);
-            let state = &mut self.links[port as usize];
-            state.due = state.queued > 0;
-            state.due
-        });
+        waiting.dedup();
+        waiting.retain(|&link| self.look_at(link, now));
         self.waiting.append(&mut waiting);
     }
 
@@ -277,12 +294,15 @@ impl<K: Key> Network<K> {
         self.advance(link, self.now);
         let state = &mut self.links[link as usize];
         let (packet, next) = state.pop(&self.slab.metas);
-        let to = state.to;
-        let lost = state.loses();
+        let (to, loss) = (state.to, state.loss);
         self.events.set(link, next.map_or(K::NEVER, |at| K::new(at, link)));
-        if lost {
-            self.slab.remove(packet);
-            return None;
+        if loss > 0 {
+            let port = &mut self.ports[link as usize];
+            if port.loss_random.next_u32() < loss {
+                port.drops.loss += 1;
+                self.slab.remove(packet);
+                return None;
+            }
         }
         Some((packet, to))
     }

@@ -285,9 +285,10 @@ impl<K: Key> Run<'_, K> {
     fn note_arrivals_end(&mut self, at: Time) {
         for partition in &mut self.built.partitions {
             for link in 0..partition.network.links.len() as u32 {
-                partition.network.advance(link, at);
-                let count = &mut partition.network.links[link as usize].count;
-                count.wire_bytes_at_arrivals_end = count.wire_bytes;
+                let network = &mut partition.network;
+                network.advance(link, at);
+                let sent = network.links[link as usize].wire_bytes;
+                network.ports[link as usize].wire_bytes_at_arrivals_end = sent;
             }
         }
     }

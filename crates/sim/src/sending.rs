@@ -166,12 +166,12 @@ impl Hosts {
         network.advance(nic, network.now);
         loop {
             let Some(&connection) = self.hosts[host as usize].ready.front() else { return };
-            let port = &network.links[nic as usize];
-            let backlog = port.scheduler.backlog_bytes();
+            let line = &network.links[nic as usize];
+            let backlog = network.ports[nic as usize].scheduler.backlog_bytes();
             if backlog >= limit {
                 // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
                 let surplus = backlog - limit / 2;
-                let at = port.busy_until + port.rate.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
+                let at = line.busy_until + line.rate.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
                 let state = &mut self.hosts[host as usize];
                 if !state.port_alarm {
                     state.port_alarm = true;
