@@ -81,8 +81,8 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, Sett
     let transport = transport(scope, parts, set, sprayed)?;
     let nic = nic(scope, set, &transport)?;
     let ports = Places::try_from_fn(|place| match (place, nic) {
-        (Place::Nic, Nic::Backpressure { .. }) => port(&scope.at(place), parts, false),
-        _ => port(&scope.at(place), parts, true),
+        (Place::Nic, Nic::Backpressure { .. }) => port(scope, place, parts, false),
+        _ => port(scope, place, parts, true),
     })?;
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
     let (connections, handshake) = match transport {
@@ -214,7 +214,8 @@ fn balancer(scope: &Scope<'_>, set: ParameterSet) -> Result<BalancerSpec, Settin
 }
 
 /// A port at one place; `limited`: with its buffer and marks.
-fn port(scope: &Scope<'_>, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
+fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
+    let scope = &scope.at(place);
     let discipline = scope.text("discipline", parts.discipline)?;
     let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
     let buffer = parts.buffer_packets * mtu;
@@ -222,7 +223,7 @@ fn port(scope: &Scope<'_>, parts: &Parts, limited: bool) -> Result<PortSpec, Set
         let limit = if limited { scope.bytes("buffer", buffer)? } else { u64::MAX };
         return Ok(PortSpec::Pfabric { limit });
     }
-    let admission = if limited { admission(scope, parts, buffer)? } else { Admission::Unlimited };
+    let admission = if limited { admission(scope, place, parts, buffer)? } else { Admission::Unlimited };
     match discipline.as_str() {
         "ps" => return Ok(PortSpec::Flows { order: Order::RoundRobin, admission }),
         "least-rank" => return Ok(PortSpec::Flows { order: Order::LeastRank, admission }),
@@ -254,12 +255,14 @@ fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, Sett
     }
 }
 
-fn admission(scope: &Scope<'_>, parts: &Parts, buffer: u64) -> Result<Admission, SettingsError> {
+fn admission(scope: &Scope<'_>, place: Place, parts: &Parts, buffer: u64) -> Result<Admission, SettingsError> {
     if parts.unlimited && !scope.is_given("buffer") && !scope.is_given("admission") {
         return Ok(Admission::Unlimited);
     }
     match scope.choice("admission", &[("per-port", 0), ("per-queue", 1), ("shared", 2)], "per-port")? {
         0 => Ok(Admission::PerPort { limit: scope.bytes("buffer", buffer)? }),
+        // A host's port has nobody to share with.
+        2 if place == Place::Nic => Ok(Admission::PerPort { limit: scope.bytes("buffer", buffer)? }),
         1 => Ok(Admission::PerQueue { limit: scope.bytes("buffer", buffer)? }),
         _ => Ok(Admission::Shared { alpha_256: (scope.number("dt_alpha", 1.0)? * 256.0).round().max(1.0) as u32 }),
     }

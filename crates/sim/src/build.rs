@@ -95,6 +95,8 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             hops: 0,
             events_handled: 0,
             overflows: false,
+            last_arrival: Time::ZERO,
+            hopeless: Vec::new(),
         });
     }
     for (number, &(partition, _)) in switches.iter().enumerate() {

@@ -66,7 +66,8 @@ impl Rules {
             connections: scheme.connections,
             handshake: scheme.handshake,
             backlog: match scheme.nic {
-                Nic::Backpressure { backlog } => Some(backlog),
+                // A port that is empty takes a packet.
+                Nic::Backpressure { backlog } => Some(backlog.max(1)),
                 Nic::Scheme => None,
             },
             header,
@@ -224,7 +225,8 @@ impl Hosts {
 
     /// Begins every message whose time has come.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
-        while let Some(coming) = self.coming.pop_front_if(|coming| coming.flow.start_ps <= network.now.0) {
+        while let Some(&coming) = self.coming.front().filter(|coming| coming.flow.start_ps <= network.now.0) {
+            self.coming.pop_front();
             // The arrivals' source stands just before the hosts' timers.
             self.begin_message(network, &coming, source + 1 + coming.host);
         }

@@ -44,6 +44,28 @@ impl Train {
 
 /// From the message's start to the arrival of its last byte.
 pub fn arrival(hops: &[Hop], train: Train) -> Time {
+    if train.packets == 1 || hops.iter().all(|hop| hop.parallel == 1) {
+        return in_order(hops, train);
+    }
+    // On other ways the last packet, where it is short, may overtake the others. What it then holds back is the last
+    // link's work, from the first packet's arrival there; the others, all alike, lose nothing by changing places.
+    let full = Train { packets: train.packets - 1, last: train.full, ..train };
+    let last = Train { packets: 1, ..train };
+    let waits = |hop: Option<&Hop>| hop.map_or(0, |hop| full.packets * hop.rate.serialise(train.full).0);
+    let (of_full, of_last) = (in_order(hops, Train { packets: 1, ..full }), in_order(hops, last));
+    let last = Time(waits(hops.first()) + of_last.0);
+    let work = match hops.last() {
+        Some(end) => {
+            let (full, short) = (end.rate.serialise(train.full), end.rate.serialise(train.last));
+            Time((of_full - full).min(last - short).0 + waits(hops.last()) + short.0)
+        }
+        None => Time::ZERO,
+    };
+    in_order(hops, full).max(last).max(work)
+}
+
+/// The same where packets keep their order.
+fn in_order(hops: &[Hop], train: Train) -> Time {
     let lag = |hop: &Hop, bytes: u32| hop.rate.serialise(hop.forwards_after.map_or(bytes, |head| head.min(bytes)));
     let delays: u64 = hops.iter().map(|hop| hop.delay.0).sum();
     let Some((end, _)) = hops.split_last() else { return Time::ZERO };

@@ -150,13 +150,29 @@ impl Link {
         alone.then_some(at)
     }
 
-    /// Takes the first packet in flight; says when the next one arrives.
+    /// When the first packet in flight arrives.
     #[inline]
-    pub(crate) fn pop(&mut self, metas: &[Meta]) -> (u32, Option<Time>) {
+    pub(crate) fn next_arrival(&self, metas: &[Meta]) -> Option<Time> {
+        (self.first != NONE).then(|| metas[self.first as usize].time)
+    }
+
+    /// Whether a packet is in flight that has arrived by `now`.
+    pub(crate) fn arrives_by(&self, now: Time, metas: &[Meta]) -> bool {
+        self.next_arrival(metas).is_some_and(|at| at <= now)
+    }
+
+    /// Whether packets arrive before the line is free again.
+    #[inline]
+    pub(crate) fn forwards_early(&self) -> bool {
+        self.forwards_after != u32::MAX
+    }
+
+    /// Takes the first packet in flight, of which there is one.
+    #[inline]
+    pub(crate) fn pop(&mut self, metas: &[Meta]) -> u32 {
         let packet = self.first;
         self.first = metas[packet as usize].next;
-        let next = (self.first != NONE).then(|| metas[self.first as usize].time);
-        (packet, next)
+        packet
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a run measured: flow by flow, and what links and ports counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowsieve_core::Time;
 use flowsieve_results::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
@@ -12,7 +12,6 @@ use crate::event::Key;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
 use crate::link::{CUT_THROUGH_BYTES, Tally};
-use crate::partition::Partition;
 use crate::run::{FctEnd, Measure, Point, SimError};
 use crate::topology::Stage;
 
@@ -38,11 +37,37 @@ impl Records {
     }
 }
 
-/// Whether every flow that starts in `from..to` has finished.
-pub(crate) fn window_finished<K: Key>(built: &Built<K>, flows: &[Flow], from: Time, to: Time) -> bool {
-    let counts = |flow: &Flow| (from.0..to.0).contains(&flow.start_ps);
+/// Whether a run counts a flow.
+fn counts(measure: Measure, flow: &Flow) -> bool {
+    match measure {
+        Measure::All => true,
+        Measure::Window { from, to } => (from.0..to.0).contains(&flow.start_ps),
+    }
+}
+
+fn is_open_loop(point: &Point<'_>, flow: &Flow) -> bool {
+    let classes = &point.scheme.classes;
+    let class = &classes[usize::from(flow.class).min(classes.len() - 1)];
+    matches!(class.transport, Transport::OpenLoop { .. })
+}
+
+/// When a flow ended, as the point defines it.
+fn end(point: &Point<'_>, flow: &Flow, sent: Option<&Sent>, received: Option<&Received>) -> Option<Time> {
+    match point.fct_end {
+        FctEnd::Ack if !is_open_loop(point, flow) => sent.map(|sent| sent.acknowledged),
+        _ => received.map(|received| received.at),
+    }
+}
+
+/// Whether every flow that counts has finished, or can never finish.
+pub(crate) fn is_finished<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> bool {
     let records = Records::new(built, flows);
-    flows.iter().zip(&records.received).all(|(flow, received)| !counts(flow) || received.is_some())
+    let hopeless: BTreeSet<u32> = built.partitions.iter().flat_map(|p| p.network.hopeless.iter().copied()).collect();
+    flows.iter().zip(records.sent.iter().zip(&records.received)).all(|(flow, (sent, received))| {
+        !counts(point.measure, flow)
+            || hopeless.contains(&flow.id)
+            || end(point, flow, sent.as_ref(), received.as_ref()).is_some()
+    })
 }
 
 /// The ways between hosts, each looked up once.
@@ -121,28 +146,29 @@ pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Re
     }
 }
 
-/// Puts the result together.
-pub(crate) fn result<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> Result<PointResult, SimError> {
-    let simulated = built.partitions.iter().map(|p| p.network.now).max().unwrap_or(Time::ZERO);
-    let drained = |p: &Partition<K>| p.network.events.first() != K::NEVER || p.network.slab.live() == 0;
-    debug_assert!(built.partitions.iter().all(drained), "nothing will happen any more, and packets are left");
-    let counted = |flow: &Flow| match point.measure {
-        Measure::All => true,
-        Measure::Window { from, to } => (from.0..to.0).contains(&flow.start_ps),
-    };
+/// Puts the result together; `ended` is when the run was stopped, if it did not end by itself.
+pub(crate) fn result<K: Key>(
+    point: &Point<'_>,
+    built: &Built<K>,
+    flows: &[Flow],
+    ended: Option<Time>,
+) -> Result<PointResult, SimError> {
+    let last_arrival = built.partitions.iter().map(|p| p.network.last_arrival).max().unwrap_or(Time::ZERO);
+    let last_start = Time(flows.last().map_or(0, |flow| flow.start_ps));
+    let simulated = ended.unwrap_or(last_arrival.max(last_start));
     let records = Records::new(built, flows);
     let mut ways = Ways::default();
     let rows: Vec<FlowRow> = flows
         .iter()
         .zip(records.sent.iter().zip(&records.received))
-        .filter(|(flow, _)| counted(flow))
+        .filter(|(flow, _)| counts(point.measure, flow))
         .map(|(flow, (sent, received))| row(point, &mut ways, flow, sent.as_ref(), received.as_ref()))
         .collect();
     if rows.is_empty() {
         return Err(SimError::NoFlows("in the measuring window"));
     }
     let arrivals_end = match point.measure {
-        Measure::All => Time(flows.last().map_or(0, |flow| flow.start_ps)),
+        Measure::All => last_start,
         Measure::Window { .. } => simulated,
     };
     let links = links(point, built, flows, arrivals_end);
@@ -160,20 +186,18 @@ pub(crate) fn result<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]
         flows: rows,
         warnings: Vec::new(),
     };
-    result.warnings = warnings(point, &result);
+    result.warnings = warnings(&result);
     Ok(result)
 }
 
 fn row(point: &Point<'_>, ways: &mut Ways, flow: &Flow, sent: Option<&Sent>, received: Option<&Received>) -> FlowRow {
     let demand = Demand::new(point, flow);
-    let open_loop = demand.acks == 0;
-    let until_ack = point.fct_end == FctEnd::Ack && !open_loop;
     let mut ideal = ideal::arrival(&ways.hops(point, flow.src, flow.dst), demand.train);
-    if until_ack {
+    if point.fct_end == FctEnd::Ack && !is_open_loop(point, flow) {
         let bytes = u32::from(point.framing.header) + u32::from(point.framing.overhead);
         ideal += ideal::acknowledgement(&ways.hops(point, flow.dst, flow.src), bytes);
     }
-    let end = if until_ack { sent.map(|sent| sent.acknowledged) } else { received.map(|received| received.at) };
+    let end = end(point, flow, sent, received);
     FlowRow {
         flow: flow.id,
         src: flow.src,
@@ -248,31 +272,14 @@ fn periodic<K: Key>(built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
     vec![part]
 }
 
-/// What the reader must know before believing a number.
-fn warnings(point: &Point<'_>, result: &PointResult) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for class in result.links.iter().filter(|class| class.offered_load >= 1.0) {
-        warnings.push(format!(
+/// What the reader must know before believing a number and cannot see in the result's own figures.
+fn warnings(result: &PointResult) -> Vec<String> {
+    let overloaded = result.links.iter().filter(|class| class.offered_load >= 1.0);
+    let warn = |class: &LinkClass| {
+        format!(
             "the {} links are offered {:.3} of their rate, ACKs and framing included: queues grow as long as flows arrive",
             class.name, class.offered_load
-        ));
-    }
-    let unfinished = result.flows.iter().filter(|row| row.fct_ps.is_none()).count();
-    if unfinished > 0 {
-        warnings.push(format!("{unfinished} of {} flows had not finished when the run ended", result.flows.len()));
-    }
-    for part in result.periodic.iter().filter(|part| part.ticks < 10) {
-        warnings.push(format!("{} ticked {} times: fewer than ten", part.name, part.ticks));
-    }
-    let most_queues = |class: &&LinkClass| class.packets_by_queue.len();
-    if let Some(class) = result.links.iter().max_by_key(most_queues).filter(|class| class.packets_by_queue.len() > 1) {
-        let used = result.links.iter().flat_map(|class| {
-            class.packets_by_queue.iter().enumerate().filter(|(_, packets)| **packets > 0).map(|(queue, _)| queue)
-        });
-        if used.collect::<std::collections::BTreeSet<_>>().len() == 1 {
-            let queues = class.packets_by_queue.len();
-            warnings.push(format!("{} has {queues} queues a port and used one", point.scheme.name));
-        }
-    }
-    warnings
+        )
+    };
+    overloaded.map(warn).collect()
 }

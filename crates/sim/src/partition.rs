@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
-use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use rand_core::Rng;
@@ -22,7 +22,7 @@ use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::slab::{Body, Slab};
 
 /// The destination of packets between switches' programs.
-const SWITCH: u16 = u16::MAX;
+pub(crate) const SWITCH: u16 = u16::MAX;
 
 /// A switch's forwarding.
 pub(crate) struct SwitchState {
@@ -78,6 +78,10 @@ pub(crate) struct Network<K> {
     pub(crate) events_handled: u64,
     /// An event was too late for the key.
     pub(crate) overflows: bool,
+    /// When the last packet arrived anywhere.
+    pub(crate) last_arrival: Time,
+    /// Messages that can never finish.
+    pub(crate) hopeless: Vec<u32>,
 }
 
 /// A part of the fabric with its hosts.
@@ -100,6 +104,14 @@ fn schedule<K: Key>(events: &mut WinnerTree<K>, overflows: &mut bool, source: u3
         K::NEVER
     };
     events.set(source, key);
+}
+
+/// A message that is sent open loop and lost a packet never finishes.
+fn note_loss(slab: &Slab, hopeless: &mut Vec<u32>, packet: u32) {
+    let body = &slab.bodies[packet as usize];
+    if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
+        hopeless.push(message);
+    }
 }
 
 impl<K: Key> Network<K> {
@@ -219,11 +231,12 @@ impl<K: Key> Network<K> {
             if state.shares {
                 around.pool.give(self.slab.metas[victim as usize].len);
             }
+            note_loss(&self.slab, &mut self.hopeless, victim);
             self.slab.remove(victim);
         }
         if verdict == Verdict::Dropped {
             port.drops.buffer += 1;
-            self.slab.remove(packet);
+            self.discard(packet);
             return false;
         }
         state.queued += 1;
@@ -232,6 +245,10 @@ impl<K: Key> Network<K> {
         }
         if state.busy_until > self.now {
             port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
+            if state.forwards_early() && state.beyond.is_none() {
+                self.schedule_link(link);
+            }
+            let (port, state) = (&self.ports[link as usize], &self.links[link as usize]);
             if !port.due && (state.shares || state.beyond.is_some()) {
                 self.look_again(link);
             }
@@ -293,18 +310,40 @@ impl<K: Key> Network<K> {
     fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
         self.advance(link, self.now);
         let state = &mut self.links[link as usize];
-        let (packet, next) = state.pop(&self.slab.metas);
+        if state.forwards_early() && !state.arrives_by(self.now, &self.slab.metas) {
+            self.schedule_link(link);
+            return None;
+        }
+        let packet = state.pop(&self.slab.metas);
         let (to, loss) = (state.to, state.loss);
-        self.events.set(link, next.map_or(K::NEVER, |at| K::new(at, link)));
-        if loss > 0 {
-            let port = &mut self.ports[link as usize];
-            if port.loss_random.next_u32() < loss {
-                port.drops.loss += 1;
-                self.slab.remove(packet);
-                return None;
-            }
+        self.schedule_link(link);
+        self.hops += 1;
+        self.last_arrival = self.now;
+        if loss > 0 && self.ports[link as usize].loss_random.next_u32() < loss {
+            self.ports[link as usize].drops.loss += 1;
+            self.discard(packet);
+            return None;
         }
         Some((packet, to))
+    }
+
+    /// The link's next event: an arrival; or, where all that was sent has arrived although the line is not free yet
+    /// (cut-through), the turn of the next packet.
+    #[inline(always)]
+    fn schedule_link(&mut self, link: u32) {
+        let state = &self.links[link as usize];
+        let key = match state.next_arrival(&self.slab.metas) {
+            Some(at) => K::new(at, link),
+            None if state.queued > 0 && state.beyond.is_none() => K::new(state.busy_until, link),
+            None => K::NEVER,
+        };
+        self.events.set(link, key);
+    }
+
+    /// A packet is lost.
+    fn discard(&mut self, packet: u32) {
+        note_loss(&self.slab, &mut self.hopeless, packet);
+        self.slab.remove(packet);
     }
 
     /// A switch sends a packet on its way.
@@ -388,7 +427,6 @@ impl<K: Key> Partition<K> {
 
     #[inline]
     fn on_arrival(&mut self, link: u32) {
-        self.network.hops += 1;
         let Some((packet, to)) = self.network.arrive(link) else { return };
         match to {
             Endpoint::Switch(switch, back) => {

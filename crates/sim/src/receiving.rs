@@ -7,7 +7,7 @@ use flowsieve_transport::{Header, OpenLoopReceiver, Receiver};
 
 use crate::event::Key;
 use crate::hosts::{Alarm, Hosts, Received};
-use crate::partition::Network;
+use crate::partition::{Network, SWITCH};
 use crate::sending::control_facts;
 use crate::slab::Body;
 
@@ -42,6 +42,9 @@ impl Hosts {
         let meta = network.slab.metas[packet as usize];
         let body = network.slab.bodies[packet as usize];
         network.slab.remove(packet);
+        if meta.dst == SWITCH {
+            return; // from a switch's program, which hosts do not hear
+        }
         let place = self.receiver(host, &meta, &body);
         let state = &mut self.receivers[place as usize];
         let receiver = match (&mut state.side, body.header) {

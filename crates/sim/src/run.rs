@@ -4,6 +4,7 @@
 //! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
 
 use flowsieve_core::Time;
+use flowsieve_core::balancer::Balancer;
 use flowsieve_results::PointResult;
 use flowsieve_schemes::Scheme;
 use flowsieve_workload::Flow;
@@ -121,6 +122,8 @@ pub enum SimError {
 
 /// Events between two calls of progress.
 const BATCH: u64 = 1 << 18;
+/// Between two looks at whether all flows have finished, where programs of switches keep the fabric busy.
+const PROGRAM_EPOCH: Time = Time::from_us(1_000);
 /// Flows fed at once.
 const FEED: usize = 1 << 14;
 
@@ -143,42 +146,14 @@ fn run_with<K: Key>(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Re
     if coming.peek().is_none() {
         return Err(SimError::NoFlows("at all"));
     }
-    match point.measure {
-        Measure::All => {
-            while coming.peek().is_some() {
-                for flow in coming.by_ref().take(FEED) {
-                    run.feed(flow)?;
-                }
-                let horizon = coming.peek().map_or(Time::NEVER, |flow| Time(flow.start_ps));
-                let last = run.flows.last().map_or(Time::ZERO, |flow| Time(flow.start_ps));
-                if horizon == Time::NEVER {
-                    run.until(last, progress)?;
-                    run.note_arrivals_end(last);
-                }
-                run.until(horizon, progress)?;
-            }
-        }
-        Measure::Window { from, to } => {
-            let epoch = Time(((to - from).0 / 4).max(1));
-            let mut end = to;
-            loop {
-                while let Some(flow) = coming.next_if(|flow| flow.start_ps < end.0) {
-                    run.feed(flow)?;
-                }
-                if end == to {
-                    measure::refuse_overload(point, &run.flows, to)?;
-                }
-                run.until(end, progress)?;
-                if end >= run.stop || measure::window_finished(&run.built, &run.flows, from, to) {
-                    break;
-                }
-                end += epoch;
-            }
-            run.note_arrivals_end(end.min(run.stop));
-        }
-    }
-    measure::result(point, &run.built, &run.flows)
+    let ended = match point.measure {
+        Measure::All => run.all(coming, progress)?,
+        Measure::Window { from, to } => Some(run.window(coming, from, to, progress)?),
+    };
+    measure::result(point, &run.built, &run.flows, ended)
 }
+
+type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 
 struct Run<'a, K> {
     built: Built<K>,
@@ -188,6 +163,93 @@ struct Run<'a, K> {
 }
 
 impl<K: Key> Run<'_, K> {
+    /// Runs until the fabric is empty; says when the run was stopped if it was not.
+    fn all(&mut self, mut coming: Arrivals<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
+        while coming.peek().is_some() {
+            for flow in coming.by_ref().take(FEED) {
+                self.feed(flow)?;
+            }
+            if let Some(next) = coming.peek() {
+                let next = Time(next.start_ps);
+                self.until(next, progress)?;
+            }
+        }
+        let last = self.flows.last().map_or(Time::ZERO, |flow| Time(flow.start_ps));
+        self.until(last, progress)?;
+        self.note_arrivals_end(last);
+        let mut end = last;
+        while self.programs_go_on() {
+            // They may never stop by themselves: the flows decide, at fixed instants.
+            if end >= self.stop || measure::is_finished(&self.point, &self.built, &self.flows) {
+                return Ok(Some(end.min(self.stop)));
+            }
+            end += PROGRAM_EPOCH;
+            self.until(end, progress)?;
+        }
+        self.until(Time::NEVER, progress)?;
+        if self.is_drained() {
+            return Ok(None);
+        }
+        // What left before the end counts, whether or not anybody looked at the port since.
+        self.advance_all(Time(self.stop.0.saturating_sub(1)));
+        Ok(Some(self.stop))
+    }
+
+    /// Runs until the flows of the window have finished; says when the run ended.
+    fn window(
+        &mut self,
+        mut coming: Arrivals<'_>,
+        from: Time,
+        to: Time,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Time, SimError> {
+        let epoch = Time(((to - from).0 / 4).max(1));
+        let mut end = to;
+        loop {
+            while let Some(flow) = coming.next_if(|flow| flow.start_ps < end.0) {
+                self.feed(flow)?;
+            }
+            if end == to {
+                measure::refuse_overload(&self.point, &self.flows, to)?;
+            }
+            self.until(end, progress)?;
+            if end >= self.stop || measure::is_finished(&self.point, &self.built, &self.flows) {
+                break;
+            }
+            end += epoch;
+        }
+        let end = end.min(self.stop);
+        self.note_arrivals_end(Time(end.0.saturating_sub(1)));
+        Ok(end)
+    }
+
+    /// Whether a switch's program has its timer set.
+    fn programs_go_on(&self) -> bool {
+        let mut switches = self.built.partitions.iter().flat_map(|partition| &partition.network.switches);
+        switches.any(|switch| match &switch.balancer {
+            Balancer::Program(program) => program.next_timer() != Time::NEVER,
+            _ => false,
+        })
+    }
+
+    /// Whether nothing will happen any more; then no packet is left.
+    fn is_drained(&self) -> bool {
+        let partitions = &self.built.partitions;
+        let drained = partitions.iter().all(|partition| {
+            let network = &partition.network;
+            network.events.first() == K::NEVER && network.waiting.is_empty() && network.crossings.is_empty()
+        });
+        debug_assert!(!drained || partitions.iter().all(|partition| partition.network.slab.live() == 0));
+        drained
+    }
+
+    /// Moves out all that has its turn up to `at`.
+    fn advance_all(&mut self, at: Time) {
+        for partition in &mut self.built.partitions {
+            (0..partition.network.links.len() as u32).for_each(|link| partition.network.advance(link, at));
+        }
+    }
+
     /// Hands a flow to its sender's partition.
     fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
         let fabric = self.point.fabric;
@@ -229,7 +291,9 @@ impl<K: Key> Run<'_, K> {
         }
         progress(self.progress());
         let narrow = |partition: &crate::partition::Partition<K>| {
-            partition.network.overflows || partition.network.events.first() != K::NEVER && horizon > K::END
+            let network = &partition.network;
+            let waits = network.events.first() != K::NEVER || network.next_crossing() != Time::NEVER;
+            network.overflows || waits && horizon > K::END
         };
         if self.built.partitions.iter().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
     }
@@ -283,12 +347,11 @@ impl<K: Key> Run<'_, K> {
 
     /// Remembers what was sent while flows arrived.
     fn note_arrivals_end(&mut self, at: Time) {
+        self.advance_all(at.min(Time(self.stop.0.saturating_sub(1))));
         for partition in &mut self.built.partitions {
-            for link in 0..partition.network.links.len() as u32 {
-                let network = &mut partition.network;
-                network.advance(link, at);
-                let sent = network.links[link as usize].wire_bytes;
-                network.ports[link as usize].wire_bytes_at_arrivals_end = sent;
+            let network = &mut partition.network;
+            for (port, link) in network.ports.iter_mut().zip(&network.links) {
+                port.wire_bytes_at_arrivals_end = link.wire_bytes;
             }
         }
     }

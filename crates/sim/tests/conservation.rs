@@ -123,8 +123,7 @@ proptest! {
     fn slowdown__is_at_least_one(case in case(60)) {
         let result = result(&case).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(result.flows.len(), case.flows.len());
-        // To do: on several ways a short last packet may overtake, which the ideal FCT does not know.
-        for row in result.flows.iter().filter(|row| row.out_of_order == 0) {
+        for row in &result.flows {
             prop_assert!(row.fct_ps.is_none_or(|fct| fct >= row.ideal_ps), "{:?}", row);
         }
     }
@@ -135,6 +134,7 @@ proptest! {
         shape in select(SINGLE_WAYS),
         set in select(&["ns2", "rfc"][..]),
         nic in select(&["backpressure", "scheme"][..]),
+        forwarding in select(&["store-and-forward", "cut-through"][..]),
         overhead in select(&[0u16, 24][..]),
         // Beyond this the pFabric transport's ACKs would wait for its own data at a slow link longer than its timer.
         bytes in 1u64..400_000,
@@ -146,6 +146,7 @@ proptest! {
             &[
                 ("parameters", set),
                 ("nic", if open { "scheme" } else { nic }),
+                ("forwarding", forwarding),
                 ("buffer", "2MB"),
                 ("marking", "none"),
                 ("handshake", "none"),
@@ -172,12 +173,7 @@ fn max_time__reports_what_is_unfinished() {
     let result = result(&case).unwrap();
     let finished: Vec<bool> = result.flows.iter().map(|row| row.fct_ps.is_some()).collect();
     assert_eq!(finished, [true, false, false]);
-    assert!(
-        result.warnings.iter().any(|warning| warning.starts_with("2 of 3 flows had not finished")),
-        "{:?}",
-        result.warnings
-    );
-    assert!(result.simulated_ps < 500_000_000);
+    assert_eq!(result.simulated_ps, 500_000_000);
 }
 
 /// A packet of 1,500 B every `gap_us` from either end, for ever.

@@ -7,7 +7,7 @@ use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_schemes::settings::Place;
-use flowsieve_sim::{Partitioning, Point, SimError, run};
+use flowsieve_sim::{Measure, Partitioning, Point, SimError, run};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 
@@ -18,8 +18,6 @@ fn result(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimErr
 }
 
 fn check(case: &Case) -> Result<(), TestCaseError> {
-    // To do: a port that shares memory and leads to another partition is not looked at in time.
-    prop_assume!(!Place::ALL.iter().any(|&place| case.scheme.ports.at(place).shares_memory()));
     let whole = result(case, Partitioning::Whole);
     prop_assert_eq!(&whole, &result(case, Partitioning::Racks));
     prop_assert_eq!(&whole, &result(case, Partitioning::Whole), "the second time");
@@ -51,6 +49,17 @@ proptest! {
     fn run__the_same_however_it_is_cut(case in case(80)) {
         check(&case)?;
     }
+
+    #[test]
+    fn run__the_same_however_it_is_cut_when_it_is_stopped(case in case(80), stop_ps in 1u64..600_000_000) {
+        check(&Case { max_time: Some(Time(stop_ps)), ..case })?;
+    }
+
+    #[test]
+    fn run__the_same_however_a_window_is_cut(case in case(80), from_us in 0u64..150, span_us in 1u64..150) {
+        let measure = Measure::Window { from: Time::from_us(from_us), to: Time::from_us(from_us + span_us) };
+        check(&Case { measure, max_time: Some(Time::from_us(20_000)), ..case })?;
+    }
 }
 
 proptest! {
@@ -58,9 +67,9 @@ proptest! {
 
     /// Narrow keys end at 3 · 2^46 ps: some runs begin beyond it, some before.
     #[test]
-    fn run__the_same_with_wide_keys(case in case(60), early_us in 0u64..300) {
+    fn run__the_same_with_wide_keys(case in case(60), early_us in 0u64..300, racks: bool) {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
-        let partitioning = Partitioning::Whole;
+        let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
         let narrow = timeless(result(&case, partitioning).map_err(|error| TestCaseError::fail(error.to_string()))?);
         // Whole nanoseconds, as timestamps are.
         let span = Time((3 << 46) / 1_000 * 1_000 - 1_000_000 * early_us);

@@ -172,6 +172,7 @@ fn fabric_settings() -> impl Strategy<Value = Given> {
     let times = together(vec![
         one_of("link_delay host_delay", &["0ns; 0ns", "200ns; 20us", "1200ns; 0ns", "1200ns; 1200ns", "7ns; 3us"]),
         maybe(0.6, "host_link", &["1Gbps", "10Gbps", "10Gbps", "25Gbps"]),
+        maybe(0.3, "forwarding", &["cut-through"]),
     ]);
     (shape, times).prop_map(|(shape, times)| [shape, times].concat())
 }
