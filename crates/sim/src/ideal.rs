@@ -9,6 +9,9 @@
 
 use flowsieve_core::{Rate, Time};
 
+use crate::link::CUT_THROUGH_BYTES;
+use crate::topology::Stage;
+
 /// One stage of the way between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -20,6 +23,17 @@ pub struct Hop {
     pub parallel: u32,
     /// The far end forwards after so many bytes; `None`: after the whole packet.
     pub forwards_after: Option<u32>,
+}
+
+impl From<&Stage> for Hop {
+    fn from(stage: &Stage) -> Hop {
+        Hop {
+            rate: stage.rate,
+            delay: stage.delay,
+            parallel: stage.links,
+            forwards_after: stage.cut_through.then_some(CUT_THROUGH_BYTES),
+        }
+    }
 }
 
 /// Sizes of packets on the wire, in bytes with preamble and gap.

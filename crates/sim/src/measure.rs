@@ -11,7 +11,7 @@ use crate::build::{Built, place_of};
 use crate::event::Key;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
-use crate::link::{CUT_THROUGH_BYTES, Tally};
+use crate::link::Tally;
 use crate::run::{FctEnd, Measure, Point, SimError};
 use crate::topology::Stage;
 
@@ -82,13 +82,7 @@ impl Ways {
     }
 
     fn hops(&mut self, point: &Point<'_>, src: u32, dst: u32) -> Vec<Hop> {
-        let hop = |stage: &Stage| Hop {
-            rate: stage.rate,
-            delay: stage.delay,
-            parallel: stage.links,
-            forwards_after: stage.cut_through.then_some(CUT_THROUGH_BYTES),
-        };
-        self.between(point, src, dst).iter().map(hop).collect()
+        self.between(point, src, dst).iter().map(Hop::from).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::assemble::Tier;
 use super::{Fabric, Link, Node};
+use crate::ideal::{self, Hop, Train};
 use flowsieve_core::units::Time;
 use flowsieve_schemes::settings::units::{format_rate, format_time};
 use std::collections::BTreeMap;
@@ -40,6 +41,17 @@ impl Fabric {
         };
         let links = self.links.len() / 2;
         format!("{}: {} hosts{switches}, {}", self.kind, self.hosts, count(links, "link", "links"))
+    }
+
+    /// The last host's name, and the round trip of a packet to it with serialisation.
+    fn round_trip_of_a_packet(&self) -> String {
+        let last = self.hosts - 1;
+        let way = |src, dst, bytes| {
+            let hops: Vec<Hop> = self.path_links(src, dst).iter().map(Hop::from).collect();
+            ideal::arrival(&hops, Train { packets: 1, full: bytes, last: bytes })
+        };
+        let rtt = way(0, last, 1_500) + way(last, 0, 40);
+        format!("host{last}: {}", format_time(rtt.0))
     }
 
     fn draw_single_link(&self) -> Vec<String> {
@@ -193,7 +205,13 @@ impl Fabric {
     fn remarks(&self) -> Vec<String> {
         let forwarding = if self.cut_through { "cut-through" } else { "store-and-forward" };
         let rtt = format_time(self.base_rtt().0);
-        let mut lines = vec![format!("Base round trip {rtt} without serialisation; {forwarding}.")];
+        let mut lines = vec![
+            format!("Base round trip {rtt} without serialisation; {forwarding}."),
+            format!(
+                "With it, a packet of 1500 B and its ACK of 40 B between host0 and {}.",
+                self.round_trip_of_a_packet()
+            ),
+        ];
         let through = self.links.iter().filter(|link| link.cut_through).count();
         let into = self.links.iter().filter(|link| matches!(link.to, Node::Switch(_))).count();
         if self.cut_through && through < into {
