@@ -31,7 +31,7 @@ const BACKLOGS: [u32; 4] = [0, 1, 16, 120];
 /// as the bytes that remain of it, and starts anew at some size.
 fn arrivals() -> Vec<Meta> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut below = |n: u64| (random.next_u64() >> 32) * n >> 32;
+    let mut below = |n: u64| ((random.next_u64() >> 32) * n) >> 32;
     let mut remaining = [0; FLOWS];
     let packet = |_| {
         let flow = below(FLOWS as u64) as usize;
@@ -121,18 +121,18 @@ fn bank(discipline: Discipline) -> Scheduler {
     Scheduler::Bank(FifoBank::new(QUEUES, Admission::PerPort { limit: 360_000 }, marker, discipline))
 }
 
-fn schedulers() -> Vec<(&'static str, fn() -> Scheduler)> {
-    vec![
-        ("strict priority", || bank(Discipline::StrictPriority)),
-        ("WRR", || bank(Discipline::WeightedRoundRobin { weights: vec![1; QUEUES] })),
-        ("DRR", || bank(Discipline::DeficitRoundRobin { quanta: vec![u32::from(PACKET_BYTES); QUEUES] })),
-        ("PIFO", || Scheduler::Pifo(Pifo::new(Admission::PerPort { limit: 360_000 }, Marker::Off))),
-        ("pFabric", || Scheduler::Pfabric(PfabricPool::new(360_000))),
-    ]
-}
+type Make = fn() -> Scheduler;
+
+const SCHEDULERS: [(&str, Make); 5] = [
+    ("strict priority", || bank(Discipline::StrictPriority)),
+    ("WRR", || bank(Discipline::WeightedRoundRobin { weights: vec![1; QUEUES] })),
+    ("DRR", || bank(Discipline::DeficitRoundRobin { quanta: vec![u32::from(PACKET_BYTES); QUEUES] })),
+    ("PIFO", || Scheduler::Pifo(Pifo::new(Admission::PerPort { limit: 360_000 }, Marker::Off))),
+    ("pFabric", || Scheduler::Pfabric(PfabricPool::new(360_000))),
+];
 
 fn steady(criterion: &mut Criterion) {
-    for (name, make) in schedulers() {
+    for (name, make) in SCHEDULERS {
         let mut group = criterion.benchmark_group(format!("port/{name}"));
         for backlog in BACKLOGS {
             let mut port = Port::new(make(), backlog);

@@ -1,0 +1,107 @@
+//! Points put together by hand: a small fabric, a scheme of the registry under some settings, a few flows.
+
+use flowsieve_core::Time;
+use flowsieve_results::PointResult;
+use flowsieve_schemes::settings::Settings;
+use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point, run};
+use flowsieve_workload::Flow;
+
+/// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of 1,500
+/// bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns.
+pub(crate) fn settings(kind: &str) -> Settings {
+    Settings::default().with(None, "kind", kind).with(None, "host_delay", "0ns")
+}
+
+/// Several hosts on one switch.
+pub(crate) fn rack(hosts: i64) -> Settings {
+    settings("single-switch").with(None, "hosts", hosts)
+}
+
+struct Nothing;
+
+impl WorkloadFacts for Nothing {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    fn quantile_bytes(&self, _: f64) -> Option<u64> {
+        None
+    }
+}
+
+/// A scheme of the registry.
+pub(crate) fn scheme(name: &str, settings: &Settings) -> Scheme {
+    let entry = registry::find(name).expect("a scheme");
+    (entry.build)(&Context { scope: settings.scheme(name), workload: &Nothing }).expect("settings that go together")
+}
+
+/// `packets` full packets from one host to another.
+pub(crate) fn flow(start_ps: u64, (src, dst): (u32, u32), packets: u64) -> Flow {
+    Flow { id: 0, start_ps, src, dst, bytes: 1_460 * packets, class: 0 }
+}
+
+/// What a run depends on beside fabric and scheme.
+pub(crate) struct Trial {
+    pub(crate) fabric: Fabric,
+    pub(crate) scheme: Scheme,
+    pub(crate) framing: Framing,
+    pub(crate) fct_end: FctEnd,
+}
+
+impl Trial {
+    /// A flow ends when it has arrived.
+    pub(crate) fn new(settings: &Settings, scheme: Scheme) -> Trial {
+        let fabric = Fabric::from_settings(settings).expect("a fabric");
+        Trial { fabric, scheme, framing: Framing { header: 40, overhead: 0 }, fct_end: FctEnd::Arrival }
+    }
+
+    /// A flow ends when its sender knows that it has arrived.
+    pub(crate) fn until_ack(self) -> Trial {
+        Trial { fct_end: FctEnd::Ack, ..self }
+    }
+
+    /// Runs flows until the fabric is empty; they are numbered as they stand. The result must be the same however the
+    /// fabric is cut, and within two seconds.
+    pub(crate) fn run(&self, flows: &[Flow]) -> PointResult {
+        let whole = self.run_as(flows, Partitioning::Whole);
+        let racks = self.run_as(flows, Partitioning::Racks);
+        assert_eq!(PointResult { events: 0, ..whole.clone() }, PointResult { events: 0, ..racks });
+        whole
+    }
+
+    /// The same for a fabric that is cut in one way.
+    pub(crate) fn run_as(&self, flows: &[Flow], partitioning: Partitioning) -> PointResult {
+        let numbered = || -> Box<dyn Iterator<Item = Flow>> {
+            Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
+        };
+        let point = Point {
+            fabric: &self.fabric,
+            scheme: &self.scheme,
+            framing: self.framing,
+            flows: &numbered,
+            measure: Measure::All,
+            fct_end: self.fct_end,
+            seed: 1,
+            max_time: Some(Time::from_us(2_000_000)),
+            partitioning,
+        };
+        run(&point, &mut |_| {}).expect("a run")
+    }
+}
+
+/// The FCT of each flow, in ps.
+pub(crate) fn fcts(result: &PointResult) -> Vec<u64> {
+    result.flows.iter().map(|row| row.fct_ps.expect("a finished flow")).collect()
+}
+
+/// Sums over all classes of links: packets marked, and packets dropped at full buffers.
+pub(crate) fn marks_and_drops(result: &PointResult) -> (u64, u64) {
+    let sum = |count: fn(&flowsieve_results::LinkClass) -> u64| result.links.iter().map(count).sum();
+    (sum(|link| link.marks), sum(|link| link.drops.buffer))
+}

@@ -1,0 +1,398 @@
+//! Parts of a user's own, from end to end: a port scheduler, a tagger, a switch program; and parts that differ by class
+//! of flow and by place. Times are computed by hand as in `traces.rs`.
+
+mod by_hand;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
+use flowsieve_core::admission::Admission;
+use flowsieve_core::balancer::{ControlPacket, SwitchProgram};
+use flowsieve_core::bank::FifoBank;
+use flowsieve_core::discipline::Discipline;
+use flowsieve_core::flow_queues::Order;
+use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tag, TagPackets};
+use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict};
+use flowsieve_results::{LinkClass, PointResult};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec, Transport};
+use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
+use flowsieve_sim::Partitioning;
+use flowsieve_workload::Flow;
+use rand_core::Rng;
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+
+/// The scheme with the ports that `make` gives each place.
+fn with_ports(scheme: Scheme, make: impl Fn(Place) -> PortSpec) -> Scheme {
+    let ports = Places::try_from_fn(|place| Ok::<_, Infallible>(make(place)));
+    Scheme { ports: ports.unwrap_or_else(|never| match never {}), ..scheme }
+}
+
+fn class<'a>(result: &'a PointResult, name: &str) -> &'a LinkClass {
+    let names = || result.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>();
+    result.links.iter().find(|link| link.name == name).unwrap_or_else(|| panic!("{name} is not in {:?}", names()))
+}
+
+// A port: the newest packet first.
+
+struct LastComeFirstServed {
+    stack: Vec<u32>,
+    bytes: u64,
+    limit: u64,
+}
+
+impl LastComeFirstServed {
+    fn spec(limit: u64) -> PortSpec {
+        PortSpec::Custom(Arc::new(move || Box::new(LastComeFirstServed { stack: Vec::new(), bytes: 0, limit })))
+    }
+}
+
+impl PortScheduler for LastComeFirstServed {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut Surroundings<'_>) -> Verdict {
+        let meta = &mut metas[packet as usize];
+        meta.queue = 0;
+        if self.bytes + u64::from(meta.len) > self.limit {
+            return Verdict::Dropped;
+        }
+        self.bytes += u64::from(meta.len);
+        self.stack.push(packet);
+        Verdict::Accepted
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], _: &mut Surroundings<'_>) -> Option<u32> {
+        let packet = self.stack.pop()?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+}
+
+#[test]
+fn own_port__the_newest_packet_first_within_a_limit() {
+    // Five packets are at the switch at 1.4 us, in the order of their hosts. The first passes, the next three wait, the
+    // last is dropped and comes again after 2 ms. The newest that waits, host 3's, is sent first.
+    let settings = rack(6);
+    let scheme = with_ports(scheme("dctcp", &settings), |_| LastComeFirstServed::spec(4_500));
+    let flows: Vec<_> = (0..5).map(|host| flow(0, (host, 5), 1)).collect();
+    let result = Trial::new(&settings, scheme).run(&flows);
+    assert_eq!(fcts(&result), [2_800 * NS, 6_400 * NS, 5_200 * NS, 4_000 * NS, 2_002_800 * NS]);
+    assert_eq!(marks_and_drops(&result), (0, 1));
+    assert_eq!(class(&result, "host-down").max_backlog_bytes, 4_500);
+}
+
+// A tagger: multi-level feedback with the ageing of PIAS's kernel module (HKUST-SING/PIAS-Software): a flow that timed out
+// three times in a row may be starving, and begins again at the highest priority.
+
+/// What a tagger was told, with the instant.
+type Told = Arc<Mutex<Vec<(FlowEvent, Time)>>>;
+
+#[derive(Default)]
+struct Aged {
+    timeouts_in_a_row: u32,
+    /// Bytes of the message that no longer count.
+    forgiven: u64,
+}
+
+struct Ageing {
+    threshold: u64,
+    flows: BTreeMap<u32, Aged>,
+    told: Told,
+}
+
+impl Ageing {
+    const TIMEOUTS: u32 = 3;
+
+    fn spec(threshold: u64, told: &Told) -> TaggerSpec {
+        let told = Arc::clone(told);
+        let make = move || Ageing { threshold, flows: BTreeMap::new(), told: Arc::clone(&told) };
+        TaggerSpec::Custom(Arc::new(move || Box::new(make())))
+    }
+}
+
+impl TagPackets for Ageing {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        if facts.kind != Kind::Data {
+            return Tag::default();
+        }
+        let flow = self.flows.entry(facts.flow).or_default();
+        if flow.timeouts_in_a_row >= Ageing::TIMEOUTS {
+            flow.forgiven = facts.offset;
+        }
+        if flow.timeouts_in_a_row >= Ageing::TIMEOUTS || !facts.retransmission {
+            flow.timeouts_in_a_row = 0;
+        }
+        let counted = facts.offset.saturating_sub(flow.forgiven);
+        Tag { priority: u8::from(counted > self.threshold), rank: 0 }
+    }
+
+    fn on_event(&mut self, event: &FlowEvent, now: Time) {
+        self.told.lock().expect("not poisoned").push((*event, now));
+        match event {
+            FlowEvent::MessageStart { flow, .. } => _ = self.flows.insert(*flow, Aged::default()),
+            FlowEvent::Timeout { flow } => self.flows.entry(*flow).or_default().timeouts_in_a_row += 1,
+            FlowEvent::MessageEnd { flow, .. } => _ = self.flows.remove(flow),
+        }
+    }
+}
+
+/// A port that serves the highest priority alone.
+struct Starving(FifoBank);
+
+impl Starving {
+    fn spec() -> PortSpec {
+        let bank = || FifoBank::new(1, Admission::Unlimited, Marker::Off, Discipline::StrictPriority);
+        PortSpec::Custom(Arc::new(move || Box::new(Starving(bank()))))
+    }
+}
+
+impl PortScheduler for Starving {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        match metas[packet as usize].priority {
+            0 => self.0.enqueue(metas, packet, around),
+            _ => Verdict::Dropped,
+        }
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        self.0.dequeue(metas, around)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.0.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.0.queues()
+    }
+}
+
+#[test]
+fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
+    // Three packets of priorities 0, 0 and 1. The second is acknowledged at 4.0 + 0.464 us, and the switch turns the
+    // third away. It comes again 2, 4 and 6 ms later; the third time it has priority 0, passes, and is acknowledged
+    // 3.264 us after that.
+    let settings = rack(3);
+    let told = Told::default();
+    let mut scheme = with_ports(scheme("dctcp", &settings), |place| match place {
+        Place::Nic => PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited },
+        _ => Starving::spec(),
+    });
+    scheme.classes[0].tagger = Ageing::spec(1_460, &told);
+    // The same pair again at 7 ms, with two packets: on the same connection, idle since 6,004.464 us.
+    let flows = [flow(0, (0, 1), 3), flow(7_000 * US, (0, 1), 2)];
+    let result = Trial::new(&settings, scheme).until_ack().run_as(&flows, Partitioning::Whole);
+
+    assert_eq!(fcts(&result), [6_007_728 * NS, 4_464 * NS]);
+    assert_eq!((result.timeouts, result.retransmissions, marks_and_drops(&result)), (3, 3, (0, 3)));
+    // From hosts: 2 + 1 + 2 data packets and 5 ACKs at priority 0; the third packet three times at priority 1.
+    assert_eq!(class(&result, "host-up").packets_by_priority, [10, 3]);
+    assert_eq!(class(&result, "host-down").packets_by_priority, [10]);
+    let at = |ns: u64| Time(ns * NS);
+    let expected = [
+        (FlowEvent::MessageStart { flow: 0, size: 4_380, idle: Time::NEVER }, at(0)),
+        (FlowEvent::Timeout { flow: 0 }, at(2_004_464)),
+        (FlowEvent::Timeout { flow: 0 }, at(4_004_464)),
+        (FlowEvent::Timeout { flow: 0 }, at(6_004_464)),
+        (FlowEvent::MessageEnd { flow: 0, size: 4_380 }, at(6_007_728)),
+        (FlowEvent::MessageStart { flow: 0, size: 2_920, idle: at(7_000_000 - 6_004_464) }, at(7_000_000)),
+        (FlowEvent::MessageEnd { flow: 0, size: 2_920 }, at(7_004_464)),
+    ];
+    assert_eq!(*told.lock().expect("not poisoned"), expected);
+}
+
+// A switch program: a small relative of HULA (Katta et al., SOSR 2016). Leaves send probes to the spines, which send
+// them back; a leaf sends its packets by the spine whose last probe was the quickest.
+
+/// By way: packets that all leaves together sent by it.
+type Chosen = Arc<Mutex<[u64; 2]>>;
+
+struct Prober {
+    /// The ports to the two spines; on a spine, no port.
+    up: Option<[u16; 2]>,
+    next: Time,
+    until: Time,
+    /// By way: how long the last probe took.
+    took: [Time; 2],
+    chosen: Chosen,
+}
+
+impl Prober {
+    const EVERY: Time = Time::from_us(10);
+    const PROBE_BYTES: u16 = 64;
+
+    fn spec(up: Option<[u16; 2]>, until: Time, chosen: &Chosen) -> BalancerSpec {
+        let chosen = Arc::clone(chosen);
+        let took = [Time::ZERO; 2];
+        let make = move || Prober { up, next: Prober::EVERY, until, took, chosen: Arc::clone(&chosen) };
+        BalancerSpec::Custom(Arc::new(move || Box::new(make())))
+    }
+
+    fn probe(port: u16, word: u64) -> ControlPacket {
+        ControlPacket { port, len: Prober::PROBE_BYTES, priority: 0, word }
+    }
+}
+
+impl SwitchProgram for Prober {
+    fn choose(&mut self, meta: &Meta, _: usize, ways: usize, _: Time, _: &mut dyn Rng) -> usize {
+        assert_eq!(ways, 2);
+        let way = usize::from(self.took[1] < self.took[0]);
+        if meta.kind == Kind::Data {
+            self.chosen.lock().expect("not poisoned")[way] += 1;
+        }
+        way
+    }
+
+    fn next_timer(&self) -> Time {
+        if self.up.is_some() && self.next <= self.until { self.next } else { Time::NEVER }
+    }
+
+    fn on_timer(&mut self, now: Time, out: &mut Vec<ControlPacket>) {
+        self.next = now + Prober::EVERY;
+        out.extend(self.up.into_iter().flatten().map(|port| Prober::probe(port, now.0)));
+    }
+
+    fn on_control(&mut self, port: u16, word: u64, now: Time, out: &mut Vec<ControlPacket>) {
+        match self.up {
+            None => out.push(Prober::probe(port, word)),
+            Some(up) => {
+                let way = up.iter().position(|&own| own == port).expect("from a spine");
+                self.took[way] = now.since(Time(word));
+            }
+        }
+    }
+}
+
+/// A changed link, as `[[topology.link]]` has it.
+fn with_link(mut settings: Settings, given: [(&str, Raw); 2]) -> Settings {
+    for (name, value) in given {
+        let key = find(name).expect("a setting");
+        settings.give(Table::Link(0), key, &value, Origin::Default).expect("a value");
+    }
+    settings
+}
+
+/// A run of 100 packets from the first to the second of two racks of one host, with a probing program that stops at
+/// `until`, and what it chose. The link between the first leaf and the first spine has a delay of 5 us, not 0.2 us.
+fn probed(until: Time, partitioning: Partitioning) -> ([u64; 2], PointResult) {
+    let settings =
+        settings("leaf-spine").with(None, "leaves", 2).with(None, "spines", 2).with(None, "hosts_per_leaf", 1);
+    let slow = [("between", Raw::from(&["leaf0", "spine0"][..])), ("delay", Raw::from("5us"))];
+    let settings = with_link(settings, slow);
+    let chosen = Chosen::default();
+    let mut scheme = scheme("dctcp", &settings);
+    let program = |place| {
+        // A leaf's port 0 leads to its host, and ports 1 and 2 to the spines.
+        let up = (place == Place::Leaf).then_some([1, 2]);
+        Ok::<_, Infallible>(Prober::spec(up, until, &chosen))
+    };
+    scheme.balancers = Places::try_from_fn(program).unwrap_or_else(|never| match never {});
+    let result = Trial::new(&settings, scheme).run_as(&[flow(0, (0, 1), 100)], partitioning);
+    let chosen = *chosen.lock().expect("not poisoned");
+    (chosen, PointResult { events: 0, ..result })
+}
+
+#[test]
+fn own_switch_program__probes_find_the_quicker_way() {
+    // The packets are at the first leaf at 1.4 + 1.2 n us, n from 0 to 99, and take the first way until a probe by it is
+    // back: sent at 10 us, behind a packet that holds the way until 10.1 us, there for 5.0128 us, back for 5.0128 us,
+    // at 20.1256 us. By then 16 packets have come (n to 15); the other probe took 0.4256 us.
+    let (chosen, whole) = probed(Time::from_us(500), Partitioning::Whole);
+    assert_eq!(chosen, [16, 84]);
+    assert!(whole.out_of_order > 0, "the first packets of the quick way overtake the last of the slow one");
+    // A tick each 10 us to 500 us. Each of the two leaves sends two probes a tick, up and back down.
+    assert_eq!(whole.periodic.iter().map(|part| part.ticks).collect::<Vec<_>>(), [50]);
+    for name in ["leaf-up", "spine-down"] {
+        assert_eq!(class(&whole, name).packets, 100 + 100 + 2 * 2 * 50, "data, ACKs and probes by {name}");
+    }
+    assert_eq!(class(&whole, "host-up").packets, 200);
+    assert_eq!(probed(Time::from_us(500), Partitioning::Racks), (chosen, whole));
+}
+
+#[test]
+fn own_switch_program__without_end_does_not_keep_a_run_going() {
+    let ended = probed(Time::from_us(500), Partitioning::Whole).1;
+    let endless = probed(Time::NEVER, Partitioning::Whole);
+    assert_eq!(fcts(&endless.1), fcts(&ended));
+    assert!(endless.1.simulated_ps < 5_000 * US, "{} ps", endless.1.simulated_ps);
+    assert_eq!(probed(Time::NEVER, Partitioning::Racks), endless);
+}
+
+// Parts by class of flow, and by place.
+
+#[test]
+fn classes__each_with_its_transport_and_tagger() {
+    // Class 0 is acknowledged, and its packets have priorities 0 1 1 1 1; class 1 is not, and has priority 0. Both come
+    // from hosts of their own; packet n of each is at the switch at 0.2 + 1.2 n us, class 0's first. The port sends, from
+    // 1.4 us on: A1 B1 B2 B3, and from 6.2 us A2 A3 A4 A5 to 11.0 us. The last ACK takes 0.464 us.
+    let settings = rack(3).with(None, "queues", 2);
+    let mut scheme = scheme("pias", &settings.clone().with(None, "thresholds", &["0B"][..]));
+    scheme.classes.push(Class { transport: Transport::OpenLoop { segment: 1_460 }, tagger: TaggerSpec::Plain });
+    let flows = [
+        flow(0, (0, 2), 5),
+        Flow { class: 1, ..flow(0, (1, 2), 3) },
+        // A class that the scheme does not have takes the last.
+        Flow { class: 7, ..flow(50 * US, (1, 2), 2) },
+    ];
+    let result = Trial::new(&settings, scheme).until_ack().run(&flows);
+    assert_eq!(fcts(&result), [11_664 * NS, 6_400 * NS, 4_000 * NS]);
+    assert_eq!(result.flows.iter().map(|row| row.class).collect::<Vec<_>>(), [0, 1, 7]);
+    // Alone, an open-loop flow of 3 packets needs 3.6 + 0.2 + 1.2 + 0.2 us, one of 5 with its ACK 7.6 + 0.464 us.
+    assert_eq!(result.flows.iter().map(|row| row.ideal_ps).collect::<Vec<_>>(), [8_064 * NS, 5_200 * NS, 4_000 * NS]);
+    // 10 packets of data, 4 of them with priority 1, and 5 ACKs.
+    assert_eq!(class(&result, "host-up").packets_by_priority, [11, 4]);
+}
+
+#[test]
+fn places__each_with_its_port() {
+    // NICs let flows take turns; leaves mark every packet that may be marked and have 3 queues; spines hold no more than
+    // one packet. All links have 10 Gbit/s.
+    let port = |place| match place {
+        Place::Nic => PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited },
+        Place::Leaf => PortSpec::Bank {
+            queues: 3,
+            admission: Admission::Unlimited,
+            marker: Marker::Threshold { above: 0, scope: Scope::Port, counts_arriving: true },
+            discipline: Discipline::StrictPriority,
+        },
+        Place::Spine | Place::Core => {
+            PortSpec::Pifo { admission: Admission::PerPort { limit: 1_500 }, marker: Marker::Off }
+        }
+    };
+    let settings = settings("leaf-spine")
+        .with(None, "leaves", 4)
+        .with(None, "spines", 1)
+        .with(None, "hosts_per_leaf", 1)
+        .with(None, "fabric_link", "10Gbps");
+    let trial = Trial::new(&settings, with_ports(scheme("dctcp", &settings), port));
+
+    // Hosts 0 to 2 send one packet each to host 3: at the spine the first passes, the second waits, the third is dropped
+    // and comes again 2 ms after the start. Alone a packet takes 4 · (1.2 + 0.2) us.
+    let result = trial.run(&[flow(0, (0, 3), 1), flow(0, (1, 3), 1), flow(0, (2, 3), 1)]);
+    assert_eq!(fcts(&result), [5_600 * NS, 6_800 * NS, 2_005_600 * NS]);
+    let seen = |name| {
+        let link = class(&result, name);
+        (link.marks, link.drops.buffer, link.packets_by_queue.len())
+    };
+    // Leaves mark three packets and one again on the way up, and three on the way down; no ACK may be marked.
+    assert_eq!(seen("host-up"), (0, 0, 1));
+    assert_eq!(seen("leaf-up"), (4, 0, 3));
+    assert_eq!(seen("spine-down"), (0, 1, 1));
+    assert_eq!(seen("host-down"), (3, 0, 3));
+
+    // Host 0 has three packets for host 1 and one for host 2. The first is on the wire at once; then the flows take
+    // turns: the one for host 2 is the third to leave, at 3.6 us, and the last for host 1 leaves at 4.8 us.
+    let result = trial.run(&[flow(0, (0, 1), 3), flow(0, (0, 2), 1)]);
+    assert_eq!(fcts(&result), [4_800 * NS + 4_400 * NS, 3_600 * NS + 4_400 * NS]);
+}

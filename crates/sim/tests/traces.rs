@@ -1,0 +1,238 @@
+//! Small cases computed by hand, to the picosecond.
+//!
+//! Unless a test says otherwise (see [`by_hand::settings`]): links at hosts run at 10 Gbit/s, those between switches at
+//! 40 Gbit/s, each adds 200 ns, hosts add nothing. A full packet of 1,500 bytes takes 1.2 us at 10 Gbit/s and 0.3 us at
+//! 40 Gbit/s, an ACK of 40 bytes 32 ns and 8 ns. Alone in a rack, the first packet of a flow is at the switch after
+//! 1.4 us and at the receiver after 2.8 us; its ACK is back 0.032 + 0.2 + 0.032 + 0.2 = 0.464 us later.
+
+mod by_hand;
+
+use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
+use flowsieve_schemes::settings::Settings;
+use flowsieve_sim::Framing;
+use flowsieve_workload::Flow;
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+const MS: u64 = 1_000_000_000;
+
+/// A scheme alone in its fabric.
+fn trial(name: &str, settings: &Settings) -> Trial {
+    Trial::new(settings, scheme(name, settings))
+}
+
+#[test]
+fn single_link__serialisation_propagation_and_both_hosts() {
+    // 1.2 us on the wire, 0.2 us of propagation, 1 us in each host; back with 0.032 us on the wire.
+    let settings = settings("single-link").with(None, "host_delay", "1us");
+    let arrived = trial("dctcp", &settings).run(&[flow(0, (0, 1), 1)]);
+    assert_eq!(fcts(&arrived), [3_400 * NS]);
+    assert_eq!(arrived.flows[0].ideal_ps, 3_400 * NS);
+    let acknowledged = trial("dctcp", &settings).until_ack().run(&[flow(0, (0, 1), 1)]);
+    assert_eq!(fcts(&acknowledged), [3_400 * NS + 2_232 * NS]);
+    assert_eq!(acknowledged.flows[0].ideal_ps, 5_632 * NS);
+    assert_eq!((acknowledged.packet_hops, acknowledged.simulated_ps), (2, 5_632 * NS));
+}
+
+#[test]
+fn single_link__a_small_packet_after_full_ones() {
+    // 2 packets of 1,500 bytes and one of 141 in a row: 1.2 + 1.2 + 0.1128 us, then 0.2 us.
+    let mut message = flow(7 * US, (0, 1), 2);
+    message.bytes += 101;
+    assert_eq!(fcts(&trial("dctcp", &settings("single-link")).run(&[message])), [2_712_800]);
+}
+
+#[test]
+fn leaf_spine__one_packet_and_its_ack() {
+    // There: 1.2 + 0.3 + 0.3 + 1.2 us on the wires, four times 0.2 us. Back: 32 + 8 + 8 + 32 ns and the same delays.
+    let settings = settings("leaf-spine").with(None, "leaves", 2).with(None, "hosts_per_leaf", 2);
+    let result = trial("dctcp", &settings).until_ack().run(&[flow(0, (0, 2), 1)]);
+    assert_eq!(fcts(&result), [3_800 * NS + 880 * NS]);
+    assert_eq!(result.flows[0].ideal_ps, 4_680 * NS);
+    assert_eq!(result.packet_hops, 8);
+    // The other host of the leaf is two links away.
+    let result = trial("dctcp", &settings).until_ack().run(&[flow(0, (0, 1), 1)]);
+    assert_eq!(fcts(&result), [2_800 * NS + 464 * NS]);
+}
+
+#[test]
+fn leaf_spine__the_slowest_link_paces_a_train() {
+    // Ten packets leave the host every 1.2 us, the last at 12 us; it then takes 0.3 + 0.3 + 1.2 us and four delays,
+    // as the faster links never hold it back, and nor does the last link, which has just sent the one before.
+    let settings = settings("leaf-spine").with(None, "leaves", 2).with(None, "hosts_per_leaf", 2);
+    assert_eq!(fcts(&trial("dctcp", &settings).run(&[flow(0, (0, 2), 10)])), [12_000 * NS + 1_800 * NS + 800 * NS]);
+    // At 1 Gbit/s between the switches a packet takes 12 us there, and the train is paced by the first of these links.
+    // It leaves the host at 1.2 us, the leaf at 1.4 + 10 · 12 us, then 0.2 + 12 + 0.2 + 1.2 + 0.2 us.
+    let slow = settings.with(None, "fabric_link", "1Gbps").with(None, "spines", 1);
+    assert_eq!(fcts(&trial("dctcp", &slow).run(&[flow(0, (0, 2), 10)])), [121_400 * NS + 13_800 * NS]);
+}
+
+/// Hosts 0 and 1 send 5 packets each to host 2 at once; host 3 sends one packet to it at 6.6 us.
+///
+/// The pairs of packets are at the switch at 1.4, 2.6, 3.8, 5.0 and 6.2 us, host 0's ahead of host 1's, and from 1.4 us
+/// on the port to host 2 sends without a pause: 11 packets, until 14.6 us. The single packet comes at 8.0 us.
+fn crossing_flows() -> [Flow; 3] {
+    [flow(0, (0, 2), 5), flow(0, (1, 2), 5), flow(6_600 * NS, (3, 2), 1)]
+}
+
+#[test]
+fn strict_priorities__the_single_packet_waits_for_the_one_on_the_wire() {
+    // A packet's priority is 0 up to 1,460 bytes before it, and 1 beyond: 0 0 1 1 1. What the port sends:
+    //   1.4 A1, 2.6 B1, 3.8 A2, 5.0 B2, 6.2 A3, 7.4 B3: the order of arrival, as the high ones are gone by 6.2;
+    //   8.6 C, which came at 8.0 and has waited 0.6 us; 9.8 A4, 11.0 B4, 12.2 A5, 13.4 B5 to 14.6.
+    let settings = rack(4).with(None, "queues", 2).with(None, "thresholds", &["1460B"][..]);
+    let result = trial("pias", &settings).run(&crossing_flows());
+    assert_eq!(fcts(&result), [13_600 * NS, 14_800 * NS, 3_400 * NS]);
+    let down = result.links.iter().find(|link| link.name.ends_with("-down")).expect("links to hosts");
+    // Of the data, 2 + 2 + 1 in queue 0 and 3 + 3 in queue 1; 11 ACKs come by in queue 0.
+    assert_eq!(down.packets_by_queue, [5 + 11, 6]);
+    // From 6.2 us, when A5 and B5 join, B3, A4, B4 and these two wait behind A3.
+    assert_eq!(down.max_backlog_bytes, 5 * 1_500);
+}
+
+#[test]
+fn one_queue__the_single_packet_waits_for_all_before_it() {
+    // The ten of A and B leave by 13.4 us, and C by 14.6.
+    let result = trial("dctcp", &rack(4)).run(&crossing_flows());
+    assert_eq!(fcts(&result), [12_400 * NS, 13_600 * NS, 14_800 * NS - 6_600 * NS]);
+}
+
+/// So many hosts send one packet each at once to one more host. At the switch the first goes on the wire at once, and
+/// the n-th finds n - 2 packets waiting.
+fn burst(name: &str, senders: u32, change: impl Fn(Settings) -> Settings) -> (u64, u64) {
+    let flows: Vec<_> = (0..senders).map(|host| flow(0, (host, senders), 1)).collect();
+    let result = trial(name, &change(rack(i64::from(senders) + 1))).run(&flows);
+    assert_eq!(result.flows.iter().filter(|row| row.fct_ps.is_none()).count(), 0);
+    marks_and_drops(&result)
+}
+
+#[test]
+fn ecn__marks_beyond_the_threshold_only() {
+    // K is 3 packets. With the arriving one the 4th sender's packet makes 3, and the 5th's makes 4.
+    let k = |bytes: &'static str| move |settings: Settings| settings.with(None, "ecn_threshold", bytes);
+    assert_eq!(burst("dctcp", 4, k("4500B")), (0, 0));
+    assert_eq!(burst("dctcp", 5, k("4500B")), (1, 0));
+    assert_eq!(burst("dctcp", 4, k("4499B")), (1, 0));
+    assert_eq!(burst("dctcp", 4, k("4501B")), (0, 0));
+    // Without it, the 6th is the first to find 4.
+    let found =
+        |settings: Settings| settings.with(None, "ecn_threshold", "4500B").with(None, "ecn_counts_arriving", false);
+    assert_eq!(burst("dctcp", 5, found), (0, 0));
+    assert_eq!(burst("dctcp", 6, found), (1, 0));
+}
+
+#[test]
+fn buffer__takes_its_limit_and_no_packet_more() {
+    let buffer = |bytes: &'static str| move |settings: Settings| settings.with(None, "buffer", bytes);
+    assert_eq!(burst("dctcp", 4, buffer("4500B")), (0, 0));
+    assert_eq!(burst("dctcp", 5, buffer("4500B")), (0, 1));
+    assert_eq!(burst("dctcp", 5, buffer("5999B")), (0, 1));
+    assert_eq!(burst("dctcp", 5, buffer("6000B")), (0, 0));
+}
+
+#[test]
+fn retransmission__two_milliseconds_after_the_packet() {
+    // The fifth packet is dropped. Its sender's timer fires 2 ms after it was sent, and it is alone then: 2.8 us.
+    let settings = rack(6).with(None, "buffer", "4500B");
+    let flows: Vec<_> = (0..5).map(|host| flow(0, (host, 5), 1)).collect();
+    let result = trial("dctcp", &settings).run(&flows);
+    let served = |n: u64| 1_400 * NS + n * 1_200 * NS + 200 * NS;
+    assert_eq!(fcts(&result), [served(1), served(2), served(3), served(4), 2 * MS + 2_800 * NS]);
+    assert_eq!((result.timeouts, result.retransmissions, result.out_of_order), (1, 1, 0));
+}
+
+#[test]
+fn retransmission__two_milliseconds_after_the_last_ack() {
+    // One packet may wait. Host 2's first packet is at the switch at 1.4 us and passes. At 2.6 us come those of hosts 0
+    // and 1, which sent at 1.2 us, then host 2's second: one is sent, one waits, the last is dropped. The ACK of the
+    // first is back at 3.264 us and starts the timer anew; the second goes again then.
+    let settings = rack(4).with(None, "buffer", "1500B");
+    let flows = [flow(0, (2, 3), 2), flow(1_200 * NS, (0, 3), 1), flow(1_200 * NS, (1, 3), 1)];
+    let result = trial("dctcp", &settings).run(&flows);
+    assert_eq!(fcts(&result), [3_264 * NS + 2 * MS + 2_800 * NS, 2_800 * NS, 4_000 * NS]);
+    assert_eq!((result.timeouts, result.retransmissions), (1, 1));
+}
+
+#[test]
+fn pfabric__a_short_flow_overtakes_in_the_switch() {
+    // Host 0's ten packets are at the switch every 1.2 us from 1.4 us on and pass. Host 1's two come at 4.4 and 5.6 us:
+    // they wait for the end of the packet on the wire, at 5.0 us, and take the line until 7.4 us.
+    let flows = [flow(0, (0, 2), 10), flow(3 * US, (1, 2), 2)];
+    let result = trial("pfabric", &rack(3)).run(&flows);
+    assert_eq!(fcts(&result), [13_600 * NS + 2_400 * NS, 7_600 * NS - 3_000 * NS]);
+    // In one queue a packet of host 0, which came at 5.0 us, goes between them.
+    let result = trial("dctcp", &rack(3)).run(&flows);
+    assert_eq!(fcts(&result), [16_000 * NS, 8_800 * NS - 3_000 * NS]);
+}
+
+#[test]
+fn pfabric__a_short_flow_overtakes_in_its_own_host() {
+    // At 3 us the third of ten packets is on host 0's wire, until 3.6 us. A packet for another host is next.
+    let flows = [flow(0, (0, 1), 10), flow(3 * US, (0, 2), 1)];
+    let result = trial("pfabric", &rack(3)).run(&flows);
+    assert_eq!(fcts(&result), [13_600 * NS + 1_200 * NS, 600 * NS + 2_800 * NS]);
+    // In one queue it goes when all ten have gone, at 12 us.
+    let result = trial("dctcp", &rack(3)).run(&flows);
+    assert_eq!(fcts(&result), [13_600 * NS, 9_000 * NS + 2_800 * NS]);
+}
+
+#[test]
+fn pfabric__a_full_pool_evicts_the_flow_with_most_left() {
+    // 2,500 bytes may wait. Each host sends one packet to host 5; on the wire it is 40 bytes longer than its payload.
+    //   1.4 us: host 0's 1,500 bytes pass and are on the wire until 2.6 us.
+    //   1.5 us: host 1's 1,500 wait.
+    //   1.6 us: host 2's 900 wait too, 2,400 in all; 0.72 + 0.2 us after 0.68 us.
+    //   1.8 us: host 3's 500 do not fit: host 1's packet, which has the most left, is evicted; 0.4 + 0.2 us after 1.2 us.
+    //   1.9 us: host 4's 1,500 do not fit beside 1,400 and have the most left: dropped.
+    //   2.6 us: host 3's 500 leave, then at 3.0 us host 2's 900 until 3.72 us.
+    // Hosts 1 and 4 send again 250 us after 0.1 and 0.5 us. Host 4's packet then waits for 0.8 us behind host 1's.
+    let one = |host, start_ns: u64, bytes| Flow { bytes, ..flow(start_ns * NS, (host, 5), 1) };
+    let flows = [one(0, 0, 1_460), one(1, 100, 1_460), one(4, 500, 1_460), one(2, 680, 860), one(3, 1_200, 460)];
+    let result = trial("pfabric", &rack(6).with(None, "buffer", "2500B")).run(&flows);
+    let again = 250 * US + 2_800 * NS;
+    assert_eq!(fcts(&result), [2_800 * NS, again, again + 800 * NS, (3_920 - 680) * NS, (3_200 - 1_200) * NS]);
+    let evicted: u64 = result.links.iter().map(|link| link.drops.evicted).sum();
+    assert_eq!((evicted, marks_and_drops(&result)), (1, (0, 1)));
+}
+
+#[test]
+fn cut_through__each_switch_costs_a_head_alone() {
+    let forwarding = |kind: &str, how| settings(kind).with(None, "forwarding", how);
+    // A rack: 64 bytes take 51.2 ns, then the packet follows on the second wire as it comes.
+    let trace = |settings: Settings| fcts(&trial("dctcp", &settings).run(&[flow(0, (0, 1), 1)]))[0];
+    let (stored, cut) = ("store-and-forward", "cut-through");
+    assert_eq!(trace(forwarding("single-switch", stored)), 2_800 * NS);
+    assert_eq!(trace(forwarding("single-switch", cut)), 51_200 + 200 * NS + 1_200 * NS + 200 * NS);
+    // Between racks: the first leaf must store, as its way up is faster than the host's; the spine and the second leaf
+    // need 12.8 ns each.
+    let across = |how| {
+        let settings = forwarding("leaf-spine", how);
+        fcts(&trial("dctcp", &settings).run(&[flow(0, (0, 143), 1)]))[0]
+    };
+    assert_eq!(across(stored), 3_800 * NS);
+    assert_eq!(across(cut), 1_200 * NS + 12_800 + 12_800 + 1_200 * NS + 800 * NS);
+    // A packet of 64 bytes or fewer is stored either way: 0.0512 us twice.
+    let mut small = flow(0, (0, 1), 1);
+    small.bytes = 24;
+    let result = trial("dctcp", &forwarding("single-switch", cut)).run(&[small]);
+    assert_eq!(fcts(&result), [2 * 51_200 + 400 * NS]);
+}
+
+#[test]
+fn overhead__takes_time_on_the_wire_and_no_room_in_buffers() {
+    // 8 bytes of preamble and 12 of gap: 1,520 bytes take 1.216 us.
+    let wire = |trial: Trial| Trial { framing: Framing { header: 40, overhead: 20 }, ..trial };
+    let result = wire(trial("dctcp", &rack(2))).run(&[flow(0, (0, 1), 3)]);
+    assert_eq!(fcts(&result), [4 * 1_216 * NS + 400 * NS]);
+    assert_eq!(result.flows[0].ideal_ps, 4 * 1_216 * NS + 400 * NS);
+    // The bytes that are counted are those of the packets: 3 of data and 3 ACKs, up to the switch and down
+    // from it.
+    let bytes: Vec<u64> = result.links.iter().map(|link| link.bytes).collect();
+    assert_eq!(bytes, [3 * 1_540, 3 * 1_540]);
+    // Three packets wait in a buffer of three packets.
+    let settings = rack(5).with(None, "buffer", "4500B");
+    let flows: Vec<_> = (0..4).map(|host| flow(0, (host, 4), 1)).collect();
+    let result = wire(trial("dctcp", &settings)).run(&flows);
+    assert_eq!(marks_and_drops(&result), (0, 0));
+    assert_eq!(fcts(&result)[3], 5 * 1_216 * NS + 400 * NS);
+}
