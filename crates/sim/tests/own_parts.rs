@@ -92,8 +92,8 @@ fn own_port__the_newest_packet_first_within_a_limit() {
     assert_eq!(class(&result, "host-down").max_backlog_bytes, 4_500);
 }
 
-// A tagger: multi-level feedback with the ageing of PIAS's kernel module (HKUST-SING/PIAS-Software): a flow that timed out
-// three times in a row may be starving, and begins again at the highest priority.
+// A tagger: multi-level feedback with the ageing of PIAS's kernel module (HKUST-SING/PIAS-Software): a flow that
+// timed out three times in a row may be starving, and begins again at the highest priority.
 
 /// What a tagger was told, with the instant.
 type Told = Arc<Mutex<Vec<(FlowEvent, Time)>>>;
@@ -305,8 +305,8 @@ fn probed(until: Time, partitioning: Partitioning) -> ([u64; 2], PointResult) {
 
 #[test]
 fn own_switch_program__probes_find_the_quicker_way() {
-    // The packets are at the first leaf at 1.4 + 1.2 n us, n from 0 to 99, and take the first way until a probe by it is
-    // back: sent at 10 us, behind a packet that holds the way until 10.1 us, there for 5.0128 us, back for 5.0128 us,
+    // The packets are at the first leaf at 1.4 + 1.2 n us, n from 0 to 99, and take the first way until a probe by it
+    // is back: sent at 10 us, behind a packet that holds the way until 10.1 us, there for 5.0128 us, back for 5.0128 us,
     // at 20.1256 us. By then 16 packets have come (n to 15); the other probe took 0.4256 us.
     let (chosen, whole) = probed(Time::from_us(500), Partitioning::Whole);
     assert_eq!(chosen, [16, 84]);
@@ -334,8 +334,8 @@ fn own_switch_program__without_end_does_not_keep_a_run_going() {
 #[test]
 fn classes__each_with_its_transport_and_tagger() {
     // Class 0 is acknowledged, and its packets have priorities 0 1 1 1 1; class 1 is not, and has priority 0. Both come
-    // from hosts of their own; packet n of each is at the switch at 0.2 + 1.2 n us, class 0's first. The port sends, from
-    // 1.4 us on: A1 B1 B2 B3, and from 6.2 us A2 A3 A4 A5 to 11.0 us. The last ACK takes 0.464 us.
+    // from hosts of their own; packet n of each is at the switch at 0.2 + 1.2 n us, class 0's first. The port sends,
+    // from 1.4 us on: A1 B1 B2 B3, and from 6.2 us A2 A3 A4 A5 to 11.0 us. The last ACK takes 0.464 us.
     let settings = rack(3).with(None, "queues", 2);
     let mut scheme = scheme("pias", &settings.clone().with(None, "thresholds", &["0B"][..]));
     scheme.classes.push(Class { transport: Transport::OpenLoop { segment: 1_460 }, tagger: TaggerSpec::Plain });
@@ -356,8 +356,8 @@ fn classes__each_with_its_transport_and_tagger() {
 
 #[test]
 fn places__each_with_its_port() {
-    // NICs let flows take turns; leaves mark every packet that may be marked and have 3 queues; spines hold no more than
-    // one packet. All links have 10 Gbit/s.
+    // NICs let flows take turns; leaves mark every packet that may be marked and have 3 queues; spines hold no more
+    // than one packet. All links have 10 Gbit/s.
     let port = |place| match place {
         Place::Nic => PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited },
         Place::Leaf => PortSpec::Bank {
@@ -377,8 +377,8 @@ fn places__each_with_its_port() {
         .with(None, "fabric_link", "10Gbps");
     let trial = Trial::new(&settings, with_ports(scheme("dctcp", &settings), port));
 
-    // Hosts 0 to 2 send one packet each to host 3: at the spine the first passes, the second waits, the third is dropped
-    // and comes again 2 ms after the start. Alone a packet takes 4 · (1.2 + 0.2) us.
+    // Hosts 0 to 2 send one packet each to host 3: at the spine the first passes, the second waits, the third is
+    // dropped and comes again 2 ms after the start. Alone a packet takes 4 · (1.2 + 0.2) us.
     let result = trial.run(&[flow(0, (0, 3), 1), flow(0, (1, 3), 1), flow(0, (2, 3), 1)]);
     assert_eq!(fcts(&result), [5_600 * NS, 6_800 * NS, 2_005_600 * NS]);
     let seen = |name| {

@@ -8,8 +8,8 @@ use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point, run};
 use flowsieve_workload::Flow;
 
-/// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of 1,500
-/// bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns.
+/// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
+/// 1,500 bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns.
 pub(crate) fn settings(kind: &str) -> Settings {
     Settings::default().with(None, "kind", kind).with(None, "host_delay", "0ns")
 }
