@@ -306,7 +306,7 @@ fn probed(until: Time, partitioning: Partitioning) -> ([u64; 2], PointResult) {
 #[test]
 fn own_switch_program__probes_find_the_quicker_way() {
     // The packets are at the first leaf at 1.4 + 1.2 n us, n from 0 to 99, and take the first way until a probe by it
-    // is back: sent at 10 us, behind a packet that holds the way until 10.1 us, there for 5.0128 us, back for 5.0128 us,
+    // is back: sent at 10 us, behind a packet that holds the way until 10.1 us, there and back for 5.0128 us each,
     // at 20.1256 us. By then 16 packets have come (n to 15); the other probe took 0.4256 us.
     let (chosen, whole) = probed(Time::from_us(500), Partitioning::Whole);
     assert_eq!(chosen, [16, 84]);
