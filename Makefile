@@ -18,7 +18,7 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
-	$(CARGO) test --locked --workspace --profile ci
+	$(CARGO) test --locked --workspace --profile ci --no-fail-fast
 	$(DOC) --profile ci
 	@scripts/deny.sh
 
