@@ -37,8 +37,8 @@ fn result(case: &Case) -> PointResult {
 /// Whether it ends within seconds.
 fn ends(case: Case) -> Option<PointResult> {
     let (done, wait) = std::sync::mpsc::channel();
-    std::thread::spawn(move || done.send(result(&case)));
-    wait.recv_timeout(std::time::Duration::from_secs(5)).ok()
+    std::thread::spawn(move || done.send(Box::new(result(&case))));
+    wait.recv_timeout(std::time::Duration::from_secs(5)).ok().map(|result| *result)
 }
 
 /// 1. A packet that is forwarded early arrives before its line is free; the next one's turn is then looked at by nobody.
