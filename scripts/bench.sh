@@ -29,7 +29,7 @@ uptime
 
 echo "== time"
 cargo bench --locked --workspace --bench '*'
-reference=$(executable bench -p flowsieve-sim --bench reference --no-run)
+reference=$(executable bench --workspace --bench reference --no-run)
 if [ -n "${LARGE:-}" ]; then
     /usr/bin/time -f 'peak memory %M KB' "$reference" pias pfabric --fat-tree --flows 100000 --runs 1
 fi
@@ -51,7 +51,7 @@ for scheme in $schemes; do
 done
 
 echo "== the whole command (experiments/quickstart.toml at load 0.6, one seed)"
-flowsieve=$(executable build --release -p flowsieve)
+flowsieve=$(executable build --release --workspace --bin flowsieve)
 for scheme in $schemes; do
     /usr/bin/time -o "$scratch/time" -f '%U %S %M' "$flowsieve" run experiments/quickstart.toml \
         --set load=0.6 --set "scheme=$scheme" --seeds 1 --jobs 1 --out "$scratch/$scheme" >/dev/null 2>&1
