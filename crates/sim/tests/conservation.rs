@@ -38,7 +38,7 @@ fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Case {
 }
 
 fn flow(id: u32, start_ps: u64, bytes: u64) -> Flow {
-    Flow { id, start_ps, src: 0, dst: 1, bytes, class: 0 }
+    Flow { id, start_ps, src: 0, dst: 1, bytes, class: 0, deadline_ps: None, coflow: None }
 }
 
 /// Packets that came to the ports of a class of links.

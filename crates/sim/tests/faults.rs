@@ -27,7 +27,7 @@ fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Case {
 }
 
 fn flow(id: u32, start_ps: u64, dst: u32, bytes: u64) -> Flow {
-    Flow { id, start_ps, src: 0, dst, bytes, class: 0 }
+    Flow { id, start_ps, src: 0, dst, bytes, class: 0, deadline_ps: None, coflow: None }
 }
 
 fn result(case: &Case) -> PointResult {

@@ -56,7 +56,7 @@ fn flow([start, src, dst, bytes]: [&str; 4], hosts: u32) -> Result<Flow, Problem
         return Err(Problem::SameHost { host: src });
     }
     let bytes = whole_number("bytes", bytes, 1..=MAX_BYTES)?;
-    Ok(Flow { id: 0, start_ps, src, dst, bytes, class: 0 })
+    Ok(Flow { id: 0, start_ps, src, dst, bytes, class: 0, deadline_ps: None, coflow: None })
 }
 
 #[cfg(test)]
@@ -79,7 +79,16 @@ mod tests {
     fn read__sorts_by_start_and_keeps_the_order_of_equal_starts() {
         let flows =
             parse("f", "start_s,src,dst,bytes\r\n2e-6,0,1,30\r\n0.000001,2,3,10\r\n0.000002,1,0,20\r\n", 4).unwrap();
-        let flow = |id, start_ps, src, dst, bytes| Flow { id, start_ps, src, dst, bytes, class: 0 };
+        let flow = |id, start_ps, src, dst, bytes| Flow {
+            id,
+            start_ps,
+            src,
+            dst,
+            bytes,
+            class: 0,
+            deadline_ps: None,
+            coflow: None,
+        };
         let expected = [flow(0, 1_000_000, 2, 3, 10), flow(1, 2_000_000, 0, 1, 30), flow(2, 2_000_000, 1, 0, 20)];
         assert_eq!(flows, expected);
     }
@@ -144,7 +153,7 @@ mod tests {
         ) {
             rows.sort_by_key(|row| row.0);
             let flows: Vec<Flow> = rows.iter().zip(0..).map(|(&(start_ps, src, step, bytes), id)| {
-                Flow { id, start_ps, src, dst: (src + step) % 1_000, bytes, class: 0 }
+                Flow { id, start_ps, src, dst: (src + step) % 1_000, bytes, class: 0, deadline_ps: None, coflow: None }
             }).collect();
             prop_assert_eq!(parse("f", &written(&flows), 1_000).unwrap(), flows);
         }

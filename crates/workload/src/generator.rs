@@ -86,7 +86,7 @@ impl Iterator for Generator {
         self.next_id = id.checked_add(1);
         let (src, dst) = self.pair();
         let bytes = self.sizes.sample(&mut self.size_draws);
-        Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class: 0 })
+        Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class: 0, deadline_ps: None, coflow: None })
     }
 }
 

@@ -44,6 +44,8 @@ pub use error::{InputError, Problem};
 pub use generator::{Generator, GeneratorError};
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate_per_host};
 
+use std::num::NonZeroU64;
+
 /// The largest flow that is accepted: 1 PB, a day and more at 80 Gbit/s. Every whole number of bytes up to here is
 /// exact in an `f64`.
 pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
@@ -63,4 +65,8 @@ pub struct Flow {
     pub bytes: u64,
     /// Class of traffic, by which parts of a scheme may differ; 0 where a workload has one class.
     pub class: u8,
+    /// How long after its start it should have finished, in picoseconds; none for a flow without a deadline.
+    pub deadline_ps: Option<NonZeroU64>,
+    /// The coflow to which it belongs, which has finished when all of its flows have.
+    pub coflow: Option<u32>,
 }

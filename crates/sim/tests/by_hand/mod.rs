@@ -43,7 +43,7 @@ pub(crate) fn scheme(name: &str, settings: &Settings) -> Scheme {
 
 /// `packets` full packets from one host to another.
 pub(crate) fn flow(start_ps: u64, (src, dst): (u32, u32), packets: u64) -> Flow {
-    Flow { id: 0, start_ps, src, dst, bytes: 1_460 * packets, class: 0 }
+    Flow { id: 0, start_ps, src, dst, bytes: 1_460 * packets, class: 0, deadline_ps: None, coflow: None }
 }
 
 /// What a run depends on beside fabric and scheme.

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Case {
         writeln!(out, "{:?}, {:?}, {:?}, seed {}", self.settings, self.framing, self.fct_end, self.seed)?;
         writeln!(out, "{:?}", self.scheme)?;
         writeln!(out, "{:?}", self.fabric.changes)?;
-        for Flow { id, start_ps, src, dst, bytes, class } in &self.flows {
+        for Flow { id, start_ps, src, dst, bytes, class, .. } in &self.flows {
             writeln!(out, "flow {id}: {bytes} B, {src} -> {dst}, at {start_ps} ps, class {class}")?;
         }
         Ok(())
@@ -250,7 +250,16 @@ fn flows(hosts: u32, mut sketches: Vec<Sketch>) -> Vec<Flow> {
     let flow = |(id, sketch): (u32, Sketch)| {
         let src = sketch.src.index(hosts as usize) as u32;
         let dst = (src + 1 + sketch.dst.index(hosts as usize - 1) as u32) % hosts;
-        Flow { id, start_ps: sketch.start, src, dst, bytes: sketch.bytes, class: sketch.class }
+        Flow {
+            id,
+            start_ps: sketch.start,
+            src,
+            dst,
+            bytes: sketch.bytes,
+            class: sketch.class,
+            deadline_ps: None,
+            coflow: None,
+        }
     };
     (0..).zip(sketches).map(flow).collect()
 }

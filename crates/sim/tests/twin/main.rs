@@ -97,6 +97,8 @@ fn run__agrees_where_flows_are_many() {
         dst: (id + 1 + id / 6 % 5) % 6,
         bytes: 100 + u64::from(id % 7) * 1_000,
         class: 0,
+        deadline_ps: None,
+        coflow: None,
     };
     let case = Case {
         fabric: Fabric::from_settings(&settings).expect("a fabric"),
