@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::source::Source;
 use flowsieve_schemes::settings::{KEYS, Place, Section, units};
 use flowsieve_sim::topology::kinds;
-use flowsieve_workload::builtins;
+use flowsieve_workload::{SOURCE_MEAN, builtins};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,18 +33,27 @@ pub fn workloads() -> String {
         line(&mut text, builtin.name, width, builtin.summary);
         if let Ok(sizes) = builtin.distribution() {
             let of = |bytes: f64| units::format_size(rounded(bytes));
+            let read = sizes.reading().map_or_else(String::new, |reading| format!("{reading}, "));
             let figures = format!(
-                "mean {}, median {}, 99th percentile {}, largest {}; {}, {}",
+                "mean {}, median {}, 90th percentile {}, 99th {}, largest {}; {read}{}",
                 of(sizes.mean_bytes()),
                 of(sizes.quantile(0.5) as f64),
+                of(sizes.quantile(0.9) as f64),
                 of(sizes.quantile(0.99) as f64),
                 of(sizes.max_bytes() as f64),
-                sizes.reading(),
                 sizes.rounding(),
             );
             line(&mut text, "", width, &figures);
         }
         line(&mut text, "", width, builtin.source);
+        if let Some(mean) = builtin.source_mean {
+            let of = units::format_size(rounded(mean));
+            let variant = format!("{}{SOURCE_MEAN}: the same at the rate of its source's own mean, {of}", builtin.name);
+            line(&mut text, "", width, &variant);
+        }
+        if !builtin.aliases.is_empty() {
+            line(&mut text, "", width, &format!("also {}", builtin.aliases.join(", ")));
+        }
     }
     text + "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with start_s,src,dst,bytes.\n"
 }

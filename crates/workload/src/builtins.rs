@@ -1,10 +1,16 @@
 //! The built-in distributions: a name, a file of figures, where they come from and how they are read.
 //!
-//! A new one is a file in `data/` and an entry here.
+//! Where the code that a distribution comes from computes its arrival rate from another mean than that of its own
+//! points, that mean is the distribution's `source_mean`, and the name followed by [`SOURCE_MEAN`] stands for the same
+//! sizes at the rate of that mean.
+//!
+//! A new one is a file in `data/` and an entry in the table.
+
+mod table;
 
 use crate::distribution::{Reading, Rounding, SizeDistribution};
 use crate::error::InputError;
-use std::num::NonZeroU32;
+use table::BUILTINS;
 
 /// A distribution that the project carries.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +29,12 @@ pub struct Builtin {
     pub reading: Reading,
     /// How the source rounds its sizes.
     pub rounding: Rounding,
+    /// The mean in bytes from which the source's code computes its arrival rate, where it differs.
+    pub source_mean: Option<f64>,
 }
+
+/// What follows a distribution's name where the arrival rate is to come from its source's mean.
+pub const SOURCE_MEAN: &str = "-source-mean";
 
 impl Builtin {
     /// The distribution itself.
@@ -42,29 +53,21 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name || builtin.aliases.contains(&name))
 }
 
-/// PIAS-NS2 draws whole packets and gives each 1460 bytes.
-const PACKETS_1460: Rounding = Rounding::Packets { payload: NonZeroU32::new(1460).unwrap() };
+/// The built-in distribution of a name that may end in [`SOURCE_MEAN`], and then the mean in bytes from which the
+/// arrival rate is to be computed.
+pub fn builtin_with_mean(name: &str) -> Option<(&'static Builtin, Option<f64>)> {
+    if let Some(builtin) = builtin(name) {
+        return Some((builtin, None));
+    }
+    let builtin = builtin(name.strip_suffix(SOURCE_MEAN)?)?;
+    builtin.source_mean.map(|mean| (builtin, Some(mean)))
+}
 
-const BUILTINS: &[Builtin] = &[
-    Builtin {
-        name: "web-search",
-        aliases: &["websearch"],
-        summary: "queries and updates of a web-search cluster",
-        source: "DCTCP, SIGCOMM 2010; points of HKUST-SING/PIAS-NS2 scripts/CDF_dctcp.tcl",
-        text: include_str!("../data/web_search_packets1460.csv"),
-        reading: Reading::Interpolated,
-        rounding: PACKETS_1460,
-    },
-    Builtin {
-        name: "data-mining",
-        aliases: &["datamining"],
-        summary: "a cluster that mines data: half the flows are one packet, the largest 973 MB",
-        source: "VL2, SIGCOMM 2009; points of HKUST-SING/PIAS-NS2 scripts/CDF_vl2.tcl",
-        text: include_str!("../data/data_mining_packets1460.csv"),
-        reading: Reading::Interpolated,
-        rounding: PACKETS_1460,
-    },
-];
+/// Every name that [`builtin_with_mean`] finds, without aliases.
+pub fn builtin_names() -> impl Iterator<Item = String> {
+    let with_mean = |builtin: &Builtin| builtin.source_mean.map(|_| format!("{}{SOURCE_MEAN}", builtin.name));
+    BUILTINS.iter().flat_map(move |builtin| std::iter::once(builtin.name.to_owned()).chain(with_mean(builtin)))
+}
 
 #[cfg(test)]
 mod tests {
@@ -99,6 +102,76 @@ mod tests {
     fn builtin__is_found_by_alias_and_not_by_half_a_name() {
         assert_eq!(builtin("websearch").map(|b| b.name), Some("web-search"));
         assert!(builtin("web").is_none());
+    }
+
+    /// Names and means, computed by another program from the published points by their reading and rounding.
+    const MEANS: &[(&str, f64)] = &[
+        ("web-search", 1_666_451.3),
+        ("data-mining", 7_470_601.0),
+        ("web-search-bytes", 1_711_250.5),
+        ("data-mining-bytes", 12_658_199.1),
+        ("fb-cache-follower", 692_975.6),
+        ("fb-web-server", 62_874.3),
+        ("fb-key-value", 342.7),
+        ("homa-w1", 187.5),
+        ("homa-w2", 440.8),
+        ("homa-w3", 2_927.4),
+        ("homa-w4", 127_796.6),
+        ("homa-w5", 2_515_863.3),
+        ("homa-module-w1", 189.2),
+        ("homa-module-w2", 441.6),
+        ("homa-module-w3", 2_927.7),
+        ("homa-module-w4", 127_796.6),
+        ("homa-module-w5", 2_564_689.7),
+        ("homa-heavy-head", 1_263.1),
+        ("homa-heavy-middle", 2_567.3),
+        ("qcluster-w1", 185.1),
+        ("qcluster-w2", 423.9),
+        ("qcluster-w3", 2_890.7),
+        ("qcluster-w4", 121_849.5),
+        ("qcluster-w5", 6_917_025.5),
+        ("qcluster-w6", 2_510_778.3),
+        ("hpcc-web-search", 1_711_250.5),
+        ("hpcc-fb-hadoop", 120_421.3),
+        ("hpcc-google-rpc", 2_892.1),
+        ("hpcc-ali-storage", 40_870.3),
+        ("imc10", 195_722.1),
+    ];
+
+    #[test]
+    fn builtins__have_the_means_of_their_points() {
+        assert_eq!(
+            builtins().iter().map(|b| b.name).collect::<Vec<_>>(),
+            MEANS.iter().map(|m| m.0).collect::<Vec<_>>()
+        );
+        for (name, mean) in MEANS {
+            let found = distribution(name).mean_bytes();
+            assert!((found - mean).abs() <= 0.051, "{name}: {found} instead of {mean}");
+        }
+    }
+
+    #[test]
+    fn builtins__of_packets_list_whole_packets() {
+        for builtin in builtins() {
+            let Rounding::Packets { payload } = builtin.rounding else { continue };
+            let rows = builtin.text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+            for row in rows {
+                let size: u32 = row.split(',').next().unwrap().parse().unwrap();
+                assert_eq!(size % payload.get(), 0, "{}: {row}", builtin.name);
+            }
+        }
+    }
+
+    #[test]
+    fn builtin_with_mean__finds_what_the_source_computes_its_rate_from() {
+        let found = |name| builtin_with_mean(name).map(|(builtin, mean)| (builtin.name, mean));
+        assert_eq!(found("web-search"), Some(("web-search", None)));
+        assert_eq!(found("websearch-source-mean"), Some(("web-search", Some(1_661_480.0))));
+        // QCluster's load of W5 is 7 % below its name.
+        assert_eq!(found("qcluster-w5-source-mean"), Some(("qcluster-w5", Some(7_470_820.0))));
+        assert_eq!(found("homa-w2-source-mean"), None);
+        assert!(builtin_names().all(|name| builtin_with_mean(&name).is_some()));
+        assert_eq!(builtin_names().count(), builtins().len() + 9);
     }
 
     #[test]

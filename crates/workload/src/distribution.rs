@@ -1,5 +1,7 @@
 //! Distributions of flow sizes: what a file of points means, and everything computed from it.
 //!
+//! Sizes come from a file of points or from a formula ([`SizeDistribution::exponential`] and others).
+//!
 //! A file of points leaves two things open, and both change the mean, so both belong to the distribution: how sizes
 //! between two points are read ([`Reading`]) and to what a size is rounded ([`Rounding`]). Mean, quantile, distribution
 //! function and draw all speak of the same rounded sizes, so an arrival rate computed from the mean offers the
@@ -9,6 +11,7 @@
 //! from which the built-in points come interpolate linearly.
 
 use crate::error::InputError;
+use crate::law::{self, Law, LawError};
 use crate::points::{self, Point};
 use crate::random::uniform01;
 use rand_core::Rng;
@@ -60,10 +63,19 @@ impl fmt::Display for Rounding {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
     name: String,
-    reading: Reading,
+    /// None where there are no points to read.
+    reading: Option<Reading>,
     rounding: Rounding,
+    shape: Shape,
+}
+
+/// Sizes before they are rounded.
+#[derive(Clone, Debug, PartialEq)]
+enum Shape {
     /// At least one, in order of size, each of positive probability, from cdf 0 to 1 without a gap.
-    pieces: Vec<Piece>,
+    Pieces(Vec<Piece>),
+    /// A formula.
+    Law(Law),
 }
 
 /// A share of the flows whose unrounded sizes are uniform over (`from`, `to`], or all `to` where the two are equal.
@@ -82,16 +94,56 @@ impl SizeDistribution {
     /// above 0. Sizes may have an exponent (`1e6`).
     pub fn parse(name: &str, text: &str, reading: Reading, rounding: Rounding) -> Result<SizeDistribution, InputError> {
         let points = points::parse(name, text)?;
-        Ok(SizeDistribution { name: name.to_string(), reading, rounding, pieces: pieces(&points, reading) })
+        let shape = Shape::Pieces(pieces(&points, reading));
+        Ok(SizeDistribution { name: name.to_string(), reading: Some(reading), rounding, shape })
     }
 
-    /// The name given to [`parse`](Self::parse).
+    /// Every flow has `bytes`.
+    pub fn fixed(bytes: u64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
+        let bytes = law::size(bytes)?;
+        let piece = Piece { from: bytes, to: bytes, cdf_from: 0.0, cdf_to: 1.0 };
+        Ok(SizeDistribution::shaped(format!("fixed({bytes})"), rounding, Shape::Pieces(vec![piece])))
+    }
+
+    /// Every whole number of bytes from `low` to `high` is equally likely.
+    pub fn uniform(low: u64, high: u64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
+        let (low, high) = law::range(low, high)?;
+        let piece = Piece { from: low - 1, to: high, cdf_from: 0.0, cdf_to: 1.0 };
+        Ok(SizeDistribution::shaped(format!("uniform({low}, {high})"), rounding, Shape::Pieces(vec![piece])))
+    }
+
+    /// Exponential sizes with this mean before rounding.
+    pub fn exponential(mean: u64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
+        let law = Law::Exponential { mean: law::size(mean)? as f64 }.checked()?;
+        Ok(SizeDistribution::shaped(format!("exponential({mean})"), rounding, Shape::Law(law)))
+    }
+
+    /// Sizes from `low` to `high` whose survival function falls with the power `shape` (Crovella, Harchol-Balter and
+    /// Murta, "Task assignment in a distributed system", 1998).
+    pub fn bounded_pareto(shape: f64, low: u64, high: u64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
+        let (low, high) = law::range(low, high)?;
+        let law = Law::BoundedPareto { shape, low: low as f64, high: high as f64 }.checked()?;
+        Ok(SizeDistribution::shaped(format!("bounded-pareto({shape}, {low}, {high})"), rounding, Shape::Law(law)))
+    }
+
+    /// Sizes whose natural logarithm is normal, with this median and with `sigma` as the logarithm's standard
+    /// deviation.
+    pub fn lognormal(median: u64, sigma: f64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
+        let law = Law::Lognormal { median: law::size(median)? as f64, sigma }.checked()?;
+        Ok(SizeDistribution::shaped(format!("lognormal({median}, {sigma})"), rounding, Shape::Law(law)))
+    }
+
+    fn shaped(name: String, rounding: Rounding, shape: Shape) -> SizeDistribution {
+        SizeDistribution { name, reading: None, rounding, shape }
+    }
+
+    /// The name given to [`parse`](Self::parse), or the formula with its parameters in bytes.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How the points are read.
-    pub fn reading(&self) -> Reading {
+    /// How the points are read; none for a formula.
+    pub fn reading(&self) -> Option<Reading> {
         self.reading
     }
 
@@ -108,8 +160,12 @@ impl SizeDistribution {
     /// The smallest size, in bytes, that a share `p` of the flows does not exceed; `p` is taken into 0 to 1.
     pub fn quantile(&self, p: f64) -> u64 {
         let p = p.clamp(0.0, 1.0);
-        let index = self.pieces.partition_point(|piece| piece.cdf_to < p);
-        let piece = self.pieces[index.min(self.pieces.len() - 1)];
+        let pieces = match &self.shape {
+            Shape::Pieces(pieces) => pieces,
+            Shape::Law(law) => return self.round_up(law.quantile(p).ceil() as u64),
+        };
+        let index = pieces.partition_point(|piece| piece.cdf_to < p);
+        let piece = pieces[index.min(pieces.len() - 1)];
         let part = (p - piece.cdf_from) / (piece.cdf_to - piece.cdf_from);
         self.round_up((piece.from as f64 + part * (piece.to - piece.from) as f64).ceil() as u64)
     }
@@ -118,8 +174,14 @@ impl SizeDistribution {
     pub fn cdf(&self, bytes: u64) -> f64 {
         // Whatever is rounded up to at most `bytes` was at most the last whole unit below.
         let unrounded = bytes / self.unit() * self.unit();
-        let index = self.pieces.partition_point(|piece| piece.from <= unrounded);
-        let Some(piece) = index.checked_sub(1).map(|last| self.pieces[last]) else { return 0.0 };
+        let pieces = match &self.shape {
+            Shape::Pieces(pieces) => pieces,
+            Shape::Law(_) if bytes >= self.max_bytes() => return 1.0,
+            Shape::Law(_) if unrounded == 0 => return 0.0,
+            Shape::Law(law) => return 1.0 - law.survival(unrounded as f64),
+        };
+        let index = pieces.partition_point(|piece| piece.from <= unrounded);
+        let Some(piece) = index.checked_sub(1).map(|last| pieces[last]) else { return 0.0 };
         if piece.to <= unrounded {
             return piece.cdf_to;
         }
@@ -127,7 +189,7 @@ impl SizeDistribution {
         piece.cdf_from + part * (piece.cdf_to - piece.cdf_from)
     }
 
-    /// The largest size, in bytes.
+    /// The largest size that can be drawn, in bytes.
     pub fn max_bytes(&self) -> u64 {
         self.quantile(1.0)
     }
@@ -145,11 +207,15 @@ impl SizeDistribution {
 
     /// The mean of ceil(size / `group`), where `group` is in bytes and above 0.
     pub(crate) fn mean_groups(&self, group: u64) -> f64 {
+        let pieces = match &self.shape {
+            Shape::Pieces(pieces) => pieces,
+            Shape::Law(law) => return law.mean_groups(self.unit(), group),
+        };
         let mean_of = |piece: &Piece| match piece.to - piece.from {
             0 => self.round_up(piece.to).div_ceil(group) as f64,
             width => (self.groups_up_to(piece.to, group) - self.groups_up_to(piece.from, group)) as f64 / width as f64,
         };
-        self.pieces.iter().map(|piece| (piece.cdf_to - piece.cdf_from) * mean_of(piece)).sum()
+        pieces.iter().map(|piece| (piece.cdf_to - piece.cdf_from) * mean_of(piece)).sum()
     }
 
     /// The integral over all unrounded sizes up to `bytes` of ceil(rounded size / `group`): every unit that is filled
@@ -241,6 +307,56 @@ mod tests {
     }
 
     #[test]
+    fn formulas__have_their_means_and_quantiles() {
+        let fixed = SizeDistribution::fixed(10_000, Rounding::Bytes).unwrap();
+        assert_eq!((fixed.mean_bytes(), fixed.quantile(0.0), fixed.max_bytes()), (10_000.0, 10_000, 10_000));
+        let uniform = SizeDistribution::uniform(1, 6, Rounding::Bytes).unwrap();
+        assert_eq!([0.0, 1.0 / 6.0, 0.5, 1.0].map(|p| uniform.quantile(p)), [1, 1, 3, 6]);
+        assert_eq!((uniform.mean_bytes(), uniform.cdf(2)), (3.5, 2.0 / 6.0));
+        // Rounded up to whole bytes, half a byte more than the mean of the formula.
+        let exponential = SizeDistribution::exponential(100_000, Rounding::Bytes).unwrap();
+        assert!((exponential.mean_bytes() - 100_000.5).abs() < 1e-5, "{}", exponential.mean_bytes());
+        assert_eq!(exponential.quantile(0.5), 69_315);
+        let lognormal = SizeDistribution::lognormal(10_000, 1.0, Rounding::Bytes).unwrap();
+        assert!(
+            (lognormal.mean_bytes() - (10_000.0 * libm::exp(0.5) + 0.5)).abs() < 1e-5,
+            "{}",
+            lognormal.mean_bytes()
+        );
+        assert_eq!([0.5, 0.841_344_746_068_543].map(|p| lognormal.quantile(p)), [10_000, 27_183]);
+        let pareto = SizeDistribution::bounded_pareto(1.0, 1_000, 1_000_000, Rounding::Bytes).unwrap();
+        let mean = 1e3 * libm::log(1e3) / (1.0 - 1e-3) + 0.5;
+        assert!((pareto.mean_bytes() - mean).abs() < 1e-2, "{} {mean}", pareto.mean_bytes());
+        assert_eq!([0.0, 1.0].map(|p| pareto.quantile(p)), [1_000, 1_000_000]);
+        let names = [fixed, uniform, exponential, lognormal, pareto].map(|sizes| sizes.name().to_owned());
+        let expected = [
+            "fixed(10000)",
+            "uniform(1, 6)",
+            "exponential(100000)",
+            "lognormal(10000, 1)",
+            "bounded-pareto(1, 1000, 1000000)",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn formulas__are_drawn_the_same_for_ever() {
+        let law = SizeDistribution::lognormal(10_000, 2.0, Rounding::Bytes).unwrap();
+        let mut rng = stream(1, Purpose::Sizes, 0);
+        let drawn: Vec<u64> = (0..4).map(|_| law.sample(&mut rng)).collect();
+        // Computed by another program from the definitions of the streams and the inverse normal.
+        assert_eq!(drawn, [15_769, 2_533, 3_995, 6_483]);
+        let unbounded = [law, SizeDistribution::exponential(1_000, PACKETS_1460).unwrap()];
+        for sizes in unbounded {
+            let n = 200_000;
+            let sum: f64 = (0..n).map(|_| sizes.sample(&mut rng) as f64).sum();
+            // Four standard errors of the lognormal are 6 %.
+            assert!((sum / f64::from(n) / sizes.mean_bytes() - 1.0).abs() < 0.06, "{}", sizes.name());
+            assert_eq!((sizes.cdf(sizes.max_bytes()), sizes.cdf(0)), (1.0, 0.0));
+        }
+    }
+
+    #[test]
     fn quantile__skips_sizes_without_probability() {
         let sizes = sizes("100,0\n200,0.5\n400,0.5\n500,1", Reading::Interpolated, Rounding::Bytes);
         assert_eq!([sizes.quantile(0.5), sizes.quantile(0.501)], [200, 401]);
@@ -274,11 +390,23 @@ mod tests {
         })
     }
 
+    fn any_rounding() -> impl Strategy<Value = Rounding> {
+        let packets = (1u32..3_000).prop_map(|n| Rounding::Packets { payload: NonZeroU32::new(n).unwrap() });
+        prop_oneof![Just(Rounding::Bytes), packets]
+    }
+
     fn any_sizes() -> impl Strategy<Value = SizeDistribution> {
         let reading = prop_oneof![Just(Reading::Stepped), Just(Reading::Interpolated)];
-        let packets = (1u32..3_000).prop_map(|n| Rounding::Packets { payload: NonZeroU32::new(n).unwrap() });
-        let rounding = prop_oneof![Just(Rounding::Bytes), packets];
-        (any_text(), reading, rounding).prop_map(|(text, reading, rounding)| sizes(&text, reading, rounding))
+        let points =
+            (any_text(), reading, any_rounding()).prop_map(|(text, reading, rounding)| sizes(&text, reading, rounding));
+        let bounded = (1u64..20_000, 1u64..20_000, any_rounding(), 0.3..3.0, 0u8..3).prop_map(
+            |(low, width, rounding, shape, which)| match which {
+                0 => SizeDistribution::fixed(low, rounding).unwrap(),
+                1 => SizeDistribution::uniform(low, low + width, rounding).unwrap(),
+                _ => SizeDistribution::bounded_pareto(shape, low, low + width, rounding).unwrap(),
+            },
+        );
+        prop_oneof![3 => points, 1 => bounded]
     }
 
     /// The mean of `measure` over the quantiles in the middle of `n` equal shares. A quantile function never falls, so

@@ -32,16 +32,18 @@ mod distribution;
 mod error;
 pub mod flow_list;
 mod generator;
+mod law;
 mod load;
 mod points;
 pub mod random;
 mod rows;
 mod seconds;
 
-pub use builtins::{Builtin, builtin, builtins};
+pub use builtins::{Builtin, SOURCE_MEAN, builtin, builtin_names, builtin_with_mean, builtins};
 pub use distribution::{Reading, Rounding, SizeDistribution};
 pub use error::{InputError, Problem};
 pub use generator::{Generator, GeneratorError};
+pub use law::LawError;
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate_per_host};
 
 use std::num::NonZeroU64;
