@@ -41,30 +41,19 @@ impl Turn {
     }
 
     /// The queue that sends next, of those in the bitmap `occupied`, which is not empty. Charges it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, occupied: u64, queues: &[Fifo], metas: &[Meta]) -> usize {
         match &self.discipline {
-            Discipline::StrictPriority => occupied.trailing_zeros() as usize,
+            Discipline::StrictPriority => return occupied.trailing_zeros() as usize,
             Discipline::WeightedRoundRobin { weights } => {
-                if occupied >> self.current & 1 == 0 || self.credit[self.current] == 0 {
-                    self.current = after(self.current, occupied);
-                    self.credit[self.current] = u64::from(weights[self.current]);
-                }
-                self.credit[self.current] -= 1;
-                self.current
+                self.current = weighted(self.current, &mut self.credit, weights, occupied);
             }
-            Discipline::DeficitRoundRobin { quanta } => loop {
-                if occupied >> self.current & 1 == 1 {
-                    let head = queues[self.current].front().map_or(0, |p| u64::from(metas[p as usize].len));
-                    if head <= self.credit[self.current] {
-                        self.credit[self.current] -= head;
-                        return self.current;
-                    }
-                }
-                self.current = after(self.current, occupied);
-                self.credit[self.current] += u64::from(quanta[self.current]);
-            },
+            Discipline::DeficitRoundRobin { quanta } => {
+                let head = |queue: usize| queues[queue].front().map_or(0, |p| u64::from(metas[p as usize].len));
+                self.current = deficit(self.current, &mut self.credit, quanta, occupied, head);
+            }
         }
+        self.current
     }
 
     /// A queue ran empty: deficit round robin keeps no credit for it.
@@ -73,6 +62,35 @@ impl Turn {
         if let Discipline::DeficitRoundRobin { .. } = self.discipline {
             self.credit[queue] = 0;
         }
+    }
+}
+
+/// Weighted round robin's next queue.
+#[inline(never)]
+fn weighted(current: usize, credit: &mut [u64], weights: &[u32], occupied: u64) -> usize {
+    let mut queue = current;
+    if occupied >> queue & 1 == 0 || credit[queue] == 0 {
+        queue = after(queue, occupied);
+        credit[queue] = u64::from(weights[queue]);
+    }
+    credit[queue] -= 1;
+    queue
+}
+
+/// Deficit round robin's next queue; `head`: the length of a queue's first packet.
+#[inline(never)]
+fn deficit(current: usize, credit: &mut [u64], quanta: &[u32], occupied: u64, head: impl Fn(usize) -> u64) -> usize {
+    let mut queue = current;
+    loop {
+        if occupied >> queue & 1 == 1 {
+            let head = head(queue);
+            if head <= credit[queue] {
+                credit[queue] -= head;
+                return queue;
+            }
+        }
+        queue = after(queue, occupied);
+        credit[queue] += u64::from(quanta[queue]);
     }
 }
 

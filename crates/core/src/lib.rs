@@ -23,4 +23,4 @@ pub mod units;
 
 pub use meta::{Kind, Meta, NONE};
 pub use scheduler::{PortScheduler, Scheduler, Surroundings, Verdict, Victims};
-pub use units::{Rate, Time};
+pub use units::{ByteTime, Rate, Time};

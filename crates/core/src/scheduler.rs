@@ -136,15 +136,34 @@ macro_rules! each {
     };
 }
 
+/// Banks are called in place; to have the others there too would cost every packet of a bank registers.
+impl Scheduler {
+    #[inline(never)]
+    fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        each!(self, s => s.enqueue(metas, packet, around))
+    }
+
+    #[inline(never)]
+    fn dequeue_elsewhere(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        each!(self, s => s.dequeue(metas, around))
+    }
+}
+
 impl PortScheduler for Scheduler {
     #[inline(always)]
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        each!(self, s => s.enqueue(metas, packet, &mut around.lend()))
+        match self {
+            Scheduler::Bank(bank) => bank.enqueue(metas, packet, around),
+            other => other.enqueue_elsewhere(metas, packet, &mut around.lend()),
+        }
     }
 
     #[inline(always)]
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        each!(self, s => s.dequeue(metas, &mut around.lend()))
+        match self {
+            Scheduler::Bank(bank) => bank.dequeue(metas, around),
+            other => other.dequeue_elsewhere(metas, &mut around.lend()),
+        }
     }
 
     fn passes(&self) -> u64 {

@@ -73,12 +73,27 @@ impl fmt::Display for Time {
     }
 }
 
-/// A link's rate, 1 Mbit/s to 800 Gbit/s, with its serialisation time in fixed point.
+/// How long a byte takes on the wire, in fixed point: picoseconds times 2^20, rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteTime(u64);
+
+impl ByteTime {
+    // 2^-20 ps a byte of rounding is an eighth of a picosecond over Rate::MAX_BYTES; 8e6 ps a byte at Rate::MIN_BPS,
+    // times 2^20, times MAX_BYTES stays under 2^61.
+    const SHIFT: u32 = 20;
+
+    /// How long `bytes` take: ceil(bits · 10^12 / rate) picoseconds, at most one picosecond more.
+    #[inline]
+    pub const fn serialise(self, bytes: u32) -> Time {
+        Time((bytes as u64 * self.0 + ((1 << Self::SHIFT) - 1)) >> Self::SHIFT)
+    }
+}
+
+/// A link's rate, 1 Mbit/s to 800 Gbit/s, with its serialisation time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     bps: u64,
-    /// Picoseconds a byte, times 2^[`Rate::SHIFT`], rounded up.
-    per_byte: u64,
+    byte_time: ByteTime,
 }
 
 impl Rate {
@@ -89,14 +104,11 @@ impl Rate {
     /// The largest packet whose serialisation is exact to 1 ps, in bytes.
     pub const MAX_BYTES: u32 = 1 << 17;
 
-    // 2^-20 ps a byte of rounding is an eighth of a picosecond over MAX_BYTES; 8e6 ps a byte at MIN_BPS, times 2^20,
-    // times MAX_BYTES stays under 2^61.
-    const SHIFT: u32 = 20;
-
     /// A rate in bit/s; `None` outside [`Rate::MIN_BPS`]..=[`Rate::MAX_BPS`].
     pub fn new(bps: u64) -> Option<Rate> {
-        let per_byte = (8_000_000_000_000u128 << Self::SHIFT).div_ceil(u128::from(bps).max(1));
-        (Self::MIN_BPS..=Self::MAX_BPS).contains(&bps).then_some(Rate { bps, per_byte: per_byte as u64 })
+        let per_byte = (8_000_000_000_000u128 << ByteTime::SHIFT).div_ceil(u128::from(bps).max(1));
+        let byte_time = ByteTime(per_byte as u64);
+        (Self::MIN_BPS..=Self::MAX_BPS).contains(&bps).then_some(Rate { bps, byte_time })
     }
 
     /// In bit/s.
@@ -104,10 +116,14 @@ impl Rate {
         self.bps
     }
 
-    /// How long `bytes` take on the wire: ceil(bits · 10^12 / rate) picoseconds, at most one picosecond more.
-    #[inline]
+    /// How long a byte takes.
+    pub const fn byte_time(self) -> ByteTime {
+        self.byte_time
+    }
+
+    /// [`ByteTime::serialise`].
     pub const fn serialise(self, bytes: u32) -> Time {
-        Time((bytes as u64 * self.per_byte + ((1 << Self::SHIFT) - 1)) >> Self::SHIFT)
+        self.byte_time.serialise(bytes)
     }
 }
 

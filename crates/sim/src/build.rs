@@ -9,7 +9,7 @@ use flowsieve_schemes::settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
 
-use crate::event::{Key, WinnerTree};
+use crate::event::{EventQueue, Key};
 use crate::hosts::{Host, Hosts, Rules};
 use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::partition::{GROUP, Network, Partition, SwitchState};
@@ -79,7 +79,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         }
         networks.push(Network {
             now: Time::ZERO,
-            events: WinnerTree::new(sources),
+            events: EventQueue::new(sources),
             slab: Slab::default(),
             links: Vec::new(),
             ports: Vec::new(),
@@ -163,22 +163,17 @@ fn add_link<K>(
     };
     let (from, to) = (places.from[number], places.to[number]);
     let overhead = point.framing.overhead;
-    let mut port = Port::new(&spec, number, point.seed);
-    let mut state = Link::new(link, &port, endpoint, overhead);
+    let mut port = Port::new(&spec, link, number, point.seed);
     if let Node::Switch(switch) = link.from {
         port.switch = switches[switch as usize].1;
-        state.shares = spec.shares_memory();
+        port.special.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
-        state.beyond = Some(to);
-        let network = &mut networks[to.0 as usize];
-        let port = Port::new(&spec, number, point.seed);
-        network.links.push(Link::new(link, &port, endpoint, overhead));
-        network.ports.push(port);
+        port.special.beyond = Some(to);
+        let port = Port::new(&spec, link, number, point.seed);
+        networks[to.0 as usize].add_link(Link::new(link, &port, endpoint, overhead), port);
     }
-    let network = &mut networks[from.0 as usize];
-    network.links.push(state);
-    network.ports.push(port);
+    networks[from.0 as usize].add_link(Link::new(link, &port, endpoint, overhead), port);
 }
 
 fn add_switch<K>(network: &mut Network<K>, point: &Point<'_>, number: usize, places: &Places) {

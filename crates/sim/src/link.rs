@@ -3,7 +3,7 @@
 //! Nothing happens at a departure. A packet's turn comes at a known instant, so whoever reads or changes a port first
 //! moves out all packets whose turn has come ([`crate::partition::Network::advance`]).
 
-use flowsieve_core::{Meta, NONE, PortScheduler, Rate, Scheduler, Time};
+use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Time};
 use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
@@ -19,44 +19,39 @@ pub(crate) enum Endpoint {
     Switch(u32, u16),
 }
 
-/// A link in one direction: what every packet on it touches, in two cache lines. Where it leads from one partition into
+/// A link in one direction: what every packet on it touches, in one cache line. Where it leads from one partition into
 /// another, both have a record of it: the one's port is at work, and the other's packets in flight.
 #[repr(align(64))]
 pub(crate) struct Link {
     /// When the line is free for the next packet.
     pub(crate) busy_until: Time,
+    /// Bytes sent, with preamble and gap.
+    pub(crate) wire_bytes: u64,
+    pub(crate) byte_time: ByteTime,
+    /// Propagation, and the host's delay where an end is a host.
+    delay: Time,
+    pub(crate) to: Endpoint,
     /// Packets that wait at the port.
     pub(crate) queued: u32,
+    /// The packets in flight, in the order of arrival.
+    first: u32,
+    last: u32,
+    /// Bytes of preamble and gap beside each packet.
+    overhead: u16,
     /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]) ...
     passes: u16,
     /// ... from the queue of its priority, or this last one.
     last_queue: u8,
-    /// Ports of its switch share memory, so that each departure matters to the others.
-    pub(crate) shares: bool,
-    pub(crate) rate: Rate,
-    /// Propagation, and the host's delay where an end is a host.
-    delay: Time,
-    /// The far end forwards a packet after so many bytes of it; `u32::MAX`: after the whole.
-    forwards_after: u32,
-    /// Bytes of preamble and gap beside each packet.
-    overhead: u16,
+    /// Something in [`Port::special`] holds, which links of most fabrics do without.
+    pub(crate) special: bool,
     /// Its class of links.
     pub(crate) class: u16,
-    /// The packets in flight, in the order of arrival.
-    first: u32,
-    last: u32,
-    pub(crate) to: Endpoint,
-    /// Where its packets go instead of being in flight here: (partition, link there).
-    pub(crate) beyond: Option<(u32, u32)>,
-    /// A packet is lost when a draw is below; 0: never.
-    pub(crate) loss: u32,
-    /// Bytes sent, with preamble and gap.
-    pub(crate) wire_bytes: u64,
 }
 
 /// The port at a link's sending end, and what is rarely touched.
 pub(crate) struct Port {
     pub(crate) scheduler: Scheduler,
+    pub(crate) special: Special,
     /// Chance for the scheduler.
     pub(crate) random: Xoshiro256PlusPlus,
     /// Chance for losses on the line.
@@ -72,11 +67,36 @@ pub(crate) struct Port {
     pub(crate) wire_bytes_at_arrivals_end: u64,
 }
 
+/// What most links do without.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Special {
+    /// Ports of its switch share memory, so that each departure matters to the others.
+    pub(crate) shares: bool,
+    /// Where its packets go instead of being in flight here: (partition, link there).
+    pub(crate) beyond: Option<(u32, u32)>,
+    /// The far end forwards a packet after so many bytes of it; `None`: after the whole.
+    pub(crate) forwards_after: Option<u32>,
+    /// A packet is lost when a draw is below; 0: never.
+    pub(crate) loss: u32,
+}
+
+impl Special {
+    fn holds(&self) -> bool {
+        self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0
+    }
+}
+
 impl Port {
     /// The port of link `number` of a fabric.
-    pub(crate) fn new(spec: &PortSpec, number: usize, seed: u64) -> Port {
+    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, number: usize, seed: u64) -> Port {
         Port {
             scheduler: spec.build(),
+            special: Special {
+                shares: false,
+                beyond: None,
+                forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
+                loss: (link.loss * f64::from(u32::MAX)).round() as u32,
+            },
             random: stream(seed, Purpose::Marking, number as u64),
             loss_random: stream(seed, Purpose::Loss, number as u64),
             switch: 0,
@@ -97,49 +117,56 @@ impl Link {
     pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint, overhead: u16) -> Link {
         Link {
             busy_until: Time::ZERO,
-            queued: 0,
-            passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
-            last_queue: (port.scheduler.queues() - 1) as u8,
-            shares: false,
-            rate: link.rate,
+            wire_bytes: 0,
+            byte_time: link.rate.byte_time(),
             delay: link.delay,
-            forwards_after: if link.cut_through { CUT_THROUGH_BYTES } else { u32::MAX },
-            overhead,
-            class: link.class,
+            to,
+            queued: 0,
             first: NONE,
             last: NONE,
-            to,
-            beyond: None,
-            loss: (link.loss * f64::from(u32::MAX)).round() as u32,
-            wire_bytes: 0,
+            overhead,
+            passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
+            last_queue: (port.scheduler.queues() - 1) as u8,
+            special: port.special.holds(),
+            class: link.class,
         }
     }
 
-    /// Whether a packet passes the idle port; sets its queue.
+    /// Whether a packet's turn has come that waits at the port.
     #[inline(always)]
-    pub(crate) fn lets_pass(&self, meta: &mut Meta) -> bool {
-        meta.queue = meta.priority.min(self.last_queue);
-        meta.len <= self.passes
+    pub(crate) fn owes(&self, now: Time) -> bool {
+        self.queued > 0 && self.busy_until <= now
+    }
+
+    /// Whether a packet passes the port untouched, which is idle at `now`; then sets its queue.
+    #[inline(always)]
+    pub(crate) fn lets_pass(&self, meta: &mut Meta, now: Time) -> bool {
+        let passes = self.queued == 0 && self.busy_until <= now && meta.len <= self.passes;
+        if passes {
+            meta.queue = meta.priority.min(self.last_queue);
+        }
+        passes
     }
 
     /// The line is free at `start` and takes a packet: when it arrives at the far end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_on_line(&mut self, len: u16, start: Time) -> Time {
         let on_wire = u32::from(len) + u32::from(self.overhead);
-        let end = start + self.rate.serialise(on_wire);
+        let end = start + self.byte_time.serialise(on_wire);
         self.busy_until = end;
         self.wire_bytes += u64::from(on_wire);
-        let forwarded =
-            if on_wire <= self.forwards_after { end } else { start + self.rate.serialise(self.forwards_after) };
-        forwarded + self.delay
+        end + self.delay
     }
 
-    /// A packet is in flight; says when it arrives if it is the only one.
-    #[inline]
-    pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32) -> Option<Time> {
-        let meta = &mut metas[packet as usize];
-        meta.next = NONE;
-        let at = meta.time;
+    /// The same where the far end forwards it after `head` bytes.
+    pub(crate) fn put_on_line_cut_through(&mut self, len: u16, start: Time, head: u32) -> Time {
+        let whole = self.put_on_line(len, start);
+        whole.min(start + self.byte_time.serialise(head) + self.delay)
+    }
+
+    /// A packet is in flight; whether it is the only one.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32) -> bool {
         let alone = self.first == NONE;
         if alone {
             self.first = packet;
@@ -147,7 +174,8 @@ impl Link {
             metas[self.last as usize].next = packet;
         }
         self.last = packet;
-        alone.then_some(at)
+        metas[packet as usize].next = NONE;
+        alone
     }
 
     /// When the first packet in flight arrives.
@@ -156,19 +184,8 @@ impl Link {
         (self.first != NONE).then(|| metas[self.first as usize].time)
     }
 
-    /// Whether a packet is in flight that has arrived by `now`.
-    pub(crate) fn arrives_by(&self, now: Time, metas: &[Meta]) -> bool {
-        self.next_arrival(metas).is_some_and(|at| at <= now)
-    }
-
-    /// Whether packets arrive before the line is free again.
-    #[inline]
-    pub(crate) fn forwards_early(&self) -> bool {
-        self.forwards_after != u32::MAX
-    }
-
     /// Takes the first packet in flight, of which there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, metas: &[Meta]) -> u32 {
         let packet = self.first;
         self.first = metas[packet as usize].next;
@@ -181,20 +198,29 @@ impl Link {
 pub(crate) struct ClassCount {
     /// Packets sent from each queue.
     pub(crate) by_queue: Tally,
-    /// Packets sent of each priority; the last entry takes all lower ones.
+    /// Packets sent of each priority.
     pub(crate) by_priority: Tally,
 }
 
-/// Counts by queue or by priority: 64 of each are told apart.
+impl ClassCount {
+    /// A packet is sent.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, meta: &Meta) {
+        self.by_queue.count(meta.queue);
+        self.by_priority.count(meta.priority);
+    }
+}
+
+/// Counts by queue or by priority.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally(pub(crate) [u64; Tally::SIZE]);
 
 impl Tally {
-    const SIZE: usize = 64;
+    const SIZE: usize = 1 << u8::BITS;
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&mut self, which: u8) {
-        self.0[usize::from(which).min(Self::SIZE - 1)] += 1;
+        self.0[usize::from(which)] += 1;
     }
 
     /// The sums, up to the last that is not zero.
@@ -220,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link__is_two_cache_lines() {
-        assert_eq!(size_of::<Link>(), 128);
+    fn link__is_a_cache_line() {
+        assert_eq!(size_of::<Link>(), 64);
     }
 }

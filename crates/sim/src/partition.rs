@@ -16,9 +16,9 @@ use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use rand_core::Rng;
 
-use crate::event::{Key, WinnerTree};
+use crate::event::{EventQueue, Key};
 use crate::hosts::Hosts;
-use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::link::{ClassCount, Endpoint, Link, Port, Special};
 use crate::slab::{Body, Slab};
 
 /// The destination of packets between switches' programs.
@@ -52,7 +52,7 @@ pub(crate) struct Crossing {
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
-    pub(crate) events: WinnerTree<K>,
+    pub(crate) events: EventQueue<K>,
     pub(crate) slab: Slab,
     /// Links with an end here; a link's number is its source of events.
     pub(crate) links: Vec<Link>,
@@ -95,15 +95,21 @@ pub(crate) struct Partition<K> {
     control: Vec<ControlPacket>,
 }
 
-#[inline]
-fn schedule<K: Key>(events: &mut WinnerTree<K>, overflows: &mut bool, source: u32, at: Time) {
-    let key = if at < K::END {
-        K::new(at, source)
-    } else {
-        *overflows |= at != Time::NEVER;
-        K::NEVER
-    };
-    events.set(source, key);
+/// A line without anything special is free at `start` and takes a packet that is in no list; says when it arrives if it
+/// is the only one in flight.
+#[inline(always)]
+fn put_on_plain_line(
+    link: &mut Link,
+    class: &mut ClassCount,
+    metas: &mut [Meta],
+    packet: u32,
+    start: Time,
+) -> Option<Time> {
+    let meta = &mut metas[packet as usize];
+    class.count(meta);
+    let at = link.put_on_line(meta.len, start);
+    meta.time = at;
+    link.push(metas, packet).then_some(at)
 }
 
 /// A message that is sent open loop and lost a packet never finishes.
@@ -114,25 +120,35 @@ fn note_loss(slab: &Slab, hopeless: &mut Vec<u32>, packet: u32) {
     }
 }
 
+impl<K> Network<K> {
+    pub(crate) fn add_link(&mut self, link: Link, port: Port) {
+        self.links.push(link);
+        self.ports.push(port);
+    }
+}
+
 impl<K: Key> Network<K> {
-    /// Schedules a source's event.
-    #[inline]
+    /// Schedules a source's event; [`Time::NEVER`]: it has none.
     pub(crate) fn schedule(&mut self, source: u32, at: Time) {
-        schedule(&mut self.events, &mut self.overflows, source, at);
+        if at < K::END {
+            self.events.set(source, K::new(at, source));
+        } else {
+            self.overflows |= at != Time::NEVER;
+            self.events.clear(source);
+        }
     }
 
     /// Moves out every packet whose turn on the link has come.
     #[inline(always)]
     pub(crate) fn advance(&mut self, link: u32, now: Time) {
-        let state = &self.links[link as usize];
-        if state.queued > 0 && state.busy_until <= now {
+        if self.links[link as usize].owes(now) {
             self.depart(link, now);
         }
     }
 
     #[inline(never)]
     fn depart(&mut self, link: u32, now: Time) {
-        while self.links[link as usize].queued > 0 && self.links[link as usize].busy_until <= now {
+        while self.links[link as usize].owes(now) {
             let start = self.links[link as usize].busy_until;
             self.send_next(link, start);
         }
@@ -142,38 +158,54 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     fn send_next(&mut self, link: u32, start: Time) {
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        let metas = self.slab.metas.as_mut_slice();
         let mut around = Surroundings {
             now: start,
-            pool: if state.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
+            pool: if port.special.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
             victims: &mut self.victims,
             random: &mut port.random,
             marks: &mut port.marks,
         };
-        let Some(packet) = port.scheduler.dequeue(&mut self.slab.metas, &mut around) else {
+        let Some(packet) = port.scheduler.dequeue(metas, &mut around) else {
             debug_assert!(false, "a port of {} packets has none to send", state.queued);
             return;
         };
         state.queued -= 1;
-        if state.shares {
-            around.pool.give(self.slab.metas[packet as usize].len);
+        if state.special {
+            if port.special.shares {
+                around.pool.give(metas[packet as usize].len);
+            }
+            return self.put_on_special_line(link, packet, start);
         }
-        self.put_on_line(link, packet, start);
+        let class = &mut self.classes[usize::from(state.class)];
+        if let Some(at) = put_on_plain_line(state, class, metas, packet, start) {
+            self.events.set(link, K::new(at, link));
+        }
     }
 
-    /// The line is free at `start` and takes a packet that is in no list.
-    #[inline(always)]
-    fn put_on_line(&mut self, link: u32, packet: u32, start: Time) {
-        let state = &mut self.links[link as usize];
+    /// The line, which cuts through, loses packets or leads into another partition, is free at `start` and takes a packet.
+    #[inline(never)]
+    fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time) {
+        let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
         let meta = &mut self.slab.metas[packet as usize];
-        meta.time = state.put_on_line(meta.len, start);
-        let class = &mut self.classes[usize::from(state.class)];
-        class.by_queue.count(meta.queue);
-        class.by_priority.count(meta.priority);
-        if let Some((partition, link)) = state.beyond {
+        self.classes[usize::from(state.class)].count(meta);
+        meta.time = match special.forwards_after {
+            Some(head) => state.put_on_line_cut_through(meta.len, start, head),
+            None => state.put_on_line(meta.len, start),
+        };
+        if let Some((partition, link)) = special.beyond {
             let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
             self.slab.remove(packet);
             self.crossings.push(Crossing { partition, link, meta, body });
-        } else if let Some(at) = state.push(&mut self.slab.metas, packet) {
+        } else {
+            self.put_in_flight(link, packet);
+        }
+    }
+
+    /// A packet with its instant of arrival is in flight.
+    fn put_in_flight(&mut self, link: u32, packet: u32) {
+        let at = self.slab.metas[packet as usize].time;
+        if self.links[link as usize].push(&mut self.slab.metas, packet) {
             self.events.set(link, K::new(at, link));
         }
     }
@@ -181,45 +213,47 @@ impl<K: Key> Network<K> {
     /// A packet that comes from another partition is in flight.
     pub(crate) fn cross(&mut self, link: u32, meta: Meta, body: Body) {
         let packet = self.slab.insert(meta, body);
-        if let Some(at) = self.links[link as usize].push(&mut self.slab.metas, packet) {
+        self.put_in_flight(link, packet);
+    }
+
+    /// A packet that is in no list arrives at a link's port.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
+        if !state.lets_pass(&mut metas[packet as usize], self.now) {
+            return self.enqueue_behind(link, packet);
+        }
+        if state.special {
+            return self.put_on_special_line(link, packet, self.now);
+        }
+        let class = &mut self.classes[usize::from(state.class)];
+        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.now) {
             self.events.set(link, K::new(at, link));
         }
     }
 
-    /// Every departure up to `now` that an arrival at the port must find done.
+    /// The same at a port that is not idle or looks at every packet.
     #[inline(never)]
-    fn catch_up(&mut self, link: u32, now: Time) {
-        let state = &self.links[link as usize];
-        if state.shares {
+    fn enqueue_behind(&mut self, link: u32, packet: u32) {
+        let now = self.now;
+        // Every departure up to now that the arrival must find done.
+        if self.links[link as usize].special && self.ports[link as usize].special.shares {
             self.free_memory(self.ports[link as usize].switch, now);
         }
-        self.depart(link, now);
-    }
-
-    /// A packet that is in no list arrives at a link's port.
-    #[inline]
-    pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
-        let now = self.now;
-        let state = &self.links[link as usize];
-        if state.shares || state.queued > 0 {
-            self.catch_up(link, now);
-        }
-        let state = &self.links[link as usize];
-        let idle = state.busy_until <= now;
-        if idle && state.lets_pass(&mut self.slab.metas[packet as usize]) {
-            self.put_on_line(link, packet, now);
-        } else if self.queue(link, packet) && idle {
+        self.advance(link, now);
+        let idle = self.links[link as usize].busy_until <= now;
+        if self.queue(link, packet) && idle {
             self.send_next(link, now);
         }
     }
 
     /// Hands a packet to the scheduler; says whether it took it.
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, link: u32, packet: u32) -> bool {
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let mut around = Surroundings {
             now: self.now,
-            pool: if state.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
+            pool: if port.special.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
             victims: &mut self.victims,
             random: &mut port.random,
             marks: &mut port.marks,
@@ -228,7 +262,7 @@ impl<K: Key> Network<K> {
         while let Some(victim) = around.victims.pop() {
             state.queued -= 1;
             port.drops.evicted += 1;
-            if state.shares {
+            if port.special.shares {
                 around.pool.give(self.slab.metas[victim as usize].len);
             }
             note_loss(&self.slab, &mut self.hopeless, victim);
@@ -240,31 +274,43 @@ impl<K: Key> Network<K> {
             return false;
         }
         state.queued += 1;
-        if state.shares {
-            around.pool.take(self.slab.metas[packet as usize].len);
-        }
         if state.busy_until > self.now {
             port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
-            if state.forwards_early() && state.beyond.is_none() {
-                self.schedule_link(link);
-            }
-            let (port, state) = (&self.ports[link as usize], &self.links[link as usize]);
-            if !port.due && (state.shares || state.beyond.is_some()) {
-                self.look_again(link);
-            }
+        }
+        if state.special {
+            self.note_special(link, packet);
         }
         true
+    }
+
+    /// A packet has joined the queue of a port whose departures matter elsewhere, so that somebody must look at it unasked.
+    #[inline(never)]
+    fn note_special(&mut self, link: u32, packet: u32) {
+        let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
+        let Special { shares, beyond, forwards_after, .. } = port.special;
+        if shares {
+            self.pools[port.switch as usize].take(self.slab.metas[packet as usize].len);
+        }
+        if state.busy_until <= self.now {
+            return; // it is sent at once
+        }
+        if !port.due && (shares || beyond.is_some()) {
+            self.look_again(link);
+        }
+        if forwards_after.is_some() && beyond.is_none() {
+            self.schedule_specially(link);
+        }
     }
 
     /// A packet waits at a port whose departures matter elsewhere: somebody must look at it unasked.
     fn look_again(&mut self, link: u32) {
         let port = &mut self.ports[link as usize];
         port.due = true;
-        let state = &self.links[link as usize];
-        if state.shares {
-            self.switches[port.switch as usize].due.push(Reverse((state.busy_until, link)));
+        if port.special.shares {
+            let busy_until = self.links[link as usize].busy_until;
+            self.switches[port.switch as usize].due.push(Reverse((busy_until, link)));
         }
-        if state.beyond.is_some() {
+        if port.special.beyond.is_some() {
             self.waiting.push(link);
         }
     }
@@ -305,22 +351,41 @@ impl<K: Key> Network<K> {
         self.waiting.iter().map(|&port| self.links[port as usize].busy_until).min().unwrap_or(Time::NEVER)
     }
 
-    /// The first packet in flight on a link arrives.
-    #[inline]
-    fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
-        self.advance(link, self.now);
-        let state = &mut self.links[link as usize];
-        if state.forwards_early() && !state.arrives_by(self.now, &self.slab.metas) {
-            self.schedule_link(link);
-            return None;
+    /// The first packet in flight on a link without anything special arrives.
+    #[inline(always)]
+    fn arrive(&mut self, link: u32) -> (u32, Endpoint) {
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
+        let (packet, to) = (state.pop(metas), state.to);
+        // As long as packets wait at the port, one is on the line.
+        match state.next_arrival(metas) {
+            Some(at) => self.events.set(link, K::new(at, link)),
+            None => self.events.clear(link),
         }
-        let packet = state.pop(&self.slab.metas);
-        let (to, loss) = (state.to, state.loss);
-        self.schedule_link(link);
+        self.count_hop();
+        (packet, to)
+    }
+
+    fn count_hop(&mut self) {
         self.hops += 1;
         self.last_arrival = self.now;
-        if loss > 0 && self.ports[link as usize].loss_random.next_u32() < loss {
-            self.ports[link as usize].drops.loss += 1;
+    }
+
+    /// The same on a line that loses packets or cuts through: `None` if it is lost, or none arrives yet.
+    #[inline(never)]
+    fn arrive_specially(&mut self, link: u32) -> Option<(u32, Endpoint)> {
+        let special = self.ports[link as usize].special;
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
+        let early = special.forwards_after.is_some();
+        if early && state.next_arrival(metas).is_none_or(|at| at > self.now) {
+            self.schedule_specially(link);
+            return None;
+        }
+        let (packet, to) = (state.pop(metas), state.to);
+        self.schedule_specially(link);
+        self.count_hop();
+        let port = &mut self.ports[link as usize];
+        if special.loss > 0 && port.loss_random.next_u32() < special.loss {
+            port.drops.loss += 1;
             self.discard(packet);
             return None;
         }
@@ -329,15 +394,13 @@ impl<K: Key> Network<K> {
 
     /// The link's next event: an arrival; or, where all that was sent has arrived although the line is not free yet
     /// (cut-through), the turn of the next packet.
-    #[inline(always)]
-    fn schedule_link(&mut self, link: u32) {
-        let state = &self.links[link as usize];
-        let key = match state.next_arrival(&self.slab.metas) {
-            Some(at) => K::new(at, link),
-            None if state.queued > 0 && state.beyond.is_none() => K::new(state.busy_until, link),
-            None => K::NEVER,
-        };
-        self.events.set(link, key);
+    fn schedule_specially(&mut self, link: u32) {
+        let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].special.beyond);
+        match state.next_arrival(&self.slab.metas) {
+            Some(at) => self.events.set(link, K::new(at, link)),
+            None if state.queued > 0 && beyond.is_none() => self.events.set(link, K::new(state.busy_until, link)),
+            None => self.events.clear(link),
+        }
     }
 
     /// A packet is lost.
@@ -400,43 +463,57 @@ impl<K: Key> Partition<K> {
 
     /// Handles events before `horizon`, at most `most` of them; says whether that was all.
     pub(crate) fn run(&mut self, horizon: Time, most: u64) -> bool {
-        let horizon = horizon.min(K::END);
-        let first_timer = self.first_timer;
+        let horizon = K::new(horizon.min(K::END), 0);
+        let links = self.first_timer - 1;
         for handled in 0..most {
             let key = self.network.events.first();
-            if key == K::NEVER || key.time() >= horizon {
+            if key >= horizon {
                 self.network.events_handled += handled;
                 return true;
             }
             debug_assert!(key.time() >= self.network.now, "time goes back");
             self.network.now = key.time();
             let source = key.source();
-            if source + 1 < first_timer {
+            if source < links {
                 self.on_arrival(source);
-            } else if source + 1 == first_timer {
-                self.hosts.begin_messages(&mut self.network, source);
-            } else if source < self.first_program {
-                self.hosts.on_timer(&mut self.network, source - first_timer, source);
             } else {
-                self.on_program_timer(source - self.first_program);
+                self.on_timer(source);
             }
         }
         self.network.events_handled += most;
         false
     }
 
-    #[inline]
+    #[inline(never)]
+    fn on_timer(&mut self, source: u32) {
+        if source < self.first_timer {
+            self.hosts.begin_messages(&mut self.network, source);
+        } else if source < self.first_program {
+            self.hosts.on_timer(&mut self.network, source - self.first_timer, source);
+        } else {
+            self.on_program_timer(source - self.first_program);
+        }
+    }
+
+    #[inline(always)]
     fn on_arrival(&mut self, link: u32) {
-        let Some((packet, to)) = self.network.arrive(link) else { return };
+        let network = &mut self.network;
+        network.advance(link, network.now);
+        let (packet, to) = if network.links[link as usize].special {
+            let Some(arrived) = network.arrive_specially(link) else { return };
+            arrived
+        } else {
+            network.arrive(link)
+        };
         match to {
             Endpoint::Switch(switch, back) => {
-                if self.network.slab.metas[packet as usize].dst == SWITCH {
+                if network.slab.metas[packet as usize].dst == SWITCH {
                     self.on_control(switch, back, packet);
                 } else {
-                    self.network.forward(switch, packet);
+                    network.forward(switch, packet);
                 }
             }
-            Endpoint::Host(host) => self.hosts.on_packet(&mut self.network, host, packet, self.first_timer + host),
+            Endpoint::Host(host) => self.hosts.on_packet(network, host, packet, self.first_timer + host),
         }
     }
 

@@ -233,10 +233,10 @@ impl<K: Key> Run<'_, K> {
     }
 
     /// Whether nothing will happen any more; then no packet is left.
-    fn is_drained(&self) -> bool {
-        let partitions = &self.built.partitions;
-        let drained = partitions.iter().all(|partition| {
-            let network = &partition.network;
+    fn is_drained(&mut self) -> bool {
+        let partitions = &mut self.built.partitions;
+        let drained = partitions.iter_mut().all(|partition| {
+            let network = &mut partition.network;
             network.events.first() == K::NEVER && network.waiting.is_empty() && network.crossings.is_empty()
         });
         debug_assert!(!drained || partitions.iter().all(|partition| partition.network.slab.live() == 0));
@@ -290,12 +290,12 @@ impl<K: Key> Run<'_, K> {
             self.rounds_until(horizon, progress);
         }
         progress(self.progress());
-        let narrow = |partition: &crate::partition::Partition<K>| {
-            let network = &partition.network;
+        let narrow = |partition: &mut crate::partition::Partition<K>| {
+            let network = &mut partition.network;
             let waits = network.events.first() != K::NEVER || network.next_crossing() != Time::NEVER;
             network.overflows || waits && horizon > K::END
         };
-        if self.built.partitions.iter().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
+        if self.built.partitions.iter_mut().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
     }
 
     fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {
@@ -303,12 +303,12 @@ impl<K: Key> Run<'_, K> {
         loop {
             self.hand_over_crossings();
             let partitions = &mut self.built.partitions;
-            let next = |partition: &crate::partition::Partition<K>| {
+            let next = |partition: &mut crate::partition::Partition<K>| {
                 let event = partition.network.events.first();
                 let event = if event == K::NEVER { Time::NEVER } else { event.time() };
                 event.min(partition.network.next_crossing())
             };
-            let start = partitions.iter().map(next).min().unwrap_or(Time::NEVER);
+            let start = partitions.iter_mut().map(next).min().unwrap_or(Time::NEVER);
             if start >= horizon.min(K::END) {
                 return;
             }

@@ -171,7 +171,7 @@ impl Hosts {
             if backlog >= limit {
                 // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
                 let surplus = backlog - limit / 2;
-                let at = line.busy_until + line.rate.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
+                let at = line.busy_until + line.byte_time.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
                 let state = &mut self.hosts[host as usize];
                 if !state.port_alarm {
                     state.port_alarm = true;

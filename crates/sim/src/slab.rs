@@ -22,47 +22,53 @@ pub(crate) struct Body {
 }
 
 /// Packets by index, reused.
-#[derive(Default)]
 pub(crate) struct Slab {
     pub(crate) metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
-    /// Head of the list of free places, linked through [`Meta::next`].
-    free: Option<u32>,
-    live: u32,
+    /// Head of the list of free places, linked through [`Meta::next`], or [`NONE`].
+    free: u32,
+}
+
+impl Default for Slab {
+    fn default() -> Slab {
+        Slab { metas: Vec::new(), bodies: Vec::new(), free: NONE }
+    }
 }
 
 impl Slab {
     /// Takes a place for a packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, meta: Meta, body: Body) -> u32 {
-        self.live += 1;
-        match self.free {
-            Some(packet) => {
-                let place = &mut self.metas[packet as usize];
-                self.free = (place.next != NONE).then_some(place.next);
-                *place = meta;
-                self.bodies[packet as usize] = body;
-                packet
-            }
-            None => {
-                self.metas.push(meta);
-                self.bodies.push(body);
-                self.metas.len() as u32 - 1
-            }
+        if self.free == NONE {
+            return self.push(meta, body);
         }
+        let packet = self.free;
+        let place = &mut self.metas[packet as usize];
+        self.free = place.next;
+        *place = meta;
+        self.bodies[packet as usize] = body;
+        packet
+    }
+
+    #[inline(never)]
+    fn push(&mut self, meta: Meta, body: Body) -> u32 {
+        self.metas.push(meta);
+        self.bodies.push(body);
+        self.metas.len() as u32 - 1
     }
 
     /// Gives a packet's place back.
     #[inline]
     pub(crate) fn remove(&mut self, packet: u32) {
-        self.live -= 1;
-        self.metas[packet as usize].next = self.free.unwrap_or(NONE);
-        self.free = Some(packet);
+        self.metas[packet as usize].next = self.free;
+        self.free = packet;
     }
 
-    /// Packets that exist.
-    pub(crate) fn live(&self) -> u32 {
-        self.live
+    /// Packets that exist. Walks the free places.
+    pub(crate) fn live(&self) -> usize {
+        let next = |&packet: &u32| self.metas.get(packet as usize).map(|meta| meta.next);
+        let free = std::iter::successors(Some(self.free), next).take_while(|&packet| packet != NONE);
+        self.metas.len() - free.count()
     }
 }
 
