@@ -26,6 +26,6 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
         }
     }
     let flows: Box<dyn Iterator<Item = Flow>> = simulator::flows(point, seed, &plan.folder)?;
-    flow_list::write(out, flows)
+    flow_list::write(out, flow_list::Extras::default(), flows)
         .map_err(|error| Error::File { path: "the flow list".to_owned(), problem: error.to_string() })
 }

@@ -29,7 +29,7 @@ pub enum Problem {
         /// Bytes that a line may have.
         limit: usize,
         /// The columns.
-        expected: &'static str,
+        expected: String,
     },
     /// The first row is neither the header nor numbers.
     #[error("`{found}` is not the header of this kind of file; expected `{expected}` or a row of numbers")]
@@ -37,15 +37,15 @@ pub enum Problem {
         /// The row.
         found: String,
         /// The columns.
-        expected: &'static str,
+        expected: String,
     },
     /// A row with too few or too many columns.
-    #[error("columns: {found}; expected {}: `{expected}`", .expected.split(',').count())]
+    #[error("columns: {found}; expected {expected}")]
     Columns {
         /// Columns of the row.
         found: usize,
-        /// The columns.
-        expected: &'static str,
+        /// How many, and which.
+        expected: String,
     },
     /// A field that is not a number of the right kind and range.
     #[error("{column} is `{found}`; expected {expected}")]
@@ -61,7 +61,7 @@ pub enum Problem {
     #[error("no rows; expected at least one row `{expected}`")]
     Empty {
         /// The columns.
-        expected: &'static str,
+        expected: String,
     },
     /// A file with more rows than are kept in memory.
     #[error("row {}; expected at most {limit} rows", .limit + 1)]
@@ -97,6 +97,9 @@ pub enum Problem {
         /// The probability.
         found: f64,
     },
+    /// Starts without a length of time from which a rate would follow.
+    #[error("no start is later than 0; expected starts between which time passes")]
+    NoTimePasses,
     /// A flow from a host to itself.
     #[error("src and dst are both {host}; expected two different hosts")]
     SameHost {

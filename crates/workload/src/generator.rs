@@ -1,79 +1,184 @@
-//! Poisson arrivals, all-to-all.
+//! Draws flows: arrivals, sizes and host pairs of a workload.
 //!
 //! The hosts' Poisson processes together are one process of the summed rate whose flows choose their sender uniformly
 //! among the hosts and their receiver uniformly among the others; that is what is drawn.
 //!
 //! Gaps, sizes and pairs come from three random streams, so that the n-th flow has the same size and the same hosts at
-//! any load, and its start only scales.
+//! any load, and its start only scales. A workload that changes keeps its streams: the n-th flow draws the same share of
+//! the distribution, of whichever distribution is in force when it starts. Of a gap in which the change lies, the part
+//! that is left passes at the new rate.
 
 use crate::Flow;
+use crate::arrivals::{Arrivals, Gaps};
 use crate::distribution::SizeDistribution;
-use crate::random::{Purpose, Xoshiro256PlusPlus, below, stream, uniform01};
+use crate::pattern::{Pairs, Pattern, PatternError};
+use crate::random::{Purpose, Xoshiro256PlusPlus, stream, uniform01};
 use thiserror::Error;
 
 const PS_PER_SECOND: f64 = 1e12;
 
+/// What a fabric is asked to carry, all but the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// Hosts of the fabric.
+    pub hosts: u32,
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// When flows arrive.
+    pub arrivals: Arrivals,
+    /// What is sent, and how much of it, from the start.
+    pub from_start: Offer,
+    /// What is sent from this time on, in picoseconds, instead.
+    pub change: Option<(u64, Offer)>,
+}
+
+/// Sizes at a rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The distribution that sizes are drawn from.
+    pub sizes: SizeDistribution,
+    /// Another distribution, for some of the host pairs.
+    pub mix: Option<Mix>,
+    /// Flows that each host starts per second on average.
+    pub rate_per_host: f64,
+}
+
+/// A second workload for some of the host pairs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// The distribution that their sizes are drawn from; their flows have class 1.
+    pub sizes: SizeDistribution,
+    /// The share of the ordered host pairs that have it, 0 to 1. Which ones is drawn once for the whole run.
+    pub share: f64,
+}
+
+impl Mix {
+    /// Whether the flows from `src` to `dst` are of the second workload.
+    pub(crate) fn has(&self, seed: u64, src: u32, dst: u32) -> bool {
+        let pair = u64::from(src) << 32 | u64::from(dst);
+        uniform01(&mut stream(seed, Purpose::Mix, pair)) < self.share
+    }
+}
+
+impl Offer {
+    /// The mean over all flows of a `measure` that sizes have.
+    pub fn mean_of(&self, measure: impl Fn(&SizeDistribution) -> f64) -> f64 {
+        match &self.mix {
+            None => measure(&self.sizes),
+            Some(mix) => (1.0 - mix.share) * measure(&self.sizes) + mix.share * measure(&mix.sizes),
+        }
+    }
+
+    /// The smallest size, in bytes, that a share `p` of the flows do not exceed.
+    pub fn quantile(&self, p: f64) -> u64 {
+        let Some(mix) = &self.mix else { return self.sizes.quantile(p) };
+        let (first, second) = (self.sizes.quantile(p), mix.sizes.quantile(p));
+        let (mut low, mut high) = (first.min(second), first.max(second));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.mean_of(|sizes| sizes.cdf(middle)) < p { low = middle + 1 } else { high = middle }
+        }
+        high
+    }
+
+    /// The class and the size of a flow between two hosts.
+    pub(crate) fn draw(&self, seed: u64, (src, dst): (u32, u32), draws: &mut Xoshiro256PlusPlus) -> (u8, u64) {
+        match &self.mix {
+            Some(mix) if mix.has(seed, src, dst) => (1, mix.sizes.sample(draws)),
+            _ => (0, self.sizes.sample(draws)),
+        }
+    }
+}
+
 /// Flows without end, in the order of their starts. It ends only where time (213 days) or flow ids (2³²) run out.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    sizes: SizeDistribution,
-    hosts: u32,
+    seed: u64,
+    offer: Offer,
     mean_gap_ps: f64,
+    /// When the workload changes, to what, and the mean gap from then on.
+    change: Option<(u64, Offer, f64)>,
     now_ps: u64,
+    /// What rounding to picoseconds has cut off the gaps so far.
+    carried_ps: f64,
     next_id: Option<u32>,
-    arrivals: Xoshiro256PlusPlus,
+    gaps: Gaps,
+    pairs: Pairs,
     size_draws: Xoshiro256PlusPlus,
-    pairs: Xoshiro256PlusPlus,
+    /// Pairs of the current arrival whose flows are still to be given, the next one last.
+    waiting: Vec<(u32, u32)>,
 }
 
 /// A workload that cannot be generated.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 pub enum GeneratorError {
-    /// A fabric in which no host has another to send to.
-    #[error("{0} host(s); expected at least 2, because flows go from one host to another")]
-    Hosts(u32),
+    /// A pattern that the hosts cannot have.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// A rate that is no rate, or that puts more than one flow into each picosecond.
     #[error("{0} flows per second; expected a rate above 0 and at most 1e12 over all hosts")]
     Rate(f64),
 }
 
 impl Generator {
-    /// Flows of `sizes` among `hosts`, each of which starts `rate_per_host` of them per second.
+    /// Flows of `sizes` among `hosts`, each of which starts `rate_per_host` of them per second as a Poisson process and
+    /// sends to all others alike.
     pub fn new(
         sizes: SizeDistribution,
         rate_per_host: f64,
         hosts: u32,
         seed: u64,
     ) -> Result<Generator, GeneratorError> {
-        if hosts < 2 {
-            return Err(GeneratorError::Hosts(hosts));
-        }
-        let rate = rate_per_host * f64::from(hosts);
-        if !(rate > 0.0 && rate <= PS_PER_SECOND) {
-            return Err(GeneratorError::Rate(rate));
-        }
+        let from_start = Offer { sizes, mix: None, rate_per_host };
+        let (pattern, arrivals) = (Pattern::AllToAll, Arrivals::Poisson);
+        Generator::of(&Traffic { hosts, pattern, arrivals, from_start, change: None }, seed)
+    }
+
+    /// The flows of `traffic`.
+    pub fn of(traffic: &Traffic, seed: u64) -> Result<Generator, GeneratorError> {
+        let pairs = Pairs::new(&traffic.pattern, traffic.hosts, seed)?;
+        let mean_gap_ps = |offer: &Offer| {
+            let rate = offer.rate_per_host * f64::from(traffic.hosts);
+            let accepted = rate > 0.0 && rate <= PS_PER_SECOND;
+            let gap = PS_PER_SECOND / rate * traffic.pattern.flows_per_arrival();
+            accepted.then_some(gap).ok_or(GeneratorError::Rate(rate))
+        };
+        let change = match &traffic.change {
+            None => None,
+            Some((at, offer)) => Some((*at, offer.clone(), mean_gap_ps(offer)?)),
+        };
         Ok(Generator {
-            sizes,
-            hosts,
-            mean_gap_ps: PS_PER_SECOND / rate,
+            seed,
+            mean_gap_ps: mean_gap_ps(&traffic.from_start)?,
+            offer: traffic.from_start.clone(),
+            change,
             now_ps: 0,
+            carried_ps: 0.0,
             next_id: Some(0),
-            arrivals: stream(seed, Purpose::Arrivals, 0),
+            gaps: Gaps::new(&traffic.arrivals, seed),
+            pairs,
             size_draws: stream(seed, Purpose::Sizes, 0),
-            pairs: stream(seed, Purpose::Pairs, 0),
+            waiting: Vec::new(),
         })
     }
 
-    /// An exponential gap, rounded to whole picoseconds.
-    fn gap_ps(&mut self) -> u64 {
-        let survival = 1.0 - uniform01(&mut self.arrivals);
-        (-libm::log(survival) * self.mean_gap_ps).round() as u64
-    }
-
-    fn pair(&mut self) -> (u32, u32) {
-        let src = below(&mut self.pairs, u64::from(self.hosts)) as u32;
-        let other = below(&mut self.pairs, u64::from(self.hosts) - 1) as u32;
-        (src, if other < src { other } else { other + 1 })
+    /// Moves on by a gap, rounded to whole picoseconds; none at the end of time.
+    fn pass_gap(&mut self) -> Option<()> {
+        let gaps = self.gaps.next();
+        let mut gap_ps = gaps * self.mean_gap_ps + self.carried_ps;
+        if let Some((at, offer, mean_gap_ps)) =
+            self.change.take_if(|(at, ..)| self.now_ps as f64 + gap_ps >= *at as f64)
+        {
+            let before_ps = at.saturating_sub(self.now_ps) as f64;
+            gap_ps = before_ps + (gap_ps - before_ps) / self.mean_gap_ps * mean_gap_ps;
+            (self.offer, self.mean_gap_ps) = (offer, mean_gap_ps);
+        }
+        let whole_ps = gap_ps.round();
+        if self.gaps.carries() {
+            self.carried_ps = gap_ps - whole_ps;
+        }
+        self.now_ps = self.now_ps.checked_add(whole_ps as u64)?;
+        Some(())
     }
 }
 
@@ -82,19 +187,27 @@ impl Iterator for Generator {
 
     fn next(&mut self) -> Option<Flow> {
         let id = self.next_id?;
-        self.now_ps = self.now_ps.checked_add(self.gap_ps())?;
+        if self.waiting.is_empty() {
+            self.pass_gap()?;
+            self.pairs.arrive(&mut self.waiting);
+            self.waiting.reverse();
+        }
+        let (src, dst) = self.waiting.pop()?;
         self.next_id = id.checked_add(1);
-        let (src, dst) = self.pair();
-        let bytes = self.sizes.sample(&mut self.size_draws);
-        Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class: 0, deadline_ps: None, coflow: None })
+        let (class, bytes) = self.offer.draw(self.seed, (src, dst), &mut self.size_draws);
+        Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class, deadline_ps: None, coflow: None })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::Trace;
     use crate::builtins::builtin;
+    use crate::distribution::Rounding;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     fn generator(rate_per_host: f64, hosts: u32, seed: u64) -> Generator {
         let sizes = builtin("web-search").unwrap().distribution().unwrap();
@@ -175,6 +288,99 @@ mod tests {
         assert!(refused(-1.0, 2).contains("above 0"));
         assert!(refused(f64::NAN, 2).contains("above 0"));
         assert!(refused(1e12, 2).contains("at most 1e12"));
+    }
+
+    fn offer(bytes: u64, rate_per_host: f64) -> Offer {
+        Offer { sizes: SizeDistribution::fixed(bytes, Rounding::Bytes).unwrap(), mix: None, rate_per_host }
+    }
+
+    fn traffic(arrivals: Arrivals, pattern: Pattern, from_start: Offer) -> Traffic {
+        Traffic { hosts: 8, pattern, arrivals, from_start, change: None }
+    }
+
+    fn starts(traffic: &Traffic, n: usize) -> Vec<u64> {
+        Generator::of(traffic, 1).unwrap().take(n).map(|flow| flow.start_ps).collect()
+    }
+
+    #[test]
+    fn fixed__gaps_never_drift() {
+        // 3 flows in 1 ps: gaps of a third, of which none may be lost.
+        let fixed = traffic(Arrivals::Fixed, Pattern::AllToAll, offer(1, 3e11 / 8.0));
+        assert_eq!(starts(&fixed, 7), [3, 7, 10, 13, 17, 20, 23]);
+        assert_eq!(starts(&fixed, 300_000)[299_999], 1_000_000);
+    }
+
+    #[test]
+    fn trace__is_followed_at_its_own_rate_or_another() {
+        let trace = Arc::new(Trace::read("t", "1e-6\n3e-6\n4e-6".as_bytes()).unwrap());
+        let at = |rate: f64| {
+            starts(&traffic(Arrivals::Trace(Arc::clone(&trace)), Pattern::AllToAll, offer(1, rate / 8.0)), 5)
+        };
+        assert_eq!(at(trace.rate()), [1_000_000, 3_000_000, 4_000_000, 5_000_000, 7_000_000]);
+        assert_eq!(at(2.0 * trace.rate()), [500_000, 1_500_000, 2_000_000, 2_500_000, 3_500_000]);
+    }
+
+    #[test]
+    fn incast__starts_all_answers_of_a_request_together() {
+        let requests = traffic(Arrivals::Fixed, Pattern::Incast { fan_in: 4, share: 1.0 }, offer(1, 1e6 / 8.0));
+        let flows: Vec<Flow> = Generator::of(&requests, 1).unwrap().take(8).collect();
+        // A million flows a second are a quarter of a million requests.
+        assert_eq!(flows.iter().map(|flow| flow.start_ps / 1_000_000).collect::<Vec<_>>(), [4, 4, 4, 4, 8, 8, 8, 8]);
+        assert_eq!(flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(
+            flows[..4].iter().all(|flow| flow.dst == flows[0].dst)
+                && flows[4..].iter().all(|flow| flow.dst == flows[4].dst)
+        );
+    }
+
+    #[test]
+    fn change__takes_sizes_and_rate_from_its_time_on() {
+        let before = traffic(Arrivals::Fixed, Pattern::AllToAll, offer(10, 1e6 / 8.0));
+        let changing = Traffic { change: Some((2_500_000, offer(20, 2e6 / 8.0))), ..before };
+        let flows: Vec<(u64, u64)> =
+            Generator::of(&changing, 1).unwrap().take(5).map(|flow| (flow.start_ps, flow.bytes)).collect();
+        // Half of the third gap is left, and takes half as long.
+        assert_eq!(flows, [(1_000_000, 10), (2_000_000, 10), (2_750_000, 20), (3_250_000, 20), (3_750_000, 20)]);
+    }
+
+    #[test]
+    fn change__at_once_is_no_other_workload() {
+        let other = Traffic {
+            change: Some((0, offer(20, 5e5))),
+            ..traffic(Arrivals::Poisson, Pattern::AllToAll, offer(10, 5e5))
+        };
+        let same = traffic(Arrivals::Poisson, Pattern::AllToAll, offer(20, 5e5));
+        let of = |traffic: &Traffic| Generator::of(traffic, 3).unwrap().take(100).collect::<Vec<_>>();
+        assert_eq!(of(&other), of(&same));
+    }
+
+    #[test]
+    fn mix__gives_each_pair_one_of_two_workloads() {
+        let sizes = SizeDistribution::fixed(77, Rounding::Bytes).unwrap();
+        let mixed = Offer { mix: Some(Mix { sizes, share: 0.25 }), ..offer(10, 1e5) };
+        let hosts = 40;
+        let mixed = Traffic { hosts, ..traffic(Arrivals::Poisson, Pattern::AllToAll, mixed) };
+        let mut of_pair = BTreeMap::new();
+        for flow in Generator::of(&mixed, 1).unwrap().take(40_000) {
+            assert_eq!(flow.bytes, if flow.class == 1 { 77 } else { 10 });
+            assert_eq!(*of_pair.entry((flow.src, flow.dst)).or_insert(flow.class), flow.class);
+        }
+        // 1,560 pairs; five standard deviations are 86.
+        let second = of_pair.values().filter(|class| **class == 1).count();
+        assert_eq!(of_pair.len(), 1_560);
+        assert!(second.abs_diff(390) < 86, "{second}");
+        assert_eq!(mixed.from_start.mean_of(SizeDistribution::mean_bytes), 0.75 * 10.0 + 0.25 * 77.0);
+    }
+
+    #[test]
+    fn quantile__of_a_mix_is_that_of_both_together() {
+        let uniform = |low, high| SizeDistribution::uniform(low, high, Rounding::Bytes).unwrap();
+        let mixed = Offer {
+            sizes: uniform(1, 100),
+            mix: Some(Mix { sizes: uniform(51, 150), share: 0.5 }),
+            rate_per_host: 1.0,
+        };
+        assert_eq!([0.0, 0.25, 0.5, 0.75, 1.0].map(|p| mixed.quantile(p)), [1, 50, 75, 100, 150]);
     }
 
     proptest! {

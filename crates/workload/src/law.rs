@@ -146,7 +146,7 @@ impl Law {
     /// A flow has more than j units with the probability S(j · unit), and each unit adds its groups.
     pub(crate) fn mean_groups(self, unit: u64, group: u64) -> f64 {
         // Rounding up twice, first to a divisor of the group, is rounding up once.
-        let unit = if group % unit == 0 { group } else { unit };
+        let unit = if group.is_multiple_of(unit) { group } else { unit };
         let groups = |units: u64| (u128::from(units) * u128::from(unit)).div_ceil(u128::from(group)) as f64;
         let at = |units: u64| units as f64 * unit as f64;
         let (flat, last) = match self {

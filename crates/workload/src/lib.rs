@@ -1,7 +1,8 @@
 //! What a fabric is asked to carry: which flow of which size starts when, from which host to which.
 //!
-//! A workload is a [`SizeDistribution`] (built in, or a user's CSV), a load that becomes an arrival rate
-//! ([`arrival_rate_per_host`]) and a [`Generator`] that draws flows; or it is a [`flow_list`] that somebody recorded.
+//! A workload is a [`SizeDistribution`] (built in, a user's CSV, or a formula), a load that becomes an arrival rate
+//! ([`arrival_rate`]), a [`Pattern`] of host pairs, and a [`Generator`] that draws flows at their [`Arrivals`]; or it is
+//! a [`flow_list`] that somebody recorded; or a [`ClosedLoop`], where a flow waits for another to finish.
 //! A workload depends on its own settings and the seed alone, never on a scheme, so that schemes can be compared flow
 //! by flow.
 //!
@@ -27,24 +28,30 @@
 //!
 //! Left out: what happens to the flows. Which of them are measured, and when a run ends, is the simulator's business.
 
+mod arrivals;
 mod builtins;
+mod closed_loop;
 mod distribution;
 mod error;
 pub mod flow_list;
 mod generator;
 mod law;
 mod load;
+mod pattern;
 mod points;
 pub mod random;
 mod rows;
 mod seconds;
 
+pub use arrivals::{Arrivals, Trace};
 pub use builtins::{Builtin, SOURCE_MEAN, builtin, builtin_names, builtin_with_mean, builtins};
+pub use closed_loop::{ClosedLoop, Think};
 pub use distribution::{Reading, Rounding, SizeDistribution};
 pub use error::{InputError, Problem};
-pub use generator::{Generator, GeneratorError};
+pub use generator::{Generator, GeneratorError, Mix, Offer, Traffic};
 pub use law::LawError;
-pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate_per_host};
+pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_rate_per_host, counted_bytes};
+pub use pattern::{Pattern, PatternError};
 
 use std::num::NonZeroU64;
 

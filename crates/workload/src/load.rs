@@ -1,7 +1,7 @@
 //! What a load means: how many flows a second a host starts so that a share of its link is used.
 //!
 //! Papers count different bytes, so the count is a choice ([`LoadCounts`]) and the true cost of a flow on the wire is
-//! computed beside it ([`Framing::cost`]). Traffic is all-to-all with equal hosts: each host sends the data of its own
+//! computed beside it ([`Framing::cost`]). Hosts are equal, and send as much as they receive: each host sends the data of its own
 //! flows and the ACKs of as many flows that it receives.
 //!
 //! Left out: retransmissions, handshakes, probes and credits, which depend on the scheme, and the padding of frames
@@ -93,7 +93,31 @@ pub enum LoadError {
     Link,
 }
 
-/// The flows that each host starts per second, so that `load` of its link of `link_bps` is used, by the count `counts`.
+/// The bytes that the mean flow of `sizes` counts towards the load.
+pub fn counted_bytes(counts: LoadCounts, framing: &Framing, sizes: &SizeDistribution) -> f64 {
+    let cost = framing.cost(sizes);
+    let payload = f64::from(framing.payload_bytes.get());
+    match counts {
+        LoadCounts::Payload => sizes.mean_bytes(),
+        LoadCounts::Wire => cost.data_bytes,
+        LoadCounts::WireAcks => cost.data_bytes + cost.ack_bytes,
+        LoadCounts::Ns2 => sizes.mean_bytes() * ((payload + f64::from(framing.header_bytes)) / payload),
+    }
+}
+
+/// The flows that each host starts per second, so that `load` of its link of `link_bps` is used, when the mean flow
+/// counts `counted_bytes` ([`counted_bytes`]; of several workloads together, their mean).
+pub fn arrival_rate(load: f64, link_bps: u64, counted_bytes: f64) -> Result<f64, LoadError> {
+    if !(load.is_finite() && load > 0.0) {
+        return Err(LoadError::Load(load));
+    }
+    if link_bps == 0 {
+        return Err(LoadError::Link);
+    }
+    Ok(link_bps as f64 * load / (8.0 * counted_bytes))
+}
+
+/// [`arrival_rate`] of one distribution of sizes, by the count `counts`.
 pub fn arrival_rate_per_host(
     load: f64,
     counts: LoadCounts,
@@ -101,21 +125,7 @@ pub fn arrival_rate_per_host(
     framing: &Framing,
     sizes: &SizeDistribution,
 ) -> Result<f64, LoadError> {
-    if !(load.is_finite() && load > 0.0) {
-        return Err(LoadError::Load(load));
-    }
-    if link_bps == 0 {
-        return Err(LoadError::Link);
-    }
-    let cost = framing.cost(sizes);
-    let payload = f64::from(framing.payload_bytes.get());
-    let counted_bytes = match counts {
-        LoadCounts::Payload => sizes.mean_bytes(),
-        LoadCounts::Wire => cost.data_bytes,
-        LoadCounts::WireAcks => cost.data_bytes + cost.ack_bytes,
-        LoadCounts::Ns2 => sizes.mean_bytes() * ((payload + f64::from(framing.header_bytes)) / payload),
-    };
-    Ok(link_bps as f64 * load / (8.0 * counted_bytes))
+    arrival_rate(load, link_bps, counted_bytes(counts, framing, sizes))
 }
 
 #[cfg(test)]

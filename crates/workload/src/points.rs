@@ -6,9 +6,9 @@
 
 use crate::MAX_BYTES;
 use crate::error::{InputError, Problem, excerpt};
-use crate::rows::{Rows, whole_number};
+use crate::rows::{Columns, Rows, whole_number};
 
-const COLUMNS: &str = "size_bytes,cdf";
+const COLUMNS: Columns = Columns::all(&["size_bytes", "cdf"]);
 
 /// Rows that a file may have; the finest published distribution has 843.
 const MAX_POINTS: usize = 1_000_000;
@@ -29,8 +29,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Point>, InputError> {
     let mut rows = Rows::new(name, text.as_bytes(), COLUMNS, MAX_POINTS);
     let mut points = Vec::new();
     let mut before = Point { size: 0, cdf: 0.0 };
-    while let Some(fields) = rows.next()? {
-        before = point(fields, before).map_err(|problem| rows.error_in_row(problem))?;
+    while let Some(row) = rows.next()? {
+        before = point(row.fields(), before).map_err(|problem| rows.error_in_row(problem))?;
         points.push(before);
     }
     if before.cdf < 1.0 - SUMMATION_ERROR {

@@ -25,6 +25,12 @@ pub enum Purpose {
     Loss = 5,
     /// ECN marks given with a probability.
     Marking = 6,
+    /// To whom each host sends when it sends to one host alone.
+    Permutation = 7,
+    /// Which host pairs send the second of two mixed workloads; the entity is the pair.
+    Mix = 8,
+    /// Which arrivals are requests to many hosts.
+    Requests = 9,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

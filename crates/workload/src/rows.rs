@@ -9,14 +9,54 @@ use crate::error::{InputError, Problem, excerpt};
 use std::io::{BufRead, Read};
 use std::ops::RangeInclusive;
 
-/// Bytes that a line may have; a row of four numbers has under 100.
+/// Bytes that a line may have; a row of six numbers has under 150.
 const MAX_LINE_BYTES: usize = 10_000;
+
+/// Columns that a kind of file may have.
+const MAX_COLUMNS: usize = 8;
+
+/// The columns of a kind of file. Without a header the optional ones stand in this order, and those at the end may be
+/// left out; a header may name any of them in any order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    pub(crate) required: &'static [&'static str],
+    pub(crate) optional: &'static [&'static str],
+}
+
+impl Columns {
+    pub(crate) const fn all(required: &'static [&'static str]) -> Columns {
+        Columns { required, optional: &[] }
+    }
+
+    /// As messages show them: `a,b[,c]`.
+    fn shown(&self) -> String {
+        let optional = self.optional.iter().map(|name| format!("[,{name}]"));
+        std::iter::once(self.required.join(",")).chain(optional).collect()
+    }
+
+    fn most(&self) -> usize {
+        self.required.len() + self.optional.len()
+    }
+
+    /// For each field of a row below this header, its column; none where it is no header of this kind of file.
+    fn of_header(&self, header: &str) -> Option<Vec<usize>> {
+        let names = || header.split(',').map(str::trim);
+        let known = || self.required.iter().chain(self.optional);
+        let columns: Vec<usize> =
+            names().map(|name| known().position(|known| *known == name)).collect::<Option<_>>()?;
+        let in_order = (0..self.required.len()).all(|column| columns.get(column) == Some(&column));
+        let differ = columns.iter().enumerate().all(|(field, column)| !columns[..field].contains(column));
+        (in_order && differ).then_some(columns)
+    }
+}
 
 /// Reader of one file's rows.
 pub(crate) struct Rows<R> {
     file: String,
     reader: R,
-    columns: &'static str,
+    columns: Columns,
+    /// For each field of a row its column; empty before the header or the first row.
+    layout: Vec<usize>,
     max_rows: usize,
     /// Lines read so far.
     line: u64,
@@ -28,37 +68,71 @@ pub(crate) struct Rows<R> {
     buffer: Vec<u8>,
 }
 
+/// A row's fields by column, without blanks around them; a column that is left out is empty.
+pub(crate) struct Row<'a> {
+    fields: [&'a str; MAX_COLUMNS],
+}
+
+impl<'a> Row<'a> {
+    /// The first `N` columns.
+    pub(crate) fn fields<const N: usize>(&self) -> [&'a str; N] {
+        std::array::from_fn(|column| self.fields[column])
+    }
+}
+
 impl<R: BufRead> Rows<R> {
-    /// The rows of `reader`, which errors call `file` and whose header is `columns`.
-    pub(crate) fn new(file: &str, reader: R, columns: &'static str, max_rows: usize) -> Rows<R> {
-        Rows { file: file.to_string(), reader, columns, max_rows, line: 0, row_line: 0, rows: 0, buffer: Vec::new() }
+    /// The rows of `reader`, which errors call `file`.
+    pub(crate) fn new(file: &str, reader: R, columns: Columns, max_rows: usize) -> Rows<R> {
+        debug_assert!(columns.most() <= MAX_COLUMNS);
+        let (layout, buffer) = (Vec::new(), Vec::new());
+        Rows { file: file.to_string(), reader, columns, layout, max_rows, line: 0, row_line: 0, rows: 0, buffer }
     }
 
-    /// The fields of the next row, without blanks around them; none at the end of a file that had a row.
-    pub(crate) fn next<const N: usize>(&mut self) -> Result<Option<[&str; N]>, InputError> {
+    /// The next row; none at the end of a file that had one.
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, InputError> {
         if !self.advance()? {
             return match self.rows {
-                0 => Err(self.error_in_file(Problem::Empty { expected: self.columns })),
+                0 => Err(self.error_in_file(Problem::Empty { expected: self.columns.shown() })),
                 _ => Ok(None),
             };
         }
         if self.rows == self.max_rows {
             return Err(self.error_in_line(Problem::TooManyRows { limit: self.max_rows }));
         }
+        if self.layout.is_empty() {
+            // The first row says how many of the optional columns there are.
+            let least = self.columns.required.len();
+            let found = self.text()?.split(',').count().clamp(least, self.columns.most());
+            self.layout = (0..found).collect();
+        }
         self.rows += 1;
         self.row_line = self.line;
-        let row = self.text()?;
-        let found = row.split(',').count();
-        if found != N {
-            return Err(self.error_in_line(Problem::Columns { found, expected: self.columns }));
+        let mut fields = [""; MAX_COLUMNS];
+        let mut found = 0;
+        for field in self.text()?.split(',') {
+            if let Some(column) = self.layout.get(found) {
+                fields[*column] = field.trim();
+            }
+            found += 1;
         }
-        let mut fields = row.split(',').map(str::trim);
-        Ok(Some(std::array::from_fn(|_| fields.next().unwrap_or_default())))
+        if found == self.layout.len() { Ok(Some(Row { fields })) } else { Err(self.wrong_columns(found)) }
     }
 
     /// A problem of the row given last.
     pub(crate) fn error_in_row(&self, problem: Problem) -> InputError {
         InputError { file: self.file.clone(), line: Some(self.row_line), problem }
+    }
+
+    fn wrong_columns(&self, found: usize) -> InputError {
+        let (least, most) = (self.columns.required.len(), self.columns.most());
+        let expected = if self.rows == 1 && least < most && self.layout.len() == found.clamp(least, most) {
+            format!("{least} to {most}: `{}`", self.columns.shown())
+        } else {
+            let known: Vec<&str> = self.columns.required.iter().chain(self.columns.optional).copied().collect();
+            let names: Vec<&str> = self.layout.iter().map(|column| known[*column]).collect();
+            format!("{}: `{}`", names.len(), names.join(","))
+        };
+        self.error_in_line(Problem::Columns { found, expected })
     }
 
     /// A problem of the line read last.
@@ -73,19 +147,21 @@ impl<R: BufRead> Rows<R> {
 
     /// Moves to the next line that holds a row; false at the end of the file.
     fn advance(&mut self) -> Result<bool, InputError> {
-        let mut header_may_come = self.rows == 0;
         while self.read_line()? {
             let row = self.text()?;
             if row.is_empty() || row.starts_with('#') {
                 continue;
             }
-            if !header_may_come || !row.starts_with(char::is_alphabetic) {
+            if !self.layout.is_empty() || !row.starts_with(char::is_alphabetic) {
                 return Ok(true);
             }
-            if !row.split(',').map(str::trim).eq(self.columns.split(',')) {
-                return Err(self.error_in_line(Problem::Header { found: excerpt(row), expected: self.columns }));
+            match self.columns.of_header(row) {
+                Some(layout) => self.layout = layout,
+                None => {
+                    let problem = Problem::Header { found: excerpt(row), expected: self.columns.shown() };
+                    return Err(self.error_in_line(problem));
+                }
             }
-            header_may_come = false;
         }
         Ok(false)
     }
@@ -97,7 +173,8 @@ impl<R: BufRead> Rows<R> {
         let mut bounded = self.reader.by_ref().take(MAX_LINE_BYTES as u64 + 1);
         let read = bounded.read_until(b'\n', &mut self.buffer).map_err(|error| self.error_in_file(error.into()))?;
         if read > MAX_LINE_BYTES {
-            return Err(self.error_in_line(Problem::LongLine { limit: MAX_LINE_BYTES, expected: self.columns }));
+            let expected = self.columns.shown();
+            return Err(self.error_in_line(Problem::LongLine { limit: MAX_LINE_BYTES, expected }));
         }
         Ok(read > 0)
     }
@@ -111,11 +188,16 @@ impl<R: BufRead> Rows<R> {
 
 /// A whole number in `range`, which may be written with an exponent (`1e6`) or a zero fraction (`10.0`).
 pub(crate) fn whole_number(column: &'static str, field: &str, range: RangeInclusive<u64>) -> Result<u64, Problem> {
-    let accepted = field.parse::<f64>().ok().filter(|number| {
+    let accepted = if field.len() <= 15 && field.bytes().all(|digit| digit.is_ascii_digit()) {
+        // As most files write them.
+        field.parse::<u64>().ok().filter(|number| range.contains(number))
+    } else {
         // Up to MAX_BYTES every whole number is exact as an f64.
-        number.fract() == 0.0 && (*range.start() as f64..=*range.end() as f64).contains(number)
-    });
-    accepted.map(|number| number as u64).ok_or_else(|| Problem::Number {
+        let whole =
+            |number: &f64| number.fract() == 0.0 && (*range.start() as f64..=*range.end() as f64).contains(number);
+        field.parse::<f64>().ok().filter(whole).map(|number| number as u64)
+    };
+    accepted.ok_or_else(|| Problem::Number {
         column,
         found: excerpt(field),
         expected: format!("a whole number from {} to {}", range.start(), range.end()),
@@ -127,10 +209,10 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<Vec<(u64, [String; 2])>, String> {
-        let mut rows = Rows::new("f", bytes, "a,b", 3);
+        let mut rows = Rows::new("f", bytes, Columns::all(&["a", "b"]), 3);
         let mut found = Vec::new();
-        while let Some(fields) = rows.next().map_err(|error| error.to_string())? {
-            let fields = fields.map(str::to_string);
+        while let Some(row) = rows.next().map_err(|error| error.to_string())? {
+            let fields = row.fields().map(str::to_string);
             found.push((rows.row_line, fields));
         }
         Ok(found)
@@ -166,10 +248,36 @@ mod tests {
     }
 
     #[test]
+    fn next__takes_optional_columns_by_number_or_by_header() {
+        let columns = Columns { required: &["a"], optional: &["b", "c"] };
+        let read = |text: &'static str| -> Result<Vec<[String; 3]>, String> {
+            let mut rows = Rows::new("f", text.as_bytes(), columns, 9);
+            let mut found = Vec::new();
+            while let Some(row) = rows.next().map_err(|error| error.to_string())? {
+                found.push(row.fields().map(str::to_string));
+            }
+            Ok(found)
+        };
+        assert_eq!(read("1\n2").unwrap(), [["1", "", ""], ["2", "", ""]]);
+        assert_eq!(read("1,2\n3,").unwrap(), [["1", "2", ""], ["3", "", ""]]);
+        assert_eq!(read("a,c\n1,3\n").unwrap(), [["1", "", "3"]]);
+        assert_eq!(read("a, c ,b\n1,3,2\n").unwrap(), [["1", "2", "3"]]);
+        let refused = |text| read(text).unwrap_err();
+        assert_eq!(refused("1,2,3,4"), "f:1: columns: 4; expected 1 to 3: `a[,b][,c]`");
+        assert_eq!(refused("1,2\n1,2,3"), "f:2: columns: 3; expected 2: `a,b`");
+        assert_eq!(refused("a,c\n1"), "f:2: columns: 1; expected 2: `a,c`");
+        for header in ["c,a", "a,b,b", "a,d", "b"] {
+            let expected = "is not the header of this kind of file; expected `a[,b][,c]` or a row of numbers";
+            assert_eq!(refused(header), format!("f:1: `{header}` {expected}"));
+        }
+        assert_eq!(refused("a,c\na,c\n1,3\n".get(..4).unwrap()), "f: no rows; expected at least one row `a[,b][,c]`");
+    }
+
+    #[test]
     fn next__refuses_an_endless_line_without_keeping_it() {
         let endless = std::io::BufReader::new(std::io::repeat(b'1'));
-        let mut rows = Rows::new("f", endless, "a,b", 3);
-        let refused = rows.next::<2>().unwrap_err();
+        let mut rows = Rows::new("f", endless, Columns::all(&["a", "b"]), 3);
+        let refused = rows.next().map(|_| ()).unwrap_err();
         assert_eq!(refused.to_string(), "f:1: this line is longer than 10000 bytes; expected a row `a,b`");
         assert!(rows.buffer.capacity() < 10 * MAX_LINE_BYTES);
     }
@@ -182,7 +290,8 @@ mod tests {
                 Err(std::io::Error::other("disk gone"))
             }
         }
-        let refused = Rows::new("f", std::io::BufReader::new(Broken), "a,b", 3).next::<2>().unwrap_err();
+        let mut rows = Rows::new("f", std::io::BufReader::new(Broken), Columns::all(&["a", "b"]), 3);
+        let refused = rows.next().map(|_| ()).unwrap_err();
         assert_eq!(refused.to_string(), "f: cannot be read: disk gone");
     }
 
@@ -195,7 +304,9 @@ mod tests {
 
     #[test]
     fn whole_number__refuses_all_else_with_the_range() {
-        for field in ["", "-1", "0.5", "11", "1e400", "nan", "inf", "0x3", "ten", "1 000", "1_000"] {
+        for field in
+            ["", "-1", "0.5", "11", "+", "-", "1e", "1 1", "1e400", "nan", "inf", "0x3", "ten", "1 000", "1_000"]
+        {
             let refused = whole_number("n", field, 0..=10).unwrap_err().to_string();
             assert_eq!(refused, format!("n is `{field}`; expected a whole number from 0 to 10"));
         }

@@ -1,6 +1,17 @@
 //! Decimal seconds to picoseconds and back, without a floating-point number between.
 
+use crate::error::{Problem, excerpt};
+
 const DECIMALS: i64 = 12;
+
+/// The picoseconds of a start, a field of the column `start_s`.
+pub(crate) fn start(field: &str) -> Result<u64, Problem> {
+    parse_ps(field).ok_or_else(|| Problem::Number {
+        column: "start_s",
+        found: excerpt(field),
+        expected: "decimal seconds from 0 to 18446744 (213 days)".to_string(),
+    })
+}
 
 /// The picoseconds of a decimal number of seconds such as `12`, `0.000001` or `1e-6`; the nearest one where the number
 /// is finer. None where it is no such number, negative, or beyond a `u64` (213 days).
