@@ -23,6 +23,8 @@ pub struct Prepared {
     pub packet_hops: f64,
     /// The share of each class of links that the flows ask for, data and ACKs with framing; empty where unknown.
     pub loads: Vec<(String, f64)>,
+    /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
+    pub thresholds_bytes: Vec<u64>,
     /// What the person should know before it runs, in sentences.
     pub warnings: Vec<String>,
     /// The run itself.

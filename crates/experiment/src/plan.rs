@@ -7,7 +7,7 @@ use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::Scale;
 use crate::source::Source;
-use flowsieve_results::{Axis, Experiment, PartId, PointInfo, SchemeInfo, SizeClasses};
+use flowsieve_results::{Axis, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_schemes::settings::{Origin, Raw, Section, Table, find};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,10 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
             packet_hops: prepared.packet_hops,
         };
         runs.extend(parts.iter().map(run));
-        let info = point_info(point, settings, prepared.fabric, parts);
+        let info = PointInfo {
+            thresholds_bytes: prepared.thresholds_bytes,
+            ..point_info(point, settings, prepared.fabric, parts)
+        };
         let load = WireLoads { nominal: info.load, classes: prepared.loads };
         if !load.classes.is_empty() && !loads.contains(&load) {
             loads.push(load);
@@ -148,6 +151,8 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
             ("model".to_owned(), MODEL.to_string()),
         ]),
         classes,
+        record: Record::Full,
+        claims: Vec::new(),
         schemes: scheme_infos(&points, &schemes),
         points: infos,
     };
@@ -191,7 +196,8 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
         Axis { key: format!("{section}.{name}"), value: value.clone() }
     };
     let axes = point.values.iter().filter(|(name, _)| *name != "load").map(axis).collect();
-    PointInfo { scheme: point.variant.name.clone(), load, axes, settings, fabric, parts }
+    let scheme = point.variant.name.clone();
+    PointInfo { scheme, load, axes, settings, thresholds_bytes: Vec::new(), fabric, parts }
 }
 
 /// The schemes of the sweep in its order; a variant says what it is a variant of.

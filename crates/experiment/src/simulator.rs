@@ -6,6 +6,7 @@ use crate::points::Point;
 use crate::workload::{ETHERNET_BYTES, Extent, HEADER_BYTES, Workload};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo};
+use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Settings, SettingsError};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
 use flowsieve_sim::topology::Fabric;
@@ -49,6 +50,7 @@ impl Engine for Simulator {
         let loads = run.wire_loads();
         let warnings = overloads(settings, &loads, run.workload.extent)?;
         Ok(Prepared {
+            thresholds_bytes: thresholds(&run.scheme),
             fabric: run.fabric.draw(),
             packet_hops: run.expected_hops(),
             loads,
@@ -56,6 +58,15 @@ impl Engine for Simulator {
             run: Box::new(move |show| run.simulate(show)),
         })
     }
+}
+
+/// The thresholds of the first class of flows that is tagged by any.
+fn thresholds(scheme: &Scheme) -> Vec<u64> {
+    let of = |class: &Class| match &class.tagger {
+        TaggerSpec::Demotion(thresholds) => Some(thresholds.clone()),
+        _ => None,
+    };
+    scheme.classes.iter().find_map(of).unwrap_or_default()
 }
 
 /// The flows of a point that count, in the order of their starts.

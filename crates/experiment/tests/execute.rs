@@ -79,6 +79,7 @@ impl Engine for Made {
             fabric: "a line".into(),
             packet_hops: 100.0,
             loads: Vec::new(),
+            thresholds_bytes: Vec::new(),
             warnings: Vec::new(),
             run: Box::new(run),
         })

@@ -1,6 +1,7 @@
 //! Size classes: the ranges of flow size that results are reported for.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 /// Flows of more than `above_bytes` and at most `up_to_bytes`.
@@ -24,6 +25,17 @@ impl SizeClass {
             Some(up_to) => format!("{}-{}", size(above_bytes), size(up_to)),
         };
         SizeClass { name, above_bytes, up_to_bytes }
+    }
+
+    /// The class of a name as [`SizeClass::between`] gives it: `all`, `0-100KB`, `100KB-10MB`, `>10MB`.
+    pub fn parse(name: &str) -> Option<SizeClass> {
+        let (above, up_to) = match (name, name.strip_prefix('>'), name.split_once('-')) {
+            ("all", ..) => (0, None),
+            (_, Some(above), _) => (bytes(above)?, None),
+            (_, _, Some((above, up_to))) => (if above == "0" { 0 } else { bytes(above)? }, Some(bytes(up_to)?)),
+            _ => return None,
+        };
+        up_to.is_none_or(|up_to| up_to > above).then(|| SizeClass::between(above, up_to))
     }
 
     /// Whether a flow of this size is inside.
@@ -109,6 +121,37 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes}B")
 }
 
+/// The size that [`size`] writes so.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let zeros = match &text[digits.len()..] {
+        "B" => 0,
+        "KB" => 3,
+        "MB" => 6,
+        "GB" => 9,
+        _ => return None,
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole: u64 = whole.parse().ok()?;
+    let missing = usize::checked_sub(zeros, fraction.len())?;
+    let fraction: u64 = format!("0{fraction}{}", "0".repeat(missing)).parse().ok()?;
+    whole.checked_mul(10u64.pow(zeros as u32))?.checked_add(fraction)
+}
+
+/// As data a class is its name.
+impl Serialize for SizeClass {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for SizeClass {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<SizeClass, D::Error> {
+        let name = String::deserialize(from)?;
+        SizeClass::parse(&name).ok_or_else(|| D::Error::custom(format!("{name:?} is no size class")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +193,23 @@ mod tests {
         assert_eq!(size(1_234_567), "1234.567KB");
         assert_eq!(size(999), "999B");
         assert_eq!(size(10_000_000), "10MB");
+    }
+
+    #[test]
+    fn parse__what_between_calls_it() {
+        for (above, up_to) in [
+            (0, None),
+            (0, Some(100_000)),
+            (100_000, Some(10_000_000)),
+            (10_000_000, None),
+            (1, Some(1_460)),
+            (1_234_567, None),
+        ] {
+            let class = SizeClass::between(above, up_to);
+            assert_eq!(SizeClass::parse(&class.name), Some(class));
+        }
+        for wrong in ["", "100KB", "10-5KB", ">x", "0-", "10KB-1KB", "0-1.2345KB", "0-1TB", "99999999999999GB-"] {
+            assert_eq!(SizeClass::parse(wrong), None, "{wrong}");
+        }
     }
 }

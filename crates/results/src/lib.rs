@@ -11,29 +11,40 @@
 //!
 //! The same parts give the same bytes in every file but `run.json`.
 //!
+//! What follows from a result without running anything again: [`compare`] pairs two schemes seed by seed and flow by flow,
+//! [`claims`] holds a paper's claims against it, [`doctor`] says what looks wrong in it.
+//!
 //! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. It leaves out time series
-//! and coflows, which nothing measures yet, and sketches for results whose flows do not fit in memory: one point's
-//! flows have to.
+//! and coflows, which nothing measures yet. The flows of one run have to fit in memory.
 
+pub mod claims;
 pub mod classes;
+pub mod compare;
+pub mod doctor;
 mod error;
 mod files;
+mod flow_sketch;
 mod flows;
 mod manifest;
 mod reader;
 mod record;
+mod sketch;
 pub mod statistics;
 pub mod summary;
 mod summary_csv;
-mod warnings;
 mod writer;
 
+pub use claims::{Checked, Claim, Expected, Figure, Verdict};
 pub use classes::{SizeClass, SizeClasses};
+pub use doctor::{Finding, Severity};
 pub use error::ResultError;
-pub use manifest::{Axis, Experiment, Manifest, PartId, PointInfo, Run, RunInfo, SCHEMA, SchemeInfo};
+pub use flow_sketch::FlowSketch;
+pub use manifest::{
+    Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
+};
 pub use reader::ResultDir;
-pub use record::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
+pub use record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+pub use sketch::Sketch;
 pub use statistics::{Estimate, Figures, Ratio, Statistic};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
-pub use warnings::Warning;
 pub use writer::ResultWriter;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PointResult, SizeClasses};
+use crate::claims::Claim;
+use crate::flow_sketch::FlowSketch;
+use crate::{PointResult, SizeClass, SizeClasses};
 
 /// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
 /// column means, or its removal, makes another.
@@ -40,6 +42,9 @@ pub struct PointInfo {
     pub axes: Vec<Axis>,
     /// The effective configuration: every setting that was read, given or default.
     pub settings: BTreeMap<String, String>,
+    /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds_bytes: Vec<u64>,
     /// The fabric drawn as text.
     pub fabric: String,
     /// Its runs, one a seed.
@@ -59,6 +64,33 @@ pub struct SchemeInfo {
     pub knows: String,
 }
 
+/// Which flows stand in `flows.parquet`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Record {
+    /// All. Statistics are of the flows themselves, up to [`EXACT`] flows a run.
+    #[default]
+    Full,
+    /// Evenly spaced in the order of arrival, at most [`SAMPLE`] of a run; the same ones under each scheme. Statistics are
+    /// of sketches.
+    Sample,
+    /// None. Statistics are of sketches.
+    None,
+}
+
+/// Runs with more flows are summarised by sketches, whether or not their flows are kept.
+pub const EXACT: u64 = 2_000_000;
+
+/// Flows of a run that a sample keeps.
+pub const SAMPLE: usize = 10_000;
+
+impl Record {
+    /// Whether all flows are kept.
+    pub fn is_full(&self) -> bool {
+        *self == Record::Full
+    }
+}
+
 /// The experiment behind a result, as whoever ran it describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
@@ -72,6 +104,12 @@ pub struct Experiment {
     pub versions: BTreeMap<String, String>,
     /// The size classes of its summary.
     pub classes: SizeClasses,
+    /// Which flows are kept.
+    #[serde(default, skip_serializing_if = "Record::is_full")]
+    pub record: Record,
+    /// What a paper says of these points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// The schemes in the order of the sweep; the first is what the others are compared with.
     pub schemes: Vec<SchemeInfo>,
     /// The points in the order of the sweep.
@@ -88,6 +126,38 @@ impl Experiment {
             .iter()
             .position(|other| other.scheme == *first && other.load == this.load && other.axes == this.axes)
     }
+
+    /// The points of two schemes that differ in nothing else: (scheme's, baseline's), in the order of the sweep.
+    pub fn pairs(&self, scheme: &str, baseline: &str) -> Vec<(usize, usize)> {
+        let of = |(index, point): (usize, &PointInfo)| {
+            let is_other =
+                |other: &PointInfo| other.scheme == baseline && other.load == point.load && other.axes == point.axes;
+            (point.scheme == scheme).then(|| Some((index, self.points.iter().position(is_other)?))).flatten()
+        };
+        self.points.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// The size classes of claims that are not among its own, each once.
+    pub fn claimed_classes(&self) -> Vec<SizeClass> {
+        let mut claimed: Vec<SizeClass> = Vec::new();
+        for class in self.claims.iter().map(|claim| &claim.class) {
+            if !self.classes.as_slice().contains(class) && !claimed.contains(class) {
+                claimed.push(class.clone());
+            }
+        }
+        claimed
+    }
+
+    /// The sizes at which its classes and those of its claims begin and end.
+    pub fn cuts(&self) -> Vec<u64> {
+        let claimed = self.claimed_classes();
+        let classes = self.classes.as_slice().iter().chain(&claimed);
+        let mut cuts: Vec<u64> =
+            classes.flat_map(|class| [class.above_bytes].into_iter().chain(class.up_to_bytes)).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        cuts
+    }
 }
 
 /// A run as the manifest lists it.
@@ -99,6 +169,9 @@ pub struct Run {
     pub seed: u64,
     /// How many rows of `flows.parquet` are its own.
     pub flows: u64,
+    /// All of its flows, where they are too many for exact percentiles or not all kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<FlowSketch>,
     /// What it measured beside flows.
     pub measured: PointResult,
 }

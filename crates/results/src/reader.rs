@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::claims::{Checked, Claim};
+use crate::doctor::{Finding, Severity, findings};
 use crate::files::{read_json, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo};
-use crate::warnings::{Warning, warnings};
+use crate::summary::RunFlows;
 use crate::{FlowRow, ResultError, Summary};
 
 /// A finished result, checked to be whole.
@@ -23,15 +25,20 @@ impl ResultDir {
         let path = path.into();
         let manifest = read_manifest(&path)?;
         let mut summary = Summary::new(&manifest.experiment);
-        let mut flows_by_seed = Vec::new();
+        let mut runs_of_point = Vec::new();
         let mut left: Vec<usize> = manifest.experiment.points.iter().map(|point| point.parts.len()).collect();
+        let mut misfit = Ok(());
         for_each_run(&path, &manifest, |run, flows| {
-            flows_by_seed.push((run.seed, flows));
+            runs_of_point.push(match &run.sketch {
+                Some(sketch) => RunFlows::of_sketch(run.seed, sketch.clone()),
+                None => RunFlows::of(run.seed, &flows),
+            });
             left[run.point as usize] -= 1;
-            if left[run.point as usize] == 0 {
-                summary.add_point(&std::mem::take(&mut flows_by_seed));
+            if left[run.point as usize] == 0 && misfit.is_ok() {
+                misfit = summary.add_point(std::mem::take(&mut runs_of_point));
             }
         })?;
+        misfit.map_err(|why| ResultError::damaged(&path.join("manifest.json"), why))?;
         Ok(ResultDir { path, manifest, summary })
     }
 
@@ -55,9 +62,27 @@ impl ResultDir {
         &self.summary
     }
 
-    /// What makes it less than it seems.
-    pub fn warnings(&self) -> Vec<Warning> {
-        warnings(&self.manifest, &self.summary)
+    /// Everything that looks wrong in it, what matters most first.
+    pub fn findings(&self) -> Vec<Finding> {
+        findings(&self.manifest, &self.summary)
+    }
+
+    /// What has to be known before its figures are believed: the findings that are more than notes.
+    pub fn warnings(&self) -> Vec<Finding> {
+        let mut findings = self.findings();
+        findings.retain(|finding| finding.severity > Severity::Note);
+        findings
+    }
+
+    /// The claims of its experiment beside what was measured.
+    pub fn checked_claims(&self) -> Vec<(&Claim, Checked)> {
+        let check = |claim| (claim, Claim::check(claim, &self.manifest, &self.summary));
+        self.manifest.experiment.claims.iter().map(check).collect()
+    }
+
+    /// Whether `flows.parquet` holds every flow.
+    pub fn keeps_all_flows(&self) -> bool {
+        self.manifest.experiment.record.is_full()
     }
 
     /// Time and machine; `None` where `run.json` was not kept.
@@ -109,6 +134,13 @@ fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
     }
     if points.iter().any(|point| point.parts.is_empty()) {
         return Err(ResultError::damaged(&path, "a point without a run"));
+    }
+    if let Some(fault) = manifest.runs.iter().filter_map(|run| run.sketch.as_ref()).find_map(|sketch| sketch.fault()) {
+        return Err(ResultError::damaged(&path, fault));
+    }
+    let full = manifest.experiment.record.is_full();
+    if !full && manifest.runs.iter().any(|run| run.sketch.is_none()) {
+        return Err(ResultError::damaged(&path, "a run without its sketch, and its flows are not all there"));
     }
     Ok(manifest)
 }

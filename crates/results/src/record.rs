@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Sketch;
+
 /// A flow from its arrival at the sending host to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRow {
@@ -88,6 +90,38 @@ pub struct LinkClass {
     pub packets_by_priority: Vec<u64>,
     /// The most that any of the ports held at once.
     pub max_backlog_bytes: u64,
+    /// By the priority of an arriving packet's tag, what it found in the queue that it was to enter: bytes there before it, the
+    /// packet on the line left out. Packets that were dropped count, too. Empty where nobody counts it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found_bytes_by_priority: Vec<Sketch>,
+}
+
+/// Payload over a span of time, all flows together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Goodput {
+    /// How long.
+    pub span_ps: u64,
+    /// Payload of the flows that arrived in it.
+    pub offered_bytes: u64,
+    /// Payload of the flows that ended in it, whenever they had arrived. What flows under way have got so far does not
+    /// count.
+    pub finished_bytes: u64,
+}
+
+impl Goodput {
+    /// What was offered, in bit/s; 0 over no time.
+    pub fn offered_bps(&self) -> f64 {
+        self.bps(self.offered_bytes)
+    }
+
+    /// What was reached, in bit/s.
+    pub fn reached_bps(&self) -> f64 {
+        self.bps(self.finished_bytes)
+    }
+
+    fn bps(&self, bytes: u64) -> f64 {
+        if self.span_ps == 0 { 0.0 } else { 8e12 * bytes as f64 / self.span_ps as f64 }
+    }
 }
 
 /// A part of a scheme that acts once in a period: thresholds recomputed, probes, ageing.
@@ -115,6 +149,9 @@ pub struct PointResult {
     pub simulated_ps: u64,
     /// When the last flow arrived.
     pub arrivals_end_ps: u64,
+    /// Payload offered and reached while flows arrived, or in the measuring window. `None` where nobody counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Goodput>,
     /// The longest ideal FCT among the flows: a run that is not many times longer says little about such flows.
     pub longest_ideal_ps: u64,
     /// Packets of any kind that crossed a link, counted at each link.

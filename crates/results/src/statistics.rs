@@ -27,11 +27,13 @@ pub enum Statistic {
     P95,
     /// 99th percentile.
     P99,
+    /// 99.9th percentile.
+    P999,
 }
 
 impl Statistic {
     /// All of them, in the order of tables.
-    pub const ALL: [Statistic; 4] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99];
+    pub const ALL: [Statistic; 5] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99, Statistic::P999];
 
     /// Its name in tables and files.
     pub fn name(self) -> &'static str {
@@ -40,17 +42,24 @@ impl Statistic {
             Statistic::P50 => "p50",
             Statistic::P95 => "p95",
             Statistic::P99 => "p99",
+            Statistic::P999 => "p99.9",
         }
     }
 
-    /// Of how many in a hundred values it is the largest; `None` for the mean.
-    fn per_cent(self) -> Option<usize> {
+    /// Of how many in a thousand values it is the largest; `None` for the mean.
+    pub fn per_mille(self) -> Option<usize> {
         match self {
             Statistic::Mean => None,
-            Statistic::P50 => Some(50),
-            Statistic::P95 => Some(95),
-            Statistic::P99 => Some(99),
+            Statistic::P50 => Some(500),
+            Statistic::P95 => Some(950),
+            Statistic::P99 => Some(990),
+            Statistic::P999 => Some(999),
         }
+    }
+
+    /// How many of this many values lie beyond it; `None` for the mean.
+    pub fn beyond(self, values: u64) -> Option<u64> {
+        self.per_mille().map(|per_mille| values.saturating_mul(1_000 - per_mille as u64) / 1_000)
     }
 }
 
@@ -66,8 +75,13 @@ impl Figures {
         }
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         values.sort_unstable_by(f64::total_cmp);
-        let of = |statistic: Statistic| statistic.per_cent().map_or(mean, |p| values[nearest_rank(p, values.len())]);
+        let of = |statistic: Statistic| statistic.per_mille().map_or(mean, |p| values[nearest_rank(p, values.len())]);
         Some(Figures(Statistic::ALL.map(of)))
+    }
+
+    /// From what each of them is.
+    pub(crate) fn each(of: impl FnMut(Statistic) -> f64) -> Figures {
+        Figures(Statistic::ALL.map(of))
     }
 
     /// One of them.
@@ -76,9 +90,9 @@ impl Figures {
     }
 }
 
-/// The index of the p-th percentile among `count` sorted values, of which there is at least one.
-pub fn nearest_rank(per_cent: usize, count: usize) -> usize {
-    (per_cent * count).div_ceil(100).clamp(1, count) - 1
+/// The index of a percentile, in thousandths, among `count` sorted values, of which there is at least one.
+pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
+    (per_mille * count).div_ceil(1_000).clamp(1, count) - 1
 }
 
 /// A value over seeds with its interval.
@@ -131,6 +145,15 @@ impl Ratio {
         })
     }
 
+    /// Like [`Ratio::paired`], each seed with several pairs: its value is the mean of their ratios.
+    pub fn of_means(seeds: &[Vec<(f64, f64)>]) -> Option<Ratio> {
+        let mean = |pairs: &Vec<(f64, f64)>| {
+            let sum: f64 = pairs.iter().map(|(value, baseline)| value / baseline).sum();
+            (sum / pairs.len() as f64, 1.0)
+        };
+        Ratio::paired(&seeds.iter().filter(|pairs| !pairs.is_empty()).map(mean).collect::<Vec<_>>())
+    }
+
     /// Whether the interval leaves 1 out. One seed resolves nothing.
     pub fn is_resolved(&self) -> bool {
         self.interval.is_some_and(|(low, high)| high < 1.0 || low > 1.0)
@@ -160,7 +183,7 @@ mod tests {
     #[test]
     fn nearest_rank__textbook_list() {
         let values = [15, 20, 35, 40, 50];
-        let at = |p| values[nearest_rank(p, values.len())];
+        let at = |p: usize| values[nearest_rank(10 * p, values.len())];
         assert_eq!([5, 30, 40, 50, 100].map(at), [15, 20, 20, 35, 50]);
     }
 
@@ -168,13 +191,15 @@ mod tests {
     fn figures__of_one_to_a_hundred() {
         let mut values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
         let figures = Figures::of(&mut values).unwrap();
-        assert_eq!(Statistic::ALL.map(|statistic| figures.get(statistic)), [50.5, 50.0, 95.0, 99.0]);
+        assert_eq!(Statistic::ALL.map(|statistic| figures.get(statistic)), [50.5, 50.0, 95.0, 99.0, 100.0]);
         assert_eq!(Figures::of(&mut []), None);
     }
 
     #[test]
     fn student_t__printed_tables() {
-        for (values, quantile) in [(2, 12.7062), (3, 4.3027), (4, 3.1824), (6, 2.5706), (11, 2.2281), (121, 1.9799)] {
+        for (values, quantile) in
+            [(2, 12.7062), (3, 4.3027), (4, 3.1824), (6, 2.5706), (11, 2.2281), (31, 2.0423), (121, 1.9799)]
+        {
             near(student_t(values), quantile, 1e-4);
         }
     }
@@ -201,6 +226,24 @@ mod tests {
     }
 
     #[test]
+    fn beyond__how_many_values_stand_behind_a_percentile() {
+        let beyond = |values| Statistic::ALL.map(|statistic| statistic.beyond(values));
+        assert_eq!(beyond(2_500), [None, Some(1_250), Some(125), Some(25), Some(2)]);
+        assert_eq!(beyond(999), [None, Some(499), Some(49), Some(9), Some(0)]);
+    }
+
+    #[test]
+    fn of_means__the_mean_of_the_ratios_of_each_seed() {
+        // Seed by seed 0.5 and 0.5: means of (0.4, 0.6) and (0.3, 0.7).
+        let seeds = [vec![(4.0, 10.0), (6.0, 10.0)], vec![(3.0, 10.0), (14.0, 20.0)], vec![]];
+        let ratio = Ratio::of_means(&seeds).unwrap();
+        near(ratio.value, 0.5, 1e-12);
+        let (low, high) = ratio.interval.unwrap();
+        near(high - low, 0.0, 1e-9);
+        assert_eq!(Ratio::of_means(&[vec![]]), None);
+    }
+
+    #[test]
     fn paired__one_seed_resolves_nothing() {
         let ratio = Ratio::paired(&[(1.0, 2.0)]).unwrap();
         assert_eq!((ratio.value, ratio.interval, ratio.is_resolved()), (0.5, None, false));
@@ -211,9 +254,9 @@ mod tests {
         fn figures__rise_and_stay_among_the_values(mut values in prop::collection::vec(0.0..1e15f64, 1..300)) {
             let given = values.clone();
             let figures = Figures::of(&mut values).unwrap();
-            let [mean, p50, p95, p99] = Statistic::ALL.map(|statistic| figures.get(statistic));
-            prop_assert!(p50 <= p95 && p95 <= p99);
-            prop_assert!([p50, p95, p99].iter().all(|p| given.contains(p)));
+            let [mean, p50, p95, p99, p999] = Statistic::ALL.map(|statistic| figures.get(statistic));
+            prop_assert!(p50 <= p95 && p95 <= p99 && p99 <= p999);
+            prop_assert!([p50, p95, p99, p999].iter().all(|p| given.contains(p)));
             prop_assert!(values[0] <= mean * (1.0 + 1e-12) && mean <= values[values.len() - 1] * (1.0 + 1e-12));
         }
 

@@ -4,9 +4,8 @@
 //! ([`crate::statistics`]). Unfinished flows are counted and have no FCT, so the statistics of a class that has any
 //! are those of the flows that finished: too good, and marked wherever they are shown.
 
-use std::ops::Range;
-
-use crate::classes::{SizeClass, SizeClasses};
+use crate::classes::SizeClass;
+use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, nearest_rank};
 use crate::{Experiment, FlowRow};
 
@@ -25,6 +24,14 @@ pub enum Metric {
 impl Metric {
     /// Both, in the order of tables.
     pub const ALL: [Metric; 2] = [Metric::Fct, Metric::Slowdown];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Fct => "fct",
+            Metric::Slowdown => "slowdown",
+        }
+    }
 }
 
 /// One class of one run.
@@ -36,14 +43,19 @@ pub struct SeedStats {
     pub flows: u64,
     /// Those that did not finish.
     pub unfinished: u64,
-    /// FCT in ps of those that did; `None` if none did.
+    /// Size of the largest, or 0.
+    pub largest_bytes: u64,
+    /// The least slowdown of those that finished. Never below 1, or the ideal FCT is wrong.
+    pub least_slowdown: Option<f64>,
+    /// FCT in ps of those that finished; `None` if none did.
     pub fct: Option<Figures>,
-    /// Slowdown of those that did.
+    /// Slowdown of those that finished.
     pub slowdown: Option<Figures>,
 }
 
 impl SeedStats {
-    fn get(&self, metric: Metric, statistic: Statistic) -> Option<f64> {
+    /// A statistic; `None` if no flow finished.
+    pub fn get(&self, metric: Metric, statistic: Statistic) -> Option<f64> {
         let figures = match metric {
             Metric::Fct => self.fct,
             Metric::Slowdown => self.slowdown,
@@ -93,15 +105,27 @@ impl ClassSummary {
 pub struct PointSummary {
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassSummary>,
+    /// The classes that claims are about and that are not among these.
+    pub claimed: Vec<ClassSummary>,
     /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer
     /// where many flows have one size. The same bins for every scheme, since schemes get the same flows.
     pub bins: Vec<ClassSummary>,
+    /// Whether percentiles are those of the flows themselves and not of sketches.
+    pub exact: bool,
+}
+
+impl PointSummary {
+    /// A class of the report or of a claim.
+    pub fn class(&self, class: &SizeClass) -> Option<&ClassSummary> {
+        self.classes.iter().chain(&self.claimed).find(|summary| summary.class == *class)
+    }
 }
 
 /// The statistics of a result, point by point in the order of the sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    classes: SizeClasses,
+    classes: Vec<SizeClass>,
+    claimed: Vec<SizeClass>,
     /// By point.
     pub points: Vec<PointSummary>,
 }
@@ -109,12 +133,17 @@ pub struct Summary {
 impl Summary {
     /// Of no point yet.
     pub(crate) fn new(experiment: &Experiment) -> Summary {
-        Summary { classes: experiment.classes.clone(), points: Vec::new() }
+        let classes = experiment.classes.as_slice().to_vec();
+        let claimed = experiment.claimed_classes();
+        Summary { classes, claimed, points: Vec::new() }
     }
 
-    /// Appends the next point, from the flows of each of its seeds.
-    pub(crate) fn add_point(&mut self, flows_by_seed: &[(u64, Vec<FlowRow>)]) {
-        let runs: Vec<_> = flows_by_seed.iter().map(|(seed, flows)| SortedRun::new(*seed, flows)).collect();
+    /// Appends the next point, from its runs; `Err` if sketches among them are not cut where classes begin and end.
+    pub(crate) fn add_point(&mut self, runs: Vec<RunFlows>) -> Result<(), String> {
+        let misfit = |run: &RunFlows| self.classes.iter().chain(&self.claimed).find(|class| !run.fits(class)).cloned();
+        if let Some(class) = runs.iter().find_map(misfit) {
+            return Err(format!("its sketches are not cut where the class {} begins and ends", class.name));
+        }
         let over = |classes: &[SizeClass]| {
             let of = |class: &SizeClass| ClassSummary {
                 class: class.clone(),
@@ -122,14 +151,26 @@ impl Summary {
             };
             classes.iter().map(of).collect()
         };
-        self.points.push(PointSummary { classes: over(self.classes.as_slice()), bins: over(&bins(&runs)) });
+        self.points.push(PointSummary {
+            classes: over(&self.classes),
+            claimed: over(&self.claimed),
+            bins: over(&bins(&runs)),
+            exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(_))),
+        });
+        Ok(())
     }
 }
 
-/// The finished and unfinished flows of a run by rising size, so that a class is a stretch of them.
-struct SortedRun {
+/// The flows of one run, as far as statistics need them.
+pub(crate) struct RunFlows {
     seed: u64,
-    flows: Vec<Sized>,
+    kept: Kept,
+}
+
+enum Kept {
+    /// All flows by rising size, so that a class is a stretch of them.
+    Rows(Vec<Sized>),
+    Sketch(FlowSketch),
 }
 
 #[derive(Clone, Copy)]
@@ -139,29 +180,57 @@ struct Sized {
     ideal_ps: u64,
 }
 
-impl SortedRun {
-    fn new(seed: u64, flows: &[FlowRow]) -> SortedRun {
+impl Sized {
+    fn slowdown(&self) -> Option<f64> {
+        self.fct_ps.map(|fct_ps| fct_ps as f64 / self.ideal_ps as f64)
+    }
+}
+
+impl RunFlows {
+    /// Of all flows of a run.
+    pub(crate) fn of(seed: u64, flows: &[FlowRow]) -> RunFlows {
         let of = |row: &FlowRow| Sized { bytes: row.bytes, fct_ps: row.fct_ps, ideal_ps: row.ideal_ps };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
-        SortedRun { seed, flows }
+        RunFlows { seed, kept: Kept::Rows(flows) }
     }
 
-    fn range(&self, class: &SizeClass) -> Range<usize> {
-        let upto = |bound: u64| self.flows.partition_point(|flow| flow.bytes <= bound);
-        upto(class.above_bytes)..class.up_to_bytes.map_or(self.flows.len(), upto)
+    /// Of the sketch of a run.
+    pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch) -> RunFlows {
+        RunFlows { seed, kept: Kept::Sketch(sketch) }
+    }
+
+    fn fits(&self, class: &SizeClass) -> bool {
+        match &self.kept {
+            Kept::Rows(_) => true,
+            Kept::Sketch(sketch) => sketch.fits(class),
+        }
+    }
+
+    /// Sizes, and how many flows are at most that large and larger than the one before.
+    fn sizes(&self) -> Vec<(u64, u64)> {
+        match &self.kept {
+            Kept::Rows(flows) => flows.iter().map(|flow| (flow.bytes, 1)).collect(),
+            Kept::Sketch(sketch) => sketch.sizes().collect(),
+        }
     }
 
     fn stats(&self, class: &SizeClass) -> SeedStats {
-        let flows = &self.flows[self.range(class)];
+        let flows = match &self.kept {
+            Kept::Rows(flows) => flows,
+            Kept::Sketch(sketch) => return sketch.stats(self.seed, class),
+        };
+        let upto = |bound: u64| flows.partition_point(|flow| flow.bytes <= bound);
+        let flows = &flows[upto(class.above_bytes)..class.up_to_bytes.map_or(flows.len(), upto)];
         let mut fct: Vec<f64> = flows.iter().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
-        let slowdown = |flow: &Sized| flow.fct_ps.map(|fct_ps| fct_ps as f64 / flow.ideal_ps as f64);
-        let mut slowdown: Vec<f64> = flows.iter().filter_map(slowdown).collect();
+        let mut slowdown: Vec<f64> = flows.iter().filter_map(Sized::slowdown).collect();
         SeedStats {
             seed: self.seed,
             flows: flows.len() as u64,
             unfinished: (flows.len() - fct.len()) as u64,
+            largest_bytes: flows.last().map_or(0, |flow| flow.bytes),
+            least_slowdown: slowdown.iter().copied().reduce(f64::min),
             fct: Figures::of(&mut fct),
             slowdown: Figures::of(&mut slowdown),
         }
@@ -169,24 +238,31 @@ impl SortedRun {
 }
 
 /// Classes that cut the sizes of all runs together at percentiles.
-fn bins(runs: &[SortedRun]) -> Vec<SizeClass> {
-    let mut sizes: Vec<u64> = runs.iter().flat_map(|run| run.flows.iter().map(|flow| flow.bytes)).collect();
-    if sizes.is_empty() {
-        return Vec::new();
-    }
+fn bins(runs: &[RunFlows]) -> Vec<SizeClass> {
+    let mut sizes: Vec<(u64, u64)> = runs.iter().flat_map(RunFlows::sizes).collect();
+    let total: u64 = sizes.iter().map(|(_, flows)| flows).sum();
+    let Some(total) = usize::try_from(total).ok().filter(|&total| total > 0) else { return Vec::new() };
     sizes.sort_unstable();
-    let mut bounds: Vec<u64> = (1..=BINS).map(|bin| sizes[nearest_rank(bin * 100 / BINS, sizes.len())]).collect();
+    let (mut bounds, mut upto, mut bin) = (Vec::new(), 0, 1);
+    for (bytes, flows) in sizes {
+        upto += flows;
+        while bin <= BINS && upto > nearest_rank(bin * 1_000 / BINS, total) as u64 {
+            bounds.push(bytes);
+            bin += 1;
+        }
+    }
     bounds.dedup();
     let below = std::iter::once(0).chain(bounds.iter().copied());
     below.zip(&bounds).map(|(above, &up_to)| SizeClass::between(above, Some(up_to))).collect()
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::SizeClasses;
 
     /// A flow whose ideal FCT is a microsecond.
-    fn flow(bytes: u64, fct_us: Option<u64>) -> FlowRow {
+    pub(crate) fn flow(bytes: u64, fct_us: Option<u64>) -> FlowRow {
         FlowRow {
             flow: 0,
             src: 0,
@@ -202,10 +278,20 @@ mod tests {
         }
     }
 
-    fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
-        let mut summary = Summary { classes: SizeClasses::default(), points: Vec::new() };
-        summary.add_point(runs);
+    /// The statistics of a class of these flows, from the flows themselves.
+    pub(crate) fn exact(flows: &[FlowRow], class: &SizeClass) -> SeedStats {
+        RunFlows::of(1, flows).stats(class)
+    }
+
+    fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
+        let classes = SizeClasses::default().as_slice().to_vec();
+        let mut summary = Summary { classes, claimed: Vec::new(), points: Vec::new() };
+        summary.add_point(runs).unwrap();
         summary.points.remove(0)
+    }
+
+    fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
+        summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows)).collect())
     }
 
     fn value(class: &ClassSummary, metric: Metric, statistic: Statistic) -> f64 {
@@ -265,5 +351,15 @@ mod tests {
         assert_eq!(common.bins[0].flows(), 59);
         assert_eq!(common.bins.iter().map(ClassSummary::flows).sum::<u64>(), 100);
         assert!(summary(&[(1, Vec::new())]).bins.is_empty());
+    }
+
+    #[test]
+    fn bins__of_sketches_hold_all_flows() {
+        let flows: Vec<FlowRow> = (1..=10_000).map(|n| flow(n * 100, Some(n))).collect();
+        let cuts = [100_000, 10_000_000];
+        let point = summary_of(vec![RunFlows::of_sketch(1, FlowSketch::of(&flows, &cuts))]);
+        assert!(!point.exact && point.bins.len() >= 10, "{} bins", point.bins.len());
+        assert_eq!(point.bins.iter().map(ClassSummary::flows).sum::<u64>(), 10_000);
+        assert_eq!(point.classes[0].flows(), 1_000);
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! One process at a time writes a directory; its threads may write parts at once.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_whole};
 use crate::flows::{FlowReader, FlowWriter};
-use crate::manifest::{Experiment, Manifest, Run, RunInfo, SCHEMA};
-use crate::{PointResult, ResultDir, ResultError, Summary, summary_csv};
+use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo, SAMPLE, SCHEMA};
+use crate::summary::RunFlows;
+use crate::{FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, summary_csv};
 
 /// `point.json` of a part.
 #[derive(Serialize, Deserialize)]
@@ -26,15 +28,26 @@ struct Part {
     schema: u32,
     key: String,
     seed: u64,
+    /// Rows of its `flows.parquet`.
     flows: u64,
     flows_blake3: String,
+    /// All of its flows, where these rows are not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sketch: Option<FlowSketch>,
     measured: PointResult,
 }
+
+/// What a result may hold beside its manifest and parts, whoever wrote it.
+const BESIDE: [&str; 5] = ["flows.parquet", "summary.csv", "run.json", "report.html", "plots.csv"];
 
 /// A result directory that is being written.
 #[derive(Clone, Debug)]
 pub struct ResultWriter {
     path: PathBuf,
+    parts: PathBuf,
+    record: Record,
+    /// Where sketches are cut.
+    cuts: Vec<u64>,
 }
 
 impl ResultWriter {
@@ -42,11 +55,16 @@ impl ResultWriter {
     /// Whatever an interrupted process left half-written is removed.
     pub fn create(path: impl Into<PathBuf>) -> Result<ResultWriter, ResultError> {
         let path = path.into();
-        fs::create_dir_all(&path).map_err(ResultError::io("create the folder", &path))?;
         let parts = path.join("parts");
-        let ours = parts.is_dir() || path.join("manifest.json").is_file();
-        let mut entries = fs::read_dir(&path).map_err(ResultError::io("read", &path))?;
-        if !ours && entries.next().is_some() {
+        ResultWriter::create_with_parts(path, parts)
+    }
+
+    /// The same, with its parts in a folder that several results share.
+    pub fn create_with_parts(path: impl Into<PathBuf>, parts: impl Into<PathBuf>) -> Result<ResultWriter, ResultError> {
+        let (path, parts) = (path.into(), parts.into());
+        fs::create_dir_all(&path).map_err(ResultError::io("create the folder", &path))?;
+        let ours = path.join("parts").is_dir() || path.join("manifest.json").is_file();
+        if !ours && holds_others(&path)? {
             return Err(ResultError::Occupied { path, why: "it holds something else than results".into() });
         }
         fs::create_dir_all(&parts).map_err(ResultError::io("create the folder", &parts))?;
@@ -54,7 +72,13 @@ impl ResultWriter {
             remove_partial(folder)?;
         }
         partial().tempfile_in(&parts).map_err(ResultError::io("write into", &parts))?;
-        Ok(ResultWriter { path })
+        Ok(ResultWriter { path, parts, record: Record::Full, cuts: Vec::new() })
+    }
+
+    /// Says which flows its parts keep, and at which sizes sketches are cut: the experiment's [`Experiment::cuts`]. A part's
+    /// key has to name both, unless all flows are kept.
+    pub fn keeping(self, record: Record, cuts: Vec<u64>) -> ResultWriter {
+        ResultWriter { record, cuts, ..self }
     }
 
     /// The folder.
@@ -78,20 +102,22 @@ impl ResultWriter {
             return Err(ResultError::invalid(fault));
         }
         let folder = self.part_folder(key)?;
-        let created = partial_folder().tempdir_in(self.parts());
+        let (rows, sketch) = self.kept(&result.flows);
+        let created = partial_folder().tempdir_in(&self.parts);
         let partial = created.map_err(ResultError::io("create the folder", &folder))?;
         let flows = partial.path().join("flows.parquet");
         write_whole(&flows, |file| {
             let mut writer = FlowWriter::new(file, &folder.join("flows.parquet"), false)?;
-            writer.write(0, seed, &result.flows)?;
+            writer.write(0, seed, &rows)?;
             writer.finish()
         })?;
         let part = Part {
             schema: SCHEMA,
             key: key.into(),
             seed,
-            flows: result.flows.len() as u64,
+            flows: rows.len() as u64,
             flows_blake3: digest(&flows)?,
+            sketch,
             measured: PointResult { flows: Vec::new(), ..result.clone() },
         };
         write_json(&partial.path().join("point.json"), &part)?;
@@ -117,25 +143,34 @@ impl ResultWriter {
             }
             _ => {}
         }
+        let cuts = experiment.cuts();
         let flows_path = self.path.join("flows.parquet");
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, true)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
             for (index, point) in experiment.points.iter().enumerate() {
                 let index = u32::try_from(index).map_err(ResultError::invalid)?;
-                let mut flows_by_seed = Vec::new();
-                for id in &point.parts {
-                    let (part, mut reader) = self.open_part(&id.key)?;
-                    if part.seed != id.seed {
-                        let why = format!("seed {}, expected {}", part.seed, id.seed);
-                        return Err(ResultError::damaged(&self.part_folder(&id.key)?, why));
-                    }
+                let parts = point.parts.iter().map(|id| self.part(id)).collect::<Result<Vec<_>, _>>()?;
+                // One point's runs are summarised alike.
+                let sketched = parts.iter().any(|(part, _)| part.sketch.is_some() || part.flows > EXACT);
+                let mut summarised = Vec::new();
+                for (part, mut reader) in parts {
                     let flows = reader.take_part(part.flows)?;
-                    writer.write(index, id.seed, &flows)?;
-                    flows_by_seed.push((id.seed, flows));
-                    runs.push(Run { point: index, seed: id.seed, flows: part.flows, measured: part.measured });
+                    writer.write(index, part.seed, &flows)?;
+                    let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
+                    summarised.push(match &sketch {
+                        Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone()),
+                        None => RunFlows::of(part.seed, &flows),
+                    });
+                    runs.push(Run {
+                        point: index,
+                        seed: part.seed,
+                        flows: part.flows,
+                        sketch,
+                        measured: part.measured,
+                    });
                 }
-                summary.add_point(&flows_by_seed);
+                summary.add_point(summarised).map_err(ResultError::invalid)?;
             }
             writer.finish()?;
             Ok((runs, summary))
@@ -158,8 +193,26 @@ impl ResultWriter {
         write_json(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
     }
 
-    fn parts(&self) -> PathBuf {
-        self.path.join("parts")
+    /// The rows that are kept of these, and the sketch of all of them if that is not all.
+    fn kept<'a>(&self, flows: &'a [FlowRow]) -> (Cow<'a, [FlowRow]>, Option<FlowSketch>) {
+        let sketch = || Some(FlowSketch::of(flows, &self.cuts));
+        match self.record {
+            Record::Full => (Cow::Borrowed(flows), None),
+            Record::Sample => {
+                let each = flows.len().div_ceil(SAMPLE).max(1);
+                (flows.iter().step_by(each).copied().collect::<Vec<_>>().into(), sketch())
+            }
+            Record::None => (Cow::Borrowed(&[]), sketch()),
+        }
+    }
+
+    fn part(&self, id: &PartId) -> Result<(Part, FlowReader), ResultError> {
+        let (part, reader) = self.open_part(&id.key)?;
+        if part.seed != id.seed {
+            let why = format!("seed {}, expected {}", part.seed, id.seed);
+            return Err(ResultError::damaged(&self.part_folder(&id.key)?, why));
+        }
+        Ok((part, reader))
     }
 
     fn part_folder(&self, key: &str) -> Result<PathBuf, ResultError> {
@@ -167,7 +220,7 @@ impl ResultWriter {
         if key.is_empty() || key.len() > 128 || !key.chars().all(plain) {
             return Err(ResultError::invalid(format!("{key:?} cannot be the key of a part")));
         }
-        Ok(self.parts().join(key))
+        Ok(self.parts.join(key))
     }
 
     fn open_part(&self, key: &str) -> Result<(Part, FlowReader), ResultError> {
@@ -180,6 +233,18 @@ impl ResultWriter {
         let flows = FlowReader::open(&folder.join("flows.parquet"), &part.flows_blake3, part.flows)?;
         Ok((part, flows))
     }
+}
+
+/// Whether a folder holds what no interrupted writer of a result leaves.
+fn holds_others(folder: &Path) -> Result<bool, ResultError> {
+    for entry in fs::read_dir(folder).map_err(ResultError::io("read", folder))? {
+        let name = entry.map_err(ResultError::io("read", folder))?.file_name();
+        let name = name.to_string_lossy();
+        if !name.starts_with(PARTIAL) && !BESIDE.contains(&&*name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Removes what a killed process left.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use flowsieve_results::{
-    Axis, Drops, Experiment, FlowRow, LinkClass, Metric, PartId, PeriodicPart, PointInfo, PointResult, ResultDir,
-    ResultError, ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
+    Axis, Drops, Experiment, FlowRow, LinkClass, Metric, PartId, PeriodicPart, PointInfo, PointResult, Record,
+    ResultDir, ResultError, ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
 };
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -49,6 +49,7 @@ fn result(scheme: &str, load: f64, seed: u64) -> PointResult {
             packets_by_queue: if scheme == "pias" { vec![1_000, 0] } else { vec![1_000] },
             packets_by_priority: vec![1_000],
             max_backlog_bytes: 90_000,
+            found_bytes_by_priority: vec![],
         }],
         periodic: vec![PeriodicPart { name: "thresholds".into(), period_ps: 1_000_000_000, ticks: 3 }],
         simulated_ps: 5_000_000_000,
@@ -68,6 +69,7 @@ fn experiment() -> Experiment {
         load: Some(load),
         axes: vec![Axis { key: "topology.rtt".into(), value: "81.6us".into() }],
         settings: BTreeMap::from([("network.queues".to_string(), "8".to_string())]),
+        thresholds_bytes: vec![],
         fabric: "h - s - h".into(),
         parts: SEEDS.map(|seed| PartId { seed, key: key(scheme, load, seed) }).into(),
     };
@@ -83,6 +85,8 @@ fn experiment() -> Experiment {
         changes: vec![],
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
+        record: Record::Full,
+        claims: vec![],
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),
     }

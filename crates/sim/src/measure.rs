@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flowsieve_core::Time;
-use flowsieve_results::{Drops, FlowRow, LinkClass, PeriodicPart, PointResult};
+use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::Flow;
 
@@ -171,6 +171,7 @@ pub(crate) fn result<K: Key>(
         periodic: periodic(built, simulated),
         simulated_ps: simulated.0,
         arrivals_end_ps: arrivals_end.0,
+        goodput: Some(goodput(point, flows, &records, last_start)),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         packet_hops: built.partitions.iter().map(|p| p.network.hops).sum(),
         events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
@@ -182,6 +183,24 @@ pub(crate) fn result<K: Key>(
     };
     result.warnings = warnings(&result);
     Ok(result)
+}
+
+/// Payload that arrived and that ended while flows arrived, or in the measuring window.
+fn goodput(point: &Point<'_>, flows: &[Flow], records: &Records, last_start: Time) -> Goodput {
+    let (from, to) = match point.measure {
+        Measure::All => (0, last_start.0.saturating_add(1)),
+        Measure::Window { from, to } => (from.0, to.0),
+    };
+    let mut goodput = Goodput { span_ps: to.saturating_sub(from), ..Goodput::default() };
+    for (flow, (sent, received)) in flows.iter().zip(records.sent.iter().zip(&records.received)) {
+        if (from..to).contains(&flow.start_ps) {
+            goodput.offered_bytes = goodput.offered_bytes.saturating_add(flow.bytes);
+        }
+        if end(point, flow, sent.as_ref(), received.as_ref()).is_some_and(|end| (from..to).contains(&end.0)) {
+            goodput.finished_bytes = goodput.finished_bytes.saturating_add(flow.bytes);
+        }
+    }
+    goodput
 }
 
 fn row(point: &Point<'_>, ways: &mut Ways, flow: &Flow, sent: Option<&Sent>, received: Option<&Received>) -> FlowRow {

@@ -92,7 +92,7 @@ fn attributes(experiment: &Experiment, index: usize) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use flowsieve_results::{PointInfo, SizeClasses};
+    use flowsieve_results::{PointInfo, Record, SizeClasses};
 
     use super::*;
 
@@ -105,6 +105,7 @@ mod tests {
                 ("network.mtu".to_string(), "1500B".to_string()),
                 ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
             ]),
+            thresholds_bytes: Vec::new(),
             fabric: String::new(),
             parts: Vec::new(),
         };
@@ -114,6 +115,8 @@ mod tests {
             changes: Vec::new(),
             versions: BTreeMap::new(),
             classes: SizeClasses::default(),
+            record: Record::Full,
+            claims: Vec::new(),
             schemes: Vec::new(),
             points: [0.6, 0.8].into_iter().flat_map(|load| ["dctcp", "pias"].map(|name| point(name, load))).collect(),
         }

@@ -1,13 +1,11 @@
 //! The cells of the page's table of results.
 
+use flowsieve_results::doctor::FEW;
 use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
 use super::cases::{AtLoad, Case};
 use super::format::{Unit, count, decimals, flows_of, with_decimals};
 use super::terminal::fct_unit;
-
-/// Fewer values of a seed beyond a percentile than this make it uncertain.
-const FEW: u64 = 10;
 
 /// The results of one case and size class.
 pub(super) struct ResultTable {
@@ -121,12 +119,5 @@ fn cell(
 }
 
 fn is_uncertain(seed: &SeedStats, statistic: Statistic) -> bool {
-    let finished = seed.flows - seed.unfinished;
-    let beyond = match statistic {
-        Statistic::Mean => return false,
-        Statistic::P50 => finished / 2,
-        Statistic::P95 => finished / 20,
-        Statistic::P99 => finished / 100,
-    };
-    beyond < FEW
+    statistic.beyond(seed.flows - seed.unfinished).is_some_and(|beyond| beyond < FEW)
 }

@@ -73,7 +73,7 @@ pub(super) fn fct_unit(dir: &ResultDir, case: &Case, class: usize) -> Unit {
 
 fn block(dir: &ResultDir, case: &Case, class: usize, unit: Unit, first: &str) -> String {
     let versus = format!("/ {first}");
-    let header = ["load", "scheme", "flows", "mean", "p50", "p95", "p99", "slowdown", "its p99", &versus];
+    let header = ["load", "scheme", "flows", "mean", "p50", "p95", "p99", "p99.9", "slowdown", "its p99", &versus];
     let mut rows = vec![header.map(String::from).to_vec()];
     for at in &case.loads {
         for (place, &point) in at.points.iter().enumerate() {
@@ -112,6 +112,7 @@ fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, class: usize, u
         fct(Statistic::P50),
         fct(Statistic::P95),
         fct(Statistic::P99),
+        fct(Statistic::P999),
         slowdown(Statistic::Mean),
         slowdown(Statistic::P99),
         ratio,

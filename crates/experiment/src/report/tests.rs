@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use flowsieve_results::{
-    Axis, Drops, Experiment, FlowRow, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, ResultDir, ResultWriter,
-    SchemeInfo, SizeClasses,
+    Axis, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, Record,
+    ResultDir, ResultWriter, SchemeInfo, SizeClasses,
 };
 
 use super::{table, write};
@@ -85,6 +85,7 @@ fn link(name: &str, links: u32, gbps: u64, load: f64, scheme: usize) -> LinkClas
         },
         packets_by_priority: vec![packets * 9 / 10, packets / 10],
         max_backlog_bytes: 347_000,
+        found_bytes_by_priority: Vec::new(),
     }
 }
 
@@ -99,6 +100,11 @@ fn result(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> PointResult {
         },
         simulated_ps: 210_000_000_000,
         arrivals_end_ps: 200_000_000_000,
+        goodput: Some(Goodput {
+            span_ps: 200_000_000_000,
+            offered_bytes: 2_000_000_000,
+            finished_bytes: 1_900_000_000,
+        }),
         longest_ideal_ps: flows.iter().map(|flow| flow.ideal_ps).max().unwrap_or(0),
         packet_hops: 18_000_000,
         events: 19_500_000,
@@ -127,6 +133,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
             ("workload.load".to_string(), load.to_string()),
             ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
         ]),
+        thresholds_bytes: Vec::new(),
         fabric: "4 spines      s0   s1   s2   s3\n              |  X  each 40 Gbit/s\n9 leaves      l0 … l8\n              |     16 hosts each, 10 Gbit/s\n144 hosts     h0 … h143\n".into(),
         parts: (1..=sweep.seeds).map(|seed| PartId { seed, key: key(scheme, load, rtt, seed) }).collect(),
     }
@@ -149,6 +156,8 @@ fn experiment(sweep: &Sweep) -> Experiment {
         changes: vec!["run.seeds=3".into()],
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
+        record: Record::Full,
+        claims: Vec::new(),
         schemes: sweep.schemes.iter().map(scheme).collect(),
         points,
     }

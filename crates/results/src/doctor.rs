@@ -1,0 +1,265 @@
+//! What makes a result less than it seems, found in its numbers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::statistics::Statistic;
+use crate::{Manifest, PointResult, PointSummary, Run, Sketch, Summary};
+
+/// Periodic parts that act less often than this have hardly begun to work.
+const TICKS: u64 = 10;
+
+/// Links that carry a smaller share of their load have not come to it.
+const ENOUGH: f64 = 0.8;
+
+/// Links that are used for a larger share of the time are busy all of it.
+const BUSY: f64 = 0.98;
+
+/// Arrivals that last fewer times the ideal FCT of the longest flow say little of such flows.
+const SPAN: u64 = 3;
+
+/// Fewer values of a seed beyond a percentile make it uncertain.
+pub const FEW: u64 = 10;
+
+/// More timeouts than this for a flow, and timers make the FCT.
+const TIMEOUTS: f64 = 0.1;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Good to know.
+    Note,
+    /// Some figures are not what they seem.
+    Careful,
+    /// The points show something else than their schemes.
+    Wrong,
+}
+
+/// One thing to know, and where it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// In a sentence.
+    pub text: String,
+    /// What to do about it; empty where the text says it.
+    pub remedy: String,
+    /// Indices of the points that it concerns, rising.
+    pub points: Vec<u32>,
+}
+
+/// Everything that looks wrong, what matters most first. Equal sentences are one finding.
+pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
+    let mut found = Found::default();
+    for run in &manifest.runs {
+        let add = |severity, text: String, remedy: &str| found.add(severity, text, remedy, run.point);
+        of_run(run, add);
+    }
+    for (index, point) in summary.points.iter().enumerate() {
+        let add = |severity, text: String, remedy: &str| found.add(severity, text, remedy, index as u32);
+        of_point(manifest, index, point, add);
+    }
+    twins(manifest, summary, &mut found);
+    let take = |(severity, text): (Severity, String)| {
+        let (remedy, points) = found.all.remove(&text).unwrap_or_default();
+        Finding { severity, text, remedy, points }
+    };
+    let mut findings: Vec<Finding> = std::mem::take(&mut found.order).into_iter().map(take).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+#[derive(Default)]
+struct Found {
+    /// By sentence: remedy and points.
+    all: BTreeMap<String, (String, Vec<u32>)>,
+    order: Vec<(Severity, String)>,
+}
+
+impl Found {
+    fn add(&mut self, severity: Severity, text: String, remedy: &str, point: u32) {
+        let (_, points) = self.all.entry(text.clone()).or_insert_with(|| {
+            self.order.push((severity, text));
+            (remedy.to_owned(), Vec::new())
+        });
+        if points.last() != Some(&point) {
+            points.push(point);
+            points.sort_unstable();
+            points.dedup();
+        }
+    }
+}
+
+fn of_run(run: &Run, mut add: impl FnMut(Severity, String, &str)) {
+    let measured = &run.measured;
+    for text in &measured.warnings {
+        add(Severity::Careful, text.clone(), "");
+    }
+    for part in measured.periodic.iter().filter(|part| part.ticks < TICKS) {
+        let text = format!(
+            "{} acted {} in a run (every {} ms): fewer than {TICKS} times, so the run is too short to show it",
+            part.name,
+            times(part.ticks),
+            part.period_ps as f64 / 1e9
+        );
+        add(Severity::Careful, text, "send more flows");
+    }
+    for link in measured.links.iter().filter(|link| link.utilisation >= BUSY) {
+        let text = format!(
+            "the {} links were busy for more than {} % of the time that flows arrived: they are saturated, and FCTs \
+             tell how long the run was",
+            link.name,
+            BUSY * 100.0
+        );
+        add(Severity::Careful, text, "lower the load, or see the wire load, which ACKs and framing raise above it");
+    }
+    if carried_little(measured) {
+        let text = format!(
+            "links carried less than {} % of the load that they were offered while flows arrived: the run is too \
+             short for its load to build up, or flows were held back",
+            ENOUGH * 100.0
+        );
+        add(Severity::Careful, text, "send more flows; if that does not help, look at timeouts and windows");
+    }
+    if drained_slowly(measured) {
+        let text = "after the last arrival the fabric took more than half as long again to drain: queues grew while \
+                    flows arrived";
+        add(Severity::Careful, text.into(), "lower the load");
+    }
+    if measured.arrivals_end_ps > 0 && measured.arrivals_end_ps < SPAN.saturating_mul(measured.longest_ideal_ps) {
+        let text = format!(
+            "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly met \
+             each other"
+        );
+        add(Severity::Note, text, "send more flows");
+    }
+}
+
+fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: impl FnMut(Severity, String, &str)) {
+    let info = &manifest.experiment.points[index];
+    let runs = || manifest.runs_of(index);
+    // The last class is all flows.
+    let Some(all) = point.classes.last() else { return };
+    if all.seeds.iter().filter_map(|seed| seed.least_slowdown).any(|least| least < 1.0) {
+        let text = "a flow was faster than alone in the same fabric: the ideal FCT, and every slowdown, is wrong";
+        add(Severity::Wrong, text.into(), "this is a fault of the program; report it with the experiment file");
+    }
+    let first = info.thresholds_bytes.first().copied();
+    let largest = all.seeds.iter().map(|seed| seed.largest_bytes).max().unwrap_or(0);
+    let inside = first.is_some_and(|first| largest > first);
+    if runs().any(|run| used_one_queue(&run.measured)) {
+        let text = if inside {
+            "ports have several queues and flows are larger than the first threshold, yet all packets went through \
+             one queue: tags are lost or not looked at"
+        } else {
+            "ports have several queues, and all packets went through one of them"
+        };
+        let severity = if inside { Severity::Wrong } else { Severity::Careful };
+        add(severity, text.into(), "compare the packets by queue and by priority in the report");
+    } else if inside && runs().any(|run| used_one_priority(&run.measured)) {
+        let text = "flows are larger than the first threshold, yet all packets had one priority: nothing was demoted";
+        add(Severity::Wrong, text.into(), "compare the packets by priority in the report");
+    }
+    if let Some(first) = first.filter(|_| !inside) {
+        let text = format!("no flow is larger than the first threshold ({first} bytes): all have the highest priority");
+        add(Severity::Careful, text, "set thresholds for this workload, as `flowsieve thresholds` computes them");
+    }
+    if all.unfinished() > 0 {
+        let text = "flows had not finished when the run ended: FCT and slowdown are of those that did, and too good";
+        add(Severity::Careful, text.into(), "raise `max_time`, or lower the load");
+    }
+    let timeouts: u64 = runs().map(|run| run.measured.timeouts).fold(0, u64::saturating_add);
+    if timeouts as f64 > TIMEOUTS * all.flows() as f64 {
+        let text = "there was more than one timeout for ten flows: retransmission timers make much of the FCT";
+        add(Severity::Note, text.into(), "see drops by class of links; a buffer may be too small for the windows");
+    }
+    if all.seeds.len() == 1 {
+        let text = "there is one seed: nothing has an interval, and no difference is resolved";
+        add(Severity::Note, text.into(), "run with --seeds 3 or more");
+    }
+    for statistic in [Statistic::P99, Statistic::P999] {
+        let few = |seed: &crate::SeedStats| {
+            let finished = seed.flows - seed.unfinished;
+            finished > 0 && statistic.beyond(finished).is_some_and(|beyond| beyond < FEW)
+        };
+        let classes = point.classes.iter().filter(|class| class.seeds.iter().any(few));
+        let names: Vec<&str> = classes.map(|class| class.class.name.as_str()).collect();
+        if !names.is_empty() {
+            let text = format!(
+                "fewer than {FEW} flows of a seed lie beyond the {} of {}: a few flows make it",
+                statistic.name(),
+                names.join(", ")
+            );
+            add(Severity::Note, text, "send more flows before believing it");
+        }
+    }
+    if !point.exact {
+        let error = 100.0 * Sketch::RELATIVE_ERROR;
+        let text = format!("percentiles are those of sketches, within {error:.1} % of those of the flows");
+        add(Severity::Note, text, "");
+    }
+}
+
+/// Schemes under which every flow took exactly as long.
+fn twins(manifest: &Manifest, summary: &Summary, found: &mut Found) {
+    let points = &manifest.experiment.points;
+    for (index, point) in points.iter().enumerate() {
+        let same = |other: &usize| {
+            let there = &points[*other];
+            let parts = |at: &crate::PointInfo| at.parts.iter().map(|part| part.key.clone()).collect::<Vec<_>>();
+            there.scheme != point.scheme
+                && there.load == point.load
+                && there.axes == point.axes
+                // Equal settings make equal results, and the plan has said so.
+                && parts(there) != parts(point)
+                && summary.points[*other].classes == summary.points[index].classes
+        };
+        for other in (0..index).filter(same) {
+            let text = format!(
+                "{} and {} gave the same figures in every class: one of them may not do what its name says",
+                points[other].scheme, point.scheme
+            );
+            for at in [other, index] {
+                found.add(Severity::Careful, text.clone(), "compare their effective configurations", at as u32);
+            }
+        }
+    }
+}
+
+/// Whether the most loaded links carried much less than their load.
+fn carried_little(run: &PointResult) -> bool {
+    let most = run.links.iter().max_by(|a, b| a.offered_load.total_cmp(&b.offered_load));
+    most.is_some_and(|link| link.utilisation < ENOUGH * link.offered_load.min(1.0))
+}
+
+/// Whether draining took longer than half of the arrivals and than what a few of the largest flows need.
+fn drained_slowly(run: &PointResult) -> bool {
+    let drained = run.simulated_ps.saturating_sub(run.arrivals_end_ps);
+    drained > run.arrivals_end_ps / 2 && drained > 5u64.saturating_mul(run.longest_ideal_ps)
+}
+
+/// Whether ports of several queues carried packets, and none of them through a second queue.
+fn used_one_queue(run: &PointResult) -> bool {
+    let several = || run.links.iter().map(|link| &link.packets_by_queue).filter(|queues| queues.len() > 1);
+    several().any(|queues| used(queues) == 1) && several().all(|queues| used(queues) <= 1)
+}
+
+/// Whether no class of links saw packets of two priorities.
+fn used_one_priority(run: &PointResult) -> bool {
+    let mut classes = run.links.iter().map(|link| used(&link.packets_by_priority));
+    classes.clone().any(|used| used == 1) && classes.all(|used| used <= 1)
+}
+
+fn used(packets: &[u64]) -> usize {
+    packets.iter().filter(|&&packets| packets > 0).count()
+}
+
+fn times(count: u64) -> String {
+    match count {
+        0 => "never".into(),
+        1 => "once".into(),
+        _ => format!("{count} times"),
+    }
+}

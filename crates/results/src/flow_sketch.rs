@@ -1,0 +1,224 @@
+//! What is kept of the flows of a run that are too many to keep one by one: sketches of FCT and slowdown by size.
+//!
+//! Sizes are cut into quarters of each doubling, and wherever the caller says, so that every class whose bounds are
+//! cuts is an exact set of flows: counts, means and least slowdowns are exact, and percentiles are within
+//! [`Sketch::RELATIVE_ERROR`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::classes::SizeClass;
+use crate::statistics::{Figures, Statistic};
+use crate::summary::SeedStats;
+use crate::{FlowRow, Sketch};
+
+/// Slowdowns are counted in this part of 1, which adds an error of at most half of it.
+const SLOWDOWN_UNIT: f64 = 1e-4;
+
+/// Flows of more than `above_bytes` and at most `up_to_bytes`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Bucket {
+    above_bytes: u64,
+    up_to_bytes: u64,
+    flows: u64,
+    unfinished: u64,
+    largest_bytes: u64,
+    /// Of the finished flows, as the next four.
+    fct_sum_ps: f64,
+    slowdown_sum: f64,
+    least_slowdown: Option<f64>,
+    fct_ps: Sketch,
+    /// In units of [`SLOWDOWN_UNIT`].
+    slowdown: Sketch,
+}
+
+/// The flows of one run, by size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FlowSketch {
+    /// By rising size, none empty.
+    buckets: Vec<Bucket>,
+}
+
+impl FlowSketch {
+    /// Of these flows, in their order, with sizes cut at `cuts` too.
+    pub fn of(flows: &[FlowRow], cuts: &[u64]) -> FlowSketch {
+        let bounds = bounds(cuts);
+        let mut by_bound: Vec<Option<Bucket>> = vec![None; bounds.len()];
+        for row in flows {
+            let at = bounds.partition_point(|&bound| bound < row.bytes).min(bounds.len() - 1);
+            let above_bytes = if at == 0 { 0 } else { bounds[at - 1] };
+            by_bound[at].get_or_insert_with(|| Bucket::new(above_bytes, bounds[at])).add(row);
+        }
+        FlowSketch { buckets: by_bound.into_iter().flatten().collect() }
+    }
+
+    /// How many flows.
+    pub fn flows(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.flows).sum()
+    }
+
+    /// Sizes and how many flows are at most that large and larger than the one before.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.buckets.iter().map(|bucket| (bucket.up_to_bytes, bucket.flows))
+    }
+
+    /// Whether every bucket lies inside of the class or outside.
+    pub(crate) fn fits(&self, class: &SizeClass) -> bool {
+        let crosses = |bucket: &Bucket, bound: u64| bucket.above_bytes < bound && bound < bucket.largest_bytes;
+        let bounds = || [class.above_bytes].into_iter().chain(class.up_to_bytes);
+        self.buckets.iter().all(|bucket| bounds().all(|bound| !crosses(bucket, bound)))
+    }
+
+    /// The statistics of a class that [fits](FlowSketch::fits).
+    pub(crate) fn stats(&self, seed: u64, class: &SizeClass) -> SeedStats {
+        let mut whole = Bucket::new(class.above_bytes, class.up_to_bytes.unwrap_or(u64::MAX));
+        let inside = |bucket: &&Bucket| class.holds(bucket.largest_bytes);
+        self.buckets.iter().filter(inside).for_each(|bucket| whole.merge(bucket));
+        let finished = (whole.flows - whole.unfinished) as f64;
+        let figures = |sum: f64, sketch: &Sketch, unit: f64| {
+            let of = |statistic: Statistic| match statistic.per_mille() {
+                None => sum / finished,
+                Some(per_mille) => sketch.percentile(per_mille).map_or(f64::NAN, |value| value as f64 * unit),
+            };
+            (finished > 0.0).then(|| Figures::each(of))
+        };
+        SeedStats {
+            seed,
+            flows: whole.flows,
+            unfinished: whole.unfinished,
+            largest_bytes: whole.largest_bytes,
+            least_slowdown: whole.least_slowdown,
+            fct: figures(whole.fct_sum_ps, &whole.fct_ps, 1.0),
+            slowdown: figures(whole.slowdown_sum, &whole.slowdown, SLOWDOWN_UNIT),
+        }
+    }
+
+    /// Why this cannot be, if it cannot.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let wrong = |bucket: &Bucket| {
+            let finished = bucket.flows.checked_sub(bucket.unfinished);
+            let counted = Some(bucket.fct_ps.count()) == finished && Some(bucket.slowdown.count()) == finished;
+            !counted || !bucket.fct_sum_ps.is_finite() || !bucket.slowdown_sum.is_finite()
+        };
+        self.buckets.iter().any(wrong).then_some("a sketch does not hold the flows that it says")
+    }
+}
+
+impl Bucket {
+    fn new(above_bytes: u64, up_to_bytes: u64) -> Bucket {
+        Bucket {
+            above_bytes,
+            up_to_bytes,
+            flows: 0,
+            unfinished: 0,
+            largest_bytes: 0,
+            fct_sum_ps: 0.0,
+            slowdown_sum: 0.0,
+            least_slowdown: None,
+            fct_ps: Sketch::default(),
+            slowdown: Sketch::default(),
+        }
+    }
+
+    fn add(&mut self, row: &FlowRow) {
+        self.flows += 1;
+        self.largest_bytes = self.largest_bytes.max(row.bytes);
+        let (Some(fct_ps), Some(slowdown)) = (row.fct_ps, row.slowdown()) else {
+            self.unfinished += 1;
+            return;
+        };
+        self.fct_sum_ps += fct_ps as f64;
+        self.slowdown_sum += slowdown;
+        self.least_slowdown = least(self.least_slowdown, Some(slowdown));
+        self.fct_ps.record(fct_ps);
+        self.slowdown.record((slowdown / SLOWDOWN_UNIT).round() as u64);
+    }
+
+    fn merge(&mut self, other: &Bucket) {
+        self.flows += other.flows;
+        self.unfinished += other.unfinished;
+        self.largest_bytes = self.largest_bytes.max(other.largest_bytes);
+        self.fct_sum_ps += other.fct_sum_ps;
+        self.slowdown_sum += other.slowdown_sum;
+        self.least_slowdown = least(self.least_slowdown, other.least_slowdown);
+        self.fct_ps.merge(&other.fct_ps);
+        self.slowdown.merge(&other.slowdown);
+    }
+}
+
+/// The lesser of two that may not be there.
+pub(crate) fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::min)
+}
+
+/// Upper bounds of all buckets, rising, the last as large as a size can be.
+fn bounds(cuts: &[u64]) -> Vec<u64> {
+    let quarters = |power: u32| (4..8u64).map(move |quarter| (quarter << power) / 4);
+    let mut bounds: Vec<u64> = (0..63).flat_map(quarters).chain(cuts.iter().copied()).chain([u64::MAX]).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    bounds.retain(|&bound| bound > 0);
+    bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::flow;
+
+    fn flows() -> Vec<FlowRow> {
+        // 1 B to 10 MB, in disorder; each twentieth does not finish.
+        (0..5_000u64).map(|n| flow(1 + n * 7_919 % 5_000 * 2_000, (n % 20 != 0).then_some(1 + n * n % 997))).collect()
+    }
+
+    #[test]
+    fn bounds__four_in_each_doubling_and_the_cuts() {
+        let bounds = bounds(&[100_000, 9]);
+        assert_eq!(bounds[..11], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]);
+        assert!(bounds.contains(&100_000) && bounds.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(bounds.last(), Some(&u64::MAX));
+    }
+
+    #[test]
+    fn stats__of_a_class_are_those_of_its_flows() {
+        let flows = flows();
+        let sketch = FlowSketch::of(&flows, &[100_000, 3_000_000]);
+        assert_eq!(sketch.flows(), 5_000);
+        for class in [(0, Some(100_000)), (100_000, Some(3_000_000)), (3_000_000, None), (0, None)] {
+            let class = SizeClass::between(class.0, class.1);
+            assert!(sketch.fits(&class));
+            let found = sketch.stats(1, &class);
+            let exact = crate::summary::tests::exact(&flows, &class);
+            assert_eq!((found.flows, found.unfinished), (exact.flows, exact.unfinished), "{}", class.name);
+            assert_eq!(found.largest_bytes, exact.largest_bytes);
+            assert_eq!(found.least_slowdown, exact.least_slowdown);
+            for statistic in Statistic::ALL {
+                let near = |found: Figures, exact: Figures| {
+                    let (found, exact) = (found.get(statistic), exact.get(statistic));
+                    let error = if statistic == Statistic::Mean { 1e-12 } else { Sketch::RELATIVE_ERROR + 1e-4 };
+                    assert!((found - exact).abs() <= error * exact, "{}: {found} for {exact}", statistic.name());
+                };
+                near(found.fct.unwrap(), exact.fct.unwrap());
+                near(found.slowdown.unwrap(), exact.slowdown.unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn fits__not_what_cuts_a_bucket() {
+        let sketch = FlowSketch::of(&flows(), &[]);
+        assert!(sketch.fits(&SizeClass::between(0, Some(1 << 20))));
+        assert!(!sketch.fits(&SizeClass::between(0, Some((1 << 20) + 5_000))));
+        assert!(sketch.fits(&SizeClass::between(50_000_000, None)));
+    }
+
+    #[test]
+    fn data__comes_back() {
+        let sketch = FlowSketch::of(&flows(), &[]);
+        let text = serde_json::to_string(&sketch).unwrap();
+        assert_eq!(serde_json::from_str::<FlowSketch>(&text).unwrap(), sketch);
+        assert_eq!(sketch.fault(), None);
+        let fewer = text.replacen("\"unfinished\":", "\"unfinished\":1", 1);
+        assert!(serde_json::from_str::<FlowSketch>(&fewer).unwrap().fault().is_some());
+    }
+}
