@@ -19,9 +19,10 @@ pub struct ControlPacket {
     pub word: u64,
 }
 
-/// A switch program of the user's own.
+/// A switch program of the user's own. It sees packets and instants; what its switch's ports hold it does not see.
 pub trait SwitchProgram: Send {
-    /// One of the `ways` equal uplinks, numbered from 0, of next-hop group `group`.
+    /// One of the `ways` equal uplinks, numbered from 0, of next-hop group `group`: less than `ways`, which is at least
+    /// 2. A larger number stands for the last.
     fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> usize;
 
     /// When [`SwitchProgram::on_timer`] wants to be called next; [`Time::NEVER`] for never.
@@ -69,7 +70,7 @@ impl Balancer {
             }
             Balancer::SprayRandom => reduce(random.next_u64(), ways),
             Balancer::Flowlet(table) => table.choose(meta, ways, now, random),
-            Balancer::Program(own) => own.choose(meta, group, ways, now, random),
+            Balancer::Program(own) => own.choose(meta, group, ways, now, random).min(ways - 1),
         }
     }
 }
@@ -159,6 +160,21 @@ mod tests {
         let mut spray = Balancer::SprayRoundRobin { next: vec![0; 2] };
         let mut ways = |group| spray.choose(&packet(1), group, 3, Time::ZERO, &mut random);
         assert_eq!([ways(0), ways(0), ways(1), ways(0), ways(0)], [0, 1, 0, 2, 0]);
+    }
+
+    struct Beyond;
+
+    impl SwitchProgram for Beyond {
+        fn choose(&mut self, _: &Meta, _: usize, ways: usize, _: Time, _: &mut dyn Rng) -> usize {
+            ways
+        }
+    }
+
+    #[test]
+    fn program__that_chooses_no_way_takes_the_last() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut program = Balancer::Program(Box::new(Beyond));
+        assert_eq!(program.choose(&packet(1), 0, 3, Time::ZERO, &mut random), 2);
     }
 
     #[test]

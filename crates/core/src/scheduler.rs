@@ -86,6 +86,9 @@ impl Surroundings<'_> {
     }
 }
 
+/// The most queues of a port: a packet names its queue in eight bits.
+pub const MAX_QUEUES: usize = 256;
+
 /// A queue discipline with everything that decides about its packets.
 pub trait PortScheduler: Send {
     /// An arriving packet, in no list. Sets [`Meta::queue`].
@@ -104,7 +107,8 @@ pub trait PortScheduler: Send {
     /// Bytes queued.
     fn backlog_bytes(&self) -> u64;
 
-    /// How many queues [`Meta::queue`] may name.
+    /// How many queues [`Meta::queue`] may name: 1 to [`MAX_QUEUES`], always the same. Asked at set-up; a port takes what
+    /// lies outside as the nearest of the two.
     fn queues(&self) -> usize;
 }
 
@@ -175,6 +179,6 @@ impl PortScheduler for Scheduler {
     }
 
     fn queues(&self) -> usize {
-        each!(self, s => s.queues())
+        each!(self, s => s.queues()).clamp(1, MAX_QUEUES)
     }
 }

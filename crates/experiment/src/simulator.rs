@@ -3,9 +3,10 @@
 use crate::engine::{Engine, Prepared, Progress};
 use crate::error::Error;
 use crate::points::Point;
-use crate::workload::{ETHERNET_BYTES, Extent, HEADER_BYTES, Workload};
+use crate::workload::{Extent, Workload};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo};
+use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Settings, SettingsError};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
@@ -31,7 +32,7 @@ impl Engine for Simulator {
 
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
         let settings = &point.settings;
-        let fabric = fabric(settings, folder)?;
+        let fabric = Fabric::from_settings_in(settings, folder)?;
         let workload = Workload::read(settings, fabric.hosts, slowest_host_bps(&fabric), folder)?;
         let scope = settings.scheme(&point.variant.name);
         let base = scope.text("base", &point.variant.base)?;
@@ -71,7 +72,7 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
 
 /// The flows of a point that count, in the order of their starts.
 pub(crate) fn flows(point: &Point, seed: u64, folder: &Path) -> Result<Box<dyn Iterator<Item = Flow>>, Error> {
-    let fabric = fabric(&point.settings, folder)?;
+    let fabric = Fabric::from_settings_in(&point.settings, folder)?;
     let workload = Workload::read(&point.settings, fabric.hosts, slowest_host_bps(&fabric), folder)?;
     let scope = point.settings.common();
     let flows = workload.flows(seed).map_err(|problem| scope.error("load", problem))?;
@@ -84,18 +85,6 @@ pub(crate) fn flows(point: &Point, seed: u64, folder: &Path) -> Result<Box<dyn I
     })
 }
 
-fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, Error> {
-    let fabric = Fabric::from_settings_in(settings, folder)?;
-    if let Some(file) = settings.effective().get("topology.file") {
-        // The result depends on what the file says, not on where it is.
-        let path = folder.join(file);
-        let bytes = std::fs::read(&path)
-            .map_err(|error| Error::File { path: path.display().to_string(), problem: error.to_string() })?;
-        settings.note("topology.file.digest", blake3::hash(&bytes).to_hex());
-    }
-    Ok(fabric)
-}
-
 /// The rate that a load of 1 fills: that of the hosts' links, the slowest where they differ.
 fn slowest_host_bps(fabric: &Fabric) -> u64 {
     fabric.host_uplink.iter().map(|link| fabric.links[*link as usize].rate.bps()).min().unwrap_or(0)
@@ -103,15 +92,8 @@ fn slowest_host_bps(fabric: &Fabric) -> u64 {
 
 fn framing(settings: &Settings, point: &Point) -> Result<Framing, SettingsError> {
     let scope = settings.scheme(&point.variant.name);
-    let ns2 = settings.common().choice("parameters", &[("ns2", true), ("rfc", false)], "ns2")?;
-    let small = |name: &str, default: u64| {
-        // The keys' own limits are far below.
-        Ok(u16::try_from(scope.bytes(name, default)?).unwrap_or(u16::MAX))
-    };
-    Ok(Framing {
-        header: small("header", HEADER_BYTES)?,
-        overhead: small("wire_overhead", if ns2 { 0 } else { ETHERNET_BYTES })?,
-    })
+    let set = ParameterSet::read(&scope)?;
+    Ok(Framing { header: parameters::header(&scope)?, overhead: set.wire_overhead(&scope)? })
 }
 
 fn fct_end(settings: &Settings) -> Result<FctEnd, SettingsError> {

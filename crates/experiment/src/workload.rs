@@ -5,7 +5,8 @@
 
 use crate::error::Error;
 use flowsieve_schemes::WorkloadFacts;
-use flowsieve_schemes::settings::{DEFAULT_MTU_BYTES, Scope, Settings, SettingsError};
+use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
 use flowsieve_workload::{
     Flow, Framing, Generator, LoadCounts, Reading, Rounding, SizeDistribution, arrival_rate_per_host, builtin,
     builtins, flow_list,
@@ -17,10 +18,6 @@ use std::sync::Arc;
 
 /// Longest file of a distribution that is read, in bytes.
 const MAX_CDF_BYTES: u64 = 16 << 20;
-/// IP and TCP without options.
-pub(crate) const HEADER_BYTES: u64 = 40;
-/// What Ethernet adds to a packet: header and checksum (18), preamble (8), gap (12).
-pub(crate) const ETHERNET_BYTES: u64 = 38;
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +73,8 @@ impl Workload {
     /// Reads the workload for a fabric of `hosts` whose links have `host_bps`. Paths are relative to `folder`.
     pub fn read(settings: &Settings, hosts: u32, host_bps: u64, folder: &Path) -> Result<Workload, Error> {
         let scope = settings.common();
-        let ns2 = scope.choice("parameters", &[("ns2", true), ("rfc", false)], "ns2")?;
-        let framing = framing(&scope, ns2)?;
+        let set = ParameterSet::read(&scope)?;
+        let framing = framing(&scope, set)?;
         if let Some(path) = scope.optional_text("list")? {
             refuse_beside(&scope, "list", &["sizes", "cdf", "load", "flows", "duration"])?;
             let flows = listed(&scope, &folder.join(path), hosts)?;
@@ -89,7 +86,7 @@ impl Workload {
         scope.choice("arrivals", &[("poisson", ())], "poisson")?;
         scope.choice("pattern", &[("all-to-all", ())], "all-to-all")?;
         let (sizes, builtin) = sizes(settings, &scope, framing.payload_bytes, folder)?;
-        let counts = scope.choice("load_counts", LoadCounts::NAMES, if ns2 { "ns2" } else { "wire" })?;
+        let counts = scope.choice("load_counts", LoadCounts::NAMES, set.load_counts())?;
         let Some(load) = scope.optional_number("load")? else {
             return Err(scope.invalid("load", "a load of the host links, in [workload] or [sweep]").into());
         };
@@ -155,20 +152,14 @@ impl Workload {
 }
 
 /// Packets on the wire, as they are without a scheme's own settings.
-fn framing(scope: &Scope<'_>, ns2: bool) -> Result<Framing, SettingsError> {
-    let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
-    let header = scope.bytes("header", HEADER_BYTES)?;
-    let overhead = scope.bytes("wire_overhead", if ns2 { 0 } else { ETHERNET_BYTES })?;
-    let acks = scope.count("ack_every", if ns2 { 1 } else { 2 })?;
-    // The keys' own limits keep all of these within 32 bits.
-    let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    let payload = mtu.checked_sub(header).and_then(|payload| NonZeroU32::new(small(payload)));
+fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsError> {
+    let header = parameters::header(scope)?;
     Ok(Framing {
-        payload_bytes: payload.ok_or_else(|| scope.invalid("mtu", format!("more than the headers of {header} B")))?,
-        header_bytes: small(header),
-        overhead_bytes: small(overhead),
-        ack_bytes: small(header),
-        data_packets_per_ack: small(acks),
+        payload_bytes: parameters::segment(scope)?.into(),
+        header_bytes: header.into(),
+        overhead_bytes: set.wire_overhead(scope)?.into(),
+        ack_bytes: header.into(),
+        data_packets_per_ack: set.ack_every(scope)?,
     })
 }
 

@@ -2,6 +2,7 @@
 //! and the settings from which they are built.
 
 pub mod dctcp;
+pub mod parameters;
 mod parts;
 pub mod pfabric;
 pub mod pias;

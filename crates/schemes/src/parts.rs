@@ -1,8 +1,6 @@
 //! Puts a scheme together from the settings. Each scheme gives its own defaults ([`Parts`]); every part can be set
-//! otherwise in the experiment, for all places or for one.
-//!
-//! The two parameter sets differ here and nowhere else: `ns2`, the lineage in which PIAS, pFabric and QCluster were
-//! measured (ns-2 scripts of HKUST-SING/PIAS-NS2), and `rfc`, today's standards.
+//! otherwise in the experiment, for all places or for one. The two parameter sets differ here and in
+//! [`crate::parameters`], nowhere else.
 
 use flowsieve_core::Time;
 use flowsieve_core::admission::Admission;
@@ -12,6 +10,7 @@ use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
 use flowsieve_transport::TcpParams;
 use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
 
+use crate::parameters::{ParameterSet, segment};
 use crate::registry::Context;
 use crate::scheme::{
     BalancerSpec, Class, Connections, Handshake, Nic, Places, PortSpec, Scheme, TaggerSpec, Transport,
@@ -55,27 +54,10 @@ impl Default for Parts {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ParameterSet {
-    Ns2,
-    Rfc,
-}
-
-/// The headers and the payload of a full packet, in bytes, as the settings have them.
-pub(crate) fn segment(scope: &Scope<'_>) -> Result<u16, SettingsError> {
-    let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
-    let header = scope.bytes("header", u64::from(flowsieve_transport::HEADER_BYTES))?;
-    match mtu.checked_sub(header).and_then(|payload| u16::try_from(payload).ok()) {
-        Some(payload) if payload > 0 => Ok(payload),
-        _ => Err(scope.invalid("mtu", format!("more than the headers of {header} B, and at most 65535 B"))),
-    }
-}
-
 /// Builds a scheme from its defaults and the settings.
 pub(crate) fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let sets = [("ns2", ParameterSet::Ns2), ("rfc", ParameterSet::Rfc)];
-    let set = scope.common().choice("parameters", &sets, "ns2")?;
+    let set = ParameterSet::read(scope)?;
     let balancers = Places::try_from_fn(|place| balancer(&scope.at(place), set))?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = transport(scope, parts, set, sprayed)?;
@@ -102,7 +84,7 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, Sett
 }
 
 fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool) -> Result<Transport, SettingsError> {
-    let segment = segment(scope)?;
+    let segment = segment(scope)?.get();
     let ns2 = set == ParameterSet::Ns2;
     let marking = parts.marking != "none";
     let kinds = [("tcp", Some(false)), ("dctcp", Some(true)), ("pfabric", Some(false)), ("open-loop", None)];
@@ -144,7 +126,7 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
         },
     )?;
     let restarts = scope.flag("slow_start_restart", true)?;
-    let ack_every = scope.count("ack_every", if ns2 { 1 } else { 2 })?;
+    let ack_every = set.ack_every(scope)?;
     let probes = match name == "pfabric" {
         true => scope.count("probe_after", parts.probe_after.max(5))?,
         false => 0,
@@ -163,7 +145,7 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
             (true, true) => Restart::Initial,
             (true, false) => Restart::AtMostInitial,
         },
-        ack_every: ack_every as u32,
+        ack_every,
         delayed_ack: if ack_every > 1 { Time(scope.time("delayed_ack", Time::from_us(1_000).0)?) } else { Time::ZERO },
         probe_after: (probes > 0).then_some(probes as u32),
     }))

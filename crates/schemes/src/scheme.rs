@@ -207,7 +207,8 @@ impl PortSpec {
         }
     }
 
-    /// The same discipline with room for everything and without marks: a host's port under backpressure.
+    /// The same discipline with room for everything and without marks: a host's port under backpressure. One of the
+    /// user's own keeps its limits: what they are, only it knows.
     #[must_use]
     pub fn without_limits(&self) -> PortSpec {
         let mut free = self.clone();
@@ -237,7 +238,7 @@ impl PortSpec {
     pub fn queues(&self) -> usize {
         match self {
             PortSpec::Bank { queues, .. } => *queues,
-            PortSpec::Custom(make) => make().queues(),
+            PortSpec::Custom(_) => self.build().queues(),
             _ => 1,
         }
     }

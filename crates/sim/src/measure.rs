@@ -131,13 +131,63 @@ fn offered_load(point: &Point<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
     bytes.iter().zip(shares).map(load).map(|load| if load.is_finite() { load } else { 0.0 }).collect()
 }
 
-/// Refuses a measuring window over queues that grow without end.
-pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Result<(), SimError> {
-    let loads = offered_load(point, flows, to);
-    match loads.iter().zip(&point.fabric.classes).find(|(load, _)| **load >= 1.0) {
-        Some((&load, class)) => Err(SimError::Overload { class: class.to_string(), load }),
-        None => Ok(()),
+/// What flows put on something, to be told from what chance puts there.
+#[derive(Clone, Copy, Default)]
+struct Bytes {
+    sum: f64,
+    squares: f64,
+}
+
+impl Bytes {
+    /// Standard deviations by which an overload has to exceed chance: one link in 30,000 does so unjustly.
+    const SURE: f64 = 4.0;
+
+    fn add(&mut self, other: Bytes, share: f64) {
+        self.sum += share * other.sum;
+        // Each flow goes by one of the ways or spreads; the former has the larger variance.
+        self.squares += share * other.squares;
     }
+
+    fn of(bytes: u64) -> Bytes {
+        Bytes { sum: bytes as f64, squares: (bytes as f64) * (bytes as f64) }
+    }
+
+    /// The least sum that flows of a Poisson process with these sizes leave room for: such a sum has the variance of
+    /// its sizes' second moment.
+    fn surely(&self) -> f64 {
+        self.sum - Bytes::SURE * self.squares.sqrt()
+    }
+}
+
+/// Refuses a measuring window over queues that grow without end: a class of links, or a single link beyond chance.
+pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Result<(), SimError> {
+    let fabric = point.fabric;
+    let loads = offered_load(point, flows, to);
+    if let Some((&load, class)) = loads.iter().zip(&fabric.classes).find(|(load, _)| **load >= 1.0) {
+        return Err(SimError::Overload { class: class.to_string(), load });
+    }
+    let mut by_pair: BTreeMap<(u32, u32), Bytes> = BTreeMap::new();
+    for flow in flows {
+        let demand = Demand::new(point, flow);
+        by_pair.entry((flow.src, flow.dst)).or_default().add(Bytes::of(demand.data()), 1.0);
+        by_pair.entry((flow.dst, flow.src)).or_default().add(Bytes::of(demand.acks), 1.0);
+    }
+    let mut by_link = vec![Bytes::default(); fabric.links.len()];
+    for ((src, dst), bytes) in by_pair {
+        for (link, share) in fabric.shares_on_ways(src, dst) {
+            by_link[link as usize].add(bytes, share);
+        }
+    }
+    for (link, bytes) in fabric.links.iter().zip(by_link) {
+        let carries = link.rate.bps() as f64 / 8.0 * to.as_secs();
+        if bytes.surely() >= carries {
+            let (class, ends) =
+                (fabric.classes[usize::from(link.class)], [link.from, link.to].map(|end| fabric.name(end)));
+            let class = format!("{class} ({} alone)", ends.join(" to "));
+            return Err(SimError::Overload { class, load: bytes.sum / carries });
+        }
+    }
+    Ok(())
 }
 
 /// Puts the result together; `ended` is when the run was stopped, if it did not end by itself.

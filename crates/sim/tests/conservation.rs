@@ -206,3 +206,30 @@ fn window__refuses_overload() {
     assert!(matches!(refused, SimError::Overload { load, .. } if load > 1.0 && load < 1.3), "{refused}");
     assert!(matches!(run_window(500, 100, 200), Err(SimError::NoFlows(_))));
 }
+
+/// Every `gap_us` one packet from each of three hosts of a rack to its neighbour on the left, from 0 on: to host 3, 0, 1.
+/// With `to_one`, all of them go to host 3.
+fn run_rack(gap_us: u64, to_one: bool, to_us: u64) -> Result<PointResult, SimError> {
+    let case = plain("fcfs", &[("kind", "single-switch"), ("hosts", "4")], Vec::new());
+    let endless = || -> Box<dyn Iterator<Item = Flow>> {
+        let way = |id: u32| {
+            let (src, start) = (id % 3, u64::from(id / 3) * gap_us * 1_000_000);
+            Flow { src, dst: if to_one { 3 } else { (src + 3) % 4 }, ..flow(id, start, 1_460) }
+        };
+        Box::new((0u32..).map(way))
+    };
+    let measure = Measure::Window { from: Time::from_us(to_us / 2), to: Time::from_us(to_us) };
+    run(&Point { measure, ..case.point(&endless) }, &mut |_| {})
+}
+
+#[test]
+fn window__refuses_a_single_overloaded_link() {
+    // 3 · 1.2 us of packets every 2 us for one of four hosts: 45 % of the class, 180 % of its link.
+    let refused = run_rack(2, true, 1_000).unwrap_err();
+    let SimError::Overload { class, load } = &refused else { panic!("{refused}") };
+    assert_eq!(class, "host-down (switch0 to host3 alone)");
+    assert!((load - 1.8).abs() < 1e-9, "{load}");
+    assert!(run_rack(2, false, 1_000).is_ok());
+    // The same overload for 10 us is what chance may do: 15 packets are no more than four standard deviations above 8.
+    assert!(run_rack(2, true, 10).is_ok());
+}

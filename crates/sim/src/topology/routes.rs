@@ -233,6 +233,25 @@ fn shares(links: &[Link], crossings: &[f64], hosts: f64) -> Vec<ClassShare> {
 }
 
 impl Fabric {
+    /// Every link on the ways from one host to another, with the share of a packet that crosses it on average when
+    /// each switch spreads traffic evenly over equally short ways.
+    pub fn shares_on_ways(&self, src: u32, dst: u32) -> Vec<(u32, f64)> {
+        let mut shares = Vec::new();
+        let mut stage = BTreeMap::from([(self.host_uplink[src as usize], 1.0)]);
+        while !stage.is_empty() {
+            let mut next = BTreeMap::new();
+            for (&link, &share) in &stage {
+                if let Some(switch) = switch_of(self.links[link as usize].to) {
+                    let ways = self.routes[switch].towards(dst);
+                    ways.iter().for_each(|way| *next.entry(*way).or_default() += share / ways.len() as f64);
+                }
+            }
+            shares.extend(stage);
+            stage = next;
+        }
+        shares
+    }
+
     /// The stages of links from one host to another: for a lower bound of any packet's time, each has the best rate
     /// and delay of its links. Distinct links of a stage can carry packets at once.
     pub fn path_links(&self, src: u32, dst: u32) -> Vec<Stage> {
