@@ -1,11 +1,13 @@
 //! What there is to choose from, as text for a terminal: schemes, workloads, settings, experiments.
 
+use crate::document::Document;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::source::Source;
 use flowsieve_schemes::settings::{KEYS, Place, Section, units};
 use flowsieve_sim::topology::kinds;
 use flowsieve_workload::{SOURCE_MEAN, builtins};
+use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +58,60 @@ pub fn workloads() -> String {
         }
     }
     text + "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with start_s,src,dst,bytes.\n"
+}
+
+/// The same lists as data. `folder` is where experiments are looked for.
+pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
+    match what {
+        What::Schemes => serde_json::json!(engine.schemes()),
+        What::Workloads => {
+            let of = |builtin: &flowsieve_workload::Builtin| {
+                let sizes = builtin.distribution().ok();
+                serde_json::json!({
+                    "name": builtin.name, "summary": builtin.summary, "source": builtin.source,
+                    "mean_bytes": sizes.as_ref().map(|sizes| sizes.mean_bytes()),
+                    "median_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.5)),
+                    "p99_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.99)),
+                    "largest_bytes": sizes.as_ref().map(|sizes| sizes.max_bytes()),
+                })
+            };
+            builtins().iter().map(of).collect()
+        }
+        What::Topologies => {
+            let of = |kind: &flowsieve_sim::topology::KindInfo| serde_json::json!({ "name": kind.name, "summary": kind.summary, "keys": kind.keys });
+            kinds().iter().map(of).collect()
+        }
+        What::Settings => {
+            let of = |key: &flowsieve_schemes::settings::Key| {
+                serde_json::json!({
+                    "section": key.section.path(), "name": key.name, "help": key.help, "expects": key.kind.expects(),
+                })
+            };
+            KEYS.iter().map(of).collect()
+        }
+        What::Experiments => {
+            let of = |path: PathBuf| match document(&path) {
+                Ok(document) => serde_json::json!({ "file": path, "title": document.title, "error": null }),
+                Err(error) => serde_json::json!({ "file": path, "title": null, "error": error.to_string() }),
+            };
+            found(folder).into_iter().map(of).collect()
+        }
+    }
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Schedulers that can be compared.
+    Schemes,
+    /// Distributions of flow sizes.
+    Workloads,
+    /// Kinds of fabric.
+    Topologies,
+    /// Experiment files in a folder.
+    Experiments,
+    /// Every key of an experiment file.
+    Settings,
 }
 
 /// A size to three digits, for reading.
@@ -109,9 +165,7 @@ pub fn settings() -> String {
 
 /// Every experiment file in `folder`, with its title.
 pub fn experiments(folder: &Path) -> String {
-    let mut found = Vec::new();
-    collect(folder, DEPTH, &mut found);
-    found.sort();
+    let found = found(folder);
     let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     let mut text = String::new();
@@ -128,8 +182,20 @@ pub fn experiments(folder: &Path) -> String {
     text
 }
 
+/// The experiment files below a folder, sorted.
+fn found(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    collect(folder, DEPTH, &mut found);
+    found.sort();
+    found
+}
+
+fn document(path: &Path) -> Result<Document, Error> {
+    Source::read(path).and_then(|source| crate::document::parse(&source))
+}
+
 fn title(path: &Path) -> String {
-    match Source::read(path).and_then(|source| crate::document::parse(&source)) {
+    match document(path) {
         Ok(document) => document.title.unwrap_or_else(|| "(no title)".to_owned()),
         Err(error) => format!("(not an experiment: {error})"),
     }

@@ -3,6 +3,7 @@
 //! Only the form is checked here: which tables and keys there are, and that each value is of its key's kind and within
 //! its limits. Whether the values fit each other is for whoever reads them.
 
+use crate::claims::{self, Given};
 use crate::error::Error;
 use crate::source::Source;
 use flowsieve_schemes::settings::{self, KEYS, Key, Origin, Place, Raw, Section, Settings, SettingsError, Table};
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
 
 /// The top level of an experiment file.
-const TOP: [&str; 9] = ["title", "topology", "workload", "network", "transport", "sweep", "run", "schemes", "report"];
+const TOP: [&str; 10] =
+    ["title", "topology", "workload", "network", "transport", "sweep", "run", "schemes", "report", "claims"];
 
 /// The name of the sweep's axis over schemes.
 pub const SCHEME: &str = "scheme";
@@ -44,6 +46,8 @@ pub struct Document {
     pub axes: Vec<Axis>,
     /// The tables `[schemes.<name>]`: name → where it stands.
     pub variants: BTreeMap<String, Origin>,
+    /// What a paper says of its points.
+    pub(crate) claims: Vec<Given>,
 }
 
 /// Reads an experiment file's text.
@@ -51,7 +55,7 @@ pub fn parse(source: &Source) -> Result<Document, Error> {
     Reader { source, document: Document::default() }.read().map_err(|error| Error::from(error).in_source(source))
 }
 
-type Wrong = SettingsError;
+pub(crate) type Wrong = SettingsError;
 
 struct Reader<'a> {
     source: &'a Source,
@@ -75,6 +79,7 @@ impl Reader<'_> {
                 "run" => self.section(Section::Run, table(name, item, &origin)?)?,
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
                 "sweep" => self.sweep(table(name, item, &origin)?)?,
+                "claims" => self.document.claims = claims::read(self.source, item, &origin)?,
                 "schemes" => self.schemes(table(name, item, &origin)?)?,
                 _ => return Err(unknown_at_top(name, origin)),
             }
@@ -101,7 +106,7 @@ impl Reader<'_> {
                 continue;
             }
             let origin = self.source.origin(key);
-            for (index, link) in tables(name, item, &origin)?.into_iter().enumerate() {
+            for (index, link) in tables(name, "[[topology.link]]", item, &origin)?.into_iter().enumerate() {
                 for (name, key, item) in entries(link) {
                     self.key(Table::Link(index), name, key, item)?;
                 }
@@ -173,10 +178,10 @@ impl Reader<'_> {
     }
 }
 
-type Span = Option<std::ops::Range<usize>>;
+pub(crate) type Span = Option<std::ops::Range<usize>>;
 
 /// A table's entries: name, the name's span, item.
-fn entries(table: &dyn TableLike) -> Vec<(&str, Span, &Item)> {
+pub(crate) fn entries(table: &dyn TableLike) -> Vec<(&str, Span, &Item)> {
     let span = |name: &str| table.get_key_value(name).and_then(|(key, _)| key.span());
     table.iter().map(|(name, item)| (name, span(name), item)).collect()
 }
@@ -187,8 +192,13 @@ fn table<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<&'a dyn Tabl
 }
 
 /// The tables of `[[name]]`, or of a list of inline tables.
-fn tables<'a>(name: &str, item: &'a Item, origin: &Origin) -> Result<Vec<&'a dyn TableLike>, Wrong> {
-    let wrong = || Wrong::new(origin.clone(), format!("`{name}` is no list of tables")).expected("[[topology.link]]");
+pub(crate) fn tables<'a>(
+    name: &str,
+    form: &str,
+    item: &'a Item,
+    origin: &Origin,
+) -> Result<Vec<&'a dyn TableLike>, Wrong> {
+    let wrong = || Wrong::new(origin.clone(), format!("`{name}` is no list of tables")).expected(form);
     match item {
         Item::ArrayOfTables(tables) => Ok(tables.iter().map(|table| table as &dyn TableLike).collect()),
         Item::Value(Value::Array(items)) => {
@@ -270,7 +280,8 @@ pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wr
         return Ok(None);
     }
     let can = |key: &&Key| {
-        !matches!(key.section, Section::Link | Section::Report) && !["base", "seeds", "seed"].contains(&key.name)
+        !matches!(key.section, Section::Link | Section::Report)
+            && !["base", "seeds", "seed", "flow_records"].contains(&key.name)
     };
     match settings::find(name) {
         Some(key) if can(&key) => Ok(Some(key)),

@@ -43,10 +43,23 @@ pub fn execute(
     how: How,
     show: &(dyn Fn(Event) + Sync),
 ) -> Result<ResultDir, Error> {
+    execute_sharing(plan, engine, out, &out.join("parts"), how, show)
+}
+
+/// Carries out a plan into the folder `out`, with its runs in the folder `parts`: what another plan has run there is not run
+/// again.
+pub fn execute_sharing(
+    plan: &Plan,
+    engine: &dyn Engine,
+    out: &Path,
+    parts: &Path,
+    how: How,
+    show: &(dyn Fn(Event) + Sync),
+) -> Result<ResultDir, Error> {
     let clock = Clock::start();
-    let writer = ResultWriter::create(out)?;
+    let writer = ResultWriter::create_with_parts(out, parts)?.keeping(plan.experiment.record, plan.experiment.cuts());
     if how.fresh {
-        remove_parts(plan, out)?;
+        remove_parts(plan, parts)?;
     }
     let todo = unfinished(plan, &writer)?;
     let found = plan.runs.len() - todo.len();
@@ -80,9 +93,9 @@ fn unfinished(plan: &Plan, writer: &ResultWriter) -> Result<Vec<usize>, Error> {
     Ok(todo)
 }
 
-fn remove_parts(plan: &Plan, out: &Path) -> Result<(), Error> {
+fn remove_parts(plan: &Plan, parts: &Path) -> Result<(), Error> {
     for run in &plan.runs {
-        let part = out.join("parts").join(&run.key);
+        let part = parts.join(&run.key);
         match std::fs::remove_dir_all(&part) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::File { path: part.display().to_string(), problem: error.to_string() });

@@ -9,6 +9,7 @@
 //! It leaves out how packets are carried (the simulator's business) and what results mean (the results' own).
 
 pub mod catalogue;
+mod claims;
 pub mod document;
 pub mod engine;
 mod error;
@@ -19,6 +20,7 @@ mod overrides;
 pub mod plan;
 mod points;
 pub mod report;
+pub mod reproduce;
 mod scale;
 mod simulator;
 mod source;

@@ -1,5 +1,6 @@
 //! From an experiment file to the runs that it asks for, everything checked before the first one starts.
 
+use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::Engine;
 use crate::error::Error;
@@ -7,7 +8,7 @@ use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::Scale;
 use crate::source::Source;
-use flowsieve_results::{Axis, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
+use flowsieve_results::{Axis, Claim, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_schemes::settings::{Origin, Raw, Section, Table, find};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,23 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     let mut points = points::points(&document, &builtin)?;
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes)?;
+    let record = record(&document)?;
+    let claims: Vec<Claim> = document.claims.iter().map(|given| given.claim.clone()).collect();
+    let mut experiment = Experiment {
+        title: document.title.clone().unwrap_or_else(|| source.stem()),
+        text: source.text.to_string(),
+        changes: changes.list(),
+        versions: BTreeMap::from([
+            ("flowsieve".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("model".to_owned(), MODEL.to_string()),
+        ]),
+        classes,
+        record,
+        claims,
+        schemes: scheme_infos(&points, &schemes),
+        points: Vec::new(),
+    };
+    let kept = kept(&experiment);
     let mut warnings = Vec::new();
     let mut loads: Vec<WireLoads> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
@@ -120,7 +138,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
             warnings.push(warning);
         }
         let settings = point.settings.effective();
-        let part = |seed| PartId { seed, key: part_key(&settings, seed) };
+        let part = |seed| PartId { seed, key: part_key(&settings, seed, &kept) };
         let parts: Vec<PartId> = (first_seed..first_seed + seeds).map(part).collect();
         let run = |part: &PartId| PlannedRun {
             point: index,
@@ -142,27 +160,26 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     runs.sort_by_key(|run| (run.seed, run.point));
     refuse_unread(&points, &document, changes, &mut warnings)?;
     warnings.extend(twins(&infos));
-    let experiment = Experiment {
-        title: document.title.unwrap_or_else(|| source.stem()),
-        text: source.text.to_string(),
-        changes: changes.list(),
-        versions: BTreeMap::from([
-            ("flowsieve".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-            ("model".to_owned(), MODEL.to_string()),
-        ]),
-        classes,
-        record: Record::Full,
-        claims: Vec::new(),
-        schemes: scheme_infos(&points, &schemes),
-        points: infos,
-    };
+    experiment.points = infos;
+    // A sweep that the command line has narrowed need not have what claims are about.
+    if changes.sets.is_empty() {
+        claims::check(&document.claims, &experiment)?;
+    }
     Ok(Plan { experiment, points, runs, warnings, loads, folder: folder.to_path_buf() })
 }
 
+/// What a part keeps of its flows, where that is not all: it cannot be had again from them.
+fn kept(experiment: &Experiment) -> String {
+    match experiment.record {
+        Record::Full => String::new(),
+        other => format!("{other:?} {:?}\n", experiment.cuts()),
+    }
+}
+
 /// Names a part by all that its result depends on.
-fn part_key(settings: &BTreeMap<String, String>, seed: u64) -> String {
+fn part_key(settings: &BTreeMap<String, String>, seed: u64, kept: &str) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("model {MODEL}\nseed {seed}\n").as_bytes());
+    hasher.update(format!("model {MODEL}\nseed {seed}\n{kept}").as_bytes());
     for (name, value) in settings {
         // The lengths keep a value that holds a line break from passing for two settings.
         hasher.update(format!("{} {} {name} {value}\n", name.len(), value.len()).as_bytes());
@@ -175,6 +192,11 @@ fn size_classes(document: &Document) -> Result<SizeClasses, Error> {
     let Some(bounds) = scope.bytes_list("size_classes")? else { return Ok(SizeClasses::default()) };
     let classes = SizeClasses::from_bounds(&bounds);
     classes.map_err(|error| scope.error("size_classes", error.to_string()).expected("bounds that rise").into())
+}
+
+fn record(document: &Document) -> Result<Record, Error> {
+    let choices = [("full", Record::Full), ("sample", Record::Sample), ("none", Record::None)];
+    Ok(document.settings.common().choice("flow_records", &choices, "full")?)
 }
 
 /// The first seed and how many.

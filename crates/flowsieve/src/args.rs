@@ -2,8 +2,8 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use flowsieve_experiment::Scale;
 use flowsieve_experiment::thresholds::Method;
+use flowsieve_experiment::{Scale, catalogue};
 use std::path::PathBuf;
 
 /// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
@@ -22,6 +22,9 @@ Examples:
   flowsieve run experiments/quickstart.toml --set load=0.9 --set scheme=pias,pfabric --seeds 5
   flowsieve list schemes
   flowsieve report results/quickstart
+  flowsieve compare results/quickstart pias dctcp
+  flowsieve doctor results/quickstart
+  flowsieve reproduce pias --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method equal-split
 
 Exit status: 0 done, 1 the simulation failed, 2 something in the file, the arguments or the folders has to be changed.";
@@ -34,6 +37,12 @@ pub(crate) enum Command {
     List(List),
     /// Show a result again, and write its report.html
     Report(Report),
+    /// Compare two schemes of a result over the same flows, with intervals
+    Compare(Compare),
+    /// Say what looks wrong in a result
+    Doctor(Doctor),
+    /// Run a paper's experiments and hold them against its claims
+    Reproduce(Reproduce),
     /// Write the flows of an experiment as a list that can be replayed
     Flows(Flows),
     /// Compute demotion thresholds for a distribution of flow sizes
@@ -83,6 +92,9 @@ pub(crate) struct Run {
     /// Run every point again, even those whose results are there
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Print the results as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How much of an experiment to run.
@@ -124,12 +136,18 @@ pub(crate) struct Flows {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve list schemes
+  flowsieve list workloads --json")]
 pub(crate) struct List {
     /// What to list
     pub(crate) what: What,
     /// Where experiments are looked for
     #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What can be listed.
@@ -147,11 +165,99 @@ pub(crate) enum What {
     Settings,
 }
 
+impl From<What> for catalogue::What {
+    fn from(what: What) -> catalogue::What {
+        match what {
+            What::Schemes => catalogue::What::Schemes,
+            What::Workloads => catalogue::What::Workloads,
+            What::Topologies => catalogue::What::Topologies,
+            What::Experiments => catalogue::What::Experiments,
+            What::Settings => catalogue::What::Settings,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  flowsieve report results/quickstart
+      writes report.html, and plots.csv with the numbers of its plots")]
 pub(crate) struct Report {
     /// The folder of a result
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
+    /// Print the results as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve compare results/quickstart
+      each scheme with the first
+  flowsieve compare results/quickstart pfabric pias --json
+      two of them, as JSON with every statistic
+
+A ratio below 1: the first of the two takes less. It is judged only where all flows finished under both.")]
+pub(crate) struct Compare {
+    /// The folder of a result
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// A scheme of the result
+    #[arg(requires = "baseline")]
+    pub(crate) scheme: Option<String>,
+    /// The scheme that it is compared with
+    pub(crate) baseline: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  flowsieve doctor results/quickstart
+      saturated links, unfinished flows, queues that nothing used although a threshold lies inside the sizes …")]
+pub(crate) struct Doctor {
+    /// The folder of a result
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve reproduce pias --scale quick --dry-run
+      what it would take
+  flowsieve reproduce pias/fig-9 --page docs/pias.md
+      one figure, with the page of claims and values where it is wanted
+
+Figures share their points: a run that several ask for is made once. What was interrupted goes on where it was.")]
+pub(crate) struct Reproduce {
+    /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
+    #[arg(value_name = "PAPER[/FIGURE]")]
+    pub(crate) what: String,
+    /// Where the catalogue is
+    #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// How much of each experiment to run
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) scale: ScaleArg,
+    /// Seeds of each point, instead of the files'
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// Runs at a time [default: the machine's cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Where results go, a folder a figure [default: results/ and the paper's name]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Where the page of claims and values goes [default: reproduction.md in that folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) page: Option<PathBuf>,
+    /// Say what it would take, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

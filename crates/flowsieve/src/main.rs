@@ -3,21 +3,24 @@
 mod args;
 mod progress;
 
-use args::{Cli, Command, Flows, List, Report, Run, Thresholds, What};
+use args::{Cli, Command, Compare, Doctor, Flows, List, Reproduce, Run, Thresholds, What};
 use clap::{CommandFactory, Parser};
-use flowsieve_experiment::execute::{How, execute};
+use flowsieve_experiment::execute::{How, execute, execute_sharing};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, thresholds};
-use progress::{Progress, hops_in_words};
+use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, reproduce, thresholds};
+use progress::{Progress, hops_in_words, in_words};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run(&args),
         Command::List(args) => list(&args),
-        Command::Report(args) => show_report(&args),
+        Command::Report(args) => show(&args.dir, args.json),
+        Command::Compare(args) => compare(&args),
+        Command::Doctor(args) => doctor(&args),
+        Command::Reproduce(args) => reproduction(&args),
         Command::Flows(args) => write_flows(&args),
         Command::Thresholds(args) => show_thresholds(args),
         Command::Completions { shell } => {
@@ -44,7 +47,7 @@ fn run(args: &Run) -> Result<(), Error> {
     let progress = Progress::new(&plan);
     let result = execute(&plan, &Simulator, &out, How { jobs, fresh: args.fresh }, &|event| progress.show(event));
     progress.end();
-    show(&result?)
+    show_result(&result?, args.json)
 }
 
 /// What is about to be run, on the error stream: the results alone go to the output.
@@ -66,18 +69,29 @@ fn announce(plan: &Plan, jobs: usize) {
     }
 }
 
-fn default_out(file: &std::path::Path) -> PathBuf {
+fn default_out(file: &Path) -> PathBuf {
     PathBuf::from("results").join(file.file_stem().unwrap_or("experiment".as_ref()))
 }
 
-/// Prints the table of a result and writes its report.
-fn show(result: &ResultDir) -> Result<(), Error> {
+/// Prints the table of a result, or the same as JSON, and writes its report.
+fn show_result(result: &ResultDir, json: bool) -> Result<(), Error> {
     let file = report::write(result)?;
-    print(&format!("{}\nReport: {}\n", report::table(result), file.display()));
-    Ok(())
+    if json {
+        print_json(&report::table_json(result))
+    } else {
+        print(&format!("{}\nReport: {}\n", report::table(result), file.display()));
+        Ok(())
+    }
+}
+
+fn show(dir: &Path, json: bool) -> Result<(), Error> {
+    show_result(&ResultDir::open(dir)?, json)
 }
 
 fn list(args: &List) -> Result<(), Error> {
+    if args.json {
+        return print_json(&catalogue::json(args.what.into(), &Simulator, &args.folder));
+    }
     print(&match args.what {
         What::Schemes => catalogue::schemes(&Simulator),
         What::Workloads => catalogue::workloads(),
@@ -88,8 +102,62 @@ fn list(args: &List) -> Result<(), Error> {
     Ok(())
 }
 
-fn show_report(args: &Report) -> Result<(), Error> {
-    show(&ResultDir::open(&args.dir)?)
+fn compare(args: &Compare) -> Result<(), Error> {
+    let result = ResultDir::open(&args.dir)?;
+    let compared = report::compared(&result, args.scheme.as_deref().zip(args.baseline.as_deref()))?;
+    if args.json {
+        return print_json(&compared);
+    }
+    print(&compared.iter().map(report::Compared::text).collect::<Vec<_>>().join("\n"));
+    Ok(())
+}
+
+fn doctor(args: &Doctor) -> Result<(), Error> {
+    let result = ResultDir::open(&args.dir)?;
+    if args.json {
+        return print_json(&report::doctor_json(&result));
+    }
+    print(&report::doctor(&result));
+    Ok(())
+}
+
+fn reproduction(args: &Reproduce) -> Result<(), Error> {
+    let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into() };
+    let reproduction = reproduce::read(&args.folder, &args.what, &changes, &Simulator)?;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
+    let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
+    let estimate = reproduction.estimate(&parts);
+    eprintln!(
+        "{}: {} experiments, {} points, {} runs, of which {} are to be made: about {} packet-hops, {} with {jobs} at a time",
+        reproduction.paper,
+        reproduction.figures.len(),
+        estimate.points,
+        estimate.runs,
+        estimate.left,
+        hops_in_words(estimate.packet_hops),
+        in_words(estimate.seconds(jobs)),
+    );
+    if args.dry_run {
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for figure in &reproduction.figures {
+        announce(&figure.plan, jobs);
+        let progress = Progress::new(&figure.plan);
+        let how = How { jobs, fresh: false };
+        let show = |event| progress.show(event);
+        let result = execute_sharing(&figure.plan, &Simulator, &out.join(&figure.name), &parts, how, &show);
+        progress.end();
+        let result = result?;
+        report::write(&result)?;
+        results.push(result);
+    }
+    let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
+    let text = reproduction.page(&results);
+    std::fs::write(&page, &text)
+        .map_err(|error| Error::File { path: page.display().to_string(), problem: error.to_string() })?;
+    print(&format!("{text}\nPage: {}\n", page.display()));
+    Ok(())
 }
 
 fn write_flows(args: &Flows) -> Result<(), Error> {
@@ -107,6 +175,14 @@ fn show_thresholds(args: Thresholds) -> Result<(), Error> {
         method: args.method.into(),
     };
     print(&thresholds::thresholds(&wanted)?);
+    Ok(())
+}
+
+/// Prints a value as indented JSON.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::File { path: "the output".to_owned(), problem: error.to_string() })?;
+    print(&(text + "\n"));
     Ok(())
 }
 

@@ -64,7 +64,7 @@ fn run__ends_with_the_table_and_names_the_report() {
     assert!(done.err.contains("4 points, 8 runs"), "{}", done.err);
     assert!(done.err.contains("load 0.5 on the wire, with ACKs and framing: host-up 0.513"), "{}", done.err);
     assert!(done.out.contains("pias") && done.out.ends_with("Report: results/small/report.html\n"), "{}", done.out);
-    for file in ["manifest.json", "run.json", "flows.parquet", "summary.csv", "report.html"] {
+    for file in ["manifest.json", "run.json", "flows.parquet", "summary.csv", "report.html", "plots.csv"] {
         assert!(folder.path().join("results/small").join(file).is_file(), "{file}");
     }
     let again = flowsieve(folder.path(), &["report", "results/small"]);
@@ -126,6 +126,139 @@ fn run__with_changes_says_so_in_the_manifest() {
     assert!(done.err.contains("2 points, 2 runs"), "{}", done.err);
 }
 
+/// A finished result of `small.toml`.
+fn result() -> tempfile::TempDir {
+    let folder = folder();
+    let done = flowsieve(folder.path(), &["run", "small.toml", "--out", "out"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    folder
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    let done = flowsieve(folder, arguments);
+    assert_eq!(done.status, 0, "{arguments:?}: {}", done.err);
+    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{}", done.out))
+}
+
+#[test]
+fn compare__pairs_two_schemes_or_each_with_the_first() {
+    let folder = result();
+    let text = flowsieve(folder.path(), &["compare", "out", "pias", "dctcp"]);
+    assert!(text.out.starts_with("pias / dctcp: FCT over the same flows, paired by seed"), "{}", text.out);
+    assert!(text.out.contains("Mean of the ratios of mean FCT at all loads"), "{}", text.out);
+    assert_eq!(flowsieve(folder.path(), &["compare", "out"]).out, text.out);
+    let data = json(folder.path(), &["compare", "out", "dctcp", "pias", "--json"]);
+    let all = &data[0]["points"][0]["classes"][3];
+    assert_eq!((all["class"].as_str(), all["flows"].as_u64()), (Some("all"), Some(80)));
+    assert!(all["fct"]["p99.9"]["value"].as_f64().unwrap() > 0.0 && all["by_flow"]["pairs"] == 80, "{all}");
+    for (arguments, says) in [
+        (&["compare", "out", "pais", "dctcp"][..], "did you mean `pias`?"),
+        (&["compare", "out", "pias", "pias"], "expected two schemes"),
+        (&["compare", "out", "pias"], "required"),
+    ] {
+        let wrong = flowsieve(folder.path(), arguments);
+        assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
+    }
+}
+
+#[test]
+fn doctor__says_what_looks_wrong() {
+    let folder = result();
+    let text = flowsieve(folder.path(), &["doctor", "out"]);
+    assert!(text.status == 0 && text.out.contains("careful  links carried less than 80 %"), "{}", text.out);
+    let data = json(folder.path(), &["doctor", "out", "--json"]);
+    let findings = data["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["severity"] == "careful" && finding["at"] == "all points"), "{data}");
+}
+
+#[test]
+fn json__of_lists_tables_and_reports_is_the_same_data() {
+    let folder = folder();
+    let table = json(folder.path(), &["run", "small.toml", "--out", "out", "--json"]);
+    assert_eq!(table["points"].as_array().unwrap().len(), 4);
+    assert_eq!(table["points"][1]["classes"][0]["class"], "0-100KB");
+    assert!(table["points"][1]["classes"][3]["fct_us"]["mean"]["value"].as_f64().unwrap() > 0.0);
+    assert_eq!(json(folder.path(), &["report", "out", "--json"]), table);
+    for (what, name) in
+        [("schemes", "pias"), ("workloads", "web-search"), ("topologies", "fat-tree"), ("settings", "queues")]
+    {
+        let list = json(folder.path(), &["list", what, "--json"]);
+        assert!(list.as_array().unwrap().iter().any(|entry| entry["name"] == name), "{list}");
+    }
+    let experiments = json(folder.path(), &["list", "experiments", "--json", "--folder", "."]);
+    assert_eq!(experiments[0]["title"], "Eight hosts");
+}
+
+const CLAIMS: &str = r#"
+[[claims]]
+id = "small-1"
+where = "Fig 1"
+metric = "mean fct"
+scheme = "pias"
+baseline = "dctcp"
+claimed = "lower"
+"#;
+
+#[test]
+fn reproduce__estimates_then_runs_and_writes_the_page() {
+    let folder = folder();
+    let paper = folder.path().join("experiments/paper");
+    std::fs::create_dir_all(&paper).unwrap();
+    std::fs::write(paper.join("fig-1.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
+    std::fs::write(paper.join("fig-2.toml"), SMALL.replace("[0.5, 0.8]", "[0.8]")).unwrap();
+    let estimate = flowsieve(folder.path(), &["reproduce", "paper", "--dry-run"]);
+    assert!(
+        estimate.err.starts_with("paper: 2 experiments, 6 points, 12 runs, of which 8 are to be made"),
+        "{}",
+        estimate.err
+    );
+    assert!(!folder.path().join("results").exists());
+    let done = flowsieve(folder.path(), &["reproduce", "paper", "--page", "page.md"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("4 of 4 runs are there already"), "{}", done.err);
+    let page = std::fs::read_to_string(folder.path().join("page.md")).unwrap();
+    assert!(page.contains("| small-1 | Fig 1 | mean FCT of all flows, pias / dctcp | lower |"), "{page}");
+    for file in ["fig-1/report.html", "fig-2/manifest.json", "parts"] {
+        assert!(folder.path().join("results/paper").join(file).exists(), "{file}");
+    }
+    let again = flowsieve(folder.path(), &["reproduce", "paper/fig-1"]);
+    assert!(again.err.contains("of which 0 are to be made"), "{}", again.err);
+    assert!(folder.path().join("results/paper/reproduction.md").exists());
+    let wrong = flowsieve(folder.path(), &["reproduce", "papre"]);
+    assert!(wrong.status == 2 && wrong.err.contains("did you mean `paper`?"), "{}", wrong.err);
+}
+
+#[test]
+fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
+    let whole = result();
+    let other = flowsieve(whole.path(), &["run", "small.toml", "--set", "load=0.7", "--out", "other"]);
+    assert_eq!(other.status, 0, "{}", other.err);
+    let out = whole.path().join("out");
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    let flows = std::fs::read(out.join("flows.parquet")).unwrap();
+    let other = std::fs::read(whole.path().join("other/flows.parquet")).unwrap();
+    let wrong: [(&str, Vec<u8>, &str); 4] = [
+        ("manifest.json", manifest.as_bytes()[..manifest.len() / 2].to_vec(), "damaged result"),
+        (
+            "manifest.json",
+            manifest.replacen("\"schema\": 1", "\"schema\": 9", 1).into_bytes(),
+            "schema version 9, expected 1",
+        ),
+        ("flows.parquet", flows[..flows.len() / 2].to_vec(), "cut short"),
+        ("flows.parquet", other, "of another experiment"),
+    ];
+    for (file, bytes, says) in wrong {
+        std::fs::write(out.join(file), bytes).unwrap();
+        for command in ["report", "compare", "doctor"] {
+            let done = flowsieve(whole.path(), &[command, "out"]);
+            assert_eq!((done.status, done.out.as_str()), (2, ""), "{command}: {}", done.err);
+            assert!(done.err.contains(says) && done.err.trim_end().lines().count() == 1, "{command}: {}", done.err);
+        }
+        std::fs::write(out.join("manifest.json"), &manifest).unwrap();
+        std::fs::write(out.join("flows.parquet"), &flows).unwrap();
+    }
+}
+
 #[test]
 fn run__of_a_wrong_file_leaves_nothing() {
     let folder = folder();
@@ -162,6 +295,10 @@ fn wrong_arguments_end_with_status_2() {
         &["run", "small.toml", "--seeds", "0"],
         &["list", "colours"],
         &["report", "none"],
+        &["compare", "none"],
+        &["doctor", "none"],
+        &["reproduce", "none"],
+        &["reproduce"],
         &["thresholds"],
         &["thresholds", "--workload", "web-search", "--cdf", "x.csv"],
         &["thresholds", "--workload", "web-search", "--queues", "0"],
@@ -188,6 +325,11 @@ fn list__and_the_rest_say_what_there_is() {
         (&["completions", "bash"], "_flowsieve"),
         (&["--help"], "Examples:"),
         (&["run", "--help"], "--scale"),
+        (&["compare", "--help"], "flowsieve compare results/quickstart pfabric pias --json"),
+        (&["doctor", "--help"], "Example:"),
+        (&["reproduce", "--help"], "flowsieve reproduce pias/fig-9"),
+        (&["list", "--help"], "Examples:"),
+        (&["report", "--help"], "plots.csv"),
     ];
     for (arguments, text) in expected {
         let done = flowsieve(folder.path(), arguments);

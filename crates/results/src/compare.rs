@@ -4,7 +4,7 @@
 //! and the interval is over these ([`Ratio`]). Where the flows themselves were kept, each flow is paired, too: in a seed
 //! the geometric mean of the ratios of FCT over the flows that finished under both, and how many took less and more.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::classes::SizeClass;
 use crate::statistics::{Ratio, Statistic};
@@ -29,18 +29,24 @@ pub struct ByFlow {
 pub struct ClassComparison {
     /// The class.
     pub class: SizeClass,
-    /// Flows of all seeds under the scheme, and how many of them finished under neither or one of the two.
+    /// Flows of all seeds, finished or not.
     pub flows: u64,
     /// Unfinished flows under the scheme.
     pub unfinished: u64,
     /// Unfinished flows under the baseline. With any, no ratio is judged.
     pub baseline_unfinished: u64,
-    /// Ratios of FCT, by [`Statistic::ALL`].
+    /// Ratios of FCT, by [`Statistic::ALL`]; as data by name.
+    #[serde(serialize_with = "by_name")]
     pub fct: Vec<Option<Ratio>>,
-    /// Ratios of slowdown, by [`Statistic::ALL`].
+    /// Ratios of slowdown, likewise.
+    #[serde(serialize_with = "by_name")]
     pub slowdown: Vec<Option<Ratio>>,
     /// `None` where the flows were not kept.
     pub by_flow: Option<ByFlow>,
+}
+
+fn by_name<S: Serializer>(ratios: &[Option<Ratio>], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(Statistic::ALL.iter().map(|statistic| statistic.name()).zip(ratios))
 }
 
 impl ClassComparison {

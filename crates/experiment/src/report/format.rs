@@ -37,7 +37,7 @@ pub(super) fn time(time_ps: u64) -> String {
 }
 
 /// How many decimals show three significant digits of a value.
-pub(super) fn decimals(value: f64) -> usize {
+pub(crate) fn decimals(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
     }
@@ -51,7 +51,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// A value with a fixed number of decimals and its thousands in groups.
-pub(super) fn with_decimals(value: f64, decimals: usize) -> String {
+pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));

@@ -1,6 +1,6 @@
 //! What links, ports and transports counted, by point over its seeds.
 
-use flowsieve_results::{LinkClass, PointResult, ResultDir};
+use flowsieve_results::{Goodput, LinkClass, PointResult, ResultDir, Sketch};
 
 use super::format::{count, number, per_cent, size, time};
 
@@ -18,12 +18,16 @@ pub(super) struct LinkRow {
     pub(super) backlog: String,
     pub(super) by_queue: String,
     pub(super) by_priority: String,
+    /// What arriving packets found in their queue: median, 99th and 99.9th percentile, by priority.
+    pub(super) found: String,
 }
 
 /// The runs of one point.
 pub(super) struct RunRow {
     pub(super) flows: String,
     pub(super) unfinished: String,
+    /// Payload that ended while flows arrived, beside what was offered.
+    pub(super) goodput: String,
     pub(super) timeouts: String,
     pub(super) retransmissions: String,
     pub(super) out_of_order: String,
@@ -66,6 +70,11 @@ fn add(sum: &mut LinkClass, link: &LinkClass) {
     sum.marks = sum.marks.saturating_add(link.marks);
     add_each(&mut sum.packets_by_queue, &link.packets_by_queue);
     add_each(&mut sum.packets_by_priority, &link.packets_by_priority);
+    let found = sum.found_bytes_by_priority.len().max(link.found_bytes_by_priority.len());
+    sum.found_bytes_by_priority.resize_with(found, Sketch::default);
+    for (sum, sketch) in sum.found_bytes_by_priority.iter_mut().zip(&link.found_bytes_by_priority) {
+        sum.merge(sketch);
+    }
     sum.max_backlog_bytes = sum.max_backlog_bytes.max(link.max_backlog_bytes);
 }
 
@@ -89,6 +98,7 @@ pub(super) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
         backlog: size(link.max_backlog_bytes),
         by_queue: shares(&link.packets_by_queue),
         by_priority: shares(&link.packets_by_priority),
+        found: found(&link.found_bytes_by_priority),
         name: link.name,
     };
     mean_links(dir, point).into_iter().map(row).collect()
@@ -102,6 +112,7 @@ pub(super) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
     RunRow {
         flows: count(all.map_or(0, |all| all.flows())),
         unfinished: count(all.map_or(0, |all| all.unfinished())),
+        goodput: goodput(&runs),
         timeouts: sum(|run| run.timeouts),
         retransmissions: sum(|run| run.retransmissions),
         out_of_order: sum(|run| run.out_of_order),
@@ -124,6 +135,21 @@ fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add) / runs
 }
 
+/// What was reached beside what was offered, all runs together.
+fn goodput(runs: &[&PointResult]) -> String {
+    let mut all = Goodput::default();
+    for goodput in runs.iter().filter_map(|run| run.goodput) {
+        all.span_ps = all.span_ps.saturating_add(goodput.span_ps);
+        all.offered_bytes = all.offered_bytes.saturating_add(goodput.offered_bytes);
+        all.finished_bytes = all.finished_bytes.saturating_add(goodput.finished_bytes);
+    }
+    if all.span_ps == 0 || all.offered_bytes == 0 {
+        return "–".into();
+    }
+    let share = all.finished_bytes as f64 / all.offered_bytes as f64;
+    format!("{} / {} Gbit/s ({})", number(all.reached_bps() / 1e9), number(all.offered_bps() / 1e9), per_cent(share))
+}
+
 /// The periodic parts with the fewest ticks that any run saw.
 fn ticks(runs: &[&PointResult]) -> String {
     let Some(first) = runs.first() else { return String::new() };
@@ -141,6 +167,17 @@ fn shares(packets: &[u64]) -> String {
     let used = packets.iter().enumerate().filter(|(_, packets)| **packets > 0);
     let share = |(at, packets): (usize, &u64)| format!("{at}: {} %", number(100.0 * *packets as f64 / total as f64));
     let text = used.map(share).collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "–".into() } else { text }
+}
+
+/// "0: 0 B / 9.00 KB / 24.0 KB" for each priority of which any packet came.
+fn found(by_priority: &[Sketch]) -> String {
+    let of = |(priority, sketch): (usize, &Sketch)| {
+        let percentiles = [500, 990, 999].map(|per_mille| sketch.percentile(per_mille).map(size));
+        let [Some(median), Some(p99), Some(p999)] = percentiles else { return None };
+        Some(format!("{priority}: {median} / {p99} / {p999}"))
+    };
+    let text = by_priority.iter().enumerate().filter_map(of).collect::<Vec<_>>().join(", ");
     if text.is_empty() { "–".into() } else { text }
 }
 

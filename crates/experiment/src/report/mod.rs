@@ -4,9 +4,14 @@
 //! gives the same bytes. Without scripts it still shows all tables.
 
 mod cases;
+pub(crate) mod claims;
+mod comparison;
 mod configuration;
+mod csv;
+mod doctor;
 mod figures;
-mod format;
+pub(crate) mod format;
+mod json;
 mod links;
 mod page;
 mod plot;
@@ -17,11 +22,16 @@ use std::path::PathBuf;
 
 use flowsieve_results::{ResultDir, ResultError};
 
+pub use claims::claims_json;
+pub use comparison::{Compared, compared};
+pub use doctor::{doctor, doctor_json};
+pub use json::table_json;
 pub use terminal::table;
 
-/// Writes `report.html` into the result's folder and gives its path.
+/// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
 pub fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
-    let page = page::html(dir).map_err(|error| ResultError::Invalid { why: error.to_string() })?;
+    let (page, plots) = page::html(dir).map_err(|error| ResultError::Invalid { why: error.to_string() })?;
+    dir.write_beside("plots.csv", plots.as_bytes())?;
     dir.write_beside("report.html", page.as_bytes())
 }
 

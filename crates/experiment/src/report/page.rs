@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use flowsieve_results::{Experiment, ResultDir, Run, Statistic};
+use flowsieve_results::{Experiment, ResultDir, Run, Statistic, Verdict};
 
 use super::cases::{AtLoad, Case, cases};
+use super::claims::{ClaimRow, claim_rows};
 use super::configuration::{Common, Differing, in_words, settings};
+use super::csv;
 use super::figures::{Figure, Titled, drops, fct_against_load, ratio_against_load, slowdown_against_size, utilisation};
 use super::format::{count, time};
 use super::links::{LinkRow, RunRow, link_rows, run_row};
@@ -22,6 +24,7 @@ struct Page<'a> {
     facts: Vec<(String, String)>,
     warnings: Vec<(String, String)>,
     cases: Vec<Case>,
+    claims: Vec<ClaimRow>,
     results: Vec<ResultTable>,
     by_load: Vec<Figure>,
     by_size: Vec<Figure>,
@@ -43,8 +46,8 @@ struct PointRows {
     run: RunRow,
 }
 
-/// The page as HTML.
-pub(super) fn html(dir: &ResultDir) -> Result<String, askama::Error> {
+/// The page as HTML, and the numbers of its plots as CSV.
+pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
     let experiment = &dir.manifest().experiment;
     let scripts = plotly::Plot::offline_js_sources();
     let (common, differing) = settings(experiment);
@@ -57,6 +60,7 @@ pub(super) fn html(dir: &ResultDir) -> Result<String, askama::Error> {
         seeds: seeds(experiment),
         facts: facts(dir, &cases),
         warnings: warnings(dir),
+        claims: claim_rows(dir),
         results: numbered()
             .flat_map(|(at, case)| classes.clone().map(move |class| result_table(dir, at, case, class)))
             .collect(),
@@ -72,7 +76,9 @@ pub(super) fn html(dir: &ResultDir) -> Result<String, askama::Error> {
         plotly: plotly_js(&scripts),
         cases: cases.clone(),
     };
-    page.render()
+    let figures: Vec<&Figure> = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).collect();
+    let plots = csv::plots(&figures, &cases, experiment.classes.as_slice());
+    Ok((page.render()?, plots))
 }
 
 /// The script of plotly.js alone: the library hands it over with another, for formulas, which nothing here has.

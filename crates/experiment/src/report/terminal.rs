@@ -3,6 +3,7 @@
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
 use super::cases::{AtLoad, Case, cases};
+use super::claims::{ClaimRow, claim_rows};
 use super::configuration::in_words;
 use super::format::{Unit, count, decimals, flows_of, with_decimals};
 use super::links::{mean_links, run_row};
@@ -32,6 +33,13 @@ pub fn table(dir: &ResultDir) -> String {
             "\nRuns{case_name}; links: wire load offered, ACKs and framing included / measured, in per cent\n"
         );
         text += &runs(dir, case);
+    }
+    let claims = claim_rows(dir);
+    if !claims.is_empty() {
+        text += "\nClaims\n";
+        let row =
+            |row: &ClaimRow| [&row.id, &row.what, &row.claimed, &row.measured, &row.judged].map(String::clone).to_vec();
+        text += &aligned(&claims.iter().map(row).collect::<Vec<_>>(), 2);
     }
     for warning in dir.warnings() {
         let points = warning.points.iter().map(|&point| point as usize).collect();
@@ -131,7 +139,7 @@ fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl 
 }
 
 /// Rows as columns two blanks apart, the first few to the left and the others to the right.
-fn aligned(rows: &[Vec<String>], left: usize) -> String {
+pub(super) fn aligned(rows: &[Vec<String>], left: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let length = |cell: &str| cell.chars().count();
     let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| length(cell)).max().unwrap_or(0);

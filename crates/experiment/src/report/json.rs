@@ -1,0 +1,62 @@
+//! The table of a result as data.
+
+use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
+use serde_json::{Map, Value, json};
+
+use super::claims::claims_json;
+use super::doctor::doctor_json;
+
+const PS_PER_US: f64 = 1e6;
+
+/// Statistics by point and size class, with what was counted, the claims and the findings.
+pub fn table_json(dir: &ResultDir) -> Value {
+    let experiment = &dir.manifest().experiment;
+    let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();
+    json!({
+        "title": experiment.title,
+        "folder": dir.path(),
+        "points": points,
+        "claims": claims_json(dir),
+        "findings": doctor_json(dir)["findings"],
+    })
+}
+
+fn point_json(dir: &ResultDir, point: usize) -> Value {
+    let experiment = &dir.manifest().experiment;
+    let info = &experiment.points[point];
+    let summary = &dir.summary().points[point];
+    let baseline = experiment.baseline_of(point).filter(|baseline| *baseline != point);
+    let class = |(at, class): (usize, &ClassSummary)| {
+        let other = baseline.map(|baseline| &dir.summary().points[baseline].classes[at]);
+        let ratio = other.and_then(|other| class.ratio(other, Metric::Fct, Statistic::Mean));
+        json!({
+            "class": class.class,
+            "flows": class.flows(),
+            "unfinished": class.unfinished(),
+            "fct_us": statistics(class, Metric::Fct, PS_PER_US),
+            "slowdown": statistics(class, Metric::Slowdown, 1.0),
+            "fct_mean_ratio_to_first": ratio,
+        })
+    };
+    let axes: Map<String, Value> =
+        info.axes.iter().map(|axis| (axis.key.clone(), Value::from(axis.value.clone()))).collect();
+    let runs: Vec<Value> =
+        dir.manifest().runs_of(point).map(|run| json!({ "seed": run.seed, "measured": run.measured })).collect();
+    json!({
+        "scheme": info.scheme,
+        "load": info.load,
+        "axes": axes,
+        "exact_percentiles": summary.exact,
+        "classes": summary.classes.iter().enumerate().map(class).collect::<Vec<_>>(),
+        "runs": runs,
+    })
+}
+
+fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
+    let of = |statistic: Statistic| {
+        let estimate = class.estimate(metric, statistic)?;
+        let half_width = estimate.half_width.map(|half| half / unit);
+        Some((statistic.name().to_owned(), json!({ "value": estimate.value / unit, "half_width": half_width })))
+    };
+    Value::Object(Statistic::ALL.into_iter().filter_map(of).collect())
+}

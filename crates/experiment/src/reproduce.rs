@@ -1,0 +1,211 @@
+//! The catalogue of a paper: its experiments, one file a figure, run together and held against what the paper claims.
+//!
+//! Figures share runs: the same point with the same seed is run once, whichever of them asks first. An interrupted
+//! reproduction goes on where it was.
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::plan::{self, Changes, Plan};
+use crate::report::claims::{ClaimRow, claim_rows};
+use crate::report::format::{decimals, with_decimals};
+use flowsieve_results::{Metric, ResultDir, Statistic, Verdict};
+use flowsieve_schemes::settings::{Origin, SettingsError};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Packet-hops per second of one core that estimates of time assume: somewhat less than the event loop makes.
+const HOPS_PER_SECOND: f64 = 10e6;
+
+/// One experiment of the catalogue.
+#[derive(Debug)]
+pub struct Figure {
+    /// Its file's name without the extension.
+    pub name: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// What it runs.
+    pub plan: Plan,
+}
+
+/// The experiments of a paper that are to be run.
+#[derive(Debug)]
+pub struct Reproduction {
+    /// The paper: the name of its folder.
+    pub paper: String,
+    /// Its figures by name.
+    pub figures: Vec<Figure>,
+}
+
+/// What a reproduction takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Points of all figures.
+    pub points: usize,
+    /// Runs that they ask for.
+    pub runs: usize,
+    /// Runs to make, each once, without those that are there.
+    pub left: usize,
+    /// About how many packet-hops these take.
+    pub packet_hops: f64,
+}
+
+impl Estimate {
+    /// About how long that takes with so many runs at a time, in seconds.
+    pub fn seconds(&self, jobs: usize) -> f64 {
+        self.packet_hops / HOPS_PER_SECOND / jobs.clamp(1, self.left.max(1)) as f64
+    }
+}
+
+/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`; everything is checked before anything runs.
+pub fn read(folder: &Path, what: &str, changes: &Changes, engine: &dyn Engine) -> Result<Reproduction, Error> {
+    let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
+    let papers = entries(folder, |path| path.is_dir());
+    if !papers.iter().any(|(name, _)| name == paper) {
+        return Err(unknown(folder, what, "paper", paper, papers));
+    }
+    let files = entries(&folder.join(paper), |path| path.extension().is_some_and(|extension| extension == "toml"));
+    let wanted: Vec<_> = files.iter().filter(|(name, _)| figure.is_none_or(|figure| figure == name)).cloned().collect();
+    if wanted.is_empty() {
+        return Err(unknown(&folder.join(paper), what, "figure", figure.unwrap_or("*"), files));
+    }
+    let plan_of = |(name, file): (String, PathBuf)| {
+        let plan = plan::read(&file, changes, engine)?;
+        Ok(Figure { name, file, plan })
+    };
+    let figures = wanted.into_iter().map(plan_of).collect::<Result<Vec<_>, Error>>()?;
+    Ok(Reproduction { paper: paper.to_owned(), figures })
+}
+
+/// The names, without extension, of what a folder holds, sorted.
+fn entries(folder: &Path, is: impl Fn(&Path) -> bool) -> Vec<(String, PathBuf)> {
+    // A folder that cannot be read holds nothing that could be run.
+    let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
+    let mut found: Vec<_> = found.filter(|path| is(path)).filter_map(named).collect();
+    found.sort();
+    found
+}
+
+fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String, PathBuf)>) -> Error {
+    let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
+    let listed = if names.is_empty() { "nothing is there".to_owned() } else { names.join(", ") };
+    let problem = format!("there is no {kind} `{name}` in {}", folder.display());
+    SettingsError::new(Origin::CommandLine(format!("reproduce {what}").into()), problem)
+        .expected(format!("PAPER or PAPER/FIGURE: {listed}"))
+        .names(name, names)
+        .into()
+}
+
+impl Reproduction {
+    /// What it takes, with the runs that `parts` has already.
+    pub fn estimate(&self, parts: &Path) -> Estimate {
+        let mut estimate = Estimate { points: 0, runs: 0, left: 0, packet_hops: 0.0 };
+        let mut seen = BTreeSet::new();
+        for plan in self.figures.iter().map(|figure| &figure.plan) {
+            estimate.points += plan.points.len();
+            estimate.runs += plan.runs.len();
+            for run in plan.runs.iter().filter(|run| seen.insert(&run.key)) {
+                if !parts.join(&run.key).exists() {
+                    estimate.left += 1;
+                    estimate.packet_hops += run.packet_hops;
+                }
+            }
+        }
+        estimate
+    }
+
+    /// The results of its figures as a page of Markdown: claims beside values, and the values.
+    pub fn page(&self, results: &[ResultDir]) -> String {
+        let claims: Vec<Vec<ClaimRow>> = results.iter().map(claim_rows).collect();
+        let mut text = format!("# {}\n\n", self.paper);
+        let count = |verdict| claims.iter().flatten().filter(|claim| claim.verdict == verdict).count();
+        let _ = writeln!(
+            text,
+            "{} claims: {} agree, {} disagree, {} are not resolved. A claim agrees if the whole 95 % interval of what was \
+             measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
+             it is.",
+            claims.iter().map(Vec::len).sum::<usize>(),
+            count(Verdict::Agrees),
+            count(Verdict::Disagrees),
+            count(Verdict::NotResolved),
+        );
+        for ((figure, result), claims) in self.figures.iter().zip(results).zip(&claims) {
+            section(&mut text, figure, result, claims);
+        }
+        text
+    }
+}
+
+fn section(text: &mut String, figure: &Figure, result: &ResultDir, claims: &[ClaimRow]) {
+    let experiment = &result.manifest().experiment;
+    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
+    let flows: u64 = result.summary().points.iter().filter_map(|point| Some(point.classes.last()?.flows())).sum();
+    let runs = result.manifest().runs.len().max(1) as u64;
+    let _ = writeln!(text, "\n## {}: {}\n", figure.name, experiment.title);
+    let changes = match experiment.changes.as_slice() {
+        [] => String::new(),
+        changes => format!("; changed: {}", changes.join(", ")),
+    };
+    let _ = writeln!(
+        text,
+        "{seeds} {}, about {} flows a run{changes}.",
+        if seeds == 1 { "seed" } else { "seeds" },
+        flows / runs
+    );
+    if !claims.is_empty() {
+        let _ = writeln!(text, "\n| claim | where | what | claimed | measured | verdict |");
+        let _ = writeln!(text, "| --- | --- | --- | ---: | ---: | --- |");
+        for claim in claims {
+            let note = if claim.note.is_empty() { String::new() } else { format!(" ({})", claim.note) };
+            let what = format!("{}{note}", claim.what);
+            let cells = [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &claim.judged];
+            let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        }
+    }
+    let _ = writeln!(text, "\n| load | scheme | mean FCT (µs) | p99 FCT (µs) | mean slowdown |");
+    let _ = writeln!(text, "| --- | --- | ---: | ---: | ---: |");
+    for (info, point) in experiment.points.iter().zip(&result.summary().points) {
+        let Some(all) = point.classes.last() else { continue };
+        let value = |metric, statistic, unit: f64| match all.estimate(metric, statistic) {
+            None => "–".to_owned(),
+            Some(found) => {
+                let digits = decimals(found.value / unit);
+                let half = found.half_width.map(|half| format!(" ± {}", with_decimals(half / unit, digits)));
+                format!("{}{}", with_decimals(found.value / unit, digits), half.unwrap_or_default())
+            }
+        };
+        let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
+        let load = info.load.map_or("–".to_owned(), |load| load.to_string());
+        let _ = writeln!(
+            text,
+            "| {load} | {}{axes} | {} | {} | {} |",
+            info.scheme,
+            value(Metric::Fct, Statistic::Mean, 1e6),
+            value(Metric::Fct, Statistic::P99, 1e6),
+            value(Metric::Slowdown, Statistic::Mean, 1.0),
+        );
+    }
+    for warning in result.warnings() {
+        let _ = writeln!(text, "\n**Note.** {}.", warning.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulator;
+
+    #[test]
+    fn read__unknown_papers_and_figures_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("pias")).unwrap();
+        std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
+        let refused =
+            |what: &str| read(folder.path(), what, &Changes::default(), &Simulator).unwrap_err().render(false);
+        assert!(refused("pais").contains("did you mean `pias`?"), "{}", refused("pais"));
+        assert!(refused("pias/fig-8").contains("did you mean `fig-9`?"), "{}", refused("pias/fig-8"));
+        assert!(refused("..").contains("there is no paper"), "{}", refused(".."));
+        assert!(refused("pias/fig-9").contains("fig-9.toml"), "{}", refused("pias/fig-9"));
+    }
+}

@@ -1,0 +1,165 @@
+//! Claims in experiment files, and what `flow_records` makes of runs and results.
+
+use flowsieve_experiment::execute::{How, execute_sharing};
+use flowsieve_experiment::plan::{Changes, Plan, plan};
+use flowsieve_experiment::{Error, Simulator, Source, report, reproduce};
+use std::fmt::Write;
+use std::path::Path;
+
+const GOOD: &str = r#"title = "Good"
+[topology]
+kind = "single-switch"
+hosts = 4
+[workload]
+sizes = "web-search"
+flows = 60
+[sweep]
+load = [0.5, 0.8]
+ecn_threshold = ["30pkt", "65pkt"]
+scheme = ["dctcp", "fcfs"]
+[run]
+seeds = 2
+
+[[claims]]
+id = "first"
+where = "Fig 1"
+metric = "mean fct"
+class = "0-10KB"
+scheme = "fcfs"
+baseline = "dctcp"
+load = 0.8
+at = { "network.ecn_threshold" = "30pkt" }
+claimed = ["-20%", "+10.5%"]
+note = "made up"
+
+[[claims]]
+id = "second"
+metric = "timeouts"
+scheme = "dctcp"
+baseline = "fcfs"
+claimed = "up to -5%"
+tolerance = "1%"
+"#;
+
+fn read(text: &str, changes: &Changes) -> Result<Plan, Error> {
+    plan(&Source::new("good.toml", text), Path::new(""), changes, &Simulator)
+}
+
+#[test]
+fn claims__come_as_they_are_written() {
+    let claims = read(GOOD, &Changes::default()).unwrap().experiment.claims;
+    insta::assert_snapshot!(serde_json::to_string_pretty(&claims).unwrap());
+}
+
+#[test]
+fn claims__messages() {
+    let cases = [
+        ("an unknown key", "where = \"Fig 1\"", "wher = \"Fig 1\""),
+        ("an unknown metric", "\"mean fct\"", "\"mean ftc\""),
+        ("no metric", "metric = \"mean fct\"\n", ""),
+        ("no size class", "\"0-10KB\"", "\"10KB\""),
+        ("a class of a count", "metric = \"timeouts\"", "metric = \"timeouts\"\nclass = \"all\""),
+        ("an unknown scheme", "scheme = \"fcfs\"\nbaseline", "scheme = \"fcsf\"\nbaseline"),
+        ("a scheme beside itself", "baseline = \"dctcp\"", "baseline = \"fcfs\""),
+        ("a load outside of the sweep", "load = 0.8\n", "load = 0.7\n"),
+        ("a load that is none", "load = 0.8\n", "load = \"high\"\n"),
+        ("a value outside of the sweep", "= \"30pkt\" }", "= \"31pkt\" }"),
+        ("an unknown key of the sweep", "\"network.ecn_threshold\" = ", "\"network.ecn_treshold\" = "),
+        ("a value of another kind", "= \"30pkt\" }", "= \"30us\" }"),
+        ("a change without its unit", "\"up to -5%\"", "\"up to -5\""),
+        ("ends that fall", "[\"-20%\", \"+10.5%\"]", "[\"10%\", \"-20%\"]"),
+        ("a tolerance below zero", "\"1%\"", "\"-1%\""),
+        ("one id twice", "\"second\"", "\"first\""),
+        ("no tables", "[[claims]]\nid = \"first\"", "[claims]\nid = \"first\""),
+    ];
+    let mut all = String::new();
+    for (name, from, to) in cases {
+        assert!(GOOD.contains(from), "{name}");
+        let mut text = GOOD.replacen(from, to, 1);
+        if name == "no tables" {
+            text.truncate(text.find("[[claims]]").unwrap());
+        }
+        let error = read(&text, &Changes::default()).unwrap_err();
+        let _ = writeln!(all, "## {name}\n{}\n", error.render(false));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn claims__a_narrowed_sweep_leaves_them_unresolved() {
+    let changes = Changes { sets: vec!["scheme=dctcp".into()], ..Changes::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
+    let how = How { jobs: 1, fresh: false };
+    let narrowed = read(GOOD, &changes).unwrap();
+    let result = execute_sharing(&narrowed, &Simulator, &out, &parts, how, &|_| {}).unwrap();
+    assert_eq!(report::table(&result).matches("not resolved: not run").count(), 2);
+}
+
+#[test]
+fn flow_records__name_other_parts_and_cut_sketches_where_classes_end() {
+    let keys = |text: &str| -> Vec<String> {
+        read(text, &Changes::default()).unwrap().runs.into_iter().map(|run| run.key).collect()
+    };
+    let with = |record: &str| GOOD.replace("seeds = 2", &format!("seeds = 2\nflow_records = \"{record}\""));
+    assert_eq!(keys(GOOD), keys(&with("full")));
+    let none = keys(&with("none"));
+    assert!(none != keys(GOOD) && none != keys(&with("sample")));
+    assert_ne!(none, keys(&with("none").replace("0-10KB", "0-20KB")));
+    assert_eq!(keys(GOOD), keys(&GOOD.replace("0-10KB", "0-20KB")));
+    let swept = GOOD.replace("load = [0.5, 0.8]", "load = [0.5, 0.8]\nflow_records = [\"full\", \"none\"]");
+    let refused = read(&swept, &Changes::default()).unwrap_err().render(false);
+    assert!(refused.contains("`flow_records` cannot be swept"), "{refused}");
+}
+
+#[test]
+fn flow_records__without_flows_the_report_is_still_whole() {
+    let text = GOOD.replace("seeds = 2", "seeds = 2\nflow_records = \"none\"");
+    let folder = tempfile::tempdir().unwrap();
+    let how = How { jobs: 2, fresh: false };
+    let plan = read(&text, &Changes::default()).unwrap();
+    let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
+    let result = execute_sharing(&plan, &Simulator, &out, &parts, how, &|_| {}).unwrap();
+    let page = std::fs::read_to_string(report::write(&result).unwrap()).unwrap();
+    assert!(page.contains("<h2>Claims</h2>") && page.contains("Fig 1"));
+    let again = flowsieve_experiment::ResultDir::open(&out).unwrap();
+    assert_eq!(report::table(&again), report::table(&result));
+    assert!(report::doctor(&again).contains("percentiles are those of sketches"));
+    let plots = std::fs::read_to_string(out.join("plots.csv")).unwrap();
+    let header = plots.lines().next().unwrap();
+    assert_eq!(header, "plot,case,load,class,axis,series,x,y,low,high");
+    assert!(plots.lines().any(|line| line.starts_with("\"Mean FCT, flows of 0-100KB\",")), "{plots}");
+}
+
+#[test]
+fn reproduce__figures_share_their_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let paper = folder.path().join("paper");
+    std::fs::create_dir(&paper).unwrap();
+    std::fs::write(paper.join("fig-1.toml"), GOOD).unwrap();
+    // The same points at one load.
+    let one_load = GOOD.replace("load = [0.5, 0.8]", "load = 0.8").replace("title = \"Good\"", "title = \"One load\"");
+    std::fs::write(paper.join("fig-2.toml"), one_load).unwrap();
+    let all = reproduce::read(folder.path(), "paper", &Changes::default(), &Simulator).unwrap();
+    let parts = folder.path().join("out/parts");
+    let before = all.estimate(&parts);
+    // The textbook's FCFS reads no threshold of ECN, so that its points are the same for both.
+    assert_eq!((before.points, before.runs, before.left), (12, 24, 12));
+    assert!(before.packet_hops > 0.0 && before.seconds(2) < before.seconds(1));
+    let run = |figure: &reproduce::Figure| {
+        let out = folder.path().join("out").join(&figure.name);
+        execute_sharing(&figure.plan, &Simulator, &out, &parts, How { jobs: 2, fresh: false }, &|_| {}).unwrap()
+    };
+    let results: Vec<_> = all.figures.iter().map(run).collect();
+    assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 12);
+    assert_eq!(all.estimate(&parts).left, 0);
+    let page = all.page(&results);
+    assert!(page.starts_with("# paper\n\n4 claims: ") && page.contains("\n## fig-2: One load\n"), "{page}");
+    assert_eq!(
+        page.matches("| first | Fig 1 | mean FCT of flows of 0-10KB, fcfs / dctcp, load 0.8").count(),
+        2,
+        "{page}"
+    );
+    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), &Simulator).unwrap();
+    assert_eq!(one.figures.len(), 1);
+}

@@ -1,0 +1,264 @@
+//! What follows from a result: comparisons, claims, findings, and the same from sketches.
+
+mod made;
+
+use flowsieve_results::compare::compare;
+use flowsieve_results::{
+    Claim, Expected, Figure, Metric, Ratio, Record, ResultDir, Severity, SizeClass, Sketch, Statistic, Verdict,
+};
+use made::{Made, made};
+
+fn near(ratio: &Ratio, expected: f64) {
+    assert!((ratio.value / expected - 1.0).abs() < 0.01, "{ratio:?} is not {expected}");
+}
+
+#[test]
+fn compare__finds_the_known_ratios() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made(folder.path(), &Made::default());
+    let compared = compare(&dir, "new", "base").unwrap();
+    assert_eq!(compared.iter().map(|at| (at.point, at.baseline)).collect::<Vec<_>>(), [(1, 0), (3, 2)]);
+    for (at, expected) in compared.iter().zip([0.8, 0.6]) {
+        let small = &at.classes[0];
+        assert_eq!(small.class.name, "0-100KB");
+        for ratio in small.fct.iter().chain(&small.slowdown).map(|ratio| ratio.as_ref().unwrap()) {
+            near(ratio, expected);
+            assert!(ratio.is_resolved() && small.is_fair());
+        }
+        let by_flow = small.by_flow.as_ref().unwrap();
+        near(&by_flow.ratio, expected);
+        assert_eq!((by_flow.pairs, by_flow.faster, by_flow.slower), (small.flows, 1.0, 0.0));
+        near(at.classes[1].fct[0].as_ref().unwrap(), 1.0);
+    }
+    assert!(compare(&dir, "new", "other").unwrap().is_empty());
+}
+
+#[test]
+fn compare__unfinished_flows_are_counted_on_both_sides() {
+    let folder = tempfile::tempdir().unwrap();
+    let stops = |scheme: &str, _: f64, seed: u64, run: &mut flowsieve_results::PointResult| {
+        if scheme == "base" && seed == 1 {
+            run.flows[0].fct_ps = None;
+        }
+    };
+    let dir = made(folder.path(), &Made { run: stops, ..Made::default() });
+    let small = &compare(&dir, "new", "base").unwrap()[0].classes[0];
+    assert_eq!((small.unfinished, small.baseline_unfinished, small.is_fair()), (0, 1, false));
+    assert_eq!(small.by_flow.as_ref().unwrap().pairs, small.flows - 1);
+}
+
+fn claim(expected: Expected) -> Claim {
+    Claim {
+        id: "c".into(),
+        place: "Fig 1".into(),
+        figure: Figure::Flows(Statistic::Mean, Metric::Fct),
+        class: SizeClass::between(0, Some(100_000)),
+        scheme: "new".into(),
+        baseline: "base".into(),
+        loads: Vec::new(),
+        at: Vec::new(),
+        expected,
+        tolerance: 0.02,
+        note: String::new(),
+    }
+}
+
+fn verdicts(made_of: Made, claims: Vec<Claim>) -> Vec<(Verdict, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made(folder.path(), &Made { claims, ..made_of });
+    let open = ResultDir::open(folder.path()).unwrap();
+    assert_eq!(open.summary(), dir.summary());
+    open.checked_claims().into_iter().map(|(_, checked)| (checked.verdict, checked.why)).collect()
+}
+
+#[test]
+fn claims__verdicts_on_known_ratios() {
+    use Verdict::{Agrees, Disagrees, NotResolved};
+    let at = |load: f64, expected| Claim { loads: vec![load], ..claim(expected) };
+    let table = [
+        // The mean of 0.8 and 0.6.
+        (claim(Expected::Change(-0.3)), Agrees),
+        (claim(Expected::Change(-0.2)), Disagrees),
+        (at(0.5, Expected::Change(-0.2)), Agrees),
+        (at(0.8, Expected::Change(-0.2)), Disagrees),
+        (claim(Expected::UpTo(-0.4)), Agrees),
+        (claim(Expected::UpTo(-0.3)), Disagrees),
+        (claim(Expected::Between(-0.4, -0.2)), Agrees),
+        (claim(Expected::Between(-0.35, -0.15)), Disagrees),
+        (claim(Expected::Lower), Agrees),
+        (claim(Expected::Higher), Disagrees),
+        (Claim { class: SizeClass::between(0, Some(50_000)), ..claim(Expected::Lower) }, Agrees),
+        (Claim { class: SizeClass::between(1_000_000, None), tolerance: 0.02, ..claim(Expected::Change(0.0)) }, Agrees),
+        (Claim { figure: serde_json::from_str("\"timeouts\"").unwrap(), ..claim(Expected::Lower) }, Agrees),
+        // Nobody counted any: there is no ratio.
+        (Claim { figure: serde_json::from_str("\"drops\"").unwrap(), ..claim(Expected::Lower) }, NotResolved),
+        (Claim { baseline: "other".into(), ..claim(Expected::Lower) }, NotResolved),
+        (at(0.7, Expected::Lower), NotResolved),
+    ];
+    let (claims, expected): (Vec<Claim>, Vec<Verdict>) = table.into_iter().unzip();
+    let found = verdicts(Made::default(), claims.clone());
+    for ((claim, expected), (verdict, why)) in claims.iter().zip(expected).zip(&found) {
+        assert_eq!(*verdict, expected, "{claim:?}: {why}");
+    }
+    assert_eq!(found.last().unwrap().1, "not run");
+}
+
+#[test]
+fn claims__one_seed_and_unfinished_flows_resolve_nothing() {
+    let one_seed = verdicts(Made { seeds: 1, ..Made::default() }, vec![claim(Expected::Lower)]);
+    assert_eq!(one_seed, [(Verdict::NotResolved, "one seed has no interval".to_string())]);
+    let stops = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| run.flows[0].fct_ps = None;
+    let unfinished = verdicts(Made { run: stops, ..Made::default() }, vec![claim(Expected::Lower)]);
+    assert_eq!(unfinished, [(Verdict::NotResolved, "flows did not finish".to_string())]);
+}
+
+#[test]
+fn record__sketches_give_what_the_flows_give() {
+    let claims = vec![Claim { class: SizeClass::between(0, Some(33_000)), ..claim(Expected::Lower) }];
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [full, sample, none] = [Record::Full, Record::Sample, Record::None];
+    let dirs: Vec<ResultDir> = [full, sample, none]
+        .into_iter()
+        .zip(&folders)
+        .map(|(record, folder)| {
+            let flows = 25_000;
+            let written =
+                made(folder.path(), &Made { record, flows, claims: claims.clone(), seeds: 2, ..Made::default() });
+            let read = ResultDir::open(folder.path()).unwrap();
+            assert_eq!(read.summary(), written.summary());
+            read
+        })
+        .collect();
+    let rows: Vec<u64> = dirs.iter().map(|dir| dir.manifest().runs[0].flows).collect();
+    // Every third is at most ten thousand.
+    assert_eq!(rows, [25_000, 8_334, 0]);
+    assert_eq!(dirs[1].summary(), dirs[2].summary());
+    assert!(dirs[0].summary().points[0].exact && !dirs[2].summary().points[0].exact);
+    for (exact, sketched) in dirs[0].summary().points.iter().zip(&dirs[2].summary().points) {
+        for (exact, sketched) in
+            exact.classes.iter().chain(&exact.claimed).zip(sketched.classes.iter().chain(&sketched.claimed))
+        {
+            assert_eq!((exact.flows(), &exact.class), (sketched.flows(), &sketched.class));
+            for metric in Metric::ALL {
+                for statistic in Statistic::ALL {
+                    let value =
+                        |class: &flowsieve_results::ClassSummary| Some(class.estimate(metric, statistic)?.value);
+                    let Some((exact, sketched)) = value(exact).zip(value(sketched)) else { continue };
+                    let error = if statistic == Statistic::Mean { 1e-9 } else { Sketch::RELATIVE_ERROR + 1e-4 };
+                    assert!((sketched / exact - 1.0).abs() <= error, "{statistic:?}: {sketched} for {exact}");
+                }
+            }
+        }
+    }
+    assert!(compare(&dirs[2], "new", "base").unwrap()[0].classes[0].by_flow.is_none());
+    assert_eq!(dirs[2].checked_claims()[0].1.verdict, Verdict::Agrees);
+}
+
+/// The findings above notes, as severity and the beginning of the sentence.
+fn findings(made_of: Made) -> Vec<(Severity, String, Vec<u32>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let findings = made(folder.path(), &made_of).warnings();
+    findings.into_iter().map(|found| (found.severity, found.text, found.points)).collect()
+}
+
+#[test]
+fn doctor__finds_nothing_in_a_sound_result() {
+    assert_eq!(findings(Made::default()), []);
+}
+
+#[test]
+fn doctor__finds_what_was_made_wrong() {
+    type Run = fn(&str, f64, u64, &mut flowsieve_results::PointResult);
+    let at_load = |found: &[(Severity, String, Vec<u32>)], severity, text: &str, points: &[u32]| {
+        let there = found.iter().any(|(its, words, at)| *its == severity && words.contains(text) && at == points);
+        assert!(there, "{text} at {points:?} is not in {found:#?}");
+    };
+    let cases: [(Run, Severity, &str, &[u32]); 7] = [
+        (
+            |scheme, _, _, run| {
+                if scheme == "new" {
+                    run.links[0].packets_by_queue = vec![1_000, 0];
+                }
+            },
+            Severity::Wrong,
+            "larger than the first threshold, yet all packets went through one queue",
+            &[1, 3],
+        ),
+        (
+            |scheme, _, _, run| {
+                if scheme == "new" {
+                    (run.links[0].packets_by_priority, run.links[0].packets_by_queue) = (vec![1_000, 0], vec![1_000]);
+                }
+            },
+            Severity::Wrong,
+            "yet all packets had one priority",
+            &[1, 3],
+        ),
+        (
+            |_, load, _, run| {
+                if load > 0.7 {
+                    (run.links[0].utilisation, run.links[0].offered_load) = (0.995, 1.2);
+                }
+            },
+            Severity::Careful,
+            "host-up links were busy for more than 98 %",
+            &[2, 3],
+        ),
+        (
+            |_, load, seed, run| {
+                if load > 0.7 && seed == 2 {
+                    run.simulated_ps = 2 * run.arrivals_end_ps;
+                }
+            },
+            Severity::Careful,
+            "more than half as long again to drain",
+            &[2, 3],
+        ),
+        (
+            |scheme, _, seed, run| {
+                if scheme == "base" && seed == 1 {
+                    run.flows[7].fct_ps = None;
+                }
+            },
+            Severity::Careful,
+            "flows had not finished",
+            &[0, 2],
+        ),
+        (
+            |scheme, load, _, run| {
+                if scheme == "base" && load < 0.7 {
+                    run.flows[9].ideal_ps = run.flows[9].fct_ps.unwrap() + 1;
+                }
+            },
+            Severity::Wrong,
+            "faster than alone",
+            &[0],
+        ),
+        (
+            |_, load, _, run| {
+                if load < 0.7 {
+                    run.flows.iter_mut().for_each(|flow| flow.fct_ps = Some(7 * flow.ideal_ps));
+                }
+            },
+            Severity::Careful,
+            "base and new gave the same figures in every class",
+            &[0, 1],
+        ),
+    ];
+    for (run, severity, text, points) in cases {
+        let found = findings(Made { run, ..Made::default() });
+        at_load(&found, severity, text, points);
+    }
+    let far = |point: &mut flowsieve_results::PointInfo| {
+        point.thresholds_bytes.iter_mut().for_each(|bytes| *bytes = 1_000_000_000);
+    };
+    at_load(&findings(Made { point: far, ..Made::default() }), Severity::Careful, "no flow is larger than", &[1, 3]);
+}
+
+#[test]
+fn doctor__notes_what_is_good_to_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = made(folder.path(), &Made { seeds: 1, flows: 900, record: Record::None, ..Made::default() }).findings();
+    let says = |text: &str| notes.iter().any(|note| note.severity == Severity::Note && note.text.contains(text));
+    assert!(says("there is one seed") && says("beyond the p99.9 of") && says("within 0.4 %"), "{notes:#?}");
+}
