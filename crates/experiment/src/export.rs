@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::plan::Plan;
 use crate::simulator;
 use flowsieve_schemes::settings::{Origin, SettingsError};
-use flowsieve_workload::{Flow, flow_list};
+use flowsieve_workload::flow_list;
 use std::io::Write;
 
 /// Writes the flows of the plan's points with this seed; the points have to agree on them.
@@ -25,7 +25,7 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
             return Err(error.expected(format!("one of them, such as --set {key}={was}")).into());
         }
     }
-    let flows: Box<dyn Iterator<Item = Flow>> = simulator::flows(point, seed, &plan.folder)?;
-    flow_list::write(out, flow_list::Extras::default(), flows)
+    let (extras, flows) = simulator::flows(point, seed, &plan.folder)?;
+    flow_list::write(out, extras, flows)
         .map_err(|error| Error::File { path: "the flow list".to_owned(), problem: error.to_string() })
 }

@@ -5,7 +5,9 @@
 
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
+use crate::workload::Files;
 use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Settings, SettingsError, Table, Value};
+use std::sync::Arc;
 
 /// More points than any sensible sweep has; a product that is larger is a mistake.
 const MAX_POINTS: usize = 10_000;
@@ -28,6 +30,8 @@ pub struct Point {
     pub values: Vec<(&'static str, String)>,
     /// Its settings.
     pub settings: Settings,
+    /// Files that it reads; all points of a plan share them.
+    pub files: Arc<Files>,
 }
 
 impl Point {
@@ -52,6 +56,7 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
         let problem = format!("the sweep has more than {MAX_POINTS} points");
         return Err(SettingsError::new(origin, problem).expected("fewer or shorter lists in [sweep]").into());
     };
+    let files = Arc::new(Files::default());
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let variant = variants[index % variants.len()].clone();
@@ -68,7 +73,7 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
             }
         }
         values.reverse();
-        points.push(Point { variant, values, settings });
+        points.push(Point { variant, values, settings, files: Arc::clone(&files) });
     }
     Ok(points)
 }

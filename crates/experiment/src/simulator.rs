@@ -3,7 +3,7 @@
 use crate::engine::{Engine, Prepared, Progress};
 use crate::error::Error;
 use crate::points::Point;
-use crate::workload::{Extent, Workload};
+use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo};
 use flowsieve_schemes::parameters::{self, ParameterSet};
@@ -13,6 +13,7 @@ use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
 use flowsieve_workload::Flow;
+use flowsieve_workload::flow_list::Extras;
 use std::path::Path;
 
 /// Runs points in the packet-level simulator.
@@ -33,7 +34,7 @@ impl Engine for Simulator {
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
         let settings = &point.settings;
         let fabric = Fabric::from_settings_in(settings, folder)?;
-        let workload = Workload::read(settings, fabric.hosts, slowest_host_bps(&fabric), folder)?;
+        let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, folder)?;
         let scope = settings.scheme(&point.variant.name);
         let base = scope.text("base", &point.variant.base)?;
         let entry = registry::find(&base).ok_or_else(|| scope.invalid("base", "a built-in scheme"))?;
@@ -44,6 +45,7 @@ impl Engine for Simulator {
             max_time: settings.common().optional_time("max_time")?.map(Time),
             label: format!("{}, seed {seed}", point.label()),
             seed,
+            crossings: workload.crossings(&fabric, seed),
             fabric,
             scheme,
             workload,
@@ -70,24 +72,24 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
     scheme.classes.iter().find_map(of).unwrap_or_default()
 }
 
-/// The flows of a point that count, in the order of their starts.
-pub(crate) fn flows(point: &Point, seed: u64, folder: &Path) -> Result<Box<dyn Iterator<Item = Flow>>, Error> {
+/// The flows of a point that count, in the order of their starts, and which optional columns a list of them needs.
+pub(crate) fn flows(
+    point: &Point,
+    seed: u64,
+    folder: &Path,
+) -> Result<(Extras, Box<dyn Iterator<Item = Flow>>), Error> {
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
-    let workload = Workload::read(&point.settings, fabric.hosts, slowest_host_bps(&fabric), folder)?;
+    let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, folder)?;
     let scope = point.settings.common();
     let flows = workload.flows(seed).map_err(|problem| scope.error("load", problem))?;
-    Ok(match workload.extent {
+    let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
         Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
         Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
         Extent::Window(from, to) => {
             Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
         }
-    })
-}
-
-/// The rate that a load of 1 fills: that of the hosts' links, the slowest where they differ.
-fn slowest_host_bps(fabric: &Fabric) -> u64 {
-    fabric.host_uplink.iter().map(|link| fabric.links[*link as usize].rate.bps()).min().unwrap_or(0)
+    };
+    Ok((workload.extras(), flows))
 }
 
 fn framing(settings: &Settings, point: &Point) -> Result<Framing, SettingsError> {
@@ -125,24 +127,25 @@ struct Run {
     framing: Framing,
     fct_end: FctEnd,
     max_time: Option<Time>,
+    /// By class of links, how many of them a packet crosses on average.
+    crossings: Vec<f64>,
     seed: u64,
     label: String,
 }
 
 impl Run {
     fn expected_hops(&self) -> f64 {
-        let hops: f64 = self.fabric.class_shares().iter().map(|share| share.crossing).sum();
+        let hops: f64 = self.crossings.iter().sum();
         self.workload.expected_flows() * self.workload.packets_per_flow() * hops
     }
 
     /// The share of each class of links that data and ACKs take, by its name.
     fn wire_loads(&self) -> Vec<(String, f64)> {
         let Some(bps) = self.workload.offered_bps() else { return Vec::new() };
-        let load = |(name, share): (&&'static str, &flowsieve_sim::topology::ClassShare)| {
-            let load = bps * share.crossing / share.rate_total_bps.max(1) as f64;
-            ((*name).to_owned(), load)
-        };
-        self.fabric.classes.iter().zip(self.fabric.class_shares()).map(load).collect()
+        let rates = self.fabric.class_shares().iter().map(|share| share.rate_total_bps.max(1) as f64);
+        let load = |(crossing, rate): (&f64, f64)| bps * crossing / rate;
+        let loads = self.crossings.iter().zip(rates).map(load);
+        self.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
     }
 
     fn simulate(&self, show: &mut dyn FnMut(Progress)) -> Result<PointResult, Error> {

@@ -1,7 +1,7 @@
 //! Demotion thresholds for a distribution of flow sizes, and what each queue would carry with them.
 
 use crate::error::Error;
-use crate::workload::Workload;
+use crate::workload::{Files, Hosts, Workload};
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::settings::{Origin, Raw, Settings, SettingsError, Table, find, units};
 use flowsieve_schemes::thresholds::equal_split;
@@ -52,7 +52,8 @@ pub fn thresholds(wanted: &Wanted) -> Result<String, Error> {
     give("flows", "flows", Raw::Integer(1))?;
     let queues = settings.common().count("queues", wanted.queues)?;
     // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
-    let workload = Workload::read(&settings, 2, units::MAX_RATE_BPS, Path::new(""))?;
+    let hosts = Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into() };
+    let workload = Workload::read(&settings, &hosts, &Files::default(), Path::new(""))?;
     let thresholds = match wanted.method {
         Method::EqualSplit => equal_split(queues as usize, |p| workload.quantile_bytes(p)),
     };

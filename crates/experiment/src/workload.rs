@@ -1,23 +1,29 @@
 //! The `[workload]` of a point: which flows it sends, and how many of them.
 //!
 //! Everything is read from what holds for all schemes, so that schemes get the same flows. Loads are of the host
-//! links; the arrival rate comes from the mean of the very distribution that is drawn from.
+//! links; the arrival rate comes from the mean of the very distribution that is drawn from, unless the experiment names
+//! its source's mean.
+
+mod crossings;
+mod files;
+mod sizes;
+mod traffic;
+
+pub use files::Files;
+pub use sizes::formula;
 
 use crate::error::Error;
+use files::List;
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
-use flowsieve_workload::{
-    Flow, Framing, Generator, LoadCounts, Reading, Rounding, SizeDistribution, arrival_rate_per_host, builtin,
-    builtins, flow_list,
-};
-use std::io::{BufReader, Read};
-use std::num::NonZeroU32;
+use flowsieve_sim::topology::{Fabric, Node};
+use flowsieve_workload::flow_list::Extras;
+use flowsieve_workload::{Flow, Framing, Generator};
+use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Longest file of a distribution that is read, in bytes.
-const MAX_CDF_BYTES: u64 = 16 << 20;
+use traffic::Drawn;
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,19 +36,41 @@ pub enum Extent {
     Window(u64, u64),
 }
 
+/// What a workload must know of the hosts.
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    /// The rate in bit/s that a load of 1 fills: that of the hosts' links, the slowest where they differ.
+    pub bps: u64,
+    /// By host, the number of its rack: of hosts with the same number a switch is the nearest.
+    pub racks: Arc<[u32]>,
+}
+
+impl Hosts {
+    /// Those of a fabric. A host that is linked to no switch is a rack of its own.
+    pub fn of(fabric: &Fabric) -> Hosts {
+        let uplinks = || fabric.host_uplink.iter().map(|link| &fabric.links[*link as usize]);
+        let rack = |(host, node): (u32, Node)| match node {
+            Node::Switch(switch) => switch,
+            Node::Host(_) => fabric.switches.len() as u32 + host,
+        };
+        Hosts {
+            bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
+            racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
+        }
+    }
+}
+
 /// Where flows come from.
 #[derive(Debug, Clone)]
 enum Origin {
-    Drawn { sizes: SizeDistribution, load: f64, rate_per_host: f64 },
-    Listed(Arc<Vec<Flow>>),
+    Drawn(Box<Drawn>),
+    Listed(Arc<List>),
 }
 
 /// The workload of a point.
 #[derive(Debug, Clone)]
 pub struct Workload {
     origin: Origin,
-    builtin: Option<&'static str>,
-    hosts: u32,
     /// Which flows there are.
     pub extent: Extent,
     /// How packets lie on the wire, as the load counts them.
@@ -51,103 +79,113 @@ pub struct Workload {
 
 impl WorkloadFacts for Workload {
     fn distribution(&self) -> Option<&str> {
-        self.builtin
+        match &self.origin {
+            Origin::Drawn(drawn) => drawn.builtin,
+            Origin::Listed(_) => None,
+        }
     }
 
     fn load(&self) -> Option<f64> {
         match &self.origin {
-            Origin::Drawn { load, .. } => Some(*load),
+            Origin::Drawn(drawn) => drawn.load,
             Origin::Listed(_) => None,
         }
     }
 
     fn quantile_bytes(&self, p: f64) -> Option<u64> {
         match &self.origin {
-            Origin::Drawn { sizes, .. } => Some(sizes.quantile(p)),
-            Origin::Listed(_) => None,
+            Origin::Drawn(drawn) => Some(drawn.traffic.from_start.quantile(p)),
+            Origin::Listed(list) => list.quantile(p),
         }
     }
 }
 
 impl Workload {
-    /// Reads the workload for a fabric of `hosts` whose links have `host_bps`. Paths are relative to `folder`.
-    pub fn read(settings: &Settings, hosts: u32, host_bps: u64, folder: &Path) -> Result<Workload, Error> {
+    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps what is read from them.
+    pub fn read(settings: &Settings, hosts: &Hosts, files: &Files, folder: &Path) -> Result<Workload, Error> {
         let scope = settings.common();
         let set = ParameterSet::read(&scope)?;
         let framing = framing(&scope, set)?;
         if let Some(path) = scope.optional_text("list")? {
             refuse_beside(&scope, "list", &["sizes", "cdf", "load", "flows", "duration"])?;
-            let flows = listed(&scope, &folder.join(path), hosts)?;
-            settings.note("workload.list.digest", digest(&flows));
+            let list = files.list(&scope, &folder.join(path), hosts.racks.len() as u32)?;
+            settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
-            let extent = Extent::Flows(flows.len() as u64);
-            return Ok(Workload { origin: Origin::Listed(Arc::new(flows)), builtin: None, hosts, extent, framing });
+            let extent = Extent::Flows(list.flows.len() as u64);
+            return Ok(Workload { origin: Origin::Listed(list), extent, framing });
         }
-        scope.choice("arrivals", &[("poisson", ())], "poisson")?;
-        scope.choice("pattern", &[("all-to-all", ())], "all-to-all")?;
-        let (sizes, builtin) = sizes(settings, &scope, framing.payload_bytes, folder)?;
-        let counts = scope.choice("load_counts", LoadCounts::NAMES, set.load_counts())?;
-        let Some(load) = scope.optional_number("load")? else {
-            return Err(scope.invalid("load", "a load of the host links, in [workload] or [sweep]").into());
-        };
-        let rate_per_host = arrival_rate_per_host(load, counts, host_bps, &framing, &sizes)
-            .map_err(|error| scope.error("load", error.to_string()))?;
-        let extent = extent(&scope)?;
-        let workload =
-            Workload { origin: Origin::Drawn { sizes, load, rate_per_host }, builtin, hosts, extent, framing };
-        // Whether flows can be drawn at all does not depend on the seed.
-        drop(workload.flows(0).map_err(|problem| scope.error("load", problem))?);
-        Ok(workload)
+        let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder };
+        let drawn = traffic::read(&reader, hosts, &framing, set.load_counts())?;
+        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), extent: extent(&scope)?, framing })
     }
 
     /// The flows in the order of their starts: without end, or all of a list.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
-            Origin::Drawn { sizes, rate_per_host, .. } => {
-                let generator = Generator::new(sizes.clone(), *rate_per_host, self.hosts, seed);
-                Ok(Box::new(generator.map_err(|error| error.to_string())?))
+            Origin::Drawn(drawn) => {
+                Ok(Box::new(Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?))
             }
-            Origin::Listed(flows) => {
-                let flows = Arc::clone(flows);
-                Ok(Box::new((0..flows.len()).map(move |index| flows[index])))
+            Origin::Listed(list) => {
+                let list = Arc::clone(list);
+                Ok(Box::new((0..list.flows.len()).map(move |index| list.flows[index])))
             }
+        }
+    }
+
+    /// Which optional columns a list of its flows needs.
+    pub fn extras(&self) -> Extras {
+        match &self.origin {
+            Origin::Drawn(_) => Extras::default(),
+            Origin::Listed(list) => list.extras,
         }
     }
 
     /// About how many flows a run has.
     pub fn expected_flows(&self) -> f64 {
-        let rate = match &self.origin {
-            Origin::Drawn { rate_per_host, .. } => rate_per_host * f64::from(self.hosts),
-            Origin::Listed(flows) => return flows.len() as f64,
+        let drawn = match &self.origin {
+            Origin::Drawn(drawn) => drawn,
+            Origin::Listed(list) => return list.flows.len() as f64,
         };
         match self.extent {
             Extent::Flows(flows) => flows as f64,
             // Arrivals go on a little after the window; how long depends on its last flows.
-            Extent::Until(end) | Extent::Window(_, end) => rate * end as f64 / 1e12,
+            Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
         }
     }
 
     /// About how many packets a flow takes, data and ACKs.
     pub fn packets_per_flow(&self) -> f64 {
         match &self.origin {
-            Origin::Drawn { sizes, .. } => {
+            Origin::Drawn(drawn) => drawn.mean_of(self.expected_flows(), |sizes| {
                 let cost = self.framing.cost(sizes);
                 cost.data_packets + cost.acks
-            }
-            Origin::Listed(flows) => {
+            }),
+            Origin::Listed(list) => {
                 let payload = u64::from(self.framing.payload_bytes.get());
-                let data: u64 = flows.iter().map(|flow| flow.bytes.div_ceil(payload)).sum();
+                let data: u64 = list.flows.iter().map(|flow| flow.bytes.div_ceil(payload)).sum();
                 let acks = data as f64 / f64::from(self.framing.data_packets_per_ack.max(1));
-                (data as f64 + acks) / flows.len().max(1) as f64
+                (data as f64 + acks) / list.flows.len().max(1) as f64
             }
         }
     }
 
     /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list.
+    /// Of a workload that changes, the heavier part.
     pub fn offered_bps(&self) -> Option<f64> {
-        let Origin::Drawn { sizes, rate_per_host, .. } = &self.origin else { return None };
-        let cost = self.framing.cost(sizes);
-        Some(rate_per_host * f64::from(self.hosts) * (cost.data_bytes + cost.ack_bytes) * 8.0)
+        let Origin::Drawn(drawn) = &self.origin else { return None };
+        Some(drawn.heaviest_bps(|sizes| {
+            let cost = self.framing.cost(sizes);
+            cost.data_bytes + cost.ack_bytes
+        }))
+    }
+
+    /// How many links of each class a packet crosses on average, in the order of the fabric's classes. Of a flow list
+    /// nothing is known, and it counts as all-to-all.
+    pub fn crossings(&self, fabric: &Fabric, seed: u64) -> Vec<f64> {
+        match &self.origin {
+            Origin::Drawn(drawn) => crossings::crossings(&drawn.traffic.pattern, fabric, seed),
+            Origin::Listed(_) => fabric.class_shares().iter().map(|share| share.crossing).collect(),
+        }
     }
 }
 
@@ -191,83 +229,6 @@ fn refuse_beside(scope: &Scope<'_>, name: &str, others: &[&str]) -> Result<(), S
     }
 }
 
-fn sizes(
-    settings: &Settings,
-    scope: &Scope<'_>,
-    payload: NonZeroU32,
-    folder: &Path,
-) -> Result<(SizeDistribution, Option<&'static str>), Error> {
-    let file = scope.optional_text("cdf")?;
-    let chosen = match (&file, scope.optional_text("sizes")?) {
-        (Some(_), Some(_)) => return Err(scope.error("cdf", "`cdf` beside `sizes`").expected("one of the two").into()),
-        (Some(_), None) => None,
-        (None, Some(name)) => match builtin(&name) {
-            Some(builtin) => Some(builtin),
-            None => {
-                let names = builtins().iter().map(|builtin| builtin.name);
-                return Err(scope
-                    .invalid("sizes", "a built-in distribution (see `flowsieve list workloads`)")
-                    .names(name, names)
-                    .into());
-            }
-        },
-        (None, None) => return Err(scope.invalid("sizes", "`sizes`, `cdf` or `list` in [workload]").into()),
-    };
-    let default_reading = chosen.map_or(Reading::Interpolated, |builtin| builtin.reading).to_string();
-    let reading = scope.choice("reading", Reading::NAMES, &default_reading)?;
-    let rounding = if scope.is_given("rounding") || chosen.is_none() {
-        scope.choice("rounding", &[("bytes", Rounding::Bytes), ("packets", Rounding::Packets { payload })], "bytes")?
-    } else {
-        chosen.map_or(Rounding::Bytes, |builtin| builtin.rounding)
-    };
-    settings.note("workload.rounding", rounding);
-    let (name, text) = match (chosen, file) {
-        (Some(builtin), _) => (builtin.name.to_owned(), builtin.text.to_owned()),
-        (None, file) => {
-            let path = folder.join(file.unwrap_or_default());
-            (path.display().to_string(), read_text(scope, &path)?)
-        }
-    };
-    settings.note("workload.sizes.digest", blake3::hash(text.as_bytes()).to_hex());
-    let sizes = SizeDistribution::parse(&name, &text, reading, rounding);
-    Ok((sizes.map_err(|error| Error::Input(error.to_string()))?, chosen.map(|builtin| builtin.name)))
-}
-
-/// The error of a file that a key names and that cannot be read.
-fn unreadable(scope: &Scope<'_>, key: &str, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
-    let expected = "a file that can be read; its path is relative to the experiment file's folder";
-    scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
-}
-
-fn read_text(scope: &Scope<'_>, path: &Path) -> Result<String, SettingsError> {
-    let file = std::fs::File::open(path).map_err(|error| unreadable(scope, "cdf", path, error))?;
-    let mut text = String::new();
-    let read = file.take(MAX_CDF_BYTES + 1).read_to_string(&mut text);
-    let read = read.map_err(|error| unreadable(scope, "cdf", path, error))?;
-    if read as u64 > MAX_CDF_BYTES {
-        return Err(unreadable(scope, "cdf", path, format!("is longer than {MAX_CDF_BYTES} bytes")));
-    }
-    Ok(text)
-}
-
-fn listed(scope: &Scope<'_>, path: &Path, hosts: u32) -> Result<Vec<Flow>, Error> {
-    let file = std::fs::File::open(path).map_err(|error| unreadable(scope, "list", path, error))?;
-    let name = path.display().to_string();
-    flow_list::read(&name, BufReader::new(file), hosts).map_err(|error| Error::Input(error.to_string()))
-}
-
-/// Names a flow list by its flows, however the file writes them.
-fn digest(flows: &[Flow]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for flow in flows {
-        hasher.update(&flow.start_ps.to_le_bytes());
-        hasher.update(&flow.src.to_le_bytes());
-        hasher.update(&flow.dst.to_le_bytes());
-        hasher.update(&flow.bytes.to_le_bytes());
-    }
-    hasher.finalize().to_hex().to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,13 +238,26 @@ mod tests {
     }
 
     fn read(settings: &Settings) -> Result<Workload, Error> {
-        Workload::read(settings, 144, 10_000_000_000, Path::new(""))
+        let hosts = Hosts { bps: 10_000_000_000, racks: (0..144).map(|host| host / 16).collect() };
+        Workload::read(settings, &hosts, &Files::default(), Path::new(""))
+    }
+
+    fn drawn(workload: &Workload) -> &Drawn {
+        match &workload.origin {
+            Origin::Drawn(drawn) => drawn,
+            Origin::Listed(_) => panic!("a list"),
+        }
+    }
+
+    fn rate(settings: &Settings) -> f64 {
+        drawn(&read(settings).unwrap()).traffic.from_start.rate_per_host
     }
 
     #[test]
     fn read__web_search_as_ns2() {
         let workload = read(&settings()).unwrap();
-        let Origin::Drawn { rate_per_host, sizes, .. } = &workload.origin else { panic!() };
+        let offer = &drawn(&workload).traffic.from_start;
+        let (rate_per_host, sizes) = (offer.rate_per_host, &offer.sizes);
         // The formula of the ns-2 scripts.
         let rate = 10e9 * 0.6 / (sizes.mean_bytes() * 8.0 * 1500.0 / 1460.0);
         assert!((rate_per_host - rate).abs() < 1e-6 * rate, "{rate_per_host} {rate}");
@@ -314,5 +288,95 @@ mod tests {
         let first = |seed| workload.flows(seed).unwrap().take(50).collect::<Vec<_>>();
         assert_eq!(first(3), first(3));
         assert_ne!(first(3), first(4));
+    }
+
+    #[test]
+    fn read__takes_the_rate_from_the_sources_mean_on_request() {
+        let source = settings().with(None, "sizes", "web-search-source-mean");
+        // The sizes stay, and so does what schemes look up by their name.
+        let workload = read(&source).unwrap();
+        assert_eq!(workload.distribution(), Some("web-search"));
+        let mean = drawn(&workload).traffic.from_start.sizes.mean_bytes();
+        assert!((rate(&source) / rate(&settings()) / (mean / 1_661_480.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn read__a_mix_offers_the_load_of_both() {
+        let mixed = settings().with(None, "mix_sizes", "fixed(1460B)").with(None, "mix_share", 0.75);
+        let workload = read(&mixed).unwrap();
+        let load = workload.offered_bps().unwrap() / (144.0 * 10e9);
+        assert!((load - 0.6 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
+        assert_eq!(workload.distribution(), None);
+        // Three quarters have one packet, and a little more than a tenth of the others at most ten.
+        assert_eq!([0.5, 0.75].map(|p| workload.quantile_bytes(p)), [Some(1_460), Some(1_460)]);
+        assert!(workload.quantile_bytes(0.8).unwrap() > 10_000);
+    }
+
+    #[test]
+    fn read__a_change_keeps_the_load_or_takes_another() {
+        let changing = |with: &[(&str, &str)]| {
+            let settings = settings().with(None, "change_at", "35s");
+            with.iter().fold(settings, |settings, (name, text)| settings.with(None, name, *text))
+        };
+        let workload = read(&changing(&[("change_sizes", "data-mining")])).unwrap();
+        let (at, after) = drawn(&workload).traffic.change.clone().unwrap();
+        assert_eq!(at, 35_000_000_000_000);
+        let mining = settings().with(None, "sizes", "data-mining");
+        assert_eq!(after.rate_per_host, rate(&mining));
+        let louder = changing(&[]).with(None, "change_load", 0.9);
+        let (_, after) = drawn(&read(&louder).unwrap()).traffic.change.clone().unwrap();
+        assert!((after.rate_per_host / rate(&settings()) - 1.5).abs() < 1e-12);
+        let nothing = read(&changing(&[])).unwrap_err().to_string();
+        assert!(nothing.contains("`change_sizes`, `change_load` or both"), "{nothing}");
+        // 100 flows are over long before the change.
+        assert!((workload.packets_per_flow() - read(&settings()).unwrap().packets_per_flow()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn read__a_trace_has_its_own_rate_or_the_loads() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("starts.csv"), "start_s\n0.001\n0.004\n").unwrap();
+        let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0, 1, 1].into() };
+        let files = Files::default();
+        let of = |settings: &Settings| Workload::read(settings, &hosts, &files, folder.path()).unwrap();
+        let trace = |sizes: &str| {
+            Settings::default()
+                .with(None, "sizes", sizes)
+                .with(None, "flows", 100)
+                .with(None, "arrivals", "trace")
+                .with(None, "arrival_trace", "starts.csv")
+        };
+        let own = of(&trace("fixed(1460B)"));
+        let starts: Vec<u64> = own.flows(1).unwrap().take(4).map(|flow| flow.start_ps / 1_000_000_000).collect();
+        assert_eq!((starts, own.load()), (vec![1, 4, 5, 8], None));
+        let loaded = of(&trace("fixed(1460B)").with(None, "load", 0.5));
+        assert!((loaded.offered_bps().unwrap() / (4.0 * 10e9) - 0.5 * 1540.0 / 1500.0).abs() < 1e-9);
+        // The gaps of the trace, in proportion.
+        let starts: Vec<u64> = loaded.flows(1).unwrap().take(2).map(|flow| flow.start_ps).collect();
+        assert!(starts[1].abs_diff(4 * starts[0]) <= 4, "{starts:?}");
+    }
+
+    #[test]
+    fn read__patterns_say_what_hosts_cannot_do() {
+        let message = |settings: Settings| read(&settings).unwrap_err().to_string();
+        let incast = settings().with(None, "pattern", "incast");
+        assert!(message(incast).contains("the number of hosts that answer a request"));
+        let many = settings().with(None, "pattern", "incast").with(None, "fan_in", 144);
+        assert!(message(many).contains("144 hosts answer a request; expected 1 to 143"));
+        let local = settings().with(None, "pattern", "rack-local");
+        assert!(message(local).contains("the share of the flows that stay within their rack"));
+        let good = settings().with(None, "pattern", "rack-local").with(None, "rack_local", 1.0);
+        assert!(read(&good).unwrap().flows(1).unwrap().take(100).all(|flow| flow.src / 16 == flow.dst / 16));
+    }
+
+    #[test]
+    fn quantile_bytes__of_a_list_are_its_sizes() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("flows.csv"), "0,0,1,300,0.5\n0,1,0,100,\n").unwrap();
+        let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0].into() };
+        let settings = Settings::default().with(None, "list", "flows.csv");
+        let workload = Workload::read(&settings, &hosts, &Files::default(), folder.path()).unwrap();
+        assert_eq!([0.5, 1.0].map(|p| workload.quantile_bytes(p)), [Some(100), Some(300)]);
+        assert_eq!(workload.extras(), Extras { deadlines: true, coflows: false });
     }
 }

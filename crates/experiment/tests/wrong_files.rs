@@ -94,6 +94,20 @@ const CASES: &[Case] = &[
     ("a number of flows beside a window", &[("seeds = 2", "measure = \"window\"\nwindow = [\"1ms\", \"2ms\"]")]),
     ("a flow list beside a load", &[("sizes = \"web-search\"\nflows = 100", "list = \"flows.csv\"")]),
     ("a flow list of a larger fabric", &[("sizes = \"web-search\"\nflows = 100", "list = \"flows.csv\""), ("load = [0.6, 0.8]\n", "")]),
+    ("a flow list with a missing field", &[("sizes = \"web-search\"\nflows = 100", "list = \"gaps.csv\""), ("load = [0.6, 0.8]\n", "")]),
+    ("a flow list with a deadline of zero", &[("sizes = \"web-search\"\nflows = 100", "list = \"deadlines.csv\""), ("load = [0.6, 0.8]\n", "")]),
+    ("a formula with a parameter too few", &[("sizes = \"web-search\"", "sizes = \"lognormal(10KB)\"")]),
+    ("a formula without units", &[("sizes = \"web-search\"", "sizes = \"exponential(100)\"")]),
+    ("a source's mean that is not known", &[("sizes = \"web-search\"", "sizes = \"homa-w2-source-mean\"")]),
+    ("a reading of a formula", &[("sizes = \"web-search\"", "sizes = \"fixed(1KB)\"\nreading = \"stepped\"")]),
+    ("more answers than hosts", &[("flows = 100", "flows = 100\npattern = \"incast\"\nfan_in = 8")]),
+    ("incast without a number of answers", &[("flows = 100", "flows = 100\npattern = \"incast\"")]),
+    ("a number of answers without incast", &[("flows = 100", "flows = 100\nfan_in = 8")]),
+    ("one rack for all", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"single-switch\""), ("fabric_link = \"40Gbps\"\n", ""), ("flows = 100", "flows = 100\npattern = \"rack-local\"\nrack_local = 0.5")]),
+    ("a change to nothing", &[("flows = 100", "flows = 100\nchange_at = \"1ms\"")]),
+    ("a change at no time", &[("flows = 100", "flows = 100\nchange_sizes = \"data-mining\"")]),
+    ("a trace without a file", &[("flows = 100", "flows = 100\narrivals = \"trace\"")]),
+    ("a trace in which no time passes", &[("flows = 100", "flows = 100\narrivals = \"trace\"\narrival_trace = \"zero.csv\"")]),
     ("a missing edge list", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"custom\"\nfile = \"none.csv\"")]),
 ];
 
@@ -110,6 +124,9 @@ fn folder_with_files() -> tempfile::TempDir {
     let files = [
         ("back.csv", "size_bytes,cdf\n1000,0.5\n2000,0.4\n3000,1\n"),
         ("early.csv", "1000,0.5\n2000,0.9\n"),
+        ("gaps.csv", "start_s,src,dst,bytes\r\n0,0,1,1000\r\n\r\n0.1,,1,1000\r\n"),
+        ("deadlines.csv", "start_s,src,dst,bytes,deadline_s\n0,0,1,1000,\n0,0,1,1000,0\n"),
+        ("zero.csv", "start_s\n0\n"),
         ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n0.1,8,1,1000\n"),
     ];
     for (name, text) in files {

@@ -39,8 +39,8 @@ pub trait WorkloadFacts {
     /// The nominal load, where there is one.
     fn load(&self) -> Option<f64>;
 
-    /// The size in bytes that a share `p` (0 to 1) of the flows do not exceed; `None` where sizes come from a flow
-    /// list.
+    /// The size in bytes that a share `p` (0 to 1) of the flows do not exceed, from a distribution, a mix of two, a
+    /// formula or a flow list; before any change of the workload. `None` where nothing is known of sizes.
     fn quantile_bytes(&self, p: f64) -> Option<u64>;
 }
 

@@ -51,7 +51,7 @@ pub use error::{InputError, Problem};
 pub use generator::{Generator, GeneratorError, Mix, Offer, Traffic};
 pub use law::LawError;
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_rate_per_host, counted_bytes};
-pub use pattern::{Pattern, PatternError};
+pub use pattern::{Pattern, PatternError, permutation};
 
 use std::num::NonZeroU64;
 

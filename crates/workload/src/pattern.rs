@@ -120,7 +120,7 @@ impl Pairs {
             |share: f64| if (0.0..=1.0).contains(&share) { Ok(share) } else { Err(PatternError::Share(share)) };
         let rule = match pattern {
             Pattern::AllToAll => Rule::AllToAll,
-            Pattern::Permutation => Rule::Permutation(cycle(hosts, seed)),
+            Pattern::Permutation => Rule::Permutation(permutation(hosts, seed)),
             Pattern::RackLocal { racks, share } => {
                 let share = share_of(*share)?;
                 Rule::RackLocal(Racks::new(racks, hosts, share)?, share)
@@ -182,9 +182,9 @@ impl Rule {
     }
 }
 
-/// By host, the next of one cycle through all, each cycle equally likely (Sattolo, "An algorithm to generate a random
-/// cyclic permutation", 1986).
-fn cycle(hosts: u32, seed: u64) -> Vec<u32> {
+/// By host, the receiver of its flows under [`Pattern::Permutation`]: the next of one cycle through all, each cycle
+/// equally likely (Sattolo, "An algorithm to generate a random cyclic permutation", 1986).
+pub fn permutation(hosts: u32, seed: u64) -> Vec<u32> {
     let mut draws = stream(seed, Purpose::Permutation, 0);
     let mut next: Vec<u32> = (0..hosts).collect();
     for last in (1..next.len()).rev() {
@@ -278,8 +278,8 @@ mod tests {
 
     #[test]
     fn permutation__depends_on_the_seed() {
-        assert_ne!(cycle(20, 1), cycle(20, 2));
-        assert_eq!(cycle(2, 7), [1, 0]);
+        assert_ne!(permutation(20, 1), permutation(20, 2));
+        assert_eq!(permutation(2, 7), [1, 0]);
     }
 
     #[test]

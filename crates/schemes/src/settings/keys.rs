@@ -112,17 +112,27 @@ keys! {
         failed: Kind::Flag, "true takes it out of the fabric";
     }
     Workload {
-        sizes: Kind::Text, "a built-in flow size distribution (see `flowsieve list workloads`)";
+        sizes: Kind::Text, "flow sizes: a built-in distribution (see `flowsieve list workloads`), a formula such as exponential(100KB), or a file.csv";
         cdf: Kind::File, "a flow size distribution: CSV rows of size_bytes,cdf";
         reading: Kind::Choice(&["stepped", "interpolated"]), "how a distribution is read between its points";
         rounding: Kind::Choice(&["bytes", "packets"]), "sizes as drawn, or rounded up to whole packets of payload";
-        arrivals: Kind::Choice(&["poisson"]), "the arrival process of each host";
-        pattern: Kind::Choice(&["all-to-all"]), "who sends to whom";
+        mix_sizes: Kind::Text, "flow sizes of some of the host pairs instead, as in `sizes`";
+        mix_share: Kind::NumberAbove(0.0, 1.0), "share of the host pairs that have mix_sizes";
+        change_at: SOME_TIME, "time at which sizes or load change";
+        change_sizes: Kind::Text, "flow sizes from change_at on, as in `sizes`";
+        change_load: Kind::NumberAbove(0.0, 10.0), "load from change_at on";
+        arrivals: Kind::Choice(&["poisson", "fixed", "trace"]), "when flows arrive: exponential gaps, equal gaps, or those of a trace";
+        arrival_trace: Kind::File, "the starts that arrivals = \"trace\" follows, over and over: CSV rows of start_s";
+        pattern: Kind::Choice(&["all-to-all", "incast", "permutation", "rack-local"]),
+            "who sends to whom: anyone to anyone, several hosts to one at once, each host to one, or a share within the rack";
+        fan_in: Kind::Count(1, 65_535), "hosts that answer a request at once under incast";
+        incast_share: Kind::NumberAbove(0.0, 1.0), "share of the flows that are answers under incast; the others are all-to-all";
+        rack_local: PROBABILITY, "share of the flows that stay within their sender's rack under rack-local";
         flows: Kind::Count(1, 50_000_000), "how many flows arrive";
         duration: SOME_TIME, "for how long flows arrive, instead of a number of flows";
         load: Kind::NumberAbove(0.0, 10.0), "offered load of each host link";
         load_counts: Kind::Choice(&["payload", "wire", "wire+acks", "ns2"]), "which bytes the load counts";
-        list: Kind::File, "a flow list to replay instead: CSV rows of start_s,src,dst,bytes";
+        list: Kind::File, "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s and coflow";
     }
     Network {
         queues: Kind::Count(1, 64), "queues of a port; 0 is served first";
@@ -176,8 +186,6 @@ keys! {
         measure: Kind::Choice(&["all", "window"]), "count every flow and drain, or the flows that start in a window under load";
         window: Kind::TimeList, "start and end of the measuring window";
         fct_end: Kind::Choice(&["ack", "arrival"]), "a flow ends when its last ACK is back, or when its last byte has arrived";
-        flow_records: Kind::Choice(&["full", "sample", "none"]),
-            "which flows flows.parquet keeps: all, an even sample, or none; less than all makes percentiles approximate";
         max_time: SOME_TIME, "simulated time at which a run stops whatever is left";
     }
     Report {

@@ -1,0 +1,205 @@
+//! The files of flows and starts that the points of a plan read, each read once.
+//!
+//! A list of ten million flows takes seconds to read and half a gigabyte to keep, and every run of every point needs it:
+//! all of them share one copy, and a file that changes meanwhile cannot make runs differ. A sweep over many large
+//! lists keeps the latest, as many as one list may hold, and reads the others again.
+
+use crate::error::Error;
+use flowsieve_schemes::settings::{Scope, SettingsError};
+use flowsieve_workload::flow_list::{self, Extras, ListedSizes, MAX_FLOWS};
+use flowsieve_workload::{Flow, Trace};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Longest file of a distribution that is read, in bytes.
+const MAX_CDF_BYTES: u64 = 16 << 20;
+
+/// A flow list, and what was found out about it.
+#[derive(Debug)]
+pub(crate) struct List {
+    pub(crate) flows: Vec<Flow>,
+    /// Names the flows, however the file writes them.
+    pub(crate) digest: String,
+    /// The columns that it needs beside the required ones.
+    pub(crate) extras: Extras,
+    sizes: OnceLock<ListedSizes>,
+}
+
+impl List {
+    fn new(flows: Vec<Flow>) -> List {
+        let extras = Extras::of(&flows);
+        List { digest: digest(&flows, extras), extras, sizes: OnceLock::new(), flows }
+    }
+
+    /// The size in bytes that a share `p` of the flows do not exceed.
+    pub(crate) fn quantile(&self, p: f64) -> Option<u64> {
+        self.sizes.get_or_init(|| ListedSizes::of(&self.flows)).quantile(p)
+    }
+}
+
+/// A trace of starts, with the name of its contents.
+#[derive(Debug)]
+pub(crate) struct ReadTrace {
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) digest: String,
+}
+
+/// What was read under which key, the latest last.
+type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
+
+/// Files that have been read.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// By path and hosts of the fabric.
+    lists: Kept<(PathBuf, u32), List>,
+    /// By path.
+    traces: Kept<PathBuf, ReadTrace>,
+}
+
+impl Files {
+    /// The flow list at `path`, which `key` names, for a fabric of `hosts`.
+    pub(super) fn list(&self, scope: &Scope<'_>, path: &Path, hosts: u32) -> Result<Arc<List>, Error> {
+        once(
+            &self.lists,
+            (path.to_path_buf(), hosts),
+            |list: &List| list.flows.len(),
+            || {
+                let flows = flow_list::read(&path.display().to_string(), open(scope, "list", path)?, hosts);
+                Ok(List::new(flows.map_err(|error| Error::Input(error.to_string()))?))
+            },
+        )
+    }
+
+    /// The trace of starts at `path`.
+    pub(super) fn trace(&self, scope: &Scope<'_>, path: &Path) -> Result<Arc<ReadTrace>, Error> {
+        once(
+            &self.traces,
+            path.to_path_buf(),
+            |read: &ReadTrace| read.trace.starts(),
+            || {
+                let trace = Trace::read(&path.display().to_string(), open(scope, "arrival_trace", path)?);
+                let trace = trace.map_err(|error| Error::Input(error.to_string()))?;
+                let mut hasher = blake3::Hasher::new();
+                trace.gaps_ps().iter().for_each(|gap| {
+                    hasher.update(&gap.to_le_bytes());
+                });
+                Ok(ReadTrace { trace: Arc::new(trace), digest: hasher.finalize().to_hex().to_string() })
+            },
+        )
+    }
+
+    /// The text of a distribution. It is short, and read each time.
+    pub(super) fn distribution(&self, path: &Path) -> Result<String, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        let read = file.take(MAX_CDF_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        if read as u64 > MAX_CDF_BYTES {
+            return Err(format!("is longer than {MAX_CDF_BYTES} bytes"));
+        }
+        String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
+    }
+}
+
+/// What is kept under `key`, or else what `read` reads. Together no more than [`MAX_FLOWS`] is kept, in the `length` of
+/// each, but always the latest.
+fn once<K: PartialEq, T>(
+    kept: &Kept<K, T>,
+    key: K,
+    length: impl Fn(&T) -> usize,
+    read: impl FnOnce() -> Result<T, Error>,
+) -> Result<Arc<T>, Error> {
+    // Whoever comes while another reads waits for that.
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = match kept.iter().position(|(known, _)| *known == key) {
+        Some(place) => kept.remove(place).1,
+        None => Arc::new(read()?),
+    };
+    kept.push((key, Arc::clone(&found)));
+    while kept.len() > 1 && kept.iter().map(|(_, item)| length(item)).sum::<usize>() > MAX_FLOWS {
+        kept.remove(0);
+    }
+    Ok(found)
+}
+
+fn open(scope: &Scope<'_>, key: &str, path: &Path) -> Result<BufReader<File>, SettingsError> {
+    match File::open(path) {
+        Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
+        Err(error) => Err(unreadable(scope, key, path, error)),
+    }
+}
+
+/// The error of a file that a key names and that cannot be read.
+pub(super) fn unreadable(scope: &Scope<'_>, key: &str, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
+    let expected = "a file that can be read; its path is relative to the experiment file's folder";
+    scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
+}
+
+fn digest(flows: &[Flow], extras: Extras) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut row = Vec::new();
+    for flow in flows {
+        row.clear();
+        row.extend(flow.start_ps.to_le_bytes());
+        row.extend(flow.src.to_le_bytes());
+        row.extend(flow.dst.to_le_bytes());
+        row.extend(flow.bytes.to_le_bytes());
+        // A list without these is named as before there were any.
+        if extras.deadlines {
+            row.extend(flow.deadline_ps.map_or(0, |ps| ps.get()).to_le_bytes());
+        }
+        if extras.coflows {
+            row.extend(flow.coflow.map_or(u64::MAX, u64::from).to_le_bytes());
+        }
+        hasher.update(&row);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowsieve_schemes::settings::Settings;
+
+    fn files_with(text: &str) -> (tempfile::TempDir, PathBuf, Files) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("flows.csv");
+        std::fs::write(&path, text).unwrap();
+        (folder, path, Files::default())
+    }
+
+    #[test]
+    fn list__is_read_once_for_each_number_of_hosts() {
+        let settings = Settings::default();
+        let (_folder, path, files) = files_with("0,0,1,1000\n");
+        let first = files.list(&settings.common(), &path, 2).unwrap();
+        std::fs::write(&path, "no list any more").unwrap();
+        let again = files.list(&settings.common(), &path, 2).unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
+        assert!(files.list(&settings.common(), &path, 3).is_err());
+    }
+
+    #[test]
+    fn once__keeps_the_latest_within_the_limit() {
+        let kept: Kept<u32, usize> = Mutex::default();
+        let get = |key: u32, length: usize| once(&kept, key, |item| *item, || Ok(length)).map(|item| *item).unwrap();
+        let keys = || kept.lock().unwrap().iter().map(|(key, _)| *key).collect::<Vec<u32>>();
+        assert_eq!([get(1, 10), get(2, MAX_FLOWS - 10)], [10, MAX_FLOWS - 10]);
+        assert_eq!(keys(), [1, 2]);
+        assert_eq!(get(1, 0), 10);
+        assert_eq!(get(3, 1), 1);
+        assert_eq!(keys(), [1, 3]);
+        assert_eq!(get(4, MAX_FLOWS + 1), MAX_FLOWS + 1);
+        assert_eq!(keys(), [4]);
+    }
+
+    #[test]
+    fn digest__tells_flows_apart_and_not_ways_to_write_them() {
+        let of = |text: &str| List::new(flow_list::parse("f", text, 9).unwrap()).digest;
+        assert_eq!(of("0,0,1,1000\n"), of("start_s,src,dst,bytes,coflow\r\n0.0,0,1,1e3,\r\n"));
+        assert_ne!(of("0,0,1,1000\n"), of("0,0,1,1000,,0\n"));
+        assert_ne!(of("0,0,1,1000,,0\n"), of("0,0,1,1000,,1\n"));
+        assert_ne!(of("0,0,1,1000,1\n"), of("0,0,1,1000,2\n"));
+    }
+}
