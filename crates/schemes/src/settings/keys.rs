@@ -186,6 +186,8 @@ keys! {
         measure: Kind::Choice(&["all", "window"]), "count every flow and drain, or the flows that start in a window under load";
         window: Kind::TimeList, "start and end of the measuring window";
         fct_end: Kind::Choice(&["ack", "arrival"]), "a flow ends when its last ACK is back, or when its last byte has arrived";
+        flow_records: Kind::Choice(&["full", "sample", "none"]),
+            "which flows flows.parquet keeps: all, an even sample, or none; less than all makes percentiles approximate";
         max_time: SOME_TIME, "simulated time at which a run stops whatever is left";
     }
     Report {
