@@ -65,8 +65,7 @@ impl Engine for Made {
             fct_ps: Some(1_000_000 + slow + u64::from(flow)),
             ideal_ps: 1_000_000,
             retransmissions: 0,
-            timeouts: 0,
-            out_of_order: 0,
+            ..FlowRow::default()
         };
         let run = move |show: &mut dyn FnMut(Progress)| {
             if fails {

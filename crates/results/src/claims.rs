@@ -42,15 +42,18 @@ pub enum Count {
     Drops,
     /// Packets that got an ECN mark.
     Marks,
+    /// Flows that missed their deadline.
+    MissedDeadlines,
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 5] = [
+    const ALL: [(Count, &'static str); 6] = [
         (Count::Timeouts, "timeouts"),
         (Count::Retransmissions, "retransmissions"),
         (Count::OutOfOrder, "out of order"),
         (Count::Drops, "drops"),
         (Count::Marks, "marks"),
+        (Count::MissedDeadlines, "missed deadlines"),
     ];
 
     fn of(self, run: &PointResult) -> u64 {
@@ -59,6 +62,7 @@ impl Count {
             Count::Retransmissions => run.retransmissions,
             Count::OutOfOrder => run.out_of_order,
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
+            Count::MissedDeadlines => run.deadlines.missed,
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
         }
     }
@@ -349,7 +353,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 15);
+        assert_eq!(names.len(), 16);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 }

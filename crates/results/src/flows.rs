@@ -1,8 +1,9 @@
 //! `flows.parquet`: a row a flow.
 //!
 //! Columns: point, seed (both in the joined file alone), flow, src, dst, class, bytes, start_ps, fct_ps (null:
-//! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order. Rows are grouped by point, then seed. The
-//! file carries no time and no version of a library, so that equal rows make equal bytes.
+//! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
+//! none). Rows are grouped by point, then seed. The file carries no time and no version of a library, so that equal
+//! rows make equal bytes.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,7 +20,7 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use crate::files::digest;
+use crate::files::{digest, write_whole};
 use crate::{FlowRow, ResultError};
 
 /// Rows handled at a time: some megabytes.
@@ -37,13 +38,7 @@ impl<W: Write + Send> FlowWriter<W> {
     /// `path` is what errors name. A joined file says of each row which point and seed it is of.
     pub(crate) fn new(out: W, path: &Path, joined: bool) -> Result<FlowWriter<W>, ResultError> {
         let schema = schema(joined);
-        let properties = WriterProperties::builder()
-            .set_created_by("flowsieve".to_string())
-            .set_compression(Compression::SNAPPY)
-            .build();
-        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-        let writer =
-            ArrowWriter::try_new_with_options(out, schema.clone(), options).map_err(ResultError::writing(path))?;
+        let writer = arrow_writer(out, path, &schema)?;
         Ok(FlowWriter { writer, schema, path: path.into(), joined })
     }
 
@@ -69,6 +64,28 @@ impl<W: Write + Send> FlowWriter<W> {
     }
 }
 
+fn arrow_writer<W: Write + Send>(out: W, path: &Path, schema: &SchemaRef) -> Result<ArrowWriter<W>, ResultError> {
+    let properties = WriterProperties::builder()
+        .set_created_by("flowsieve".to_string())
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    ArrowWriter::try_new_with_options(out, schema.clone(), options).map_err(ResultError::writing(path))
+}
+
+/// Writes a whole table at once, with the same care for equal bytes.
+pub(crate) fn write_table(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ResultError> {
+    let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(ResultError::invalid)?;
+    write_whole(path, |file| {
+        let mut writer = arrow_writer(file, path, &schema)?;
+        writer.write(&batch).map_err(ResultError::writing(path))?;
+        writer.close().map_err(ResultError::writing(path))?;
+        Ok(())
+    })
+}
+
 fn schema(joined: bool) -> SchemaRef {
     let whole = |name: &str| Field::new(name, DataType::UInt64, false);
     let count = |name: &str| Field::new(name, DataType::UInt32, false);
@@ -86,11 +103,13 @@ fn schema(joined: bool) -> SchemaRef {
         count("retransmissions"),
         count("timeouts"),
         count("out_of_order"),
+        Field::new("deadline_ps", DataType::UInt64, true),
+        Field::new("coflow", DataType::UInt32, true),
     ]);
     Arc::new(Schema::new(fields))
 }
 
-fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 12] {
+fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 14] {
     let count = |of: fn(&FlowRow) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
     let whole = |of: fn(&FlowRow) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
     [
@@ -106,6 +125,8 @@ fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 12] {
         count(|row| row.retransmissions),
         count(|row| row.timeouts),
         count(|row| row.out_of_order),
+        Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.deadline_ps))),
+        Arc::new(UInt32Array::from_iter(rows.iter().map(|row| row.coflow))),
     ]
 }
 
@@ -190,6 +211,9 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
     let (bytes, start, ideal) = (whole("bytes")?, whole("start_ps")?, whole("ideal_ps")?);
     let (sent_again, timeouts) = (count("retransmissions")?, count("timeouts")?);
     let (out_of_order, fct) = (count("out_of_order")?, nullable::<UInt64Type>(path, batch, "fct_ps")?);
+    // Results of before have neither.
+    let (deadline, coflow) =
+        (optional::<UInt64Type>(path, batch, "deadline_ps")?, optional::<UInt32Type>(path, batch, "coflow")?);
     if ideal.values().contains(&0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
     }
@@ -205,6 +229,8 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         retransmissions: sent_again.value(at),
         timeouts: timeouts.value(at),
         out_of_order: out_of_order.value(at),
+        deadline_ps: deadline.filter(|column| column.is_valid(at)).map(|column| column.value(at)),
+        coflow: coflow.filter(|column| column.is_valid(at)).map(|column| column.value(at)),
     }));
     Ok(())
 }
@@ -219,6 +245,15 @@ fn column<'a, T: ArrowPrimitiveType>(
         return Err(ResultError::damaged(path, format!("column {name:?} has empty values")));
     }
     Ok(values)
+}
+
+/// A column that need not be there.
+fn optional<'a, T: ArrowPrimitiveType>(
+    path: &Path,
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<Option<&'a PrimitiveArray<T>>, ResultError> {
+    batch.column_by_name(name).map(|_| nullable(path, batch, name)).transpose()
 }
 
 fn nullable<'a, T: ArrowPrimitiveType>(
@@ -253,19 +288,8 @@ mod tests {
     }
 
     fn write(room: usize) -> Result<(), ResultError> {
-        let flow = |flow| FlowRow {
-            flow,
-            src: 0,
-            dst: 1,
-            class: 0,
-            bytes: 1,
-            start_ps: u64::from(flow),
-            fct_ps: None,
-            ideal_ps: 1,
-            retransmissions: 0,
-            timeouts: 0,
-            out_of_order: 0,
-        };
+        let flow =
+            |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
         let mut writer = FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), true)?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()

@@ -14,11 +14,12 @@
 //! What follows from a result without running anything again: [`compare`] pairs two schemes seed by seed and flow by flow,
 //! [`claims`] holds a paper's claims against it, [`doctor`] says what looks wrong in it.
 //!
-//! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. It leaves out time series
-//! and coflows, which nothing measures yet. The flows of one run have to fit in memory.
+//! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. The flows of one
+//! run have to fit in memory.
 
 pub mod claims;
 pub mod classes;
+mod coflows;
 pub mod compare;
 pub mod doctor;
 mod error;
@@ -28,6 +29,7 @@ mod flows;
 mod manifest;
 mod reader;
 mod record;
+mod series;
 mod sketch;
 pub mod statistics;
 pub mod summary;
@@ -36,6 +38,7 @@ mod writer;
 
 pub use claims::{Checked, Claim, Expected, Figure, Verdict};
 pub use classes::{SizeClass, SizeClasses};
+pub use coflows::CoflowRow;
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
 pub use flow_sketch::FlowSketch;
@@ -43,7 +46,8 @@ pub use manifest::{
     Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
 };
 pub use reader::ResultDir;
-pub use record::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+pub use series::Series;
 pub use sketch::Sketch;
 pub use statistics::{Estimate, Figures, Ratio, Statistic};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Sketch;
+use crate::coflows::CoflowRow;
+use crate::series::Series;
+use crate::{Sketch, coflows, series};
 
 /// A flow from its arrival at the sending host to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowRow {
     /// The flow's number in the order of arrival: the same under every scheme, so that schemes pair by it.
     pub flow: u32,
@@ -29,9 +31,18 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Data packets that reached the receiver after a later one of the flow.
     pub out_of_order: u32,
+    /// How long after its start it should have finished; `None` without a deadline.
+    pub deadline_ps: Option<u64>,
+    /// The coflow that it belongs to; `None` if it belongs to none.
+    pub coflow: Option<u32>,
 }
 
 impl FlowRow {
+    /// Whether it had a deadline and finished later or not at all.
+    pub fn missed_deadline(&self) -> bool {
+        self.deadline_ps.is_some_and(|deadline_ps| self.fct_ps.is_none_or(|fct_ps| fct_ps > deadline_ps))
+    }
+
     /// FCT over ideal FCT; `None` for an unfinished flow.
     pub fn slowdown(&self) -> Option<f64> {
         self.fct_ps.map(|fct_ps| fct_ps as f64 / self.ideal_ps as f64)
@@ -124,6 +135,21 @@ impl Goodput {
     }
 }
 
+/// Flows with deadlines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadlines {
+    /// Flows that had one.
+    pub flows: u64,
+    /// Those that finished later, or not at all.
+    pub missed: u64,
+}
+
+impl Deadlines {
+    fn is_none(&self) -> bool {
+        self.flows == 0
+    }
+}
+
 /// A part of a scheme that acts once in a period: thresholds recomputed, probes, ageing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeriodicPart {
@@ -164,11 +190,35 @@ pub struct PointResult {
     pub retransmissions: u64,
     /// Data packets that arrived out of order.
     pub out_of_order: u64,
+    /// Flows that had a deadline, and those of them that missed it.
+    #[serde(default, skip_serializing_if = "Deadlines::is_none")]
+    pub deadlines: Deadlines,
+    /// Its coflows by number. They travel in `coflows.parquet` once parts are joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coflows: Vec<CoflowRow>,
+    /// What changed over time, beside what the flows themselves tell. It travels in `series.parquet` once parts are joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
     /// What the run wants the reader to know, in sentences.
     pub warnings: Vec<String>,
 }
 
 impl PointResult {
+    /// With what follows from its flows, so that it is there whether or not they are kept; and without them.
+    pub(crate) fn without_flows(&self) -> PointResult {
+        let with_deadline = self.flows.iter().filter(|flow| flow.deadline_ps.is_some());
+        let missed = self.flows.iter().filter(|flow| flow.missed_deadline()).count() as u64;
+        let mut series = series::of_flows(&self.flows, self.simulated_ps);
+        series.extend(self.series.iter().cloned());
+        PointResult {
+            deadlines: Deadlines { flows: with_deadline.count() as u64, missed },
+            coflows: coflows::of_flows(&self.flows),
+            series,
+            flows: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Why this cannot be a result, if it cannot.
     pub(crate) fn fault(&self) -> Option<String> {
         if let Some(row) = self.flows.iter().find(|row| row.bytes == 0 || row.ideal_ps == 0 || row.fct_ps == Some(0)) {

@@ -263,19 +263,7 @@ pub(crate) mod tests {
 
     /// A flow whose ideal FCT is a microsecond.
     pub(crate) fn flow(bytes: u64, fct_us: Option<u64>) -> FlowRow {
-        FlowRow {
-            flow: 0,
-            src: 0,
-            dst: 1,
-            class: 0,
-            bytes,
-            start_ps: 0,
-            fct_ps: fct_us.map(|us| us * 1_000_000),
-            ideal_ps: 1_000_000,
-            retransmissions: 0,
-            timeouts: 0,
-            out_of_order: 0,
-        }
+        FlowRow { dst: 1, bytes, fct_ps: fct_us.map(|us| us * 1_000_000), ideal_ps: 1_000_000, ..FlowRow::default() }
     }
 
     /// The statistics of a class of these flows, from the flows themselves.

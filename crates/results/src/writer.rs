@@ -3,6 +3,7 @@
 //! ```text
 //! parts/KEY/point.json, flows.parquet   one run; found again by a later call with the same key
 //! flows.parquet, summary.csv            the experiment's flows and statistics
+//! series.parquet, coflows.parquet       what changed over time; coflows, where there are any
 //! manifest.json                         written last: where it is, the result is complete
 //! run.json                              time and machine
 //! ```
@@ -20,7 +21,7 @@ use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_js
 use crate::flows::{FlowReader, FlowWriter};
 use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo, SAMPLE, SCHEMA};
 use crate::summary::RunFlows;
-use crate::{FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, summary_csv};
+use crate::{FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, coflows, series, summary_csv};
 
 /// `point.json` of a part.
 #[derive(Serialize, Deserialize)]
@@ -38,7 +39,8 @@ struct Part {
 }
 
 /// What a result may hold beside its manifest and parts, whoever wrote it.
-const BESIDE: [&str; 5] = ["flows.parquet", "summary.csv", "run.json", "report.html", "plots.csv"];
+const BESIDE: [&str; 7] =
+    ["flows.parquet", "coflows.parquet", "series.parquet", "summary.csv", "run.json", "report.html", "plots.csv"];
 
 /// A result directory that is being written.
 #[derive(Clone, Debug)]
@@ -118,7 +120,7 @@ impl ResultWriter {
             flows: rows.len() as u64,
             flows_blake3: digest(&flows)?,
             sketch,
-            measured: PointResult { flows: Vec::new(), ..result.clone() },
+            measured: result.without_flows(),
         };
         write_json(&partial.path().join("point.json"), &part)?;
         match fs::rename(partial.path(), &folder) {
@@ -144,6 +146,7 @@ impl ResultWriter {
             _ => {}
         }
         let cuts = experiment.cuts();
+        let (mut coflows_by_run, mut series_by_run) = (Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, true)?;
@@ -154,7 +157,9 @@ impl ResultWriter {
                 // One point's runs are summarised alike.
                 let sketched = parts.iter().any(|(part, _)| part.sketch.is_some() || part.flows > EXACT);
                 let mut summarised = Vec::new();
-                for (part, mut reader) in parts {
+                for (mut part, mut reader) in parts {
+                    coflows_by_run.push((index, part.seed, std::mem::take(&mut part.measured.coflows)));
+                    series_by_run.push((index, part.seed, std::mem::take(&mut part.measured.series)));
                     let flows = reader.take_part(part.flows)?;
                     writer.write(index, part.seed, &flows)?;
                     let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
@@ -175,6 +180,13 @@ impl ResultWriter {
             writer.finish()?;
             Ok((runs, summary))
         })?;
+        series::write(&self.path.join("series.parquet"), &series_by_run)?;
+        let coflows_path = self.path.join("coflows.parquet");
+        if coflows_by_run.iter().any(|(.., rows)| !rows.is_empty()) {
+            coflows::write(&coflows_path, &coflows_by_run)?;
+        } else if coflows_path.exists() {
+            fs::remove_file(&coflows_path).map_err(ResultError::io("remove", &coflows_path))?;
+        }
         let csv_path = self.path.join("summary.csv");
         write_whole(&csv_path, |file| summary_csv::write(file, &csv_path, &experiment, &summary))?;
         let manifest = Manifest { schema: SCHEMA, flows_blake3: digest(&flows_path)?, experiment, runs };

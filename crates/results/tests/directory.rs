@@ -30,8 +30,7 @@ fn result(scheme: &str, load: f64, seed: u64) -> PointResult {
             fct_ps: (scheme != "pias" || flow != 39).then_some(fct_ps),
             ideal_ps,
             retransmissions: flow % 3,
-            timeouts: 0,
-            out_of_order: 0,
+            ..FlowRow::default()
         }
     };
     PointResult {

@@ -262,3 +262,32 @@ fn doctor__notes_what_is_good_to_know() {
     let says = |text: &str| notes.iter().any(|note| note.severity == Severity::Note && note.text.contains(text));
     assert!(says("there is one seed") && says("beyond the p99.9 of") && says("within 0.4 %"), "{notes:#?}");
 }
+
+#[test]
+fn join__deadlines_coflows_and_series_travel_with_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+        for flow in run.flows.iter_mut().take(100) {
+            (flow.coflow, flow.deadline_ps) = (Some(flow.flow / 10), Some(if flow.flow < 30 { 1 } else { u64::MAX }));
+        }
+    };
+    let dir = made(folder.path(), &Made { run, flows: 300, ..Made::default() });
+    let deadlines = dir.manifest().runs[0].measured.deadlines;
+    assert_eq!((deadlines.flows, deadlines.missed), (100, 30));
+    let mut coflows = 0;
+    dir.for_each_run(|_, flows| coflows += flows.iter().filter(|flow| flow.coflow == Some(9)).count()).unwrap();
+    assert_eq!(coflows, 10 * 12);
+    // Twelve runs of ten coflows, and of three series in a hundred steps.
+    assert_eq!(rows(&folder.path().join("coflows.parquet")), 12 * 10);
+    assert_eq!(rows(&folder.path().join("series.parquet")), 12 * 3 * 100);
+    // Parts alone hold them besides: the manifest stays small.
+    assert!(dir.manifest().runs.iter().all(|run| run.measured.coflows.is_empty() && run.measured.series.is_empty()));
+    made(folder.path(), &Made { point: |point| point.parts[0].key += "-other", flows: 300, ..Made::default() });
+    assert!(folder.path().join("coflows.parquet").exists(), "some parts still have coflows");
+}
+
+fn rows(path: &std::path::Path) -> i64 {
+    let file = std::fs::File::open(path).unwrap();
+    let reader = parquet::file::serialized_reader::SerializedFileReader::new(file).unwrap();
+    parquet::file::reader::FileReader::metadata(&reader).file_metadata().num_rows()
+}

@@ -1,6 +1,7 @@
 //! What a run measured: flow by flow, and what links and ports counted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 
 use flowsieve_core::Time;
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
@@ -229,7 +230,7 @@ pub(crate) fn result<K: Key>(
         retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
         out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
         flows: rows,
-        warnings: Vec::new(),
+        ..PointResult::default()
     };
     result.warnings = warnings(&result);
     Ok(result)
@@ -273,6 +274,8 @@ fn row(point: &Point<'_>, ways: &mut Ways, flow: &Flow, sent: Option<&Sent>, rec
         retransmissions: sent.map_or(0, |sent| sent.retransmissions),
         timeouts: sent.map_or(0, |sent| sent.timeouts),
         out_of_order: received.map_or(0, |received| received.out_of_order),
+        deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
+        coflow: flow.coflow,
     }
 }
 

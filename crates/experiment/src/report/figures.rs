@@ -88,13 +88,19 @@ fn draw_by_load(case: &Case, series: &[Series], y_axis: plotly::layout::Axis) ->
     }
 }
 
-/// Slowdown against flow size, the sizes cut into bins of equal numbers of flows.
-pub(super) fn slowdown_against_size(dir: &ResultDir, at: &AtLoad, statistic: Statistic) -> Titled {
+/// Slowdown, or FCT in ms, against flow size, the sizes cut into bins of equal numbers of flows.
+pub(super) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statistic: Statistic) -> Titled {
+    const PS_PER_MS: f64 = 1e9;
+    let (name, y_title, unit) = match metric {
+        Metric::Fct => ("FCT", "FCT (ms)", PS_PER_MS),
+        Metric::Slowdown => ("slowdown", "slowdown", 1.0),
+    };
     let of_point = |&point: &usize| {
         let bins = &dir.summary().points[point].bins;
         let place = |(x, bin): (f64, &ClassSummary)| {
-            let estimate = bin.estimate(Metric::Slowdown, statistic)?;
-            Some(Place { x, y: estimate.value, ends: estimate.interval() })
+            let estimate = bin.estimate(metric, statistic)?;
+            let ends = estimate.interval().map(|(low, high)| (low / unit, high / unit));
+            Some(Place { x, y: estimate.value / unit, ends })
         };
         let (scheme, name) = scheme_of(dir, point);
         Series { scheme, name, places: middles(bins).into_iter().zip(bins).filter_map(place).collect() }
@@ -103,8 +109,8 @@ pub(super) fn slowdown_against_size(dir: &ResultDir, at: &AtLoad, statistic: Sta
     let first = at.points.first().map_or(&[][..], |&point| &dir.summary().points[point].bins);
     let (places, names) = size_ticks(first);
     let x_axis = axis("flow size, spaced by percentile of flows").tick_values(places).tick_text(names).tick_angle(0.0);
-    let y_axis = fitting_axis("slowdown", &series);
-    (format!("{} slowdown by flow size", in_words(statistic)), draw(lines(&series), x_axis, y_axis))
+    let y_axis = fitting_axis(y_title, &series);
+    (format!("{} {name} by flow size", in_words(statistic)), draw(lines(&series), x_axis, y_axis))
 }
 
 /// Measured utilisation by class of links, with the wire load that the flows offer.

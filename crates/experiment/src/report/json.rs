@@ -38,6 +38,15 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
             "fct_mean_ratio_to_first": ratio,
         })
     };
+    let bin = |bin: &ClassSummary| {
+        json!({
+            "above_bytes": bin.class.above_bytes,
+            "up_to_bytes": bin.class.up_to_bytes,
+            "flows": bin.flows(),
+            "fct_us": statistics(bin, Metric::Fct, PS_PER_US),
+            "slowdown": statistics(bin, Metric::Slowdown, 1.0),
+        })
+    };
     let axes: Map<String, Value> =
         info.axes.iter().map(|axis| (axis.key.clone(), Value::from(axis.value.clone()))).collect();
     let runs: Vec<Value> =
@@ -48,6 +57,7 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
         "axes": axes,
         "exact_percentiles": summary.exact,
         "classes": summary.classes.iter().enumerate().map(class).collect::<Vec<_>>(),
+        "size_bins": summary.bins.iter().map(bin).collect::<Vec<_>>(),
         "runs": runs,
     })
 }

@@ -28,6 +28,8 @@ pub(super) struct RunRow {
     pub(super) unfinished: String,
     /// Payload that ended while flows arrived, beside what was offered.
     pub(super) goodput: String,
+    /// Flows that missed their deadline, of those that had one; a dash if none had.
+    pub(super) missed: String,
     pub(super) timeouts: String,
     pub(super) retransmissions: String,
     pub(super) out_of_order: String,
@@ -113,6 +115,7 @@ pub(super) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
         flows: count(all.map_or(0, |all| all.flows())),
         unfinished: count(all.map_or(0, |all| all.unfinished())),
         goodput: goodput(&runs),
+        missed: missed(&runs),
         timeouts: sum(|run| run.timeouts),
         retransmissions: sum(|run| run.retransmissions),
         out_of_order: sum(|run| run.out_of_order),
@@ -133,6 +136,14 @@ pub(super) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
 fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
     let runs = values.len().max(1) as u64;
     values.fold(0, u64::saturating_add) / runs
+}
+
+fn missed(runs: &[&PointResult]) -> String {
+    let sum = |of: fn(&PointResult) -> u64| runs.iter().map(|run| of(run)).fold(0, u64::saturating_add);
+    match (sum(|run| run.deadlines.missed), sum(|run| run.deadlines.flows)) {
+        (_, 0) => "–".into(),
+        (missed, flows) => format!("{} of {}", count(missed), count(flows)),
+    }
 }
 
 /// What was reached beside what was offered, all runs together.

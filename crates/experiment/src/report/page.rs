@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use flowsieve_results::{Experiment, ResultDir, Run, Statistic, Verdict};
+use flowsieve_results::{Experiment, Metric, ResultDir, Run, Statistic, Verdict};
 
 use super::cases::{AtLoad, Case, cases};
 use super::claims::{ClaimRow, claim_rows};
 use super::configuration::{Common, Differing, in_words, settings};
 use super::csv;
-use super::figures::{Figure, Titled, drops, fct_against_load, ratio_against_load, slowdown_against_size, utilisation};
+use super::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
 use super::format::{count, time};
 use super::links::{LinkRow, RunRow, link_rows, run_row};
 use super::results_table::{ResultTable, result_table};
@@ -66,7 +66,13 @@ pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
             .collect(),
         by_load: figures_by_load(dir, &cases),
         by_size: figures_at_load(&cases, |at| {
-            [Statistic::P50, Statistic::P99].map(|statistic| slowdown_against_size(dir, at, statistic))
+            let shown = [
+                (Metric::Slowdown, Statistic::P50),
+                (Metric::Slowdown, Statistic::P99),
+                (Metric::Fct, Statistic::Mean),
+                (Metric::Fct, Statistic::P99),
+            ];
+            shown.map(|(metric, statistic)| against_size(dir, at, metric, statistic))
         }),
         of_links: figures_at_load(&cases, |at| [utilisation(dir, at), drops(dir, at)]),
         points: numbered().flat_map(|(at, case)| point_rows(dir, at, case)).collect(),
@@ -137,7 +143,7 @@ fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
     figures
 }
 
-fn figures_at_load(cases: &[Case], draw: impl Fn(&AtLoad) -> [Titled; 2]) -> Vec<Figure> {
+fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Titled; N]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         for (place, at) in case.loads.iter().enumerate() {

@@ -55,8 +55,7 @@ fn flows(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> Vec<FlowRow> {
             fct_ps: finished.then_some((ideal_ps as f64 * (1.0 + queueing * factor)) as u64),
             ideal_ps,
             retransmissions: u32::from(scheme == 2 && flow.is_multiple_of(5)),
-            timeouts: 0,
-            out_of_order: 0,
+            ..FlowRow::default()
         }
     };
     (0..sweep.flows).map(flow).collect()
@@ -113,6 +112,7 @@ fn result(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> PointResult {
         out_of_order: 12_345,
         warnings: if load > 0.75 { vec!["the wire load of host-down is 100.8 %".into()] } else { Vec::new() },
         flows,
+        ..PointResult::default()
     }
 }
 
@@ -249,12 +249,28 @@ fn write__plots_are_json_with_an_interval_a_point() {
         .skip(1)
         .map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap())
         .collect();
-    // Mean and p99 for four classes, and their ratios; for two loads, two of slowdown and two of links.
-    assert_eq!(plots.len(), 16 + 4 + 4);
+    // Mean and p99 for four classes, and their ratios; for two loads, four by size and two of links.
+    assert_eq!(plots.len(), 16 + 8 + 4);
     let pias = &plots[0]["data"][1];
     assert_eq!(pias["name"], "pias");
     assert_eq!(pias["x"], serde_json::json!([0.6, 0.8]));
     assert_eq!(pias["error_y"]["array"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn write__the_numbers_of_the_plots_as_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made_up(folder.path(), &QUICKSTART);
+    write(&dir).unwrap();
+    let csv = fs::read_to_string(folder.path().join("plots.csv")).unwrap();
+    let rows: Vec<&str> =
+        csv.lines().filter(|row| row.starts_with("\"Mean FCT / that of dctcp, flows of 0-100KB\"")).collect();
+    // Three schemes at two loads; the first is what the others are compared with.
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0], "\"Mean FCT / that of dctcp, flows of 0-100KB\",,,0-100KB,ratio to dctcp,dctcp,0.6,1.0,,");
+    let cells: Vec<&str> = rows[2].rsplit(',').collect();
+    let [high, low, y] = [0, 1, 2].map(|at| cells[at].parse::<f64>().unwrap());
+    assert!(low < y && y < high && y < 1.0, "{}", rows[2]);
 }
 
 #[test]

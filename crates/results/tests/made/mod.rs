@@ -49,8 +49,7 @@ fn result(made: &Made, scheme: &str, load: f64, seed: u64) -> PointResult {
             fct_ps: Some((ideal_ps as f64 * 4.0 * factor * wobble * (1.0 + f64::from(flow % 13))) as u64),
             ideal_ps,
             retransmissions: 0,
-            timeouts: 0,
-            out_of_order: 0,
+            ..FlowRow::default()
         }
     };
     let mut result = PointResult {

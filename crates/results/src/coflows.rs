@@ -1,0 +1,111 @@
+//! Coflows: groups of flows that are done when all of them are. `coflows.parquet`: a row a coflow.
+//!
+//! Columns: point, seed, coflow, flows, unfinished, bytes, start_ps, cct_ps (null: a flow did not finish). A result
+//! without coflows has no such file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field};
+use serde::{Deserialize, Serialize};
+
+use crate::flows::write_table;
+use crate::{FlowRow, ResultError};
+
+/// A coflow from the start of its first flow to the end of its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoflowRow {
+    /// Its number, the same under every scheme.
+    pub coflow: u32,
+    /// Flows of it that were counted.
+    pub flows: u64,
+    /// Those that did not finish.
+    pub unfinished: u64,
+    /// Payload of all of them.
+    pub bytes: u64,
+    /// Start of the first.
+    pub start_ps: u64,
+    /// Coflow completion time: from there to the end of the last; `None` if one did not finish.
+    pub cct_ps: Option<u64>,
+}
+
+/// The coflows of these flows, by number.
+pub(crate) fn of_flows(flows: &[FlowRow]) -> Vec<CoflowRow> {
+    // By coflow: its row so far, and the end of its last flow.
+    let mut found: BTreeMap<u32, (CoflowRow, u64)> = BTreeMap::new();
+    for flow in flows {
+        let Some(coflow) = flow.coflow else { continue };
+        let new = CoflowRow { coflow, flows: 0, unfinished: 0, bytes: 0, start_ps: u64::MAX, cct_ps: None };
+        let (row, end) = found.entry(coflow).or_insert((new, 0));
+        row.flows += 1;
+        row.bytes = row.bytes.saturating_add(flow.bytes);
+        row.start_ps = row.start_ps.min(flow.start_ps);
+        match flow.fct_ps {
+            Some(fct_ps) => *end = (*end).max(flow.start_ps.saturating_add(fct_ps)),
+            None => row.unfinished += 1,
+        }
+    }
+    let done = |(row, end): (CoflowRow, u64)| {
+        let cct_ps = (row.unfinished == 0).then(|| end - row.start_ps);
+        CoflowRow { cct_ps, ..row }
+    };
+    found.into_values().map(done).collect()
+}
+
+/// Writes `coflows.parquet` from the coflows of each run, by point and seed.
+pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)]) -> Result<(), ResultError> {
+    let rows = || runs.iter().flat_map(|(point, seed, rows)| rows.iter().map(move |row| (*point, *seed, row)));
+    let whole = |of: fn(&CoflowRow) -> u64| {
+        Arc::new(UInt64Array::from_iter_values(rows().map(|(.., row)| of(row)))) as ArrayRef
+    };
+    let field = |name: &str, kind: DataType| Field::new(name, kind, false);
+    let columns: Vec<(Field, ArrayRef)> = vec![
+        (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(rows().map(|row| row.0)))),
+        (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(rows().map(|row| row.1)))),
+        (field("coflow", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(rows().map(|row| row.2.coflow)))),
+        (field("flows", DataType::UInt64), whole(|row| row.flows)),
+        (field("unfinished", DataType::UInt64), whole(|row| row.unfinished)),
+        (field("bytes", DataType::UInt64), whole(|row| row.bytes)),
+        (field("start_ps", DataType::UInt64), whole(|row| row.start_ps)),
+        (
+            Field::new("cct_ps", DataType::UInt64, true),
+            Arc::new(UInt64Array::from_iter(rows().map(|(.., row)| row.cct_ps))),
+        ),
+    ];
+    write_table(path, columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_flows__from_the_first_start_to_the_last_end() {
+        let flow = |coflow, start_ps, fct_ps| FlowRow {
+            coflow,
+            bytes: 5,
+            start_ps,
+            fct_ps,
+            ideal_ps: 1,
+            ..FlowRow::default()
+        };
+        let flows = [
+            flow(Some(7), 100, Some(50)),
+            flow(None, 0, Some(900)),
+            flow(Some(3), 10, Some(5)),
+            flow(Some(7), 120, Some(10)),
+            flow(Some(3), 12, None),
+        ];
+        let row = |coflow, unfinished, start_ps, cct_ps| CoflowRow {
+            coflow,
+            flows: 2,
+            unfinished,
+            bytes: 10,
+            start_ps,
+            cct_ps,
+        };
+        assert_eq!(of_flows(&flows), [row(3, 1, 10, None), row(7, 0, 100, Some(50))]);
+    }
+}

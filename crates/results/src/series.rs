@@ -1,0 +1,132 @@
+//! What changes over the time of a run: `series.parquet`, and the series that follow from the flows alone.
+//!
+//! A row is a step of a series: point, seed, series, of (a place or a part; empty for the whole fabric), start_ps, step_ps,
+//! value. The flows give three: what was `offered` and what `finished`, in bit/s of payload, and how many flows were
+//! `under way`, on average over the step. Beside these stand whatever the engine gives.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field};
+use serde::{Deserialize, Serialize};
+
+use crate::flows::write_table;
+use crate::{FlowRow, ResultError};
+
+/// Steps into which the time of a run is cut.
+const STEPS: u64 = 100;
+
+/// One figure over time, in equal steps from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What it is, with its unit: "offered (bit/s)".
+    pub name: String,
+    /// Of which place or part; empty for the whole fabric.
+    pub of: String,
+    /// How long a step is.
+    pub step_ps: u64,
+    /// A value a step.
+    pub values: Vec<f64>,
+}
+
+/// The series of flows over a run of this length.
+pub(crate) fn of_flows(flows: &[FlowRow], simulated_ps: u64) -> Vec<Series> {
+    let step_ps = simulated_ps.div_ceil(STEPS).max(1);
+    let steps = simulated_ps.div_ceil(step_ps) as usize;
+    let (mut offered, mut finished) = (vec![0u64; steps], vec![0u64; steps]);
+    let mut under_way = vec![0u128; steps];
+    let at = |time_ps: u64| usize::try_from(time_ps / step_ps).ok().filter(|&step| step < steps);
+    for flow in flows {
+        let end = flow.fct_ps.map(|fct_ps| flow.start_ps.saturating_add(fct_ps));
+        if let Some(step) = at(flow.start_ps) {
+            offered[step] = offered[step].saturating_add(flow.bytes);
+        }
+        if let Some(step) = end.and_then(at) {
+            finished[step] = finished[step].saturating_add(flow.bytes);
+        }
+        let end = end.unwrap_or(simulated_ps).min(simulated_ps);
+        if end <= flow.start_ps {
+            continue;
+        }
+        for step in flow.start_ps / step_ps..=(end - 1) / step_ps {
+            let from = flow.start_ps.max(step * step_ps);
+            let to = end.min((step + 1).saturating_mul(step_ps));
+            under_way[step as usize] += u128::from(to.saturating_sub(from));
+        }
+    }
+    let bps = |bytes: Vec<u64>| bytes.into_iter().map(|bytes| 8e12 * bytes as f64 / step_ps as f64).collect();
+    let series = |name: &str, values| Series { name: name.into(), of: String::new(), step_ps, values };
+    vec![
+        series("offered (bit/s)", bps(offered)),
+        series("finished (bit/s)", bps(finished)),
+        series("flows under way", under_way.into_iter().map(|ps| ps as f64 / step_ps as f64).collect()),
+    ]
+}
+
+/// Writes `series.parquet` from the series of each run, by point and seed.
+pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)]) -> Result<(), ResultError> {
+    let series = || runs.iter().flat_map(|(point, seed, all)| all.iter().map(move |series| (*point, *seed, series)));
+    let steps =
+        || series().flat_map(|(point, seed, series)| (0..series.values.len()).map(move |at| (point, seed, series, at)));
+    let text = |of: fn(&Series) -> &str| {
+        Arc::new(StringArray::from_iter_values(steps().map(|(.., series, _)| of(series)))) as ArrayRef
+    };
+    let whole = |of: fn(&Series, u64) -> u64| {
+        Arc::new(UInt64Array::from_iter_values(steps().map(|(.., series, at)| of(series, at as u64)))) as ArrayRef
+    };
+    let field = |name: &str, kind: DataType| Field::new(name, kind, false);
+    let columns: Vec<(Field, ArrayRef)> = vec![
+        (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(steps().map(|step| step.0)))),
+        (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(steps().map(|step| step.1)))),
+        (field("series", DataType::Utf8), text(|series| &series.name)),
+        (field("of", DataType::Utf8), text(|series| &series.of)),
+        (field("start_ps", DataType::UInt64), whole(|series, at| at.saturating_mul(series.step_ps))),
+        (field("step_ps", DataType::UInt64), whole(|series, _| series.step_ps)),
+        (
+            field("value", DataType::Float64),
+            Arc::new(Float64Array::from_iter_values(steps().map(|(.., series, at)| series.values[at]))),
+        ),
+    ];
+    write_table(path, columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_flows__by_hand() {
+        // A run of 200 ps in a hundred steps of 2: one flow from 1 to 5, one from 4 that does not finish.
+        let flow = |start_ps, fct_ps| FlowRow { bytes: 10, start_ps, fct_ps, ideal_ps: 1, ..FlowRow::default() };
+        let series = of_flows(&[flow(1, Some(4)), flow(4, None)], 200);
+        let values = |at: usize| &series[at].values[..4];
+        let bps = 8e12 * 10.0 / 2.0;
+        assert_eq!(series.iter().map(|series| series.values.len()).collect::<Vec<_>>(), [100; 3]);
+        assert_eq!(values(0), [bps, 0.0, bps, 0.0]);
+        assert_eq!(values(1), [0.0, 0.0, bps, 0.0]);
+        assert_eq!(values(2), [0.5, 1.0, 1.5, 1.0]);
+        assert_eq!(series[2].values[99], 1.0);
+        assert!(of_flows(&[flow(1, Some(4))], 0).iter().all(|series| series.values.is_empty()));
+        assert_eq!(of_flows(&[flow(1, Some(4))], 3)[2].values, [0.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn of_flows__all_that_is_offered_and_finishes_is_counted_once() {
+        let flow = |n: u64| FlowRow {
+            bytes: 1_000 + n,
+            start_ps: n * n * 37 % 900_000,
+            fct_ps: Some(1 + n * 7_919 % 100_000),
+            ideal_ps: 1,
+            ..FlowRow::default()
+        };
+        let flows: Vec<FlowRow> = (0..500).map(flow).collect();
+        let series = of_flows(&flows, 1_000_001);
+        let payload: u64 = flows.iter().map(|flow| flow.bytes).sum();
+        let time: u64 = flows.iter().filter_map(|flow| flow.fct_ps).sum();
+        let sum = |at: usize| series[at].values.iter().sum::<f64>() * series[at].step_ps as f64;
+        assert!((sum(0) / 8e12 / payload as f64 - 1.0).abs() < 1e-9);
+        assert!((sum(1) / 8e12 / payload as f64 - 1.0).abs() < 1e-9);
+        assert!((sum(2) / time as f64 - 1.0).abs() < 1e-9);
+    }
+}
