@@ -1,0 +1,121 @@
+//! Workloads from an experiment file to flows: the documentation's examples run, every scheme gets the same flows, and
+//! bad lists of any length are one message.
+
+use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::plan::{Changes, Plan, plan};
+use flowsieve_experiment::{Error, Simulator, Source, export};
+use std::fmt::Write;
+use std::path::Path;
+
+const FABRIC: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n";
+
+/// The experiments in a document of `docs/`.
+fn examples(document: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("{}/../../docs/{document}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+fn planned(workload: &str, schemes: &str, folder: &Path) -> Result<Plan, Error> {
+    let text = format!("{FABRIC}{workload}\n[sweep]\nscheme = [{schemes}]\n");
+    plan(&Source::new("test.toml", &text), folder, &Changes::default(), &Simulator)
+}
+
+fn flows_of(plan: &Plan, seed: u64) -> String {
+    let mut out = Vec::new();
+    export::flows(plan, seed, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn folder_with_files() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("sizes.csv", "size_bytes,cdf\n1000,0.5\n20000,1\n"),
+        ("starts.csv", "start_s\n1e-5\n1.5e-5\n4e-5\n"),
+        ("flows.csv", "start_s,src,dst,bytes,deadline_s,coflow\n0,0,1,1000,0.01,\n1e-6,7,1,300000,,3\n"),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn workloads_md__has_examples_that_run() {
+    let folder = folder_with_files();
+    let examples = examples("workloads.md");
+    assert!(examples.len() >= 8, "{examples:?}");
+    for example in examples {
+        let plan = planned(&example, "\"pias\"", folder.path()).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        let prepared = Simulator.prepare(&plan.points[0], 1, folder.path()).unwrap();
+        let result = (prepared.run)(&mut |_| {}).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        let listed = flows_of(&plan, 1).lines().count() - 1;
+        assert_eq!(result.flows.len(), listed, "{example}");
+        assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "{example}");
+    }
+}
+
+#[test]
+fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
+    let folder = folder_with_files();
+    for example in examples("workloads.md") {
+        let schemes = ["dctcp", "pias", "pfabric"];
+        let each =
+            schemes.map(|scheme| flows_of(&planned(&example, &format!("{scheme:?}"), folder.path()).unwrap(), 2));
+        assert!(each.iter().all(|flows| *flows == each[0]), "{example}");
+        let again = flows_of(&planned(&example, "\"pias\"", folder.path()).unwrap(), 3);
+        assert_eq!(again == each[0], example.contains("list ="), "{example}");
+    }
+}
+
+#[test]
+fn flows__of_a_list_come_back_with_deadlines_and_coflows() {
+    let folder = folder_with_files();
+    let plan = planned("[workload]\nlist = \"flows.csv\"\n", "\"pias\"", folder.path()).unwrap();
+    let written = flows_of(&plan, 1);
+    assert_eq!(written, "start_s,src,dst,bytes,deadline_s,coflow\n0,0,1,1000,0.01,\n0.000001,7,1,300000,,3\n");
+}
+
+#[test]
+fn list__changed_after_the_plan_is_not_read_again() {
+    let folder = folder_with_files();
+    let plan = planned("[workload]\nlist = \"flows.csv\"\n", "\"pias\"", folder.path()).unwrap();
+    std::fs::write(folder.path().join("flows.csv"), "no list").unwrap();
+    let prepared = Simulator.prepare(&plan.points[0], 1, folder.path()).unwrap();
+    assert_eq!((prepared.run)(&mut |_| {}).unwrap().flows.len(), 2);
+}
+
+#[test]
+fn list__of_many_lines_is_refused_at_its_last() {
+    let folder = folder_with_files();
+    let mut text = String::from("start_s,src,dst,bytes\r\n");
+    (0..200_000).for_each(|n| writeln!(text, "{}e-6,{},{},{}\r", n, n % 8, (n + 1) % 8, 1 + n % 9_999).unwrap());
+    std::fs::write(folder.path().join("long.csv"), &text).unwrap();
+    let workload = "[workload]\nlist = \"long.csv\"\n";
+    assert_eq!(planned(workload, "\"pias\"", folder.path()).unwrap().runs.len(), 1);
+    text.push_str("0.3,1,2,-5\r\n");
+    std::fs::write(folder.path().join("long.csv"), &text).unwrap();
+    let error = planned(workload, "\"pias\"", folder.path()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("long.csv:200002: bytes is `-5`; expected a whole number from 1 to 1000000000000000"),
+        "{error}"
+    );
+}
+
+#[test]
+fn loads__of_links_follow_the_pattern() {
+    let folder = folder_with_files();
+    let loads = |keys: &str| -> Vec<f64> {
+        let workload = format!("[workload]\nsizes = \"web-search\"\nflows = 10\nload = 0.5\n{keys}");
+        let plan = planned(&workload, "\"pias\"", folder.path()).unwrap();
+        plan.loads[0].classes.iter().map(|(_, load)| *load).collect()
+    };
+    let everywhere = loads("");
+    let local = loads("pattern = \"rack-local\"\nrack_local = 0.5\n");
+    // Of the 56 ordered pairs 32 are between the two racks; half of the flows then are.
+    for (everywhere, local) in everywhere.iter().zip(&local) {
+        let ratio = local / everywhere;
+        assert!((ratio - 1.0).abs() < 1e-9 || (ratio - 0.5 / (32.0 / 56.0)).abs() < 1e-9, "{ratio}");
+    }
+    assert!(everywhere != local);
+    assert_eq!(loads("pattern = \"incast\"\nfan_in = 3\n"), everywhere);
+}
