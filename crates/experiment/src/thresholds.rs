@@ -5,6 +5,7 @@ use crate::workload::{Files, Hosts, Workload};
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::settings::{Origin, Raw, Settings, SettingsError, Table, find, units};
 use flowsieve_schemes::thresholds::equal_split;
+use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -33,8 +34,32 @@ pub struct Wanted {
     pub method: Method,
 }
 
-/// The thresholds as a table, and as a line for an experiment file.
-pub fn thresholds(wanted: &Wanted) -> Result<String, Error> {
+/// Thresholds, and what each queue carries with them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// Rising, one less than the queues.
+    pub thresholds_bytes: Vec<u64>,
+    /// By queue, the highest first.
+    pub queues: Vec<Queue>,
+}
+
+/// What a queue carries.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Queue {
+    /// It carries what a flow sends after this many bytes.
+    pub above_bytes: u64,
+    /// And up to this many; `None` for the last.
+    pub up_to_bytes: Option<u64>,
+    /// Share of the flows that end in it.
+    pub flows_ending: f64,
+    /// Share of the bytes.
+    pub bytes: f64,
+    /// Load of it and all queues above.
+    pub load: f64,
+}
+
+/// Computes thresholds.
+pub fn thresholds(wanted: &Wanted) -> Result<Thresholds, Error> {
     let mut settings = Settings::default();
     let mut give = |name: &'static str, option: &str, raw: Raw| -> Result<(), SettingsError> {
         let Some(key) = find(name) else { return Ok(()) };
@@ -57,42 +82,52 @@ pub fn thresholds(wanted: &Wanted) -> Result<String, Error> {
     let thresholds = match wanted.method {
         Method::EqualSplit => equal_split(queues as usize, |p| workload.quantile_bytes(p)),
     };
-    let thresholds = thresholds.unwrap_or_default();
-    Ok(table(&workload, &thresholds, wanted.load))
+    Ok(carried(&workload, thresholds.unwrap_or_default(), wanted.load))
 }
 
-fn table(workload: &Workload, thresholds: &[u64], load: f64) -> String {
+fn carried(workload: &Workload, thresholds_bytes: Vec<u64>, load: f64) -> Thresholds {
     let sizes: Vec<u64> =
         (0..GRID).filter_map(|i| workload.quantile_bytes((f64::from(i) + 0.5) / f64::from(GRID))).collect();
     let total: f64 = sizes.iter().map(|size| *size as f64).sum();
-    let mut text = format!(
-        "{:>5}  {:>14}  {:>13}  {:>14}  {:>21}\n",
-        "queue", "bytes sent", "flows ending", "bytes", "load of it and above"
-    );
-    let mut above = 0.0;
-    let mut from = 0;
-    let bounds = thresholds.iter().copied().map(Some).chain([None]);
-    for (queue, upto) in bounds.enumerate() {
-        let limit = upto.unwrap_or(u64::MAX);
-        let ending = sizes.iter().filter(|size| **size > from && **size <= limit).count() as f64 / f64::from(GRID);
-        let carried: f64 = sizes.iter().map(|size| (*size).min(limit).saturating_sub(from) as f64).sum();
-        let share = carried / total;
-        above += share * load;
-        let sent = upto.map_or_else(
-            || format!("over {}", units::format_size(from)),
-            |upto| format!("to {}", units::format_size(upto)),
+    let (mut upto, mut above_bytes) = (0.0, 0);
+    let bounds = thresholds_bytes.iter().copied().map(Some).chain([None]);
+    let queue = |up_to_bytes: Option<u64>| {
+        let (above, limit) = (above_bytes, up_to_bytes.unwrap_or(u64::MAX));
+        let ending = sizes.iter().filter(|size| **size > above && **size <= limit).count();
+        let carried: f64 = sizes.iter().map(|size| (*size).min(limit).saturating_sub(above) as f64).sum();
+        upto += carried / total * load;
+        above_bytes = limit;
+        let flows_ending = ending as f64 / f64::from(GRID);
+        Queue { above_bytes: above, up_to_bytes, flows_ending, bytes: carried / total, load: upto }
+    };
+    let queues = bounds.map(queue).collect();
+    Thresholds { thresholds_bytes, queues }
+}
+
+impl Thresholds {
+    /// As a table, and as a line for an experiment file.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "{:>5}  {:>14}  {:>13}  {:>14}  {:>21}\n",
+            "queue", "bytes sent", "flows ending", "bytes", "load of it and above"
         );
-        let _ = writeln!(
-            text,
-            "{queue:>5}  {sent:>14}  {:>11.1} %  {:>12.1} %  {above:>21.3}",
-            ending * 100.0,
-            share * 100.0
-        );
-        from = limit;
+        for (number, queue) in self.queues.iter().enumerate() {
+            let sent = queue.up_to_bytes.map_or_else(
+                || format!("over {}", units::format_size(queue.above_bytes)),
+                |upto| format!("to {}", units::format_size(upto)),
+            );
+            let _ = writeln!(
+                text,
+                "{number:>5}  {sent:>14}  {:>11.1} %  {:>12.1} %  {:>21.3}",
+                queue.flows_ending * 100.0,
+                queue.bytes * 100.0,
+                queue.load
+            );
+        }
+        let listed = self.thresholds_bytes.iter().map(|bytes| format!("\"{}\"", units::format_size(*bytes)));
+        let _ = writeln!(text, "\nthresholds = [{}]", listed.collect::<Vec<_>>().join(", "));
+        text
     }
-    let listed: Vec<String> = thresholds.iter().map(|bytes| format!("\"{}\"", units::format_size(*bytes))).collect();
-    let _ = writeln!(text, "\nthresholds = [{}]", listed.join(", "));
-    text
 }
 
 #[cfg(test)]
@@ -105,7 +140,9 @@ mod tests {
 
     #[test]
     fn thresholds__split_the_flows_equally() {
-        let text = thresholds(&wanted()).unwrap();
+        let found = thresholds(&wanted()).unwrap();
+        assert_eq!(found.thresholds_bytes.len(), 7);
+        let text = found.text();
         // Sizes are whole packets, so that a threshold takes at most one size too many.
         let mut ended = 0.0;
         for (queue, line) in text.lines().skip(1).take(7).enumerate() {

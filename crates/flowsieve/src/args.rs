@@ -280,6 +280,9 @@ pub(crate) struct Thresholds {
     /// How the thresholds are chosen
     #[arg(long, value_enum, default_value_t)]
     pub(crate) method: MethodArg,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How thresholds are chosen.

@@ -174,7 +174,11 @@ fn show_thresholds(args: Thresholds) -> Result<(), Error> {
         queues: args.queues,
         method: args.method.into(),
     };
-    print(&thresholds::thresholds(&wanted)?);
+    let found = thresholds::thresholds(&wanted)?;
+    if args.json {
+        return print_json(&found);
+    }
+    print(&found.text());
     Ok(())
 }
 

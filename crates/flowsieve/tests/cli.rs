@@ -185,6 +185,10 @@ fn json__of_lists_tables_and_reports_is_the_same_data() {
         let list = json(folder.path(), &["list", what, "--json"]);
         assert!(list.as_array().unwrap().iter().any(|entry| entry["name"] == name), "{list}");
     }
+    let thresholds = ["thresholds", "--workload", "web-search", "--queues", "4", "--json"];
+    let thresholds = json(folder.path(), &thresholds);
+    assert_eq!(thresholds["thresholds_bytes"].as_array().unwrap().len(), 3);
+    assert_eq!(thresholds["queues"][3]["up_to_bytes"], serde_json::Value::Null);
     let experiments = json(folder.path(), &["list", "experiments", "--json", "--folder", "."]);
     assert_eq!(experiments[0]["title"], "Eight hosts");
 }
