@@ -59,7 +59,7 @@ pub enum Balancer {
 
 impl Balancer {
     /// One of `ways` ≥ 2 equal uplinks.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> usize {
         match self {
             Balancer::Ecmp { salt } => reduce(mix(flow_of(meta) ^ *salt), ways),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use flowsieve_core::Time;
-use flowsieve_sim::event::{Key, EventQueue};
+use flowsieve_sim::event::{Key, WinnerTree};
 use flowsieve_workload::random::{Purpose, stream, uniform01};
 
 /// Links, hosts and one for arrivals: the reference fabric of 144 hosts has 505, a fat-tree of k = 8 has 897 and one of
@@ -56,7 +56,7 @@ fn hold_model<K: Key>(criterion: &mut Criterion, width: &str) {
     let mut group = criterion.benchmark_group(format!("events/{width}"));
     for sources in SOURCES {
         let mut gaps = Gaps::new();
-        let mut tree = EventQueue::new(sources as usize);
+        let mut tree = WinnerTree::new(sources as usize);
         gaps.keys(sources).for_each(|key: K| tree.set(key.source(), key));
         group.bench_function(BenchmarkId::new("winner tree", sources), |bencher| {
             bencher.iter(|| {

@@ -9,10 +9,10 @@ use flowsieve_schemes::settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
 
-use crate::event::{EventQueue, Key};
+use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules};
 use crate::link::{ClassCount, Endpoint, Link, Port};
-use crate::partition::{GROUP, Network, Partition, SwitchState};
+use crate::partition::{GROUP, LOCAL, Network, Partition, SwitchState};
 use crate::run::{Partitioning, Point, SimError};
 use crate::slab::Slab;
 use crate::topology::{self, Fabric, Node};
@@ -70,6 +70,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
 
     // Only programs of the user's own have timers.
     let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
+    let racks = Racks::new(fabric);
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
@@ -79,21 +80,25 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         }
         networks.push(Network {
             now: Time::ZERO,
-            events: EventQueue::new(sources),
+            events: WinnerTree::new(sources),
             slab: Slab::default(),
             links: Vec::new(),
             ports: Vec::new(),
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),
-            hosts: fabric.hosts as usize,
+            racks: racks.count,
+            ways_home: racks.ways_home(fabric, &places),
+            overhead: u32::from(point.framing.overhead),
+            groups: Vec::new(),
+            ways: Vec::new(),
             switches: Vec::new(),
             pools: Vec::new(),
             own_pool: Pool::default(),
             victims: Victims::default(),
             crossings: Vec::new(),
             waiting: Vec::new(),
-            hops: 0,
             events_handled: 0,
+            looks: 0,
             overflows: false,
             last_arrival: Time::ZERO,
             hopeless: Vec::new(),
@@ -101,7 +106,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     }
     for (number, &(partition, _)) in switches.iter().enumerate() {
         let network = &mut networks[partition as usize];
-        add_switch(network, point, number, &places);
+        add_switch(network, point, number, &racks, &places);
     }
     for number in 0..fabric.links.len() {
         add_link(&mut networks, point, number, &switches, &places);
@@ -157,38 +162,84 @@ fn add_link<K>(
     let spec = scheme.ports.at(place);
     let paused = matches!((place, scheme.nic), (Place::Nic, Nic::Backpressure { .. }));
     let spec = if paused { spec.without_limits() } else { spec.clone() };
-    let endpoint = match link.to {
-        Node::Host(host) => Endpoint::Host(places.hosts[host as usize].1),
-        Node::Switch(switch) => Endpoint::Switch(switches[switch as usize].1, back_port(fabric, link, switch)),
+    let (endpoint, back) = match link.to {
+        Node::Host(host) => (Endpoint::host(places.hosts[host as usize].1), 0),
+        Node::Switch(switch) => (Endpoint::switch(switches[switch as usize].1), back_port(fabric, link, switch)),
     };
     let (from, to) = (places.from[number], places.to[number]);
-    let overhead = point.framing.overhead;
-    let mut port = Port::new(&spec, link, number, point.seed);
+    let mut port = Port { back, ..Port::new(&spec, link, number, point.seed) };
     if let Node::Switch(switch) = link.from {
         port.switch = switches[switch as usize].1;
         port.special.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
         port.special.beyond = Some(to);
-        let port = Port::new(&spec, link, number, point.seed);
-        networks[to.0 as usize].add_link(Link::new(link, &port, endpoint, overhead), port);
+        let port = Port { back, ..Port::new(&spec, link, number, point.seed) };
+        networks[to.0 as usize].add_link(Link::new(link, &port, endpoint), port);
     }
-    networks[from.0 as usize].add_link(Link::new(link, &port, endpoint, overhead), port);
+    networks[from.0 as usize].add_link(Link::new(link, &port, endpoint), port);
 }
 
-fn add_switch<K>(network: &mut Network<K>, point: &Point<'_>, number: usize, places: &Places) {
+/// The hosts of a switch, which all others reach in the same way.
+struct Racks {
+    count: usize,
+    /// By switch: its rack's number, if it has hosts.
+    of_switch: Vec<Option<u32>>,
+    /// By rack: one of its hosts.
+    hosts: Vec<u32>,
+}
+
+impl Racks {
+    fn new(fabric: &Fabric) -> Racks {
+        let mut racks = Racks { count: 0, of_switch: vec![None; fabric.switches.len()], hosts: Vec::new() };
+        for (host, &uplink) in (0..).zip(&fabric.host_uplink) {
+            if let Node::Switch(switch) = fabric.links[uplink as usize].to
+                && racks.of_switch[switch as usize].is_none()
+            {
+                racks.of_switch[switch as usize] = Some(racks.hosts.len() as u32);
+                racks.hosts.push(host);
+            }
+        }
+        racks.count = racks.hosts.len();
+        racks
+    }
+
+    /// By host: its rack and the link from there to it, as its partition numbers it.
+    fn ways_home(&self, fabric: &Fabric, places: &Places) -> Vec<(u32, u32)> {
+        let home = |host: u32| {
+            let Node::Switch(switch) = fabric.links[fabric.host_uplink[host as usize] as usize].to else {
+                return (0, 0);
+            };
+            let rack = self.of_switch[switch as usize].unwrap_or(0);
+            match fabric.routes[switch as usize].towards(host) {
+                [link] => (rack, places.from[*link as usize].1),
+                _ => (rack, 0),
+            }
+        };
+        (0..fabric.hosts).map(home).collect()
+    }
+}
+
+fn add_switch<K>(network: &mut Network<K>, point: &Point<'_>, number: usize, racks: &Racks, places: &Places) {
     let fabric = point.fabric;
     let routes = &fabric.routes[number];
     let mut random = stream(point.seed, Purpose::Spray, number as u64);
     let salt = random.next_u64();
     let local = |&link: &u32| places.from[link as usize].1;
-    network.routes.extend((0..fabric.hosts).map(|host| match routes.towards(host) {
+    let own = racks.of_switch[number];
+    let first_group = network.groups.len() as u32;
+    network.routes.extend(racks.hosts.iter().zip(0..).map(|(&host, rack)| match routes.towards(host) {
+        _ if own == Some(rack) => LOCAL,
         [only] => local(only),
-        _ => GROUP | u32::from(routes.next[host as usize]),
+        _ => GROUP | (first_group + u32::from(routes.next[host as usize])),
     }));
+    for group in &routes.groups {
+        network.groups.push((network.ways.len() as u32, group.len() as u32));
+        network.ways.extend(group.iter().map(local));
+    }
     network.pools.push(Pool::new(point.scheme.shared_buffer));
     network.switches.push(SwitchState {
-        groups: routes.groups.iter().map(|group| group.iter().map(local).collect()).collect(),
+        first_group,
         ports: fabric.ports[number].iter().map(local).collect(),
         balancer: point.scheme.balancers.at(fabric.switches[number].place).build(routes.groups.len(), salt),
         random,

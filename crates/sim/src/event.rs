@@ -1,11 +1,8 @@
-//! The event queue: a winner tree over the sources that have an event.
+//! The event queue: a winner tree over a fixed array of sources.
 //!
 //! Every source (a link direction, the arrivals, a host's timers) has at most one event, so scheduling is writing a key
-//! and nothing is cancelled. A key holds the instant above the source's number; the least key wins, so that events of one
-//! instant are in the order of their sources.
-//!
-//! A source has a leaf of the tree only while it has an event. The leaf that an event leaves is kept for the next source
-//! that gets one: mostly it is the next link of the same packet, and the tree is climbed once for both.
+//! and nothing is ever allocated or cancelled. A key holds the instant above the source's number; the least key wins, so
+//! that events of one instant are in the order of their sources.
 
 use flowsieve_core::Time;
 
@@ -70,104 +67,36 @@ impl Key for u128 {
     }
 }
 
-/// No leaf.
-const NONE: u32 = u32::MAX;
-
-/// The least key of a fixed number of sources: a binary tournament of those that have one.
+/// The least key of a fixed number of sources: a binary tournament.
 ///
 /// Every update climbs to the root without a branch on what it finds there: stopping early saves instructions and costs
-/// time, as it is mispredicted.
-pub struct EventQueue<K> {
-    /// Heap-shaped: node i is the lesser of 2i and 2i + 1; the last half are the leaves. The length is a power of two.
+/// time, as it is mispredicted. Four children a node instead of two were slower too, and so were leaves only for sources
+/// that have an event.
+pub struct WinnerTree<K> {
+    /// Heap-shaped: node i is the lesser of 2i and 2i + 1; the sources are the last half. The length is a power of two.
     nodes: Vec<K>,
-    /// Writes a leaf's key and climbs, in a tree of this size; says who wins.
+    /// Writes a source's key and climbs, in a tree of this size; says who wins.
     climb: fn(&mut [K], u32, K) -> K,
     first: K,
-    /// By source: its leaf, or [`NONE`].
-    leaves: Vec<u32>,
-    free: Vec<u32>,
-    /// A leaf whose source has no event any more, although its key still stands in the tree; or [`NONE`].
-    vacant: u32,
 }
 
-impl<K: Key> EventQueue<K> {
-    /// A queue without events for `sources` sources.
-    pub fn new(sources: usize) -> EventQueue<K> {
-        let mut queue = EventQueue {
-            nodes: Vec::new(),
-            climb: climb_any,
-            first: K::NEVER,
-            leaves: vec![NONE; sources],
-            free: Vec::new(),
-            vacant: NONE,
-        };
-        queue.resize(1 << FEWEST_LEVELS);
-        queue
+impl<K: Key> WinnerTree<K> {
+    /// A tree without events.
+    pub fn new(sources: usize) -> WinnerTree<K> {
+        let levels = sources.next_power_of_two().ilog2().max(FEWEST_LEVELS);
+        WinnerTree { nodes: vec![K::NEVER; 2 << levels], climb: climb_in(levels), first: K::NEVER }
     }
 
-    /// Gives a source its event.
+    /// Gives a source its event, or takes it away with [`Key::NEVER`].
     #[inline(always)]
     pub fn set(&mut self, source: u32, key: K) {
-        let mut leaf = self.leaves[source as usize];
-        if leaf == NONE {
-            leaf = self.lease(source);
-        }
-        self.first = (self.climb)(&mut self.nodes, leaf, key);
+        self.first = (self.climb)(&mut self.nodes, source, key);
     }
 
-    /// Takes a source's event away, if it has one.
+    /// The next event's key.
     #[inline(always)]
-    pub fn clear(&mut self, source: u32) {
-        let leaf = std::mem::replace(&mut self.leaves[source as usize], NONE);
-        if leaf != NONE {
-            self.settle();
-            self.vacant = leaf;
-        }
-    }
-
-    /// The next event's key, or [`Key::NEVER`].
-    #[inline(always)]
-    pub fn first(&mut self) -> K {
-        self.settle();
+    pub fn first(&self) -> K {
         self.first
-    }
-
-    /// A leaf for a source without one.
-    fn lease(&mut self, source: u32) -> u32 {
-        if self.vacant == NONE && self.free.is_empty() {
-            self.resize(self.nodes.len());
-        }
-        let vacant = std::mem::replace(&mut self.vacant, NONE);
-        let leaf = if vacant == NONE { self.free.pop().unwrap_or(NONE) } else { vacant };
-        self.leaves[source as usize] = leaf;
-        leaf
-    }
-
-    /// The vacant leaf's key leaves the tree.
-    #[inline(always)]
-    fn settle(&mut self) {
-        if self.vacant != NONE {
-            self.give_back();
-        }
-    }
-
-    #[inline(never)]
-    fn give_back(&mut self) {
-        let leaf = std::mem::replace(&mut self.vacant, NONE);
-        self.first = (self.climb)(&mut self.nodes, leaf, K::NEVER);
-        self.free.push(leaf);
-    }
-
-    /// Makes a tree of `leaves` leaves, twice as many as there are or the first.
-    #[cold]
-    fn resize(&mut self, leaves: usize) {
-        let old = std::mem::replace(&mut self.nodes, vec![K::NEVER; 2 * leaves]);
-        self.climb = climb_in(leaves.ilog2());
-        let (_, keys) = old.split_at(old.len() / 2);
-        for (&key, leaf) in keys.iter().zip(0..) {
-            self.first = (self.climb)(&mut self.nodes, leaf, key);
-        }
-        self.free.extend((keys.len() as u32..leaves as u32).rev());
     }
 }
 
@@ -188,9 +117,9 @@ fn climb_in<K: Key>(levels: u32) -> fn(&mut [K], u32, K) -> K {
 }
 
 /// Climbs in a tree whose size the compiler knows, so that it unrolls the loop and checks no index.
-fn climb<K: Key, const NODES: usize>(nodes: &mut [K], leaf: u32, key: K) -> K {
+fn climb<K: Key, const NODES: usize>(nodes: &mut [K], source: u32, key: K) -> K {
     let Ok(nodes) = <&mut [K; NODES]>::try_from(nodes) else { return key };
-    let mut at = (NODES / 2 + leaf as usize) % NODES;
+    let mut at = (NODES / 2 + source as usize) % NODES;
     let mut winner = key;
     nodes[at] = winner;
     for _ in 1..NODES.ilog2() {
@@ -201,8 +130,8 @@ fn climb<K: Key, const NODES: usize>(nodes: &mut [K], leaf: u32, key: K) -> K {
     winner
 }
 
-fn climb_any<K: Key>(nodes: &mut [K], leaf: u32, key: K) -> K {
-    let mut at = nodes.len() / 2 + leaf as usize;
+fn climb_any<K: Key>(nodes: &mut [K], source: u32, key: K) -> K {
+    let mut at = nodes.len() / 2 + source as usize;
     nodes[at] = key;
     while at > 1 {
         let winner = nodes[at].min(nodes[at ^ 1]);
@@ -219,26 +148,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn event_queue__agrees_with_a_scan(
+        fn winner_tree__agrees_with_a_scan(
             sources in 1u32..600,
             steps in prop::collection::vec((0u32..600, prop::option::of(0u64..50)), 0..200),
         ) {
-            let mut tree = EventQueue::<u64>::new(sources as usize);
-            let mut wide = EventQueue::<u128>::new(sources as usize);
+            let mut tree = WinnerTree::<u64>::new(sources as usize);
+            let mut wide = WinnerTree::<u128>::new(sources as usize);
             let mut model = vec![None; sources as usize];
             for (source, at) in steps {
                 let source = source % sources;
                 model[source as usize] = at;
-                match at {
-                    Some(at) => {
-                        tree.set(source, u64::new(Time(at), source));
-                        wide.set(source, u128::new(Time(at), source));
-                    }
-                    None => {
-                        tree.clear(source);
-                        wide.clear(source);
-                    }
-                }
+                tree.set(source, at.map_or(u64::NEVER, |at| u64::new(Time(at), source)));
+                wide.set(source, at.map_or(u128::NEVER, |at| u128::new(Time(at), source)));
                 let first = model.iter().enumerate().filter_map(|(s, at)| at.map(|at| (Time(at), s as u32))).min();
                 let key = tree.first();
                 prop_assert_eq!((key != u64::NEVER).then(|| (key.time(), key.source())), first);

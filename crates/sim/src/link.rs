@@ -3,20 +3,34 @@
 //! Nothing happens at a departure. A packet's turn comes at a known instant, so whoever reads or changes a port first
 //! moves out all packets whose turn has come ([`crate::partition::Network::advance`]).
 
-use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Time};
+use flowsieve_core::admission::Pool;
+use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
 use crate::topology;
 
-/// Whom a link hands its packets.
+/// Whom a link hands its packets: a host or a switch of its partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Endpoint {
-    /// A host of this partition.
-    Host(u32),
-    /// A switch of this partition, and the number of its port that leads back.
-    Switch(u32, u16),
+pub(crate) struct Endpoint(u32);
+
+impl Endpoint {
+    const HOST: u32 = 1 << 31;
+
+    pub(crate) fn host(host: u32) -> Endpoint {
+        Endpoint(Self::HOST | host)
+    }
+
+    pub(crate) fn switch(switch: u32) -> Endpoint {
+        Endpoint(switch)
+    }
+
+    /// The switch, or else the host.
+    #[inline(always)]
+    pub(crate) fn get(self) -> Result<u32, u32> {
+        if self.0 & Self::HOST == 0 { Ok(self.0) } else { Err(self.0 & !Self::HOST) }
+    }
 }
 
 /// A link in one direction: what every packet on it touches, in one cache line. Where it leads from one partition into
@@ -25,19 +39,15 @@ pub(crate) enum Endpoint {
 pub(crate) struct Link {
     /// When the line is free for the next packet.
     pub(crate) busy_until: Time,
-    /// Bytes sent, with preamble and gap.
-    pub(crate) wire_bytes: u64,
     pub(crate) byte_time: ByteTime,
     /// Propagation, and the host's delay where an end is a host.
     delay: Time,
-    pub(crate) to: Endpoint,
-    /// Packets that wait at the port.
-    pub(crate) queued: u32,
     /// The packets in flight, in the order of arrival.
     first: u32,
     last: u32,
-    /// Bytes of preamble and gap beside each packet.
-    overhead: u16,
+    /// Packets that wait at the port.
+    pub(crate) queued: u32,
+    pub(crate) to: Endpoint,
     /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]) ...
     passes: u16,
     /// ... from the queue of its priority, or this last one.
@@ -45,7 +55,7 @@ pub(crate) struct Link {
     /// Something in [`Port::special`] holds, which links of most fabrics do without.
     pub(crate) special: bool,
     /// Its class of links.
-    pub(crate) class: u16,
+    pub(crate) class: u8,
 }
 
 /// The port at a link's sending end, and what is rarely touched.
@@ -58,13 +68,13 @@ pub(crate) struct Port {
     pub(crate) loss_random: Xoshiro256PlusPlus,
     /// The switch, whose memory it may share.
     pub(crate) switch: u32,
+    /// The number, among the ports of the switch at the far end, of the one that leads back.
+    pub(crate) back: u16,
     /// It stands in a list of ports with a departure due.
     pub(crate) due: bool,
     pub(crate) marks: u64,
     pub(crate) drops: Drops,
     pub(crate) most_backlog: u64,
-    /// [`Link::wire_bytes`] when the last flow arrived.
-    pub(crate) wire_bytes_at_arrivals_end: u64,
 }
 
 /// What most links do without.
@@ -100,12 +110,41 @@ impl Port {
             random: stream(seed, Purpose::Marking, number as u64),
             loss_random: stream(seed, Purpose::Loss, number as u64),
             switch: 0,
+            back: 0,
             due: false,
             marks: 0,
             drops: Drops::default(),
             most_backlog: 0,
-            wire_bytes_at_arrivals_end: 0,
         }
+    }
+}
+
+impl Port {
+    /// [`PortScheduler::enqueue`] with the port's own surroundings.
+    #[inline(always)]
+    pub(crate) fn enqueue(
+        &mut self,
+        metas: &mut [Meta],
+        packet: u32,
+        now: Time,
+        pool: &mut Pool,
+        victims: &mut Victims,
+    ) -> Verdict {
+        let (random, marks) = (&mut self.random, &mut self.marks);
+        self.scheduler.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks })
+    }
+
+    /// [`PortScheduler::dequeue`] with the port's own surroundings.
+    #[inline(always)]
+    pub(crate) fn dequeue(
+        &mut self,
+        metas: &mut [Meta],
+        now: Time,
+        pool: &mut Pool,
+        victims: &mut Victims,
+    ) -> Option<u32> {
+        let (random, marks) = (&mut self.random, &mut self.marks);
+        self.scheduler.dequeue(metas, &mut Surroundings { now, pool, victims, random, marks })
     }
 }
 
@@ -113,22 +152,20 @@ impl Port {
 pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
 
 impl Link {
-    /// A link of a fabric behind a port; `overhead`: bytes of preamble and gap beside each packet.
-    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint, overhead: u16) -> Link {
+    /// A link of a fabric behind a port.
+    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> Link {
         Link {
             busy_until: Time::ZERO,
-            wire_bytes: 0,
             byte_time: link.rate.byte_time(),
             delay: link.delay,
-            to,
-            queued: 0,
             first: NONE,
             last: NONE,
-            overhead,
+            queued: 0,
+            to,
             passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
             last_queue: (port.scheduler.queues() - 1) as u8,
             special: port.special.holds(),
-            class: link.class,
+            class: link.class as u8,
         }
     }
 
@@ -148,23 +185,20 @@ impl Link {
         passes
     }
 
-    /// The line is free at `start` and takes a packet: when it arrives at the far end.
+    /// The line is free at `start` and takes a packet, of so many bytes on the wire: when it arrives at the far end.
     #[inline(always)]
-    pub(crate) fn put_on_line(&mut self, len: u16, start: Time) -> Time {
-        let on_wire = u32::from(len) + u32::from(self.overhead);
-        let end = start + self.byte_time.serialise(on_wire);
-        self.busy_until = end;
-        self.wire_bytes += u64::from(on_wire);
-        end + self.delay
+    pub(crate) fn put_on_line(&mut self, on_wire: u32, start: Time) -> Time {
+        self.busy_until = start + self.byte_time.serialise(on_wire);
+        self.busy_until + self.delay
     }
 
     /// The same where the far end forwards it after `head` bytes.
-    pub(crate) fn put_on_line_cut_through(&mut self, len: u16, start: Time, head: u32) -> Time {
-        let whole = self.put_on_line(len, start);
+    pub(crate) fn put_on_line_cut_through(&mut self, on_wire: u32, start: Time, head: u32) -> Time {
+        let whole = self.put_on_line(on_wire, start);
         whole.min(start + self.byte_time.serialise(head) + self.delay)
     }
 
-    /// A packet is in flight; whether it is the only one.
+    /// A packet is in flight; says whether it is the only one.
     #[inline(always)]
     pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32) -> bool {
         let alone = self.first == NONE;
@@ -179,7 +213,7 @@ impl Link {
     }
 
     /// When the first packet in flight arrives.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_arrival(&self, metas: &[Meta]) -> Option<Time> {
         (self.first != NONE).then(|| metas[self.first as usize].time)
     }
@@ -196,6 +230,10 @@ impl Link {
 /// What the ports of a class of links count together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassCount {
+    /// Bytes sent, with preamble and gap.
+    pub(crate) wire_bytes: u64,
+    /// The same when the last flow arrived.
+    pub(crate) wire_bytes_at_arrivals_end: u64,
     /// Packets sent from each queue.
     pub(crate) by_queue: Tally,
     /// Packets sent of each priority.
@@ -203,9 +241,10 @@ pub(crate) struct ClassCount {
 }
 
 impl ClassCount {
-    /// A packet is sent.
+    /// A packet of so many bytes on the wire is sent.
     #[inline(always)]
-    pub(crate) fn count(&mut self, meta: &Meta) {
+    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32) {
+        self.wire_bytes += u64::from(on_wire);
         self.by_queue.count(meta.queue);
         self.by_priority.count(meta.priority);
     }

@@ -224,7 +224,7 @@ pub(crate) fn result<K: Key>(
         arrivals_end_ps: arrivals_end.0,
         goodput: Some(goodput(point, flows, &records, last_start)),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
-        packet_hops: built.partitions.iter().map(|p| p.network.hops).sum(),
+        packet_hops: built.partitions.iter().map(|p| p.network.hops()).sum(),
         events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
         timeouts: rows.iter().map(|row| u64::from(row.timeouts)).sum(),
         retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
@@ -296,14 +296,11 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
             ..LinkClass::default()
         })
         .collect();
-    let mut at_arrivals_end = vec![0u64; classes.len()];
     for (number, link) in fabric.links.iter().enumerate() {
         let class = &mut classes[usize::from(link.class)];
         let (partition, index) = built.places.from[number];
         let network = &built.partitions[partition as usize].network;
         let port = &network.ports[index as usize];
-        at_arrivals_end[usize::from(link.class)] += port.wire_bytes_at_arrivals_end;
-        class.bytes += network.links[index as usize].wire_bytes;
         class.marks += port.marks;
         class.max_backlog_bytes = class.max_backlog_bytes.max(port.most_backlog);
         let (partition, index) = built.places.to[number];
@@ -316,9 +313,11 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         class.packets_by_queue.resize(queues(point, number), 0);
         class.packets_by_priority = Tally::sum(counts().map(|count| &count.by_priority));
         class.packets = class.packets_by_queue.iter().sum();
+        class.bytes = counts().map(|count| count.wire_bytes).sum();
         class.bytes -= class.packets * u64::from(point.framing.overhead);
+        let at_arrivals_end: u64 = counts().map(|count| count.wire_bytes_at_arrivals_end).sum();
         let capacity = shares[number].rate_total_bps as f64 * span.as_secs() / 8.0;
-        class.utilisation = if capacity > 0.0 { at_arrivals_end[number] as f64 / capacity } else { 0.0 };
+        class.utilisation = if capacity > 0.0 { at_arrivals_end as f64 / capacity } else { 0.0 };
     }
     classes
 }

@@ -11,12 +11,12 @@ use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
-use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time, Verdict, Victims};
 use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use rand_core::Rng;
 
-use crate::event::{EventQueue, Key};
+use crate::event::{Key, WinnerTree};
 use crate::hosts::Hosts;
 use crate::link::{ClassCount, Endpoint, Link, Port, Special};
 use crate::slab::{Body, Slab};
@@ -26,8 +26,8 @@ pub(crate) const SWITCH: u16 = u16::MAX;
 
 /// A switch's forwarding.
 pub(crate) struct SwitchState {
-    /// Equal next hops, as links.
-    pub(crate) groups: Vec<Vec<u32>>,
+    /// Its groups of equal next hops begin here in [`Network::groups`].
+    pub(crate) first_group: u32,
     /// Links out of it, in the order in which a program numbers its ports.
     pub(crate) ports: Vec<u32>,
     pub(crate) balancer: Balancer,
@@ -41,6 +41,9 @@ pub(crate) struct SwitchState {
 /// In [`Network::routes`]: the rest is a group's number.
 pub(crate) const GROUP: u32 = 1 << 31;
 
+/// In [`Network::routes`]: the switch is the rack's own.
+pub(crate) const LOCAL: u32 = u32::MAX;
+
 /// A packet on its way to another partition.
 pub(crate) struct Crossing {
     pub(crate) partition: u32,
@@ -52,7 +55,7 @@ pub(crate) struct Crossing {
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
-    pub(crate) events: EventQueue<K>,
+    pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
     /// Links with an end here; a link's number is its source of events.
     pub(crate) links: Vec<Link>,
@@ -60,10 +63,18 @@ pub(crate) struct Network<K> {
     pub(crate) ports: Vec<Port>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
-    /// Switch after switch, by destination host: a link, or [`GROUP`] and a group's number.
+    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's place in `groups`, or [`LOCAL`].
     pub(crate) routes: Vec<u32>,
-    /// Hosts of the whole fabric: entries of a switch in `routes`.
-    pub(crate) hosts: usize,
+    /// Entries of a switch in `routes`.
+    pub(crate) racks: usize,
+    /// By host of the whole fabric: its rack, and the link from there to it.
+    pub(crate) ways_home: Vec<(u32, u32)>,
+    /// Bytes of preamble and gap beside each packet.
+    pub(crate) overhead: u32,
+    /// Equal next hops, switch after switch: where they begin in `ways`, and how many there are.
+    pub(crate) groups: Vec<(u32, u32)>,
+    /// Links.
+    pub(crate) ways: Vec<u32>,
     pub(crate) switches: Vec<SwitchState>,
     /// By switch: its shared memory.
     pub(crate) pools: Vec<Pool>,
@@ -73,12 +84,13 @@ pub(crate) struct Network<K> {
     pub(crate) crossings: Vec<Crossing>,
     /// Ports to other partitions with packets that wait.
     pub(crate) waiting: Vec<u32>,
-    /// Packets that crossed a link.
-    pub(crate) hops: u64,
+    /// Events handled, of which ...
     pub(crate) events_handled: u64,
+    /// ... at so many no packet arrived.
+    pub(crate) looks: u64,
     /// An event was too late for the key.
     pub(crate) overflows: bool,
-    /// When the last packet arrived anywhere.
+    /// When the last packet ended its way.
     pub(crate) last_arrival: Time,
     /// Messages that can never finish.
     pub(crate) hopeless: Vec<u32>,
@@ -103,11 +115,13 @@ fn put_on_plain_line(
     class: &mut ClassCount,
     metas: &mut [Meta],
     packet: u32,
+    overhead: u32,
     start: Time,
 ) -> Option<Time> {
     let meta = &mut metas[packet as usize];
-    class.count(meta);
-    let at = link.put_on_line(meta.len, start);
+    let on_wire = u32::from(meta.len) + overhead;
+    class.count(meta, on_wire);
+    let at = link.put_on_line(on_wire, start);
     meta.time = at;
     link.push(metas, packet).then_some(at)
 }
@@ -128,13 +142,18 @@ impl<K> Network<K> {
 }
 
 impl<K: Key> Network<K> {
+    /// Packets that crossed a link.
+    pub(crate) fn hops(&self) -> u64 {
+        self.events_handled - self.looks
+    }
+
     /// Schedules a source's event; [`Time::NEVER`]: it has none.
     pub(crate) fn schedule(&mut self, source: u32, at: Time) {
         if at < K::END {
             self.events.set(source, K::new(at, source));
         } else {
             self.overflows |= at != Time::NEVER;
-            self.events.clear(source);
+            self.events.set(source, K::NEVER);
         }
     }
 
@@ -148,38 +167,35 @@ impl<K: Key> Network<K> {
 
     #[inline(never)]
     fn depart(&mut self, link: u32, now: Time) {
-        while self.links[link as usize].owes(now) {
-            let start = self.links[link as usize].busy_until;
-            self.send_next(link, start);
+        let state = &mut self.links[link as usize];
+        if state.special {
+            return self.depart_specially(link, now);
+        }
+        let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
+        let class = &mut self.classes[usize::from(state.class)];
+        while state.owes(now) {
+            let start = state.busy_until;
+            let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else { return };
+            state.queued -= 1;
+            if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start) {
+                self.events.set(link, K::new(at, link));
+            }
         }
     }
 
-    /// Puts the scheduler's next packet on the line, which is free at `start`.
-    #[inline(always)]
-    fn send_next(&mut self, link: u32, start: Time) {
-        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        let metas = self.slab.metas.as_mut_slice();
-        let mut around = Surroundings {
-            now: start,
-            pool: if port.special.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
-            victims: &mut self.victims,
-            random: &mut port.random,
-            marks: &mut port.marks,
-        };
-        let Some(packet) = port.scheduler.dequeue(metas, &mut around) else {
-            debug_assert!(false, "a port of {} packets has none to send", state.queued);
-            return;
-        };
-        state.queued -= 1;
-        if state.special {
-            if port.special.shares {
-                around.pool.give(metas[packet as usize].len);
+    #[inline(never)]
+    fn depart_specially(&mut self, link: u32, now: Time) {
+        while self.links[link as usize].owes(now) {
+            let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+            let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
+            let shares = port.special.shares;
+            let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else { return };
+            state.queued -= 1;
+            if shares {
+                pool.give(metas[packet as usize].len);
             }
-            return self.put_on_special_line(link, packet, start);
-        }
-        let class = &mut self.classes[usize::from(state.class)];
-        if let Some(at) = put_on_plain_line(state, class, metas, packet, start) {
-            self.events.set(link, K::new(at, link));
+            self.put_on_special_line(link, packet, start);
         }
     }
 
@@ -188,10 +204,11 @@ impl<K: Key> Network<K> {
     fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time) {
         let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
         let meta = &mut self.slab.metas[packet as usize];
-        self.classes[usize::from(state.class)].count(meta);
+        let on_wire = u32::from(meta.len) + self.overhead;
+        self.classes[usize::from(state.class)].count(meta, on_wire);
         meta.time = match special.forwards_after {
-            Some(head) => state.put_on_line_cut_through(meta.len, start, head),
-            None => state.put_on_line(meta.len, start),
+            Some(head) => state.put_on_line_cut_through(on_wire, start, head),
+            None => state.put_on_line(on_wire, start),
         };
         if let Some((partition, link)) = special.beyond {
             let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
@@ -211,9 +228,9 @@ impl<K: Key> Network<K> {
     }
 
     /// A packet that comes from another partition is in flight.
-    pub(crate) fn cross(&mut self, link: u32, meta: Meta, body: Body) {
-        let packet = self.slab.insert(meta, body);
-        self.put_in_flight(link, packet);
+    pub(crate) fn cross(&mut self, crossing: Crossing) {
+        let packet = self.slab.insert(crossing.meta, crossing.body);
+        self.put_in_flight(crossing.link, packet);
     }
 
     /// A packet that is in no list arrives at a link's port.
@@ -227,7 +244,7 @@ impl<K: Key> Network<K> {
             return self.put_on_special_line(link, packet, self.now);
         }
         let class = &mut self.classes[usize::from(state.class)];
-        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.now) {
+        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now) {
             self.events.set(link, K::new(at, link));
         }
     }
@@ -241,46 +258,57 @@ impl<K: Key> Network<K> {
             self.free_memory(self.ports[link as usize].switch, now);
         }
         self.advance(link, now);
-        let idle = self.links[link as usize].busy_until <= now;
-        if self.queue(link, packet) && idle {
-            self.send_next(link, now);
-        }
-    }
 
-    /// Hands a packet to the scheduler; says whether it took it.
-    #[inline(always)]
-    fn queue(&mut self, link: u32, packet: u32) -> bool {
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        let mut around = Surroundings {
-            now: self.now,
-            pool: if port.special.shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool },
-            victims: &mut self.victims,
-            random: &mut port.random,
-            marks: &mut port.marks,
-        };
-        let verdict = port.scheduler.enqueue(&mut self.slab.metas, packet, &mut around);
-        while let Some(victim) = around.victims.pop() {
-            state.queued -= 1;
-            port.drops.evicted += 1;
-            if port.special.shares {
-                around.pool.give(self.slab.metas[victim as usize].len);
-            }
-            note_loss(&self.slab, &mut self.hopeless, victim);
-            self.slab.remove(victim);
-        }
-        if verdict == Verdict::Dropped {
-            port.drops.buffer += 1;
-            self.discard(packet);
-            return false;
+        let metas = self.slab.metas.as_mut_slice();
+        let shares = state.special && port.special.shares;
+        let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+        let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
+        if verdict == Verdict::Dropped || !self.victims.is_empty() {
+            return self.lose(link, packet, verdict);
         }
         state.queued += 1;
-        if state.busy_until > self.now {
-            port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
-        }
         if state.special {
             self.note_special(link, packet);
         }
-        true
+        self.send_or_wait(link);
+    }
+
+    /// A packet has joined a port's queue.
+    #[inline(always)]
+    fn send_or_wait(&mut self, link: u32) {
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        if state.busy_until > self.now {
+            port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
+        } else {
+            // The line may have been free for long.
+            state.busy_until = self.now;
+            self.depart(link, self.now);
+        }
+    }
+
+    /// A packet arrived at a port that turns it or others away.
+    #[inline(never)]
+    fn lose(&mut self, link: u32, packet: u32, verdict: Verdict) {
+        while let Some(victim) = self.victims.pop() {
+            let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+            state.queued -= 1;
+            port.drops.evicted += 1;
+            if port.special.shares {
+                self.pools[port.switch as usize].give(self.slab.metas[victim as usize].len);
+            }
+            self.discard(victim);
+        }
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        if verdict == Verdict::Dropped {
+            port.drops.buffer += 1;
+            return self.discard(packet);
+        }
+        state.queued += 1;
+        if state.special {
+            self.note_special(link, packet);
+        }
+        self.send_or_wait(link);
     }
 
     /// A packet has joined the queue of a port whose departures matter elsewhere, so that somebody must look at it unasked.
@@ -357,17 +385,8 @@ impl<K: Key> Network<K> {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
         let (packet, to) = (state.pop(metas), state.to);
         // As long as packets wait at the port, one is on the line.
-        match state.next_arrival(metas) {
-            Some(at) => self.events.set(link, K::new(at, link)),
-            None => self.events.clear(link),
-        }
-        self.count_hop();
+        self.events.set(link, state.next_arrival(metas).map_or(K::NEVER, |at| K::new(at, link)));
         (packet, to)
-    }
-
-    fn count_hop(&mut self) {
-        self.hops += 1;
-        self.last_arrival = self.now;
     }
 
     /// The same on a line that loses packets or cuts through: `None` if it is lost, or none arrives yet.
@@ -378,11 +397,11 @@ impl<K: Key> Network<K> {
         let early = special.forwards_after.is_some();
         if early && state.next_arrival(metas).is_none_or(|at| at > self.now) {
             self.schedule_specially(link);
+            self.looks += 1;
             return None;
         }
         let (packet, to) = (state.pop(metas), state.to);
         self.schedule_specially(link);
-        self.count_hop();
         let port = &mut self.ports[link as usize];
         if special.loss > 0 && port.loss_random.next_u32() < special.loss {
             port.drops.loss += 1;
@@ -399,12 +418,13 @@ impl<K: Key> Network<K> {
         match state.next_arrival(&self.slab.metas) {
             Some(at) => self.events.set(link, K::new(at, link)),
             None if state.queued > 0 && beyond.is_none() => self.events.set(link, K::new(state.busy_until, link)),
-            None => self.events.clear(link),
+            None => self.events.set(link, K::NEVER),
         }
     }
 
     /// A packet is lost.
     fn discard(&mut self, packet: u32) {
+        self.last_arrival = self.now;
         note_loss(&self.slab, &mut self.hopeless, packet);
         self.slab.remove(packet);
     }
@@ -413,18 +433,24 @@ impl<K: Key> Network<K> {
     #[inline]
     fn forward(&mut self, switch: u32, packet: u32) {
         let meta = &self.slab.metas[packet as usize];
-        let next = self.routes[switch as usize * self.hosts + usize::from(meta.dst)];
-        let link = if next & GROUP == 0 { next } else { self.balance(switch, next & !GROUP, packet) };
+        let (rack, home) = self.ways_home[usize::from(meta.dst)];
+        let next = self.routes[switch as usize * self.racks + rack as usize];
+        let link = match next {
+            LOCAL => home,
+            link if link & GROUP == 0 => link,
+            group => self.balance(switch, group & !GROUP, packet),
+        };
         self.enqueue(link, packet);
     }
 
     /// One of a group's equal next hops.
-    #[inline]
+    #[inline(always)]
     fn balance(&mut self, switch: u32, group: u32, packet: u32) -> u32 {
-        let state = &mut self.switches[switch as usize];
-        let ways = &state.groups[group as usize];
-        let meta = &self.slab.metas[packet as usize];
-        ways[state.balancer.choose(meta, group as usize, ways.len(), self.now, &mut state.random)]
+        let (state, meta) = (&mut self.switches[switch as usize], &self.slab.metas[packet as usize]);
+        let (first, ways) = self.groups[group as usize];
+        let group = (group - state.first_group) as usize;
+        let way = state.balancer.choose(meta, group, ways as usize, self.now, &mut state.random);
+        self.ways[first as usize + way]
     }
 
     /// Sends what a switch's program wants sent.
@@ -486,6 +512,7 @@ impl<K: Key> Partition<K> {
 
     #[inline(never)]
     fn on_timer(&mut self, source: u32) {
+        self.network.looks += 1;
         if source < self.first_timer {
             self.hosts.begin_messages(&mut self.network, source);
         } else if source < self.first_program {
@@ -505,19 +532,22 @@ impl<K: Key> Partition<K> {
         } else {
             network.arrive(link)
         };
-        match to {
-            Endpoint::Switch(switch, back) => {
+        match to.get() {
+            Ok(switch) => {
                 if network.slab.metas[packet as usize].dst == SWITCH {
-                    self.on_control(switch, back, packet);
+                    self.on_control(switch, link, packet);
                 } else {
                     network.forward(switch, packet);
                 }
             }
-            Endpoint::Host(host) => self.hosts.on_packet(network, host, packet, self.first_timer + host),
+            Err(host) => self.hosts.on_packet(network, host, packet, self.first_timer + host),
         }
     }
 
-    fn on_control(&mut self, switch: u32, back: u16, packet: u32) {
+    #[inline(never)]
+    fn on_control(&mut self, switch: u32, link: u32, packet: u32) {
+        self.network.last_arrival = self.network.now;
+        let back = self.network.ports[link as usize].back;
         let body = self.network.slab.bodies[packet as usize];
         self.network.slab.remove(packet);
         let word = u64::from(body.receiver) << 32 | u64::from(body.sender);

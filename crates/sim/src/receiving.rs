@@ -32,6 +32,7 @@ impl Hosts {
     /// A packet arrives at a host.
     #[inline]
     pub(crate) fn on_packet<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32, source: u32) {
+        network.last_arrival = network.now;
         match network.slab.bodies[packet as usize].header {
             Header::Ack { .. } | Header::SynAck => self.on_reply(network, packet, source),
             _ => self.on_request(network, host, packet, source),
@@ -58,7 +59,7 @@ impl Hosts {
             (Side::Counting(_), _) => return,
             (Side::Acknowledging(receiver), _) => receiver,
         };
-        match body.header {
+        let (replies, kind) = match body.header {
             Header::Data { seq, message, last, retransmission } => {
                 let marked = meta.ecn == Ecn::Marked;
                 let data = Arrival { seq, message, last, retransmission, marked, stamp: body.stamp };
@@ -70,15 +71,17 @@ impl Hosts {
                     }
                 }
                 self.set_receiver_alarm(network, place, source);
-                for reply in reaction.replies.into_iter().flatten() {
-                    self.reply(network, place, reply, Kind::Ack);
-                }
+                (reaction.replies, Kind::Ack)
             }
-            Header::Probe => {
-                let reply = receiver.on_probe(body.stamp);
-                self.reply(network, place, reply, Kind::Ack);
-            }
-            _ => self.reply(network, place, (Header::SynAck, body.stamp), Kind::Control),
+            Header::Probe => ([None, Some(receiver.on_probe(body.stamp))], Kind::Ack),
+            _ => ([None, Some((Header::SynAck, body.stamp))], Kind::Control),
+        };
+        let [held_back, reply] = replies;
+        if let Some(held_back) = held_back {
+            self.reply_late(network, place, held_back);
+        }
+        if let Some(reply) = reply {
+            self.reply(network, place, reply, kind);
         }
     }
 
@@ -107,7 +110,14 @@ impl Hosts {
         *place
     }
 
+    /// Sends an ACK that was held back.
+    #[inline(never)]
+    fn reply_late<K: Key>(&mut self, network: &mut Network<K>, place: u32, reply: Reply) {
+        self.reply(network, place, reply, Kind::Ack);
+    }
+
     /// Sends an answer to the sender.
+    #[inline(always)]
     fn reply<K: Key>(&mut self, network: &mut Network<K>, place: u32, (header, stamp): Reply, kind: Kind) {
         let state = &self.receivers[place as usize];
         let host = &mut self.hosts[state.host as usize];
@@ -130,12 +140,12 @@ impl Hosts {
     pub(crate) fn on_receiver_alarm<K: Key>(&mut self, network: &mut Network<K>, place: u32, source: u32) {
         let Side::Acknowledging(receiver) = &mut self.receivers[place as usize].side else { return };
         if let Some(reply) = receiver.on_timer(network.now) {
-            self.reply(network, place, reply, Kind::Ack);
+            self.reply_late(network, place, reply);
         }
         self.set_receiver_alarm(network, place, source);
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_receiver_alarm<K: Key>(&mut self, network: &mut Network<K>, place: u32, source: u32) {
         let state = &mut self.receivers[place as usize];
         let Side::Acknowledging(receiver) = &state.side else { return };

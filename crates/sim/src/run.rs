@@ -13,7 +13,6 @@ use crate::build::{Built, build};
 use crate::event::Key;
 use crate::hosts::Coming;
 use crate::measure;
-use crate::partition::Crossing;
 use crate::topology::Fabric;
 
 /// Everything that one run depends on.
@@ -233,10 +232,10 @@ impl<K: Key> Run<'_, K> {
     }
 
     /// Whether nothing will happen any more; then no packet is left.
-    fn is_drained(&mut self) -> bool {
-        let partitions = &mut self.built.partitions;
-        let drained = partitions.iter_mut().all(|partition| {
-            let network = &mut partition.network;
+    fn is_drained(&self) -> bool {
+        let partitions = &self.built.partitions;
+        let drained = partitions.iter().all(|partition| {
+            let network = &partition.network;
             network.events.first() == K::NEVER && network.waiting.is_empty() && network.crossings.is_empty()
         });
         debug_assert!(!drained || partitions.iter().all(|partition| partition.network.slab.live() == 0));
@@ -290,12 +289,12 @@ impl<K: Key> Run<'_, K> {
             self.rounds_until(horizon, progress);
         }
         progress(self.progress());
-        let narrow = |partition: &mut crate::partition::Partition<K>| {
-            let network = &mut partition.network;
+        let narrow = |partition: &crate::partition::Partition<K>| {
+            let network = &partition.network;
             let waits = network.events.first() != K::NEVER || network.next_crossing() != Time::NEVER;
             network.overflows || waits && horizon > K::END
         };
-        if self.built.partitions.iter_mut().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
+        if self.built.partitions.iter().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
     }
 
     fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {
@@ -303,12 +302,12 @@ impl<K: Key> Run<'_, K> {
         loop {
             self.hand_over_crossings();
             let partitions = &mut self.built.partitions;
-            let next = |partition: &mut crate::partition::Partition<K>| {
+            let next = |partition: &crate::partition::Partition<K>| {
                 let event = partition.network.events.first();
                 let event = if event == K::NEVER { Time::NEVER } else { event.time() };
                 event.min(partition.network.next_crossing())
             };
-            let start = partitions.iter_mut().map(next).min().unwrap_or(Time::NEVER);
+            let start = partitions.iter().map(next).min().unwrap_or(Time::NEVER);
             if start >= horizon.min(K::END) {
                 return;
             }
@@ -329,8 +328,8 @@ impl<K: Key> Run<'_, K> {
     fn hand_over_crossings(&mut self) {
         for from in 0..self.built.partitions.len() {
             let mut crossings = std::mem::take(&mut self.built.partitions[from].network.crossings);
-            for Crossing { partition, link, meta, body } in crossings.drain(..) {
-                self.built.partitions[partition as usize].network.cross(link, meta, body);
+            for crossing in crossings.drain(..) {
+                self.built.partitions[crossing.partition as usize].network.cross(crossing);
             }
             self.built.partitions[from].network.crossings = crossings;
         }
@@ -340,7 +339,7 @@ impl<K: Key> Run<'_, K> {
         let partitions = &self.built.partitions;
         Progress {
             now: partitions.iter().map(|p| p.network.now).max().unwrap_or(Time::ZERO),
-            packet_hops: partitions.iter().map(|p| p.network.hops).sum(),
+            packet_hops: partitions.iter().map(|p| p.network.hops()).sum(),
             finished: partitions.iter().map(|p| p.hosts.received.len() as u64).sum(),
         }
     }
@@ -349,9 +348,8 @@ impl<K: Key> Run<'_, K> {
     fn note_arrivals_end(&mut self, at: Time) {
         self.advance_all(at.min(Time(self.stop.0.saturating_sub(1))));
         for partition in &mut self.built.partitions {
-            let network = &mut partition.network;
-            for (port, link) in network.ports.iter_mut().zip(&network.links) {
-                port.wire_bytes_at_arrivals_end = link.wire_bytes;
+            for class in &mut partition.network.classes {
+                class.wire_bytes_at_arrivals_end = class.wire_bytes;
             }
         }
     }

@@ -8,7 +8,7 @@ use flowsieve_transport::tcp::{Ack, Emission, Timer};
 use flowsieve_transport::{Header, Message, TcpParams, TcpSender};
 
 use crate::event::Key;
-use crate::hosts::{Alarm, Coming, Connection, Hosts, Sent};
+use crate::hosts::{Alarm, Coming, Connection, Host, Hosts, Sent};
 use crate::partition::Network;
 use crate::slab::Body;
 
@@ -143,19 +143,30 @@ impl Hosts {
     }
 
     /// A connection may have something to send.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) {
         if self.rules.backlog.is_some() {
-            let state = &mut self.connections[connection as usize];
-            let host = state.host;
-            if !state.ready {
-                state.ready = true;
-                self.hosts[host as usize].ready.push_back(connection);
-            }
-            self.pump(network, host, source);
-        } else {
-            while self.send_one(network, connection) {}
+            return self.send_in_turn(network, connection, source);
         }
+        let state = &mut self.connections[connection as usize];
+        let params = tcp_params!(self, state.class);
+        let host = &mut self.hosts[state.host as usize];
+        while let Some(emission) = state.tcp.poll(network.now, params) {
+            emit(network, host, self.rules.header, (connection, state), params, emission);
+        }
+        state.set_alarm(network, host, connection, source);
+    }
+
+    /// The same where the host is backpressured.
+    #[inline(never)]
+    fn send_in_turn<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) {
+        let state = &mut self.connections[connection as usize];
+        let host = state.host;
+        if !state.ready {
+            state.ready = true;
+            self.hosts[host as usize].ready.push_back(connection);
+        }
+        self.pump(network, host, source);
         self.set_sender_alarm(network, connection, source);
     }
 
@@ -191,40 +202,12 @@ impl Hosts {
     }
 
     /// Sends the connection's next packet; `false` when it has none to send now.
-    #[inline]
     fn send_one<K: Key>(&mut self, network: &mut Network<K>, connection: u32) -> bool {
         let state = &mut self.connections[connection as usize];
         let Transport::Tcp(params) = &self.rules.classes[usize::from(state.class)].transport else { return false };
         let Some(emission) = state.tcp.poll(network.now, params) else { return false };
         let host = &mut self.hosts[state.host as usize];
-        let (header, facts, payload) = match emission {
-            Emission::Control(header) => (header, control_facts(state.flow, Kind::Control), 0),
-            Emission::Segment { seq, retransmission } => match segment(state, seq, retransmission, params) {
-                Some(parts) => parts,
-                None => return false,
-            },
-        };
-        let tag = host.taggers[usize::from(state.class)].tag(&facts);
-        let meta = Meta {
-            flow: state.flow,
-            rank: tag.rank,
-            priority: tag.priority,
-            len: payload + self.rules.header,
-            dst: state.dst,
-            kind: facts.kind,
-            ecn: if params.ecn && facts.kind == Kind::Data { Ecn::Capable } else { Ecn::NotCapable },
-            ..Meta::default()
-        };
-        let body = Body {
-            header,
-            sender: connection,
-            receiver: state.receiver,
-            stamp: stamp(network.now),
-            src: host.number,
-            class: state.class,
-        };
-        let packet = network.slab.insert(meta, body);
-        network.enqueue(host.nic, packet);
+        emit(network, host, self.rules.header, (connection, state), params, emission);
         true
     }
 
@@ -243,15 +226,10 @@ impl Hosts {
         }
     }
 
-    #[inline]
     fn set_sender_alarm<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) {
         let state = &mut self.connections[connection as usize];
-        let at = state.tcp.deadline();
-        if at < state.alarm {
-            state.alarm = at;
-            let alarm = Alarm::Sender { flow: state.flow, connection };
-            self.hosts[state.host as usize].set_alarm(network, source, at, alarm);
-        }
+        let host = &mut self.hosts[state.host as usize];
+        state.set_alarm(network, host, connection, source);
     }
 
     /// An ACK or a SYN-ACK arrives.
@@ -270,7 +248,7 @@ impl Hosts {
                 let round_trip = Time(u64::from(stamp(network.now).wrapping_sub(body.stamp)) * 1_000);
                 let ack = Ack { cumulative, block, marked, duplicate, round_trip };
                 state.tcp.on_ack(network.now, &ack, params);
-                if self.finish_messages(network.now, body.sender) {
+                if state.tcp.has_finished() && self.finish_messages(network.now, body.sender) {
                     return;
                 }
             }
@@ -280,12 +258,10 @@ impl Hosts {
     }
 
     /// Records finished messages; says whether the connection is closed with the last of them.
-    #[inline]
+    #[inline(never)]
     fn finish_messages(&mut self, now: Time, connection: u32) -> bool {
         let state = &mut self.connections[connection as usize];
-        let mut finished = false;
         while let Some(span) = state.tcp.finished() {
-            finished = true;
             let event = FlowEvent::MessageEnd { flow: state.flow, size: span.message.bytes };
             self.hosts[state.host as usize].taggers[usize::from(state.class)].on_event(&event, now);
             self.sent.push(Sent {
@@ -295,7 +271,7 @@ impl Hosts {
                 timeouts: span.timeouts,
             });
         }
-        if !finished || !state.tcp.is_idle() {
+        if !state.tcp.is_idle() {
             return false;
         }
         match self.rules.connections {
@@ -321,20 +297,64 @@ impl Hosts {
     }
 }
 
+impl Connection {
+    /// The connection's timer may be earlier than its entry among the host's.
+    #[inline(always)]
+    fn set_alarm<K: Key>(&mut self, network: &mut Network<K>, host: &mut Host, connection: u32, source: u32) {
+        let at = self.tcp.deadline();
+        if at < self.alarm {
+            self.alarm = at;
+            host.set_alarm(network, source, at, Alarm::Sender { flow: self.flow, connection });
+        }
+    }
+}
+
+/// Sends a packet of a connection; `header`: its bytes of headers.
+#[inline(always)]
+fn emit<K: Key>(
+    network: &mut Network<K>,
+    host: &mut Host,
+    header_bytes: u16,
+    (connection, state): (u32, &mut Connection),
+    params: &TcpParams,
+    emission: Emission,
+) {
+    let (header, facts, payload) = match emission {
+        Emission::Control(header) => (header, control_facts(state.flow, Kind::Control), 0),
+        Emission::Segment { seq, retransmission } => segment(state, seq, retransmission, params),
+    };
+    let tag = host.taggers[usize::from(state.class)].tag(&facts);
+    let meta = Meta {
+        flow: state.flow,
+        rank: tag.rank,
+        priority: tag.priority,
+        len: payload + header_bytes,
+        dst: state.dst,
+        kind: facts.kind,
+        ecn: if params.ecn && facts.kind == Kind::Data { Ecn::Capable } else { Ecn::NotCapable },
+        ..Meta::default()
+    };
+    let body = Body {
+        header,
+        sender: connection,
+        receiver: state.receiver,
+        stamp: stamp(network.now),
+        src: host.number,
+        class: state.class,
+    };
+    let packet = network.slab.insert(meta, body);
+    network.enqueue(host.nic, packet);
+}
+
 /// Facts of a packet that carries no payload.
 pub(crate) fn control_facts(flow: u32, kind: Kind) -> FlowFacts {
     FlowFacts { flow, kind, offset: 0, size: 0, remaining: 0, retransmission: false, timeouts: 0, deadline: None }
 }
 
-/// A segment's header, facts and payload bytes; `None` for one of no message.
-#[inline]
-fn segment(
-    state: &mut Connection,
-    seq: u32,
-    retransmission: bool,
-    params: &TcpParams,
-) -> Option<(Header, FlowFacts, u16)> {
-    let span = *state.tcp.span(seq)?;
+/// A segment's header, facts and payload bytes.
+#[inline(always)]
+fn segment(state: &mut Connection, seq: u32, retransmission: bool, params: &TcpParams) -> (Header, FlowFacts, u16) {
+    let span = *state.tcp.span(seq).expect("the sender emits segments of its messages");
     let facts = FlowFacts {
         flow: state.flow,
         kind: Kind::Data,
@@ -346,5 +366,5 @@ fn segment(
         deadline: None,
     };
     let header = Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission };
-    Some((header, facts, span.payload(seq, params.segment)))
+    (header, facts, span.payload(seq, params.segment))
 }

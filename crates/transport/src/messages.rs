@@ -95,6 +95,12 @@ impl Messages {
         }
     }
 
+    /// Whether everything of the oldest message lies below `cumulative`.
+    #[inline(always)]
+    pub fn has_finished(&self, cumulative: u32) -> bool {
+        self.oldest.as_ref().is_some_and(|span| span.end <= cumulative)
+    }
+
     /// Takes the oldest message if everything of it lies below `cumulative`.
     #[inline]
     pub fn finish(&mut self, cumulative: u32) -> Option<Span> {

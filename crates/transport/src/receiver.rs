@@ -73,6 +73,7 @@ pub struct Reaction {
 
 impl Receiver {
     /// A data packet arrives.
+    #[inline(always)]
     pub fn on_data(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reaction {
         let mut reaction = Reaction::default();
         if self.held > 0 && self.marked != data.marked {
@@ -93,8 +94,15 @@ impl Receiver {
             } else if self.deadline.is_none() {
                 self.deadline = Some(Time(now.0.saturating_add(rule.delay.0)));
             }
-            return reaction;
+        } else {
+            reaction.replies[1] = Some(self.on_disordered(data, rule));
         }
+        reaction
+    }
+
+    /// A data packet arrives that is not the next one.
+    #[inline(never)]
+    fn on_disordered(&mut self, data: &Arrival, rule: AckRule) -> Reply {
         let (block, known) = if data.seq < self.next {
             ((0, 0), true)
         } else if data.seq - self.next >= rule.span || data.seq == u32::MAX {
@@ -108,8 +116,7 @@ impl Receiver {
             }
             (self.run_around(data.seq), known)
         };
-        reaction.replies[1] = Some(self.acknowledge(block, data.marked, known, data.stamp));
-        reaction
+        self.acknowledge(block, data.marked, known, data.stamp)
     }
 
     /// A segment arrives for the first time.

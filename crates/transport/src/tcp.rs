@@ -179,6 +179,12 @@ impl TcpSender {
         span.message.bytes.saturating_sub(u64::from(acknowledged) * u64::from(params.segment))
     }
 
+    /// Whether [`TcpSender::finished`] has a message.
+    #[inline(always)]
+    pub fn has_finished(&self) -> bool {
+        self.messages.has_finished(self.board.una)
+    }
+
     /// The oldest message whose segments are all acknowledged, once.
     #[inline]
     pub fn finished(&mut self) -> Option<Span> {
@@ -203,6 +209,7 @@ impl TcpSender {
     }
 
     /// An ACK arrives. One for what was never sent is ignored.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack, params: &TcpParams) {
         if ack.cumulative > self.nxt || ack.block.1 > self.nxt {
             return;
@@ -330,6 +337,7 @@ impl TcpSender {
     }
 
     /// The next packet that may be sent now.
+    #[inline(always)]
     pub fn poll(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         if self.phase != Phase::Open {
             return self.poll_control(now, params);
@@ -351,6 +359,7 @@ impl TcpSender {
         Some(Emission::Segment { seq, retransmission: false })
     }
 
+    #[inline(never)]
     fn poll_control(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         match self.phase {
             Phase::SynDue => {
@@ -367,6 +376,7 @@ impl TcpSender {
     }
 
     /// Holes are filled before anything new is sent (RFC 6675 §4, NextSeg).
+    #[inline(never)]
     fn poll_lost(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         let seq = self.board.first_lost()?;
         if !std::mem::take(&mut self.fast_due) && !self.allows(seq, params) {
