@@ -25,6 +25,7 @@ mod scale;
 mod simulator;
 mod source;
 pub mod thresholds;
+pub mod validate;
 pub mod workload;
 
 pub use error::{Error, nearest};

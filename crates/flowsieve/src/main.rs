@@ -2,6 +2,7 @@
 
 mod args;
 mod progress;
+mod validation;
 
 use args::{Cli, Command, Compare, Doctor, Flows, List, Reproduce, Run, Thresholds, What};
 use clap::{CommandFactory, Parser};
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduction(&args),
         Command::Flows(args) => write_flows(&args),
         Command::Thresholds(args) => show_thresholds(args),
+        Command::Validate(args) => validation::validate(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut std::io::stdout());
             Ok(())

@@ -1,0 +1,20 @@
+//! The simulator against closed forms of queueing theory.
+//!
+//! One link with an endless queue before it is an M/G/1 queue when messages arrive whole, as a Poisson process. Every
+//! case is an ordinary experiment ([`Case::experiment`]), planned and run like any other; its FCTs are compared with
+//! the mean response time of the theory. How, and why packets may make a difference, is in docs/validation.md.
+
+mod batches;
+mod case;
+pub mod dctcp;
+mod integrate;
+mod law;
+mod packets;
+mod run;
+mod table;
+mod theory;
+
+pub use case::{Case, Extent, Sizes, cases};
+pub use run::{Event, How, Outcome, validate};
+pub use table::table;
+pub use theory::Discipline;

@@ -1,0 +1,63 @@
+//! Means and intervals of independent batches.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The mean of equally long, independent batches, and how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Mean of the batches' means.
+    pub mean: f64,
+    /// Standard error of the mean.
+    pub error: f64,
+    /// Number of batches.
+    pub batches: usize,
+}
+
+impl Estimate {
+    /// From the means of at least two batches.
+    pub(crate) fn of(means: &[f64]) -> Option<Estimate> {
+        if means.len() < 2 {
+            return None;
+        }
+        let count = means.len() as f64;
+        let mean = means.iter().sum::<f64>() / count;
+        let squares: f64 = means.iter().map(|value| (value - mean) * (value - mean)).sum();
+        Some(Estimate { mean, error: (squares / (count - 1.0) / count).sqrt(), batches: means.len() })
+    }
+
+    /// Half of the two-sided interval that holds the true mean with this probability, by Student's t.
+    pub fn half_width(&self, confidence: f64) -> f64 {
+        let freedom = self.batches.saturating_sub(1).max(1) as f64;
+        let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + confidence / 2.0));
+        t * self.error
+    }
+
+    /// How many batches in all should bring half of the 95 % interval to this share of the mean.
+    pub(crate) fn batches_for(&self, share: f64) -> usize {
+        let ratio = self.half_width(0.95) / (share * self.mean);
+        (self.batches as f64 * ratio * ratio).ceil() as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimate__by_hand() {
+        // The standard deviation is 1, its error 1/√3; t with two degrees of freedom is 4.3027, and 31.599 for 99.9 %.
+        let estimate = Estimate::of(&[9.0, 10.0, 11.0]).unwrap();
+        assert_eq!(estimate.mean, 10.0);
+        assert!((estimate.half_width(0.95) - 4.3027 / 3f64.sqrt()).abs() < 1e-3);
+        assert!((estimate.half_width(0.999) - 31.599 / 3f64.sqrt()).abs() < 1e-2);
+        assert_eq!(Estimate::of(&[1.0]), None);
+    }
+
+    #[test]
+    fn batches_for__grows_with_the_square() {
+        let estimate = Estimate::of(&[9.0, 10.0, 11.0]).unwrap();
+        let share = estimate.half_width(0.95) / estimate.mean;
+        assert_eq!(estimate.batches_for(share), 3);
+        assert_eq!(estimate.batches_for(share / 2.0), 12);
+    }
+}

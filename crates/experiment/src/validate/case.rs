@@ -1,0 +1,206 @@
+//! The cases: each a discipline, sizes, a load and a number of packets a message.
+
+use super::law::Law;
+use super::theory::{self, Discipline};
+use std::fmt;
+
+/// Payload of a packet. There are no headers, so that a message is as long on the wire as its size.
+pub(crate) const PACKET_BYTES: f64 = 1_500.0;
+/// What a packet takes at 10 Gbit/s.
+pub(crate) const PACKET_PS: f64 = 1_200_000.0;
+
+/// The shape of the distribution of message sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// Exponential.
+    Exponential,
+    /// Uniform from nothing to twice the mean.
+    Uniform,
+    /// Bounded Pareto with shape 1.5, whose largest size is 100 times its smallest.
+    BoundedPareto,
+}
+
+impl Sizes {
+    /// All of them.
+    pub const ALL: [Sizes; 3] = [Sizes::Exponential, Sizes::Uniform, Sizes::BoundedPareto];
+
+    fn law(self, packets: f64) -> Law {
+        match self {
+            Sizes::Exponential => Law::Exponential { mean: packets },
+            Sizes::Uniform => Law::Uniform { most: 2.0 * packets },
+            Sizes::BoundedPareto => Law::bounded_pareto(1.5, 100.0, packets),
+        }
+    }
+
+    /// The setting `sizes`. The smallest size of the bounded Pareto distribution is a whole number of bytes, so its mean
+    /// is not exactly the one asked for; see [`Case::law`].
+    fn setting(self, packets: f64) -> String {
+        let mean = packets * PACKET_BYTES;
+        match (self, self.law(packets)) {
+            (_, Law::BoundedPareto { shape, low, .. }) => {
+                let low = (low * PACKET_BYTES).round();
+                format!("bounded-pareto({shape}, {low}B, {}B)", 100.0 * low)
+            }
+            (Sizes::Uniform, _) => format!("uniform(1B, {}B)", 2.0 * mean),
+            _ => format!("exponential({mean}B)"),
+        }
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Sizes::Exponential => "exponential",
+            Sizes::Uniform => "uniform",
+            Sizes::BoundedPareto => "bounded Pareto",
+        })
+    }
+}
+
+/// One comparison with a closed form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Case {
+    /// Who is served.
+    pub discipline: Discipline,
+    /// How message sizes are distributed.
+    pub sizes: Sizes,
+    /// Mean size of a message in packets.
+    pub packets: f64,
+    /// Load of the link.
+    pub load: f64,
+}
+
+impl Case {
+    pub(crate) fn law(&self) -> Law {
+        match self.sizes.law(self.packets) {
+            Law::BoundedPareto { shape, low, .. } => {
+                let low = (low * PACKET_BYTES).round() / PACKET_BYTES;
+                Law::BoundedPareto { shape, low, high: 100.0 * low }
+            }
+            law => law,
+        }
+    }
+
+    /// The mean response time of the theory, in packets' times.
+    pub fn theory(&self) -> f64 {
+        theory::response(self.discipline, self.law(), self.load)
+    }
+
+    /// By how much packets that are not divided may change it, in packets' times.
+    pub fn packet_bias(&self) -> f64 {
+        theory::packet_bias(self.discipline, self.law(), self.load)
+    }
+
+    /// Messages in which the queue forgets what was: the relaxation time in heavy traffic (Whitt, "Planning queueing
+    /// simulations", Management Science 1989).
+    pub(crate) fn memory(&self) -> f64 {
+        let free = 1.0 - self.load;
+        self.load * (1.0 + self.law().variation()) / (free * free)
+    }
+
+    /// Messages of a batch, long beside the memory, of which as many at either end do not count as the queue takes to
+    /// fill or has no successors of.
+    pub(crate) fn batch(&self) -> Batch {
+        let ends = 200.0 + 6.0 * self.memory();
+        Batch { counted: (10_000.0 + 200.0 * self.memory()).ceil() as usize, ends: ends.ceil() as usize }
+    }
+
+    /// Batches of which the first estimate of the mean is made; there may be more.
+    pub const BATCHES: usize = 16;
+
+    /// About how many packets a batch has.
+    pub fn batch_packets(&self) -> f64 {
+        let batch = self.batch();
+        self.packets * (batch.counted + 2 * batch.ends) as f64
+    }
+
+    /// The experiment file. Both hosts send, so that a run has two queues that are independent of each other.
+    pub fn experiment(&self) -> String {
+        let Case { discipline, sizes, packets, load } = self;
+        let scheme = discipline.scheme();
+        let batch = self.batch();
+        let flows = 2 * (batch.counted + 2 * batch.ends);
+        format!(
+            "title = \"M/G/1: {scheme}, {sizes} messages of {packets} packets, load {load}\"\n\
+             [topology]\n\
+             kind = \"single-link\"\n\
+             host_link = \"10Gbps\"\n\
+             link_delay = \"0ns\"\n\
+             host_delay = \"0ns\"\n\
+             [workload]\n\
+             sizes = \"{}\"\n\
+             load = {load}\n\
+             load_counts = \"payload\"\n\
+             flows = {flows}\n\
+             [network]\n\
+             mtu = \"1500B\"\n\
+             header = \"0B\"\n\
+             wire_overhead = \"0B\"\n\
+             [sweep]\n\
+             scheme = [\"{scheme}\"]\n\
+             [run]\n\
+             fct_end = \"arrival\"\n",
+            sizes.setting(*packets)
+        )
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case { discipline, sizes, packets, load } = self;
+        write!(out, "{} {sizes} {packets} packets, load {load}", discipline.scheme())
+    }
+}
+
+/// How long a batch is, in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Batch {
+    pub(crate) counted: usize,
+    /// Left out at the beginning and again at the end.
+    pub(crate) ends: usize,
+}
+
+/// How many of the cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Loads 0.3, 0.5, 0.7 and 0.9, with 64 and with 128 packets a message.
+    All,
+    /// Up to load 0.7, with 64 packets: a minute.
+    Quick,
+}
+
+/// The cases in the order of the table.
+pub fn cases(extent: Extent) -> Vec<Case> {
+    let (loads, packets): (&[f64], &[f64]) = match extent {
+        Extent::All => (&[0.3, 0.5, 0.7, 0.9], &[64.0, 128.0]),
+        Extent::Quick => (&[0.3, 0.5, 0.7], &[64.0]),
+    };
+    let mut cases = Vec::new();
+    for discipline in Discipline::ALL {
+        for sizes in Sizes::ALL {
+            for &packets in packets {
+                cases.extend(loads.iter().map(|&load| Case { discipline, sizes, packets, load }));
+            }
+        }
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases__are_all_combinations() {
+        assert_eq!(cases(Extent::All).len(), 4 * 3 * 2 * 4);
+        assert_eq!(cases(Extent::Quick).len(), 4 * 3 * 3);
+        assert!(cases(Extent::Quick).iter().all(|case| cases(Extent::All).contains(case)));
+    }
+
+    #[test]
+    fn law__has_the_mean_that_was_asked_for() {
+        for case in cases(Extent::All) {
+            assert!((case.law().mean() / case.packets - 1.0).abs() < 1e-4, "{case}");
+        }
+    }
+}

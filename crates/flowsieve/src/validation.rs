@@ -1,0 +1,86 @@
+//! `flowsieve validate`: progress, the table, and how it ends.
+
+use crate::args::Validate;
+use crate::{print, progress::in_words};
+use flowsieve_experiment::validate::{self, Case, Event, Extent, How};
+use flowsieve_experiment::{Error, machine};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Steps of the bar.
+const STEPS: u64 = 10_000;
+
+pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
+    let extent = if args.quick { Extent::Quick } else { Extent::All };
+    let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+    let cases = validate::cases(extent);
+    eprintln!("{} cases of queueing theory, {} at a time", cases.len(), jobs.min(cases.len()));
+    let progress = Progress::new(cases);
+    let outcomes = validate::validate(How { jobs, extent }, &|event| progress.show(event));
+    progress.bar.finish_and_clear();
+    let outcomes = outcomes?;
+    print(&validate::table(&outcomes));
+    match outcomes.iter().filter(|outcome| !outcome.passes()).count() {
+        0 => Ok(()),
+        failed => Err(Error::Simulation {
+            point: "validate".to_owned(),
+            problem: format!("{failed} of {} cases fail", outcomes.len()),
+        }),
+    }
+}
+
+/// A bar on a terminal, a line for each case elsewhere.
+struct Progress {
+    bar: ProgressBar,
+    on_terminal: bool,
+    cases: Vec<Case>,
+    begun: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// By case: batches that are done, and of how many.
+    batches: Vec<(usize, usize)>,
+    finished: usize,
+}
+
+impl Progress {
+    fn new(cases: Vec<Case>) -> Progress {
+        let on_terminal = std::io::stderr().is_terminal();
+        let target = if on_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(250));
+        let state = State { batches: vec![(0, Case::BATCHES); cases.len()], finished: 0 };
+        Progress { bar, on_terminal, cases, begun: Instant::now(), state: Mutex::new(state) }
+    }
+
+    fn show(&self, event: Event) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Going(case, done, of) => state.batches[case] = (done, of),
+            Event::Finished(case) => {
+                state.finished += 1;
+                if !self.on_terminal {
+                    eprintln!("{}/{}: {}", state.finished, self.cases.len(), self.cases[case]);
+                }
+            }
+        }
+        let hops = |count: fn(&(usize, usize)) -> usize| -> f64 {
+            let of_case = |(case, batches)| Case::batch_packets(case) * count(batches) as f64;
+            self.cases.iter().zip(&state.batches).map(of_case).sum()
+        };
+        let (done, all) = (hops(|batches| batches.0), hops(|batches| batches.1));
+        self.bar.set_position((done / all * STEPS as f64) as u64);
+        let mut message = format!("{}/{} cases", state.finished, self.cases.len());
+        let seconds = self.begun.elapsed().as_secs_f64();
+        if seconds > 1.0 && done > 0.0 {
+            message += &format!("  at least {} left", in_words((all - done) * seconds / done));
+        }
+        self.bar.set_message(message);
+    }
+}
