@@ -14,7 +14,7 @@ use flowsieve_transport::receiver::AckRule;
 use flowsieve_workload::Flow;
 
 use crate::event::Key;
-use crate::partition::Network;
+use crate::network::Network;
 use crate::receiving::ReceiverState;
 
 /// The hosts of a partition.

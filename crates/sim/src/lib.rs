@@ -11,6 +11,7 @@ mod hosts;
 pub mod ideal;
 mod link;
 mod measure;
+mod network;
 mod partition;
 mod receiving;
 mod run;

@@ -1,7 +1,7 @@
 //! A link: a port with its scheduler, a line, and the packets in flight on it.
 //!
 //! Nothing happens at a departure. A packet's turn comes at a known instant, so whoever reads or changes a port first
-//! moves out all packets whose turn has come ([`crate::partition::Network::advance`]).
+//! moves out all packets whose turn has come ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};

@@ -7,7 +7,7 @@ use flowsieve_transport::{Header, OpenLoopReceiver, Receiver};
 
 use crate::event::Key;
 use crate::hosts::{Alarm, Hosts, Received};
-use crate::partition::{Network, SWITCH};
+use crate::network::{Network, SWITCH};
 use crate::sending::control_facts;
 use crate::slab::Body;
 

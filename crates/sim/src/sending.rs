@@ -9,7 +9,7 @@ use flowsieve_transport::{Header, Message, TcpParams, TcpSender};
 
 use crate::event::Key;
 use crate::hosts::{Alarm, Coming, Connection, Host, Hosts, Sent};
-use crate::partition::Network;
+use crate::network::Network;
 use crate::slab::Body;
 
 /// Wrapping nanoseconds, as timestamps carry them.

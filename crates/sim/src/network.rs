@@ -1,0 +1,470 @@
+//! Switches, ports, lines and packets of a partition: a packet's way through them.
+//!
+//! What every packet meets is in place, in one cache line a link; what few fabrics have (shared memory, cut-through, losses,
+//! other partitions) is called, by links that are marked special.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use flowsieve_core::admission::Pool;
+use flowsieve_core::balancer::{Balancer, ControlPacket};
+use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time, Verdict, Victims};
+use flowsieve_transport::Header;
+use flowsieve_workload::random::Xoshiro256PlusPlus;
+use rand_core::Rng;
+
+use crate::event::{Key, WinnerTree};
+use crate::link::{ClassCount, Endpoint, Link, Port, Special};
+use crate::slab::{Body, Slab};
+
+/// The destination of packets between switches' programs.
+pub(crate) const SWITCH: u16 = u16::MAX;
+
+/// A switch's forwarding.
+pub(crate) struct SwitchState {
+    /// Its groups of equal next hops begin here in [`Network::groups`].
+    pub(crate) first_group: u32,
+    /// Links out of it, in the order in which a program numbers its ports.
+    pub(crate) ports: Vec<u32>,
+    pub(crate) balancer: Balancer,
+    pub(crate) random: Xoshiro256PlusPlus,
+    /// Ports with a departure due, where departures free shared memory. An entry may be early.
+    pub(crate) due: BinaryHeap<Reverse<(Time, u32)>>,
+    /// How often its program's timer fired.
+    pub(crate) ticks: u64,
+}
+
+/// In [`Network::routes`]: the rest is a group's number.
+pub(crate) const GROUP: u32 = 1 << 31;
+
+/// In [`Network::routes`]: the switch is the rack's own.
+pub(crate) const LOCAL: u32 = u32::MAX;
+
+/// A packet on its way to another partition.
+pub(crate) struct Crossing {
+    pub(crate) partition: u32,
+    pub(crate) link: u32,
+    pub(crate) meta: Meta,
+    pub(crate) body: Body,
+}
+
+/// Switches, ports, wires and packets: everything but the hosts.
+pub(crate) struct Network<K> {
+    pub(crate) now: Time,
+    pub(crate) events: WinnerTree<K>,
+    pub(crate) slab: Slab,
+    /// Links with an end here; a link's number is its source of events.
+    pub(crate) links: Vec<Link>,
+    /// By link: the port at its sending end.
+    pub(crate) ports: Vec<Port>,
+    /// By class of links.
+    pub(crate) classes: Vec<ClassCount>,
+    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's place in `groups`, or [`LOCAL`].
+    pub(crate) routes: Vec<u32>,
+    /// Entries of a switch in `routes`.
+    pub(crate) racks: usize,
+    /// By host of the whole fabric: its rack, and the link from there to it.
+    pub(crate) ways_home: Vec<(u32, u32)>,
+    /// Bytes of preamble and gap beside each packet.
+    pub(crate) overhead: u32,
+    /// Equal next hops, switch after switch: where they begin in `ways`, and how many there are.
+    pub(crate) groups: Vec<(u32, u32)>,
+    /// Links.
+    pub(crate) ways: Vec<u32>,
+    pub(crate) switches: Vec<SwitchState>,
+    /// By switch: its shared memory.
+    pub(crate) pools: Vec<Pool>,
+    /// Stands in for a memory where none is shared.
+    pub(crate) own_pool: Pool,
+    pub(crate) victims: Victims,
+    pub(crate) crossings: Vec<Crossing>,
+    /// Ports to other partitions with packets that wait.
+    pub(crate) waiting: Vec<u32>,
+    /// Events handled, of which ...
+    pub(crate) events_handled: u64,
+    /// ... at so many no packet arrived.
+    pub(crate) looks: u64,
+    /// An event was too late for the key.
+    pub(crate) overflows: bool,
+    /// When the last packet ended its way.
+    pub(crate) last_arrival: Time,
+    /// Messages that can never finish.
+    pub(crate) hopeless: Vec<u32>,
+}
+
+/// A line without anything special is free at `start` and takes a packet that is in no list; says when it arrives if it
+/// is the only one in flight.
+#[inline(always)]
+fn put_on_plain_line(
+    link: &mut Link,
+    class: &mut ClassCount,
+    metas: &mut [Meta],
+    packet: u32,
+    overhead: u32,
+    start: Time,
+) -> Option<Time> {
+    let meta = &mut metas[packet as usize];
+    let on_wire = u32::from(meta.len) + overhead;
+    class.count(meta, on_wire);
+    let at = link.put_on_line(on_wire, start);
+    meta.time = at;
+    link.push(metas, packet).then_some(at)
+}
+
+/// A message that is sent open loop and lost a packet never finishes.
+fn note_loss(slab: &Slab, hopeless: &mut Vec<u32>, packet: u32) {
+    let body = &slab.bodies[packet as usize];
+    if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
+        hopeless.push(message);
+    }
+}
+
+impl<K> Network<K> {
+    pub(crate) fn add_link(&mut self, link: Link, port: Port) {
+        self.links.push(link);
+        self.ports.push(port);
+    }
+}
+
+impl<K: Key> Network<K> {
+    /// Packets that crossed a link.
+    pub(crate) fn hops(&self) -> u64 {
+        self.events_handled - self.looks
+    }
+
+    /// Schedules a source's event; [`Time::NEVER`]: it has none.
+    pub(crate) fn schedule(&mut self, source: u32, at: Time) {
+        if at < K::END {
+            self.events.set(source, K::new(at, source));
+        } else {
+            self.overflows |= at != Time::NEVER;
+            self.events.set(source, K::NEVER);
+        }
+    }
+
+    /// Moves out every packet whose turn on the link has come.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, link: u32, now: Time) {
+        if self.links[link as usize].owes(now) {
+            self.depart(link, now);
+        }
+    }
+
+    #[inline(never)]
+    fn depart(&mut self, link: u32, now: Time) {
+        let state = &mut self.links[link as usize];
+        if state.special {
+            return self.depart_specially(link, now);
+        }
+        let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
+        let class = &mut self.classes[usize::from(state.class)];
+        while state.owes(now) {
+            let start = state.busy_until;
+            let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else { return };
+            state.queued -= 1;
+            if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start) {
+                self.events.set(link, K::new(at, link));
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn depart_specially(&mut self, link: u32, now: Time) {
+        while self.links[link as usize].owes(now) {
+            let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+            let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
+            let shares = port.special.shares;
+            let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else { return };
+            state.queued -= 1;
+            if shares {
+                pool.give(metas[packet as usize].len);
+            }
+            self.put_on_special_line(link, packet, start);
+        }
+    }
+
+    /// The line, which cuts through, loses packets or leads into another partition, is free at `start` and takes a packet.
+    #[inline(never)]
+    fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time) {
+        let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
+        let meta = &mut self.slab.metas[packet as usize];
+        let on_wire = u32::from(meta.len) + self.overhead;
+        self.classes[usize::from(state.class)].count(meta, on_wire);
+        meta.time = match special.forwards_after {
+            Some(head) => state.put_on_line_cut_through(on_wire, start, head),
+            None => state.put_on_line(on_wire, start),
+        };
+        if let Some((partition, link)) = special.beyond {
+            let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
+            self.slab.remove(packet);
+            self.crossings.push(Crossing { partition, link, meta, body });
+        } else {
+            self.put_in_flight(link, packet);
+        }
+    }
+
+    /// A packet with its instant of arrival is in flight.
+    fn put_in_flight(&mut self, link: u32, packet: u32) {
+        let at = self.slab.metas[packet as usize].time;
+        if self.links[link as usize].push(&mut self.slab.metas, packet) {
+            self.events.set(link, K::new(at, link));
+        }
+    }
+
+    /// A packet that comes from another partition is in flight.
+    pub(crate) fn cross(&mut self, crossing: Crossing) {
+        let packet = self.slab.insert(crossing.meta, crossing.body);
+        self.put_in_flight(crossing.link, packet);
+    }
+
+    /// A packet that is in no list arrives at a link's port.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
+        if !state.lets_pass(&mut metas[packet as usize], self.now) {
+            return self.enqueue_behind(link, packet);
+        }
+        if state.special {
+            return self.put_on_special_line(link, packet, self.now);
+        }
+        let class = &mut self.classes[usize::from(state.class)];
+        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now) {
+            self.events.set(link, K::new(at, link));
+        }
+    }
+
+    /// The same at a port that is not idle or looks at every packet.
+    #[inline(never)]
+    fn enqueue_behind(&mut self, link: u32, packet: u32) {
+        let now = self.now;
+        // Every departure up to now that the arrival must find done.
+        if self.links[link as usize].special && self.ports[link as usize].special.shares {
+            self.free_memory(self.ports[link as usize].switch, now);
+        }
+        self.advance(link, now);
+
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        let metas = self.slab.metas.as_mut_slice();
+        let shares = state.special && port.special.shares;
+        let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+        let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
+        if verdict == Verdict::Dropped || !self.victims.is_empty() {
+            return self.lose(link, packet, verdict);
+        }
+        state.queued += 1;
+        if state.special {
+            self.note_special(link, packet);
+        }
+        self.send_or_wait(link);
+    }
+
+    /// A packet has joined a port's queue.
+    #[inline(always)]
+    fn send_or_wait(&mut self, link: u32) {
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        if state.busy_until > self.now {
+            port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
+        } else {
+            // The line may have been free for long.
+            state.busy_until = self.now;
+            self.depart(link, self.now);
+        }
+    }
+
+    /// A packet arrived at a port that turns it or others away.
+    #[inline(never)]
+    fn lose(&mut self, link: u32, packet: u32, verdict: Verdict) {
+        while let Some(victim) = self.victims.pop() {
+            let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+            state.queued -= 1;
+            port.drops.evicted += 1;
+            if port.special.shares {
+                self.pools[port.switch as usize].give(self.slab.metas[victim as usize].len);
+            }
+            self.discard(victim);
+        }
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        if verdict == Verdict::Dropped {
+            port.drops.buffer += 1;
+            return self.discard(packet);
+        }
+        state.queued += 1;
+        if state.special {
+            self.note_special(link, packet);
+        }
+        self.send_or_wait(link);
+    }
+
+    /// A packet has joined the queue of a port whose departures matter elsewhere, so that somebody must look at it unasked.
+    #[inline(never)]
+    fn note_special(&mut self, link: u32, packet: u32) {
+        let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
+        let Special { shares, beyond, forwards_after, .. } = port.special;
+        if shares {
+            self.pools[port.switch as usize].take(self.slab.metas[packet as usize].len);
+        }
+        if state.busy_until <= self.now {
+            return; // it is sent at once
+        }
+        if !port.due && (shares || beyond.is_some()) {
+            self.look_again(link);
+        }
+        if forwards_after.is_some() && beyond.is_none() {
+            self.schedule_specially(link);
+        }
+    }
+
+    /// A packet waits at a port whose departures matter elsewhere: somebody must look at it unasked.
+    fn look_again(&mut self, link: u32) {
+        let port = &mut self.ports[link as usize];
+        port.due = true;
+        if port.special.shares {
+            let busy_until = self.links[link as usize].busy_until;
+            self.switches[port.switch as usize].due.push(Reverse((busy_until, link)));
+        }
+        if port.special.beyond.is_some() {
+            self.waiting.push(link);
+        }
+    }
+
+    /// Moves out what is due at a port; says whether packets still wait there.
+    fn look_at(&mut self, link: u32, now: Time) -> bool {
+        self.advance(link, now);
+        let waits = self.links[link as usize].queued > 0;
+        self.ports[link as usize].due = waits;
+        waits
+    }
+
+    /// Departures of the switch's other ports that the shared memory must know of.
+    fn free_memory(&mut self, switch: u32, now: Time) {
+        while let Some(&Reverse((at, link))) = self.switches[switch as usize].due.peek() {
+            if at > now {
+                return;
+            }
+            self.switches[switch as usize].due.pop();
+            if self.look_at(link, now) {
+                let busy_until = self.links[link as usize].busy_until;
+                self.switches[switch as usize].due.push(Reverse((busy_until, link)));
+            }
+        }
+    }
+
+    /// Moves out what waits at ports to other partitions up to `now`, in the order of the ports.
+    pub(crate) fn advance_waiting(&mut self, now: Time) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.sort_unstable();
+        waiting.dedup();
+        waiting.retain(|&link| self.look_at(link, now));
+        self.waiting.append(&mut waiting);
+    }
+
+    /// The earliest turn of a packet that waits at a port to another partition.
+    pub(crate) fn next_crossing(&self) -> Time {
+        self.waiting.iter().map(|&port| self.links[port as usize].busy_until).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
+        self.advance(link, self.now);
+        if self.links[link as usize].special { self.arrive_specially(link) } else { Some(self.arrive_plainly(link)) }
+    }
+
+    #[inline(always)]
+    fn arrive_plainly(&mut self, link: u32) -> (u32, Endpoint) {
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
+        let (packet, to) = (state.pop(metas), state.to);
+        // As long as packets wait at the port, one is on the line.
+        self.events.set(link, state.next_arrival(metas).map_or(K::NEVER, |at| K::new(at, link)));
+        (packet, to)
+    }
+
+    /// The same on a line that loses packets or cuts through: `None` if it is lost, or none arrives yet.
+    #[inline(never)]
+    fn arrive_specially(&mut self, link: u32) -> Option<(u32, Endpoint)> {
+        let special = self.ports[link as usize].special;
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
+        let early = special.forwards_after.is_some();
+        if early && state.next_arrival(metas).is_none_or(|at| at > self.now) {
+            self.schedule_specially(link);
+            self.looks += 1;
+            return None;
+        }
+        let (packet, to) = (state.pop(metas), state.to);
+        self.schedule_specially(link);
+        let port = &mut self.ports[link as usize];
+        if special.loss > 0 && port.loss_random.next_u32() < special.loss {
+            port.drops.loss += 1;
+            self.discard(packet);
+            return None;
+        }
+        Some((packet, to))
+    }
+
+    /// The link's next event: an arrival; or, where all that was sent has arrived although the line is not free yet
+    /// (cut-through), the turn of the next packet.
+    fn schedule_specially(&mut self, link: u32) {
+        let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].special.beyond);
+        match state.next_arrival(&self.slab.metas) {
+            Some(at) => self.events.set(link, K::new(at, link)),
+            None if state.queued > 0 && beyond.is_none() => self.events.set(link, K::new(state.busy_until, link)),
+            None => self.events.set(link, K::NEVER),
+        }
+    }
+
+    /// A packet is lost.
+    fn discard(&mut self, packet: u32) {
+        self.last_arrival = self.now;
+        note_loss(&self.slab, &mut self.hopeless, packet);
+        self.slab.remove(packet);
+    }
+
+    /// A switch sends a packet on its way.
+    #[inline]
+    pub(crate) fn forward(&mut self, switch: u32, packet: u32) {
+        let meta = &self.slab.metas[packet as usize];
+        let (rack, home) = self.ways_home[usize::from(meta.dst)];
+        let next = self.routes[switch as usize * self.racks + rack as usize];
+        let link = match next {
+            LOCAL => home,
+            link if link & GROUP == 0 => link,
+            group => self.balance(switch, group & !GROUP, packet),
+        };
+        self.enqueue(link, packet);
+    }
+
+    /// One of a group's equal next hops.
+    #[inline(always)]
+    fn balance(&mut self, switch: u32, group: u32, packet: u32) -> u32 {
+        let (state, meta) = (&mut self.switches[switch as usize], &self.slab.metas[packet as usize]);
+        let (first, ways) = self.groups[group as usize];
+        let group = (group - state.first_group) as usize;
+        let way = state.balancer.choose(meta, group, ways as usize, self.now, &mut state.random);
+        self.ways[first as usize + way]
+    }
+
+    /// Sends what a switch's program wants sent.
+    pub(crate) fn send_control(&mut self, switch: u32, packets: &mut Vec<ControlPacket>) {
+        for control in packets.drain(..) {
+            let meta = Meta {
+                len: control.len,
+                priority: control.priority,
+                dst: SWITCH,
+                kind: Kind::Control,
+                ..Meta::default()
+            };
+            let body = Body {
+                header: Header::Probe,
+                sender: control.word as u32,
+                receiver: (control.word >> 32) as u32,
+                stamp: 0,
+                src: SWITCH,
+                class: 0,
+            };
+            let Some(&port) = self.switches[switch as usize].ports.get(usize::from(control.port)) else { continue };
+            let packet = self.slab.insert(meta, body);
+            self.enqueue(port, packet);
+        }
+    }
+}
