@@ -239,7 +239,7 @@ pub(crate) fn result<K: Key>(
 /// Payload that arrived and that ended while flows arrived, or in the measuring window.
 fn goodput(point: &Point<'_>, flows: &[Flow], records: &Records, last_start: Time) -> Goodput {
     let (from, to) = match point.measure {
-        Measure::All => (0, last_start.0.saturating_add(1)),
+        Measure::All => (flows.first().map_or(0, |flow| flow.start_ps), last_start.0.saturating_add(1)),
         Measure::Window { from, to } => (from.0, to.0),
     };
     let mut goodput = Goodput { span_ps: to.saturating_sub(from), ..Goodput::default() };
