@@ -34,9 +34,9 @@ if [ -n "${LARGE:-}" ]; then
     /usr/bin/time -f 'peak memory %M KB' "$reference" pias pfabric --fat-tree --flows 100000 --runs 1
 fi
 
-echo "== counts (callgrind --branch-sim=yes, 300 flows less 1 flow)"
+echo "== counts (callgrind --branch-sim=yes, the reference run less a run of 1 flow)"
 for scheme in $schemes; do
-    for flows in 1 300; do
+    for flows in 1 2000; do
         valgrind --tool=callgrind --branch-sim=yes --callgrind-out-file="$scratch/$flows.callgrind" \
             "$reference" "$scheme" --flows "$flows" --runs 1 >"$scratch/$flows.out" 2>"$scratch/$flows.err" || {
             cat "$scratch/$flows.err" >&2
