@@ -6,6 +6,8 @@
 //! 1.4 us and at the receiver after 2.8 us; its ACK is back 0.032 + 0.2 + 0.032 + 0.2 = 0.464 us later.
 
 mod by_hand;
+#[path = "by_hand/five_messages.rs"]
+mod five_messages;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_schemes::settings::Settings;
