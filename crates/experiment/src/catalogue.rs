@@ -69,8 +69,12 @@ pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
                 let sizes = builtin.distribution().ok();
                 serde_json::json!({
                     "name": builtin.name, "summary": builtin.summary, "source": builtin.source,
+                    "reading": sizes.as_ref().and_then(|sizes| sizes.reading()).map(|reading| reading.to_string()),
+                    "rounding": sizes.as_ref().map(|sizes| sizes.rounding().to_string()),
                     "mean_bytes": sizes.as_ref().map(|sizes| sizes.mean_bytes()),
+                    "source_mean_bytes": builtin.source_mean,
                     "median_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.5)),
+                    "p90_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.9)),
                     "p99_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.99)),
                     "largest_bytes": sizes.as_ref().map(|sizes| sizes.max_bytes()),
                 })
@@ -233,6 +237,22 @@ mod tests {
     fn workloads__states_the_known_means() {
         let text = workloads();
         assert!(text.contains("web-search") && text.contains("mean 1.67MB"), "{text}");
+    }
+
+    #[test]
+    fn json__of_workloads_has_what_the_text_has() {
+        let list = json(What::Workloads, &crate::Simulator, Path::new(""));
+        let entries = list.as_array().unwrap();
+        assert_eq!(entries.len(), builtins().len());
+        for (entry, builtin) in entries.iter().zip(builtins()) {
+            let sizes = builtin.distribution().unwrap();
+            assert_eq!(entry["rounding"], sizes.rounding().to_string(), "{}", builtin.name);
+            assert_eq!(entry["reading"].as_str(), sizes.reading().map(|reading| reading.to_string()).as_deref());
+            assert_eq!(entry["p90_bytes"].as_u64(), Some(sizes.quantile(0.9)));
+            assert_eq!(entry["source_mean_bytes"].as_f64(), builtin.source_mean);
+        }
+        assert!(entries.iter().any(|entry| entry["source_mean_bytes"].is_f64()));
+        assert!(entries.iter().any(|entry| entry["reading"].is_string()));
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Reader<'_> {
 
     fn network(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
         for (name, key, item) in entries(entries_of) {
-            match place_of(name) {
+            match place_with(name, item) {
                 Some(place) => self.place(Table::NetworkAt(place), name, key, item)?,
                 None => self.key(Table::Section(Section::Network), name, key, item)?,
             }
@@ -130,7 +130,7 @@ impl Reader<'_> {
             let origin = self.source.origin(key);
             check_variant_name(variant, &origin)?;
             for (name, key, item) in entries(table(&format!("schemes.{variant}"), item, &origin)?) {
-                match place_of(name) {
+                match place_with(name, item) {
                     Some(place) => self.place(Table::SchemeAt(variant.to_owned(), place), name, key, item)?,
                     None => self.key(Table::Scheme(variant.to_owned()), name, key, item)?,
                 }
@@ -222,6 +222,11 @@ pub fn raw_value(value: &Value, origin: &dyn Fn(Span) -> Origin) -> Raw {
             Raw::List(items.iter().map(|item| (raw_value(item, origin), origin(item.span()))).collect())
         }
     }
+}
+
+/// The same where a key has the name, too: `nic = "scheme"` is the key, `[network.nic]` the place.
+fn place_with(name: &str, item: &Item) -> Option<Place> {
+    place_of(name).filter(|_| item.is_table_like() || settings::find(name).is_none())
 }
 
 /// The place of this name, as a sub-table.

@@ -32,5 +32,5 @@ pub use error::{Error, nearest};
 pub use flowsieve_results::ResultDir;
 pub use points::{Point, Variant};
 pub use scale::Scale;
-pub use simulator::Simulator;
+pub use simulator::{OwnSchemes, Simulator};
 pub use source::Source;

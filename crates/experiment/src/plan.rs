@@ -207,7 +207,9 @@ fn seeds(document: &mut Document, changes: &Changes) -> Result<(u64, u64), Error
         document.settings.give(Table::Section(Section::Run), key, &raw, origin)?;
     }
     let scope = document.settings.common();
-    let seeds = changes.scale.seeds(scope.count("seeds", 1)?);
+    let given = scope.count("seeds", 1)?;
+    // Whoever says `--seeds` has said how many.
+    let seeds = if changes.seeds.is_some() { given } else { changes.scale.seeds(given) };
     Ok((scope.count("seed", 1)?, seeds))
 }
 

@@ -10,10 +10,12 @@ use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Settings, SettingsError};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
+use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Runs points in the packet-level simulator.
@@ -22,13 +24,37 @@ pub struct Simulator;
 
 impl Engine for Simulator {
     fn schemes(&self) -> Vec<SchemeInfo> {
+        OwnSchemes(&[]).schemes()
+    }
+
+    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
+        OwnSchemes(&[]).prepare(point, seed, folder)
+    }
+}
+
+/// The same with schemes of the user's own beside the built-in ones. A part of a result is known by its settings and not
+/// by the code of such a scheme: after a change of that, run with [`crate::execute::How::fresh`].
+#[derive(Clone, Copy)]
+pub struct OwnSchemes(
+    /// Their entries; a built-in scheme of the same name comes first.
+    pub &'static [registry::Entry],
+);
+
+impl OwnSchemes {
+    fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
+        REGISTRY.iter().chain(self.0)
+    }
+}
+
+impl Engine for OwnSchemes {
+    fn schemes(&self) -> Vec<SchemeInfo> {
         let info = |entry: &registry::Entry| SchemeInfo {
             name: entry.name.to_owned(),
             paper: entry.paper.to_owned(),
             summary: entry.summary.to_owned(),
             knows: entry.knows.in_words().to_owned(),
         };
-        REGISTRY.iter().map(info).collect()
+        self.entries().map(info).collect()
     }
 
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
@@ -37,12 +63,14 @@ impl Engine for Simulator {
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, folder)?;
         let scope = settings.scheme(&point.variant.name);
         let base = scope.text("base", &point.variant.base)?;
-        let entry = registry::find(&base).ok_or_else(|| scope.invalid("base", "a built-in scheme"))?;
+        let entry = self.entries().find(|entry| entry.name == base);
+        let entry = entry.ok_or_else(|| scope.invalid("base", "a built-in scheme"))?;
         let scheme = (entry.build)(&Context { scope, workload: &workload })?;
         let run = Run {
             framing: framing(settings, point)?,
             fct_end: fct_end(settings)?,
             max_time: settings.common().optional_time("max_time")?.map(Time),
+            sampling: sampling(settings, &fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             seed,
             crossings: workload.crossings(&fabric, seed),
@@ -102,6 +130,29 @@ fn fct_end(settings: &Settings) -> Result<FctEnd, SettingsError> {
     settings.common().choice("fct_end", &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)], "ack")
 }
 
+/// What is sampled, if anything is.
+fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sampling>, SettingsError> {
+    let scope = settings.common();
+    let Some(interval) = scope.optional_time("sample_interval")? else { return Ok(None) };
+    let wanted = scope.text_list("sample_links")?.unwrap_or_default();
+    if wanted.is_empty() {
+        return Ok(Some(Sampling { interval: Time(interval), links: Vec::new() }));
+    }
+    let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for link in 0..fabric.links.len() as u32 {
+        numbers.entry(fabric.link_name(link)).or_default().push(link);
+    }
+    let mut links = BTreeSet::new();
+    for name in wanted {
+        let Some(found) = numbers.get(&name) else {
+            let error = scope.error("sample_links", format!("the fabric has no link {name:?}"));
+            return Err(error.expected("its ends, such as \"leaf0 to host3\"").names(name, numbers.into_keys()));
+        };
+        links.extend(found);
+    }
+    Ok(Some(Sampling { interval: Time(interval), links: links.into_iter().collect() }))
+}
+
 /// Links that are offered more than they carry: an error where flows arrive until the measured ones have finished, a
 /// warning where the fabric drains.
 fn overloads(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Vec<String>, SettingsError> {
@@ -127,6 +178,7 @@ struct Run {
     framing: Framing,
     fct_end: FctEnd,
     max_time: Option<Time>,
+    sampling: Option<Sampling>,
     /// By class of links, how many of them a packet crosses on average.
     crossings: Vec<f64>,
     seed: u64,
@@ -178,6 +230,10 @@ impl Run {
         let mut progress = |now: flowsieve_sim::Progress| {
             show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops });
         };
-        flowsieve_sim::run(&point, &mut progress).map_err(|error| refuse(error.to_string()))
+        let result = match &self.sampling {
+            Some(sampling) => flowsieve_sim::run_sampled(&point, sampling, &mut progress),
+            None => flowsieve_sim::run(&point, &mut progress),
+        };
+        result.map_err(|error| refuse(error.to_string()))
     }
 }

@@ -11,10 +11,12 @@ mod integrate;
 mod law;
 mod packets;
 mod run;
+mod steady;
 mod table;
 mod theory;
 
 pub use case::{Case, Extent, Sizes, cases};
 pub use run::{Event, How, Outcome, validate};
+pub use steady::{FLOWS, SteadyOutcome, steady, table as steady_table};
 pub use table::table;
 pub use theory::Discipline;

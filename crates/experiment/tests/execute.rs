@@ -157,6 +157,14 @@ fn plan__scale_has_fewer_flows_and_seeds() {
 }
 
 #[test]
+fn plan__seeds_on_the_command_line_win_over_the_scale() {
+    for (scale, seeds) in [(Scale::Smoke, 3), (Scale::Quick, 5)] {
+        let plan = planned(&Made::default(), &Changes { seeds: Some(seeds), scale, ..Changes::default() });
+        assert_eq!(plan.runs.len() as u64, 6 * seeds);
+    }
+}
+
+#[test]
 fn execute__any_number_of_jobs_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let outs: Vec<_> = [1, 2, 7].map(|jobs| (jobs, folder.path().join(jobs.to_string()))).into();

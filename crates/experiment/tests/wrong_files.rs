@@ -55,6 +55,8 @@ const CASES: &[Case] = &[
     ("a count out of range", &[("queues = 8", "queues = 65")]),
     ("a text where a count belongs", &[("queues = 8", "queues = \"8\"")]),
     ("a list where a value belongs", &[("queues = 8", "queues = [2, 4]")]),
+    ("a sampled link that is not there", &[("seeds = 2", "seeds = 2\nsample_interval = \"1ms\"\nsample_links = [\"leaf0 to host11\"]")]),
+    ("sampled links that are never sampled", &[("seeds = 2", "seeds = 2\nsample_links = [\"leaf0 to host1\"]")]),
     ("an unknown choice", &[("kind = \"leaf-spine\"", "kind = \"leaf-spin\"")]),
     ("a load of zero", &[("load = [0.6, 0.8]", "load = [0.0, 0.8]")]),
     ("a load that is no number", &[("load = [0.6, 0.8]", "load = [0.6, \"0.8\"]")]),
@@ -202,4 +204,16 @@ fn files_that_are_no_experiments() {
     let long = folder.path().join("long.toml");
     std::fs::write(&long, "# long\n".repeat(100_000)).unwrap();
     assert!(message(&long).contains("longer than 262144 bytes"));
+}
+
+#[test]
+fn read__the_key_nic_beside_the_place_nic() {
+    for (table, nic) in [("nic = \"backpressure\"", "backpressure"), ("[network.nic]\nbuffer = \"9pkt\"", "scheme")] {
+        let text = GOOD.replace("[sweep]", &format!("{table}\n[sweep]"));
+        let plan = plan(&Source::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap();
+        assert_eq!(plan.experiment.points[0].settings["scheme.nic"], nic);
+    }
+    let text = GOOD.replace("queues = 8", "queues = 8\nleaf = 3");
+    let refused = plan(&Source::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap_err();
+    assert!(refused.to_string().contains("`leaf` is no table"), "{refused}");
 }

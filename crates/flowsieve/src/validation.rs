@@ -22,11 +22,15 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
     progress.bar.finish_and_clear();
     let outcomes = outcomes?;
     print(&validate::table(&outcomes));
-    match outcomes.iter().filter(|outcome| !outcome.passes()).count() {
+    let steady = validate::FLOWS.iter().map(|&flows| validate::steady(flows)).collect::<Result<Vec<_>, _>>()?;
+    print(&format!("\n{}", validate::steady_table(&steady)));
+    let failed = outcomes.iter().filter(|outcome| !outcome.passes()).count()
+        + steady.iter().filter(|outcome| !outcome.passes()).count();
+    match failed {
         0 => Ok(()),
         failed => Err(Error::Simulation {
             point: "validate".to_owned(),
-            problem: format!("{failed} of {} cases fail", outcomes.len()),
+            problem: format!("{failed} of {} cases fail", outcomes.len() + steady.len()),
         }),
     }
 }

@@ -81,8 +81,9 @@ fn run__gives_the_same_bytes_with_any_number_of_jobs() {
     assert!(bytes(&folder.path().join("1")) == bytes(&folder.path().join("3")));
 }
 
-#[test]
-fn run__that_was_killed_goes_on_to_the_same_bytes() {
+/// Stops a run with a signal once two of its parts are there, and lets it go on.
+#[cfg(unix)]
+fn run_stopped_by(signal: &str) {
     let folder = folder();
     let arguments = ["run", "small.toml", "--seeds", "12", "--jobs", "1", "--out"];
     let out = folder.path().join("killed");
@@ -99,8 +100,9 @@ fn run__that_was_killed_goes_on_to_the_same_bytes() {
     while finished() < 2 && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(2));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let kill = format!("kill -{signal} {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    assert!(!child.wait().unwrap().success());
     assert!(finished() >= 2 && !out.join("manifest.json").exists());
     let unfinished = flowsieve(folder.path(), &["report", "killed"]);
     assert_eq!(unfinished.status, 2);
@@ -111,6 +113,19 @@ fn run__that_was_killed_goes_on_to_the_same_bytes() {
         assert_eq!(done.err.contains("of 48 runs are there already"), out == "killed", "{}", done.err);
     }
     assert!(bytes(&out) == bytes(&folder.path().join("whole")));
+}
+
+#[cfg(unix)]
+#[test]
+fn run__that_was_killed_goes_on_to_the_same_bytes() {
+    run_stopped_by("KILL");
+}
+
+#[cfg(unix)]
+#[test]
+fn run__that_was_interrupted_or_terminated_goes_on_to_the_same_bytes() {
+    run_stopped_by("INT");
+    run_stopped_by("TERM");
 }
 
 #[test]

@@ -10,5 +10,6 @@ fn validate__quick_agrees_with_theory() {
     assert!(out.contains("36 of 36 pass"), "{out}");
     let rows = |scheme: &str| out.lines().filter(|line| line.starts_with(scheme) && line.ends_with("PASS")).count();
     assert_eq!(["fcfs ", "ps ", "srpt ", "las "].map(rows), [9; 4], "{out}");
+    assert!(out.contains("3 of 3 numbers of flows pass") && rows("dctcp ") == 6, "{out}");
     assert_eq!(err.lines().filter(|line| line.contains("/36: ")).count(), 36, "{err}");
 }

@@ -80,12 +80,25 @@ fn arrow_writer<W: Write + Send>(out: W, path: &Path, schema: &SchemaRef) -> Res
 
 /// Writes a whole table at once, with the same care for equal bytes.
 pub(crate) fn write_table(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ResultError> {
-    let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
-    let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(ResultError::invalid)?;
+    write_tables(path, [columns].into_iter())
+}
+
+/// The same of tables with equal columns, one after the other; there is one at least.
+pub(crate) fn write_tables(
+    path: &Path,
+    tables: impl Iterator<Item = Vec<(Field, ArrayRef)>>,
+) -> Result<(), ResultError> {
+    let mut batches = tables.map(|columns| {
+        let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(ResultError::invalid)
+    });
+    let Some(first) = batches.next().transpose()? else { return Ok(()) };
     write_whole(path, |file| {
-        let mut writer = arrow_writer(file, path, &schema)?;
-        writer.write(&batch).map_err(ResultError::writing(path))?;
+        let mut writer = arrow_writer(file, path, &first.schema())?;
+        writer.write(&first).map_err(ResultError::writing(path))?;
+        for batch in batches {
+            writer.write(&batch?).map_err(ResultError::writing(path))?;
+        }
         writer.close().map_err(ResultError::writing(path))?;
         Ok(())
     })

@@ -11,23 +11,30 @@ use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array}
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
-use crate::flows::write_table;
+use crate::flows::write_tables;
 use crate::{FlowRow, ResultError};
 
 /// Steps into which the time of a run is cut.
 const STEPS: u64 = 100;
 
-/// One figure over time, in equal steps from 0.
+/// One figure over time, in equal steps of which step 0 begins with the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// What it is, with its unit: "offered (bit/s)".
     pub name: String,
     /// Of which place or part; empty for the whole fabric.
     pub of: String,
+    /// The step of the first value.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first_step: u64,
     /// How long a step is.
     pub step_ps: u64,
     /// A value a step.
     pub values: Vec<f64>,
+}
+
+fn is_zero(step: &u64) -> bool {
+    *step == 0
 }
 
 /// The series of flows over a run of this length.
@@ -56,7 +63,7 @@ pub(crate) fn of_flows(flows: &[FlowRow], simulated_ps: u64) -> Vec<Series> {
         }
     }
     let bps = |bytes: Vec<u64>| bytes.into_iter().map(|bytes| 8e12 * bytes as f64 / step_ps as f64).collect();
-    let series = |name: &str, values| Series { name: name.into(), of: String::new(), step_ps, values };
+    let series = |name: &str, values| Series { name: name.into(), of: String::new(), first_step: 0, step_ps, values };
     vec![
         series("offered (bit/s)", bps(offered)),
         series("finished (bit/s)", bps(finished)),
@@ -64,8 +71,30 @@ pub(crate) fn of_flows(flows: &[FlowRow], simulated_ps: u64) -> Vec<Series> {
     ]
 }
 
+/// Rows of a batch, about: what is held in memory beside the series themselves.
+const BATCH: usize = 1 << 20;
+
 /// Writes `series.parquet` from the series of each run, by point and seed.
 pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)]) -> Result<(), ResultError> {
+    let rows = |run: &(u32, u64, Vec<Series>)| run.2.iter().map(|series| series.values.len()).sum::<usize>();
+    let (mut batches, mut rest) = (Vec::new(), runs);
+    while !rest.is_empty() {
+        let mut together = 0;
+        let fitting = rest.iter().take_while(|run| {
+            together += rows(run);
+            together <= BATCH
+        });
+        let (batch, others) = rest.split_at(fitting.count().max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    if batches.is_empty() {
+        batches.push(&[]);
+    }
+    write_tables(path, batches.into_iter().map(columns))
+}
+
+fn columns(runs: &[(u32, u64, Vec<Series>)]) -> Vec<(Field, ArrayRef)> {
     let series = || runs.iter().flat_map(|(point, seed, all)| all.iter().map(move |series| (*point, *seed, series)));
     let steps =
         || series().flat_map(|(point, seed, series)| (0..series.values.len()).map(move |at| (point, seed, series, at)));
@@ -76,19 +105,21 @@ pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)]) -> Result<(),
         Arc::new(UInt64Array::from_iter_values(steps().map(|(.., series, at)| of(series, at as u64)))) as ArrayRef
     };
     let field = |name: &str, kind: DataType| Field::new(name, kind, false);
-    let columns: Vec<(Field, ArrayRef)> = vec![
+    vec![
         (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(steps().map(|step| step.0)))),
         (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(steps().map(|step| step.1)))),
         (field("series", DataType::Utf8), text(|series| &series.name)),
         (field("of", DataType::Utf8), text(|series| &series.of)),
-        (field("start_ps", DataType::UInt64), whole(|series, at| at.saturating_mul(series.step_ps))),
+        (
+            field("start_ps", DataType::UInt64),
+            whole(|series, at| series.first_step.saturating_add(at).saturating_mul(series.step_ps)),
+        ),
         (field("step_ps", DataType::UInt64), whole(|series, _| series.step_ps)),
         (
             field("value", DataType::Float64),
             Arc::new(Float64Array::from_iter_values(steps().map(|(.., series, at)| series.values[at]))),
         ),
-    ];
-    write_table(path, columns)
+    ]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 pub mod dctcp;
 pub mod parameters;
-mod parts;
+pub mod parts;
 pub mod pfabric;
 pub mod pias;
 pub mod registry;

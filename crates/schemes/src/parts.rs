@@ -19,23 +19,30 @@ use crate::settings::{DEFAULT_MTU_BYTES, Place, Scope, SettingsError};
 
 /// A scheme's own defaults, by the names that settings use.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
-    pub(crate) transport: &'static str,
-    pub(crate) tagger: &'static str,
-    pub(crate) discipline: &'static str,
-    pub(crate) queues: u64,
-    pub(crate) marking: &'static str,
-    pub(crate) buffer_packets: u64,
+pub struct Parts {
+    /// How hosts send.
+    pub transport: &'static str,
+    /// What hosts write into packets.
+    pub tagger: &'static str,
+    /// Which packet of a port leaves next.
+    pub discipline: &'static str,
+    /// Queues of a port.
+    pub queues: u64,
+    /// What ECN marking compares with its threshold.
+    pub marking: &'static str,
+    /// Buffer of a port, in full packets.
+    pub buffer_packets: u64,
     /// No buffer limit unless one is set.
-    pub(crate) unlimited: bool,
-    /// [`Time::NEVER`]: the parameter set's.
-    pub(crate) rto_min: Time,
-    /// 0: never.
-    pub(crate) probe_after: u64,
+    pub unlimited: bool,
+    /// Smallest retransmission timeout. [`Time::NEVER`]: the parameter set's.
+    pub rto_min: Time,
+    /// Timeouts in a row after which pFabric's sender probes. 0: never.
+    pub probe_after: u64,
 }
 
 impl Parts {
-    pub(crate) const DEFAULT: Parts = Parts {
+    /// DCTCP over one FIFO queue a port.
+    pub const DEFAULT: Parts = Parts {
         transport: "dctcp",
         tagger: "plain",
         discipline: "fifo",
@@ -54,8 +61,8 @@ impl Default for Parts {
     }
 }
 
-/// Builds a scheme from its defaults and the settings.
-pub(crate) fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
+/// Builds a scheme from its defaults and the settings. An error names a setting that does not fit.
+pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = ParameterSet::read(scope)?;
     let balancers = Places::try_from_fn(|place| balancer(&scope.at(place), set))?;

@@ -49,7 +49,7 @@ fn thresholds(context: &Context<'_>) -> Result<Vec<u64>, SettingsError> {
         });
     }
     equal_split(queues, |p| context.workload.quantile_bytes(p))
-        .ok_or_else(|| scope.invalid("thresholds", "sizes: a flow list has no distribution to split"))
+        .ok_or_else(|| scope.invalid("thresholds", "sizes: nothing is known of the workload's to split"))
 }
 
 fn given(context: &Context<'_>, sizes: Vec<u64>, queues: usize) -> Result<Vec<u64>, SettingsError> {
@@ -126,9 +126,10 @@ mod tests {
 
     #[test]
     fn thresholds__refused_where_they_cannot_be() {
-        let list = Facts { name: None, load: None, uniform_to: None };
-        assert!(thresholds_of(&Settings::default(), &list).is_err());
+        let unknown = Facts { name: None, load: None, uniform_to: None };
+        let refused = thresholds_of(&Settings::default(), &unknown).unwrap_err().to_string();
+        assert!(refused.contains("nothing is known"), "{refused}");
         let settings = Settings::default().with(Some("pias"), "thresholds", "published");
-        assert!(thresholds_of(&settings, &list).is_err());
+        assert!(thresholds_of(&settings, &unknown).is_err());
     }
 }

@@ -15,8 +15,9 @@ mod network;
 mod partition;
 mod receiving;
 mod run;
+pub mod sample;
 mod sending;
 mod slab;
 pub mod topology;
 
-pub use run::{FctEnd, Framing, Measure, Partitioning, Point, Progress, SimError, run};
+pub use run::{FctEnd, Framing, Measure, Partitioning, Point, Progress, SimError, run, run_sampled};

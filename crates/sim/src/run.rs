@@ -13,6 +13,7 @@ use crate::build::{Built, build};
 use crate::event::Key;
 use crate::hosts::Coming;
 use crate::measure;
+use crate::sample::{Sampler, Sampling};
 use crate::topology::Fabric;
 
 /// Everything that one run depends on.
@@ -128,15 +129,38 @@ const FEED: usize = 1 << 14;
 
 /// Runs a point. `progress` is called now and then.
 pub fn run(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
-    match run_with::<u64>(point, progress) {
-        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, progress),
+    run_and_sample(point, None, progress)
+}
+
+/// Runs a point and samples it meanwhile, which changes nothing else of the result.
+pub fn run_sampled(
+    point: &Point<'_>,
+    sampling: &Sampling,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PointResult, SimError> {
+    run_and_sample(point, Some(sampling), progress)
+}
+
+fn run_and_sample(
+    point: &Point<'_>,
+    sampling: Option<&Sampling>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PointResult, SimError> {
+    match run_with::<u64>(point, sampling, progress) {
+        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, sampling, progress),
         result => result,
     }
 }
 
-fn run_with<K: Key>(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
+fn run_with<K: Key>(
+    point: &Point<'_>,
+    sampling: Option<&Sampling>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PointResult, SimError> {
+    let mut built = build::<K>(point)?;
     let mut run = Run {
-        built: build::<K>(point)?,
+        sampler: sampling.map(|sampling| Sampler::new(sampling, &mut built)),
+        built,
         point: *point,
         flows: Vec::new(),
         stop: point.max_time.unwrap_or(Time::NEVER),
@@ -149,7 +173,13 @@ fn run_with<K: Key>(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Re
         Measure::All => run.all(coming, progress)?,
         Measure::Window { from, to } => Some(run.window(coming, from, to, progress)?),
     };
-    measure::result(point, &run.built, &run.flows, ended)
+    let mut result = measure::result(point, &run.built, &run.flows, ended)?;
+    if let Some(sampler) = run.sampler {
+        let (series, warning) = sampler.finish(point.fabric);
+        result.series.extend(series);
+        result.warnings.extend(warning);
+    }
+    Ok(result)
 }
 
 type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
@@ -159,6 +189,7 @@ struct Run<'a, K> {
     point: Point<'a>,
     flows: Vec<Flow>,
     stop: Time,
+    sampler: Option<Sampler>,
 }
 
 impl<K: Key> Run<'_, K> {
@@ -281,13 +312,13 @@ impl<K: Key> Run<'_, K> {
     /// Runs every event before `horizon` and the end of the run.
     fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
         let horizon = horizon.min(self.stop);
-        if self.built.partitions.len() == 1 {
-            while !self.built.partitions[0].run(horizon, BATCH) {
-                progress(self.progress());
+        while let Some(at) = self.next_sample(horizon) {
+            self.events_until(at, progress);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.sample(&mut self.built, at);
             }
-        } else {
-            self.rounds_until(horizon, progress);
         }
+        self.events_until(horizon, progress);
         progress(self.progress());
         let narrow = |partition: &crate::partition::Partition<K>| {
             let network = &partition.network;
@@ -295,6 +326,28 @@ impl<K: Key> Run<'_, K> {
             network.overflows || waits && horizon > K::END
         };
         if self.built.partitions.iter().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
+    }
+
+    /// When to sample next, up to `horizon`, and not any more once the fabric is empty for good.
+    fn next_sample(&self, horizon: Time) -> Option<Time> {
+        let at = self.sampler.as_ref()?.next()?;
+        let waits = || {
+            let waits = |partition: &crate::partition::Partition<K>| {
+                partition.network.events.first() != K::NEVER || partition.network.next_crossing() != Time::NEVER
+            };
+            self.built.partitions.iter().any(waits)
+        };
+        (at <= horizon && (horizon < Time::NEVER || waits())).then_some(at)
+    }
+
+    fn events_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {
+        if self.built.partitions.len() == 1 {
+            while !self.built.partitions[0].run(horizon, BATCH) {
+                progress(self.progress());
+            }
+        } else {
+            self.rounds_until(horizon, progress);
+        }
     }
 
     fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {

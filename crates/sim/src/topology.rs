@@ -147,6 +147,12 @@ impl Fabric {
         &self.shares
     }
 
+    /// A link by its ends: "leaf0 to host3". Links between the same two share it.
+    pub fn link_name(&self, link: u32) -> String {
+        let Link { from, to, .. } = &self.links[link as usize];
+        format!("{} to {}", self.name(*from), self.name(*to))
+    }
+
     /// A node's name.
     pub fn name(&self, node: Node) -> String {
         match node {

@@ -176,7 +176,8 @@ fn ticks(runs: &[&PointResult]) -> String {
 fn shares(packets: &[u64]) -> String {
     let total = packets.iter().copied().fold(0, u64::saturating_add);
     let used = packets.iter().enumerate().filter(|(_, packets)| **packets > 0);
-    let share = |(at, packets): (usize, &u64)| format!("{at}: {} %", number(100.0 * *packets as f64 / total as f64));
+    let share =
+        |(at, packets): (usize, &u64)| format!("{at}:\u{a0}{}\u{a0}%", number(100.0 * *packets as f64 / total as f64));
     let text = used.map(share).collect::<Vec<_>>().join(", ");
     if text.is_empty() { "–".into() } else { text }
 }

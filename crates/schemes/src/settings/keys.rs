@@ -188,6 +188,9 @@ keys! {
         fct_end: Kind::Choice(&["ack", "arrival"]), "a flow ends when its last ACK is back, or when its last byte has arrived";
         flow_records: Kind::Choice(&["full", "sample", "none"]),
             "which flows flows.parquet keeps: all, an even sample, or none; less than all makes percentiles approximate";
+        sample_interval: SOME_TIME,
+            "how often congestion windows, DCTCP's alpha and the backlogs of sample_links are written to series.parquet; not given: never";
+        sample_links: Kind::TextList, "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"]";
         max_time: SOME_TIME, "simulated time at which a run stops whatever is left";
     }
     Report {

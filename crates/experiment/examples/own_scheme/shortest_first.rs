@@ -1,0 +1,52 @@
+//! Two queues, the shortest messages first: a host that knows the size of a message as it begins writes priority 0 into
+//! the packets of short ones and 1 into the others. Switches serve strictly by priority; the transport is DCTCP.
+
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tag, TagPackets};
+use flowsieve_core::{Kind, Time};
+use flowsieve_schemes::parts::{self, Parts};
+use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
+use flowsieve_schemes::settings::SettingsError;
+use flowsieve_schemes::{Context, Entry, Knows};
+use std::sync::Arc;
+
+/// The registry's line.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "shortest-first",
+    summary: "messages up to a threshold before longer ones; two queues with per-port ECN",
+    paper: "docs/own-scheme.md",
+    knows: Knows::Size,
+    build,
+};
+
+/// What a host does with each packet.
+struct ShortFirst {
+    /// The longest message that is short, in bytes.
+    threshold: u64,
+}
+
+impl TagPackets for ShortFirst {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        let long = facts.kind == Kind::Data && facts.size > self.threshold;
+        Tag { priority: u8::from(long), rank: 0 }
+    }
+
+    fn on_event(&mut self, _: &FlowEvent, _: Time) {}
+}
+
+fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+    let mut scheme = parts::build(context, &Parts { discipline: "sp", queues: 2, ..Parts::default() })?;
+    let threshold = threshold(context)?;
+    for class in &mut scheme.classes {
+        class.tagger = TaggerSpec::Custom(Arc::new(move || Box::new(ShortFirst { threshold })));
+    }
+    Ok(scheme)
+}
+
+/// The setting `thresholds`, one size; not given, the size that half of the workload's flows do not exceed.
+fn threshold(context: &Context<'_>) -> Result<u64, SettingsError> {
+    let expected = || context.scope.invalid("thresholds", "one size");
+    match context.scope.bytes_list("thresholds")? {
+        Some(sizes) => <[u64; 1]>::try_from(sizes).map(|[size]| size).map_err(|_| expected()),
+        None => context.workload.quantile_bytes(0.5).ok_or_else(expected),
+    }
+}

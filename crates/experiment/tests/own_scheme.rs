@@ -1,0 +1,113 @@
+//! docs/own-scheme.md is what the example's files say, and what comes of them.
+
+#[path = "../examples/own_scheme/shortest_first.rs"]
+mod shortest_first;
+
+use flowsieve_core::Kind;
+use flowsieve_core::tagger::{FlowFacts, Tag};
+use flowsieve_experiment::execute::{How, execute};
+use flowsieve_experiment::plan::{self, Changes};
+use flowsieve_experiment::{OwnSchemes, ResultDir, report};
+use flowsieve_schemes::scheme::TaggerSpec;
+use flowsieve_schemes::settings::Settings;
+use flowsieve_schemes::{Context, WorkloadFacts};
+use std::path::{Path, PathBuf};
+
+const ENGINE: OwnSchemes = OwnSchemes(&[shortest_first::ENTRY]);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn example(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/own_scheme").join(file)
+}
+
+fn result(out: &Path, changes: &Changes) -> ResultDir {
+    let plan = plan::read(&example("comparison.toml"), changes, &ENGINE).unwrap();
+    execute(&plan, &ENGINE, out, How { jobs: 2, fresh: true }, &|_| {}).unwrap()
+}
+
+/// The blocks of the page, each with its language.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let fenced = page.split("\n```").collect::<Vec<_>>();
+    let block = |text: &&str| text.split_once('\n').map(|(language, body)| (language.to_owned(), body.to_owned()));
+    fenced.iter().skip(1).step_by(2).filter_map(block).collect()
+}
+
+#[test]
+fn page__shows_the_files_and_what_comes_of_them() {
+    let page = std::fs::read_to_string(root().join("docs/own-scheme.md")).unwrap();
+    let blocks = blocks(&page);
+    let languages: Vec<&str> = blocks.iter().map(|(language, _)| language.as_str()).collect();
+    assert_eq!(languages, ["rust", "rust", "toml", "text"]);
+    for ((_, shown), file) in blocks.iter().zip(["shortest_first.rs", "main.rs", "comparison.toml"]) {
+        let text = std::fs::read_to_string(example(file)).unwrap();
+        assert!(shown.trim_end() == text.trim_end(), "docs/own-scheme.md does not show {file}");
+    }
+    let lines = blocks[0].1.lines().count();
+    assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
+
+    let out = tempfile::tempdir().unwrap();
+    let result = result(out.path(), &Changes::default());
+    let compared = report::compared(&result, Some(("shortest-first", "dctcp"))).unwrap();
+    let text = compared[0].text();
+    assert!(blocks[3].1.trim_end() == text.trim_end(), "docs/own-scheme.md does not show the comparison:\n{text}");
+    let table = report::table(&result);
+    assert!(table.contains("shortest-first"), "{table}");
+}
+
+#[test]
+fn variant__of_an_own_scheme_has_its_own_threshold() {
+    let variant = |sizes: &str| Changes {
+        sets: vec![format!("schemes.shortest-first.thresholds={sizes}"), "scheme=shortest-first".into()],
+        ..Changes::default()
+    };
+    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &ENGINE);
+    assert_eq!(plan(variant("[\"10KB\"]")).unwrap().points.len(), 1);
+    let refused = plan(variant("[\"10KB\", \"20KB\"]")).unwrap_err();
+    assert!(refused.to_string().contains("thresholds"), "{refused}");
+    // The plain simulator does not know it.
+    assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_experiment::Simulator).is_err());
+}
+
+struct Median(u64);
+
+impl WorkloadFacts for Median {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        None
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        (p == 0.5).then_some(self.0)
+    }
+}
+
+#[test]
+fn tagger__puts_messages_up_to_the_median_first() {
+    let settings = Settings::default();
+    let context = Context { scope: settings.scheme("shortest-first"), workload: &Median(10_000) };
+    let scheme = (shortest_first::ENTRY.build)(&context).unwrap();
+    assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Custom(_)));
+    let mut tagger = scheme.classes[0].tagger.build();
+    let mut priority = |kind, size| {
+        let facts = FlowFacts {
+            flow: 0,
+            kind,
+            offset: 0,
+            size,
+            remaining: size,
+            retransmission: false,
+            timeouts: 0,
+            deadline: None,
+        };
+        let Tag { priority, rank } = tagger.tag(&facts);
+        (priority, rank)
+    };
+    assert_eq!([10_000, 10_001].map(|size| priority(Kind::Data, size)), [(0, 0), (1, 0)]);
+    assert_eq!(priority(Kind::Ack, 1_000_000), (0, 0));
+}

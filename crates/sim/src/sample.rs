@@ -1,0 +1,254 @@
+//! Samples: what connections and chosen links are like at equal instants of a run.
+//!
+//! The run stops between events to look; there is no event for it, and a run that is not sampled does nothing for it. A
+//! sampled link's scheduler is wrapped, so that it notes its backlog; the same packets leave at the same instants.
+//!
+//! It leaves out open-loop senders, which have no window, and the packet on the line, as backlogs do everywhere.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use flowsieve_core::{Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict};
+use flowsieve_results::Series;
+use flowsieve_schemes::scheme::Transport;
+use flowsieve_transport::params::Congestion;
+
+use crate::build::Built;
+use crate::event::Key;
+use crate::topology::Fabric;
+
+/// What to sample, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// From one sample to the next, and from the beginning to the first.
+    pub interval: Time,
+    /// The links whose backlog is sampled, by their numbers in the fabric.
+    pub links: Vec<u32>,
+}
+
+/// The most values that are kept of a run; sampling ends before the sample that would exceed it.
+pub const MOST_VALUES: usize = 1 << 18;
+
+/// Congestion window at the end of a step, of each connection with a message under way.
+pub const WINDOW: &str = "congestion window (packets)";
+/// DCTCP's estimate at the end of a step, of each such connection that has one.
+pub const ALPHA: &str = "dctcp alpha";
+/// The least that was queued at a link's port during a step.
+pub const LEAST_BACKLOG: &str = "least backlog (bytes)";
+/// The most.
+pub const MOST_BACKLOG: &str = "most backlog (bytes)";
+
+/// What a port held since somebody looked.
+struct Backlog {
+    bytes: u64,
+    /// When it became `bytes`; what was there for no time does not count.
+    since: Time,
+    least: u64,
+    most: u64,
+}
+
+impl Backlog {
+    fn change(&mut self, at: Time, bytes: u64) {
+        if at > self.since {
+            self.least = self.least.min(self.bytes);
+            self.most = self.most.max(self.bytes);
+            self.since = at;
+        }
+        self.bytes = bytes;
+    }
+
+    fn take(&mut self, at: Time) -> (u64, u64) {
+        self.change(at, self.bytes);
+        (std::mem::replace(&mut self.least, u64::MAX), std::mem::take(&mut self.most))
+    }
+}
+
+/// A scheduler that notes its backlog and is otherwise the one within.
+struct Noting {
+    within: Scheduler,
+    backlog: Arc<Mutex<Backlog>>,
+}
+
+fn open(backlog: &Mutex<Backlog>) -> MutexGuard<'_, Backlog> {
+    backlog.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl PortScheduler for Noting {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let verdict = self.within.enqueue(metas, packet, around);
+        open(&self.backlog).change(around.now, self.within.backlog_bytes());
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        let packet = self.within.dequeue(metas, around);
+        open(&self.backlog).change(around.now, self.within.backlog_bytes());
+        packet
+    }
+
+    fn passes(&self) -> u64 {
+        self.within.passes()
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.within.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.within.queues()
+    }
+}
+
+/// A sampled link: its number, where its port is, and the values so far.
+struct Watched {
+    number: u32,
+    partition: u32,
+    index: u32,
+    backlog: Arc<Mutex<Backlog>>,
+    least: Vec<f64>,
+    most: Vec<f64>,
+}
+
+/// A connection with a message under way, from `first_step` on.
+struct Window {
+    first_step: u64,
+    windows: Vec<f64>,
+    /// Empty without DCTCP.
+    alphas: Vec<f64>,
+}
+
+impl Window {
+    fn next_step(&self) -> u64 {
+        self.first_step + self.windows.len() as u64
+    }
+}
+
+/// Samples a run.
+pub(crate) struct Sampler {
+    interval: Time,
+    links: Vec<Watched>,
+    /// By the flow of its packets, stretch by stretch.
+    connections: BTreeMap<u32, Vec<Window>>,
+    /// Samples so far.
+    steps: u64,
+    values: usize,
+    most_values: usize,
+    full: bool,
+}
+
+impl Sampler {
+    /// Wraps the ports of the sampled links.
+    pub(crate) fn new<K: Key>(sampling: &Sampling, built: &mut Built<K>) -> Sampler {
+        let mut links = Vec::new();
+        for &number in &sampling.links {
+            let (partition, index) = built.places.from[number as usize];
+            let port = &mut built.partitions[partition as usize].network.ports[index as usize];
+            let backlog = Backlog { bytes: 0, since: Time::ZERO, least: u64::MAX, most: 0 };
+            let backlog = Arc::new(Mutex::new(backlog));
+            // Until the other is in its place; it never holds a packet.
+            let placeholder = Scheduler::Pfabric(flowsieve_core::pfabric::PfabricPool::new(0));
+            let within = std::mem::replace(&mut port.scheduler, placeholder);
+            port.scheduler = Scheduler::Boxed(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
+            links.push(Watched { number, partition, index, backlog, least: Vec::new(), most: Vec::new() });
+        }
+        Sampler {
+            interval: Time(sampling.interval.0.max(1)),
+            links,
+            connections: BTreeMap::new(),
+            steps: 0,
+            values: 0,
+            most_values: MOST_VALUES,
+            full: false,
+        }
+    }
+
+    /// When the next sample is due, if one is.
+    pub(crate) fn next(&self) -> Option<Time> {
+        let at = (self.steps + 1).checked_mul(self.interval.0)?;
+        (!self.full).then_some(Time(at))
+    }
+
+    /// Looks, when every event before `at` is done and none from then on.
+    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, at: Time) {
+        let step = self.steps;
+        let mut values = 2 * self.links.len();
+        let mut found = Vec::new();
+        for hosts in built.partitions.iter().map(|partition| &partition.hosts) {
+            for connection in hosts.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {
+                let Transport::Tcp(params) = &hosts.rules.classes[usize::from(connection.class)].transport else {
+                    continue;
+                };
+                let estimates = matches!(params.congestion, Congestion::Dctcp { .. });
+                let alpha = estimates.then(|| connection.tcp.alpha());
+                values += 1 + usize::from(estimates);
+                found.push((connection.flow, connection.tcp.congestion_window(), alpha));
+            }
+        }
+        if self.values + values > self.most_values {
+            self.full = true;
+            return;
+        }
+        self.values += values;
+        self.steps += 1;
+        for (flow, window, alpha) in found {
+            let stretches = self.connections.entry(flow).or_default();
+            if stretches.last().is_none_or(|last| last.next_step() != step) {
+                stretches.push(Window { first_step: step, windows: Vec::new(), alphas: Vec::new() });
+            }
+            if let Some(last) = stretches.last_mut() {
+                last.windows.push(window);
+                last.alphas.extend(alpha);
+            }
+        }
+        for link in &mut self.links {
+            let network = &mut built.partitions[link.partition as usize].network;
+            network.advance(link.index, Time(at.0 - 1));
+            let (least, most) = open(&link.backlog).take(at);
+            link.least.push(least as f64);
+            link.most.push(most as f64);
+        }
+    }
+
+    /// What was sampled, links first, and what the reader should know of it.
+    pub(crate) fn finish(self, fabric: &Fabric) -> (Vec<Series>, Option<String>) {
+        let step_ps = self.interval.0;
+        let mut all = Vec::new();
+        for link in self.links {
+            let of = fabric.link_name(link.number);
+            for (name, values) in [(LEAST_BACKLOG, link.least), (MOST_BACKLOG, link.most)] {
+                all.push(Series { name: name.to_owned(), of: of.clone(), first_step: 0, step_ps, values });
+            }
+        }
+        for (flow, stretches) in self.connections {
+            for Window { first_step, windows, alphas } in stretches {
+                for (name, values) in [(WINDOW, windows), (ALPHA, alphas)].into_iter().filter(|(_, v)| !v.is_empty()) {
+                    let of = format!("connection of flow {flow}");
+                    all.push(Series { name: name.to_owned(), of, first_step, step_ps, values });
+                }
+            }
+        }
+        let ended = || {
+            let at = Time(self.steps.saturating_mul(step_ps));
+            format!("sampling ended at {at}: no more than {} values are kept of a run", self.most_values)
+        };
+        (all, self.full.then(ended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backlog__what_was_there_for_no_time_does_not_count() {
+        let mut backlog = Backlog { bytes: 0, since: Time::ZERO, least: u64::MAX, most: 0 };
+        backlog.change(Time(5), 3_000);
+        backlog.change(Time(5), 1_500);
+        backlog.change(Time(9), 4_500);
+        assert_eq!(backlog.take(Time(10)), (0, 4_500));
+        // It goes at the instant of the sample: in the next step it was not there.
+        backlog.change(Time(10), 700);
+        assert_eq!(backlog.take(Time(20)), (700, 700));
+        assert_eq!(backlog.take(Time(30)), (700, 700));
+    }
+}

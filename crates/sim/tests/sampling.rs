@@ -1,0 +1,107 @@
+//! Samples: by hand, and without influence on anything else.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod by_hand;
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use by_hand::{fcts, flow, rack, scheme};
+use common::{Case, case, config};
+use flowsieve_core::Time;
+use flowsieve_results::{PointResult, Series};
+use flowsieve_sim::sample::{ALPHA, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, WINDOW};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point, run, run_sampled};
+use flowsieve_workload::Flow;
+use proptest::prelude::*;
+
+/// Flows over one switch to its last host, sampled at that host's link.
+fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointResult {
+    let settings = rack(i64::from(hosts));
+    let fabric = Fabric::from_settings(&settings).unwrap();
+    let numbered = || -> Box<dyn Iterator<Item = Flow>> {
+        Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
+    };
+    let point = Point {
+        fabric: &fabric,
+        scheme: &scheme("dctcp", &settings),
+        framing: Framing { header: 40, overhead: 0 },
+        flows: &numbered,
+        measure: Measure::All,
+        fct_end: FctEnd::Arrival,
+        seed: 1,
+        max_time: None,
+        partitioning: Partitioning::Whole,
+    };
+    let links = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
+    run_sampled(&point, &Sampling { interval, links }, &mut |_| {}).unwrap()
+}
+
+fn series<'a>(result: &'a PointResult, name: &str, of: &str) -> Vec<&'a Series> {
+    result.series.iter().filter(|series| series.name == name && series.of == of).collect()
+}
+
+#[test]
+fn backlog__of_two_senders_that_meet() {
+    // Two hosts' first packets are at the switch at 1.4 us: one passes, one waits. At 2.6 us that one leaves, and two
+    // more come; they leave at 3.8 and 5.0 us.
+    let result = sampled(3, &[flow(0, (0, 2), 2), flow(0, (1, 2), 2)], Time::from_us(1), "switch0 to host2");
+    assert_eq!(fcts(&result), [5_200_000, 6_400_000]);
+    let of = |name| &series(&result, name, "switch0 to host2")[0].values[..7];
+    assert_eq!(of(LEAST_BACKLOG), [0.0, 0.0, 1_500.0, 1_500.0, 1_500.0, 0.0, 0.0]);
+    assert_eq!(of(MOST_BACKLOG), [0.0, 1_500.0, 3_000.0, 3_000.0, 1_500.0, 0.0, 0.0]);
+}
+
+#[test]
+fn window__from_the_first_packet_to_the_last_acknowledgement() {
+    // A first message from 2.5 us: its ACK is back 2.8 + 0.464 us later, at 5.764 us. The next takes the idle connection
+    // at 8 us. An ACK makes the first window of 70 packets larger by one.
+    let flows = [flow(2_500_000, (0, 1), 1), flow(8_000_000, (0, 1), 1)];
+    let result = sampled(2, &flows, Time::from_us(1), "switch0 to host1");
+    let windows = series(&result, WINDOW, "connection of flow 0");
+    let alphas = series(&result, ALPHA, "connection of flow 0");
+    let shape = |series: &[&Series]| series.iter().map(|s| (s.first_step, s.values.len())).collect::<Vec<_>>();
+    assert_eq!(shape(&windows), [(2, 3), (8, 3)]);
+    assert_eq!(shape(&alphas), shape(&windows));
+    assert_eq!(windows[0].values, [70.0; 3]);
+    assert!(windows[1].values.iter().all(|&window| window == windows[1].values[0] && window >= 70.0));
+    assert!(alphas.iter().all(|series| series.values.iter().all(|&alpha| alpha == 0.0)));
+}
+
+#[test]
+fn values__are_limited_and_the_end_is_said() {
+    let flows = [flow(0, (0, 1), 2_000)];
+    let result = sampled(2, &flows, Time(10_000), "switch0 to host1");
+    let values: usize = result.series.iter().map(|series| series.values.len()).sum();
+    assert!((MOST_VALUES - 4..=MOST_VALUES).contains(&values), "{values}");
+    assert!(result.warnings.iter().any(|warning| warning.starts_with("sampling ended at ")), "{:?}", result.warnings);
+}
+
+fn check(case: &Case, interval: Time) -> Result<(), TestCaseError> {
+    let links = (0..case.fabric.links.len() as u32).collect();
+    let sampling = Sampling { interval, links };
+    let plain = case.with_point(|point| run(point, &mut |_| {}));
+    let of =
+        |partitioning| case.with_point(|point| run_sampled(&Point { partitioning, ..*point }, &sampling, &mut |_| {}));
+    let (whole, racks) = (of(Partitioning::Whole), of(Partitioning::Racks));
+    let (Ok(plain), Ok(whole), Ok(racks)) = (plain, whole, racks) else { return Ok(()) };
+    prop_assert!(!whole.series.is_empty());
+    let without_samples = |result: PointResult| PointResult {
+        warnings: result.warnings.into_iter().filter(|warning| !warning.starts_with("sampling")).collect(),
+        series: Vec::new(),
+        events: 0,
+        ..result
+    };
+    prop_assert_eq!(&whole.series, &racks.series, "cut");
+    prop_assert_eq!(without_samples(plain), without_samples(whole), "sampled");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(64))]
+
+    #[test]
+    fn samples__change_nothing_however_the_fabric_is_cut(case in case(40), interval_ns in 100u64..100_000) {
+        check(&case, Time(interval_ns * 1_000))?;
+    }
+}
