@@ -92,6 +92,11 @@ impl PortScheduler for FifoBank {
         }
     }
 
+    #[inline(always)]
+    fn found_bytes(&self, meta: &Meta) -> u64 {
+        self.queues[usize::from(meta.priority).min(self.queues.len() - 1)].bytes().into()
+    }
+
     fn backlog_bytes(&self) -> u64 {
         self.bytes
     }

@@ -104,6 +104,12 @@ pub trait PortScheduler: Send {
         0
     }
 
+    /// Bytes in the queue that an arriving packet is to enter, before it; all bytes queued where the scheduler keeps one
+    /// queue for all.
+    fn found_bytes(&self, _meta: &Meta) -> u64 {
+        self.backlog_bytes()
+    }
+
     /// Bytes queued.
     fn backlog_bytes(&self) -> u64;
 
@@ -151,6 +157,16 @@ impl Scheduler {
     fn dequeue_elsewhere(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
         each!(self, s => s.dequeue(metas, around))
     }
+
+    #[inline(never)]
+    fn found_elsewhere(&self, meta: &Meta) -> u64 {
+        each!(self, s => s.found_bytes(meta))
+    }
+
+    #[inline(never)]
+    fn backlog_elsewhere(&self) -> u64 {
+        each!(self, s => s.backlog_bytes())
+    }
 }
 
 impl PortScheduler for Scheduler {
@@ -174,8 +190,20 @@ impl PortScheduler for Scheduler {
         each!(self, s => s.passes())
     }
 
+    #[inline(always)]
+    fn found_bytes(&self, meta: &Meta) -> u64 {
+        match self {
+            Scheduler::Bank(bank) => bank.found_bytes(meta),
+            other => other.found_elsewhere(meta),
+        }
+    }
+
+    #[inline(always)]
     fn backlog_bytes(&self) -> u64 {
-        each!(self, s => s.backlog_bytes())
+        match self {
+            Scheduler::Bank(bank) => bank.backlog_bytes(),
+            other => other.backlog_elsewhere(),
+        }
     }
 
     fn queues(&self) -> usize {

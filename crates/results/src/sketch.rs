@@ -28,7 +28,8 @@ impl Sketch {
         self.record_many(value, 1);
     }
 
-    fn record_many(&mut self, value: u64, count: u64) {
+    /// Counts a value so many times.
+    pub fn record_many(&mut self, value: u64, count: u64) {
         // It grows to whatever is recorded, so that this cannot fail while a bucket has a place in memory.
         if self.buckets.record_n(value, count).is_err() {
             self.buckets.saturating_record_n(value, count);

@@ -7,6 +7,7 @@
 
 mod build;
 pub mod event;
+mod found;
 mod hosts;
 pub mod ideal;
 mod link;

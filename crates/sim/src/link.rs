@@ -9,6 +9,7 @@ use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
+use crate::found::Found;
 use crate::topology;
 
 /// Whom a link hands its packets: a host or a switch of its partition.
@@ -236,17 +237,22 @@ pub(crate) struct ClassCount {
     pub(crate) wire_bytes_at_arrivals_end: u64,
     /// Packets sent from each queue.
     pub(crate) by_queue: Tally,
-    /// Packets sent of each priority.
-    pub(crate) by_priority: Tally,
+    /// Packets sent of each priority that had been queued ...
+    pub(crate) waited: Tally,
+    /// ... and that passed an idle port.
+    pub(crate) passed: Tally,
+    /// What packets found that were queued, or dropped.
+    pub(crate) found: Found,
 }
 
 impl ClassCount {
-    /// A packet of so many bytes on the wire is sent.
+    /// A packet of so many bytes on the wire is sent, which passed the port or had been queued.
     #[inline(always)]
-    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32) {
+    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, passed: bool) {
         self.wire_bytes += u64::from(on_wire);
         self.by_queue.count(meta.queue);
-        self.by_priority.count(meta.priority);
+        let by_priority = if passed { &mut self.passed } else { &mut self.waited };
+        by_priority.count(meta.priority);
     }
 }
 

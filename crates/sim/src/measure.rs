@@ -10,6 +10,7 @@ use flowsieve_workload::Flow;
 
 use crate::build::{Built, place_of};
 use crate::event::Key;
+use crate::found::Found;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
 use crate::link::Tally;
@@ -311,7 +312,8 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);
         class.packets_by_queue = Tally::sum(counts().map(|count| &count.by_queue));
         class.packets_by_queue.resize(queues(point, number), 0);
-        class.packets_by_priority = Tally::sum(counts().map(|count| &count.by_priority));
+        class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.passed]));
+        class.found_bytes_by_priority = Found::sum(counts());
         class.packets = class.packets_by_queue.iter().sum();
         class.bytes = counts().map(|count| count.wire_bytes).sum();
         class.bytes -= class.packets * u64::from(point.framing.overhead);

@@ -102,10 +102,11 @@ fn put_on_plain_line(
     packet: u32,
     overhead: u32,
     start: Time,
+    passed: bool,
 ) -> Option<Time> {
     let meta = &mut metas[packet as usize];
     let on_wire = u32::from(meta.len) + overhead;
-    class.count(meta, on_wire);
+    class.count(meta, on_wire, passed);
     let at = link.put_on_line(on_wire, start);
     meta.time = at;
     link.push(metas, packet).then_some(at)
@@ -162,7 +163,7 @@ impl<K: Key> Network<K> {
             let start = state.busy_until;
             let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else { return };
             state.queued -= 1;
-            if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start) {
+            if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start, false) {
                 self.events.set(link, K::new(at, link));
             }
         }
@@ -180,17 +181,17 @@ impl<K: Key> Network<K> {
             if shares {
                 pool.give(metas[packet as usize].len);
             }
-            self.put_on_special_line(link, packet, start);
+            self.put_on_special_line(link, packet, start, false);
         }
     }
 
     /// The line, which cuts through, loses packets or leads into another partition, is free at `start` and takes a packet.
     #[inline(never)]
-    fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time) {
+    fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
         let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
         let meta = &mut self.slab.metas[packet as usize];
         let on_wire = u32::from(meta.len) + self.overhead;
-        self.classes[usize::from(state.class)].count(meta, on_wire);
+        self.classes[usize::from(state.class)].count(meta, on_wire, passed);
         meta.time = match special.forwards_after {
             Some(head) => state.put_on_line_cut_through(on_wire, start, head),
             None => state.put_on_line(on_wire, start),
@@ -226,10 +227,10 @@ impl<K: Key> Network<K> {
             return self.enqueue_behind(link, packet);
         }
         if state.special {
-            return self.put_on_special_line(link, packet, self.now);
+            return self.put_on_special_line(link, packet, self.now, true);
         }
         let class = &mut self.classes[usize::from(state.class)];
-        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now) {
+        if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now, true) {
             self.events.set(link, K::new(at, link));
         }
     }
@@ -246,6 +247,8 @@ impl<K: Key> Network<K> {
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
+        let meta = &metas[packet as usize];
+        self.classes[usize::from(state.class)].found.count(meta.priority, port.scheduler.found_bytes(meta));
         let shares = state.special && port.special.shares;
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);

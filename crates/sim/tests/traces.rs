@@ -10,6 +10,7 @@ mod by_hand;
 mod five_messages;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
+use flowsieve_results::{PointResult, Sketch};
 use flowsieve_schemes::settings::Settings;
 use flowsieve_sim::Framing;
 use flowsieve_workload::Flow;
@@ -90,6 +91,47 @@ fn strict_priorities__the_single_packet_waits_for_the_one_on_the_wire() {
     assert_eq!(down.packets_by_queue, [5 + 11, 6]);
     // From 6.2 us, when A5 and B5 join, B3, A4, B4 and these two wait behind A3.
     assert_eq!(down.max_backlog_bytes, 5 * 1_500);
+}
+
+/// What packets of each priority found at the ports to hosts, where ACKs found so many idle.
+fn found_at_hosts(result: &PointResult) -> &[Sketch] {
+    let down = result.links.iter().find(|link| link.name.ends_with("-down")).expect("links to hosts");
+    &down.found_bytes_by_priority
+}
+
+fn sketch(acks: usize, data: &[u64]) -> Sketch {
+    let mut sketch = Sketch::default();
+    data.iter().chain(&vec![0; acks]).for_each(|&bytes| sketch.record(bytes));
+    sketch
+}
+
+#[test]
+fn found_bytes__of_the_packets_own_queue_without_the_line() {
+    // As above. A1 passes an idle port; B1 finds A1 on the line alone; A2 comes when B1 has just left the queue, B2
+    // finds A2; A3 and B3 find none and one of their priority, A4 and B4 two and three; A3 leaves at 6.2 us, so A5 and
+    // B5 find three and four; C finds none of its own. ACKs find their ports idle.
+    let settings = rack(4).with(None, "queues", 2).with(None, "thresholds", &["1460B"][..]);
+    let result = trial("pias", &settings).run(&crossing_flows());
+    let (high, low) = (sketch(11, &[0, 0, 0, 1_500, 0]), sketch(0, &[0, 1_500, 3_000, 4_500, 4_500, 6_000]));
+    assert_eq!(found_at_hosts(&result), [high, low]);
+}
+
+#[test]
+fn found_bytes__of_the_whole_pool() {
+    // The same arrivals, and one departure every 1.2 us from 1.4 us on.
+    let result = trial("pfabric", &rack(4)).run(&crossing_flows());
+    let found = [0, 0, 0, 1_500, 1_500, 3_000, 3_000, 4_500, 4_500, 6_000, 6_000];
+    assert_eq!(found_at_hosts(&result), [sketch(11, &found)]);
+}
+
+#[test]
+fn found_bytes__of_packets_that_are_dropped() {
+    // The first of five passes, the others find none, one, two and two packets, and the last two do not fit. They are
+    // sent again together, when one passes and one finds none.
+    let flows: Vec<_> = (0..5).map(|host| flow(0, (host, 5), 1)).collect();
+    let result = trial("dctcp", &rack(6).with(None, "buffer", "2pkt")).run(&flows);
+    assert_eq!(marks_and_drops(&result).1, 2);
+    assert_eq!(found_at_hosts(&result), [sketch(5, &[0, 0, 1_500, 3_000, 3_000, 0, 0])]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
 use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
-use flowsieve_results::Drops;
+use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::Point;
@@ -63,6 +63,8 @@ pub(crate) struct Count {
     pub(crate) marks: u64,
     pub(crate) by_queue: BTreeMap<usize, u64>,
     pub(crate) by_priority: BTreeMap<usize, u64>,
+    /// By priority.
+    pub(crate) found: BTreeMap<usize, Sketch>,
     pub(crate) most_backlog: u64,
     /// Bytes on the wire, with preamble and gap, before the last flow begins.
     pub(crate) while_flows_arrive: u64,
@@ -191,6 +193,9 @@ impl Twin<'_> {
 
     /// A packet arrives at a port.
     pub(crate) fn enqueue(&mut self, link: usize, packet: u32) {
+        let meta = self.metas[packet as usize];
+        let found = self.ports[link].scheduler.found_bytes(&meta);
+        self.counts_of(link).found.entry(usize::from(meta.priority)).or_default().record(found);
         let mut victims = Victims::default();
         let verdict = self
             .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
