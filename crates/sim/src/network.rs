@@ -112,6 +112,19 @@ fn put_on_plain_line(
     link.push(metas, packet).then_some(at)
 }
 
+/// A packet has joined a port's queue; says whether the line is free for it.
+#[inline(always)]
+fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
+    let waits = state.busy_until > now;
+    if waits {
+        port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
+    } else {
+        // The line may have been free for long.
+        state.busy_until = now;
+    }
+    !waits
+}
+
 /// A message that is sent open loop and lost a packet never finishes.
 fn note_loss(slab: &Slab, hopeless: &mut Vec<u32>, packet: u32) {
     let body = &slab.bodies[packet as usize];
@@ -247,30 +260,29 @@ impl<K: Key> Network<K> {
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
-        let meta = &metas[packet as usize];
-        self.classes[usize::from(state.class)].found.count(meta.priority, port.scheduler.found_bytes(meta));
         let shares = state.special && port.special.shares;
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
+        // Asked here and counted later, so that the scheduler looks for the queue once.
+        let (priority, found) = (metas[packet as usize].priority, port.scheduler.found_bytes(&metas[packet as usize]));
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
+        self.classes[usize::from(state.class)].found.count(priority, found);
         if verdict == Verdict::Dropped || !self.victims.is_empty() {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
         if state.special {
             self.note_special(link, packet);
+            return self.send_or_wait(link);
         }
-        self.send_or_wait(link);
+        if joined(port, state, now) {
+            self.depart(link, now);
+        }
     }
 
     /// A packet has joined a port's queue.
-    #[inline(always)]
+    #[inline(never)]
     fn send_or_wait(&mut self, link: u32) {
-        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        if state.busy_until > self.now {
-            port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
-        } else {
-            // The line may have been free for long.
-            state.busy_until = self.now;
+        if joined(&mut self.ports[link as usize], &mut self.links[link as usize], self.now) {
             self.depart(link, self.now);
         }
     }
