@@ -49,10 +49,8 @@ pub(crate) struct Link {
     /// Packets that wait at the port.
     pub(crate) queued: u32,
     pub(crate) to: Endpoint,
-    /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]) ...
+    /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]).
     passes: u16,
-    /// ... from the queue of its priority, or this last one.
-    last_queue: u8,
     /// Something in [`Port::special`] holds, which links of most fabrics do without.
     pub(crate) special: bool,
     /// Its class of links.
@@ -164,7 +162,6 @@ impl Link {
             queued: 0,
             to,
             passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
-            last_queue: (port.scheduler.queues() - 1) as u8,
             special: port.special.holds(),
             class: link.class as u8,
         }
@@ -176,14 +173,10 @@ impl Link {
         self.queued > 0 && self.busy_until <= now
     }
 
-    /// Whether a packet passes the port untouched, which is idle at `now`; then sets its queue.
+    /// Whether a packet of `len` bytes passes the port untouched, which is idle at `now`.
     #[inline(always)]
-    pub(crate) fn lets_pass(&self, meta: &mut Meta, now: Time) -> bool {
-        let passes = self.queued == 0 && self.busy_until <= now && meta.len <= self.passes;
-        if passes {
-            meta.queue = meta.priority.min(self.last_queue);
-        }
-        passes
+    pub(crate) fn lets_pass(&self, len: u16, now: Time) -> bool {
+        self.queued == 0 && self.busy_until <= now && len <= self.passes
     }
 
     /// The line is free at `start` and takes a packet, of so many bytes on the wire: when it arrives at the far end.
@@ -235,7 +228,7 @@ pub(crate) struct ClassCount {
     pub(crate) wire_bytes: u64,
     /// The same when the last flow arrived.
     pub(crate) wire_bytes_at_arrivals_end: u64,
-    /// Packets sent from each queue.
+    /// Packets sent from each queue that had been queued.
     pub(crate) by_queue: Tally,
     /// Packets sent of each priority that had been queued ...
     pub(crate) waited: Tally,
@@ -250,9 +243,12 @@ impl ClassCount {
     #[inline(always)]
     pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, passed: bool) {
         self.wire_bytes += u64::from(on_wire);
-        self.by_queue.count(meta.queue);
-        let by_priority = if passed { &mut self.passed } else { &mut self.waited };
-        by_priority.count(meta.priority);
+        if passed {
+            self.passed.count(meta.priority);
+        } else {
+            self.by_queue.count(meta.queue);
+            self.waited.count(meta.priority);
+        }
     }
 }
 

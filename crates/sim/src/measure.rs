@@ -312,6 +312,11 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);
         class.packets_by_queue = Tally::sum(counts().map(|count| &count.by_queue));
         class.packets_by_queue.resize(queues(point, number), 0);
+        // A packet that passes an idle port does so by the queue of its priority.
+        let last = class.packets_by_queue.len() - 1;
+        for (priority, passed) in Tally::sum(counts().map(|count| &count.passed)).into_iter().enumerate() {
+            class.packets_by_queue[priority.min(last)] += passed;
+        }
         class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.passed]));
         class.found_bytes_by_priority = Found::sum(counts());
         class.packets = class.packets_by_queue.iter().sum();

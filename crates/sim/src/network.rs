@@ -236,7 +236,7 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
-        if !state.lets_pass(&mut metas[packet as usize], self.now) {
+        if !state.lets_pass(metas[packet as usize].len, self.now) {
             return self.enqueue_behind(link, packet);
         }
         if state.special {
