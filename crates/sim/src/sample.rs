@@ -90,6 +90,10 @@ impl PortScheduler for Noting {
         self.within.passes()
     }
 
+    fn found_bytes(&self, meta: &Meta) -> u64 {
+        self.within.found_bytes(meta)
+    }
+
     fn backlog_bytes(&self) -> u64 {
         self.within.backlog_bytes()
     }
