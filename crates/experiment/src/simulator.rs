@@ -12,7 +12,7 @@ use flowsieve_schemes::settings::{Settings, SettingsError};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
+use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,7 +109,8 @@ pub(crate) fn flows(
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, folder)?;
     let scope = point.settings.common();
-    let flows = workload.flows(seed).map_err(|problem| scope.error("load", problem))?;
+    let key = if workload.closed_loop(seed).is_some() { "arrivals" } else { "load" };
+    let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
     let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
         Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
         Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
@@ -211,6 +212,12 @@ impl Run {
                 (Ok(flows), Extent::Window(..)) => flows,
             }
         };
+        let closed = self.workload.closed_loop(self.seed);
+        let flows = match (&closed, self.workload.extent) {
+            (None, _) => Flows::Given(&flows),
+            (Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
+            (Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
+        };
         let measure = match self.workload.extent {
             Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
             Extent::Flows(_) | Extent::Until(_) => Measure::All,
@@ -219,7 +226,7 @@ impl Run {
             fabric: &self.fabric,
             scheme: &self.scheme,
             framing: self.framing,
-            flows: &flows,
+            flows,
             measure,
             fct_end: self.fct_end,
             seed: self.seed,

@@ -19,7 +19,7 @@ use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::Extras;
-use flowsieve_workload::{Flow, Framing, Generator};
+use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator};
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,6 +122,9 @@ impl Workload {
     /// The flows in the order of their starts: without end, or all of a list.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
+            Origin::Drawn(drawn) if drawn.closed.is_some() => {
+                Err("the flows of a closed loop start when others have finished, which only a run tells".to_owned())
+            }
             Origin::Drawn(drawn) => {
                 Ok(Box::new(Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?))
             }
@@ -130,6 +133,18 @@ impl Workload {
                 Ok(Box::new((0..list.flows.len()).map(move |index| list.flows[index])))
             }
         }
+    }
+
+    /// The closed loops, where flows wait for others to finish; those are not known before they run.
+    pub fn closed_loop(&self, seed: u64) -> Option<ClosedLoop> {
+        let Origin::Drawn(drawn) = &self.origin else { return None };
+        let flows = match self.extent {
+            Extent::Flows(flows) => u32::try_from(flows).unwrap_or(u32::MAX),
+            // More than any run has.
+            Extent::Until(_) | Extent::Window(..) => u32::MAX,
+        };
+        // An error would have shown while the workload was read.
+        drawn.closed_loop(flows, seed).ok().flatten()
     }
 
     /// Which optional columns a list of its flows needs.
@@ -169,10 +184,14 @@ impl Workload {
         }
     }
 
-    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list.
+    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list or
+    /// closed loops.
     /// Of a workload that changes, the heavier part.
     pub fn offered_bps(&self) -> Option<f64> {
         let Origin::Drawn(drawn) = &self.origin else { return None };
+        if drawn.closed.is_some() {
+            return None;
+        }
         Some(drawn.heaviest_bps(|sizes| {
             let cost = self.framing.cost(sizes);
             cost.data_bytes + cost.ack_bytes

@@ -110,6 +110,10 @@ const CASES: &[Case] = &[
     ("a change at no time", &[("flows = 100", "flows = 100\nchange_sizes = \"data-mining\"")]),
     ("a trace without a file", &[("flows = 100", "flows = 100\narrivals = \"trace\"")]),
     ("a trace in which no time passes", &[("flows = 100", "flows = 100\narrivals = \"trace\"\narrival_trace = \"zero.csv\"")]),
+    ("a closed loop at a load", &[("flows = 100", "flows = 100\narrivals = \"closed-loop\"")]),
+    ("a closed loop of requests", &[("load = [0.6, 0.8]\n", ""), ("flows = 100", "flows = 100\narrivals = \"closed-loop\"\npattern = \"incast\"\nfan_in = 3")]),
+    ("outstanding flows without a closed loop", &[("flows = 100", "flows = 100\noutstanding = 3")]),
+    ("a law of no time to think", &[("load = [0.6, 0.8]\n", ""), ("flows = 100", "flows = 100\narrivals = \"closed-loop\"\nthink_law = \"exponential\"")]),
     ("a missing edge list", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"custom\"\nfile = \"none.csv\"")]),
 ];
 

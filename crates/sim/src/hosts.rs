@@ -14,6 +14,7 @@ use flowsieve_transport::receiver::AckRule;
 use flowsieve_workload::Flow;
 
 use crate::event::Key;
+use crate::following::Following;
 use crate::network::Network;
 use crate::receiving::ReceiverState;
 
@@ -24,12 +25,14 @@ pub(crate) struct Hosts {
     /// Sending sides, by the index that travels in packets.
     pub(crate) connections: Vec<Connection>,
     pub(crate) closed: Vec<u32>,
-    /// By the index that travels in packets: the place in `receivers`, or [`NONE`]. One for each message to these hosts.
+    /// By the index that travels in packets: the place in `receivers`, or [`NONE`]. One for each message to these hosts;
+    /// in closed loops, where nobody knows those beforehand, by the number of the message, as far as any arrived.
     pub(crate) receiver_places: Vec<u32>,
     /// Receiving sides, made when their first packet arrives.
     pub(crate) receivers: Vec<ReceiverState>,
-    /// Messages that will begin, by start.
-    pub(crate) coming: VecDeque<Coming>,
+    /// Messages that will begin, by start; those of closed loops are in `following`.
+    coming: VecDeque<Coming>,
+    pub(crate) following: Option<Following>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) received: Vec<Received>,
 }
@@ -204,6 +207,7 @@ impl Hosts {
             receiver_places: Vec::new(),
             receivers: Vec::new(),
             coming: VecDeque::new(),
+            following: None,
             sent: Vec::new(),
             received: Vec::new(),
         }
@@ -215,8 +219,12 @@ impl Hosts {
         self.receiver_places.len() as u32 - 1
     }
 
-    /// Hands over messages that will begin here, later than those handed over before.
+    /// Hands over messages that will begin here; outside of closed loops later than those handed over before.
     pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, coming: Coming, source: u32) {
+        if let Some(following) = &mut self.following {
+            following.add(coming);
+            return network.schedule(source, following.next_start());
+        }
         if self.coming.is_empty() {
             network.schedule(source, Time(coming.flow.start_ps));
         }
@@ -225,13 +233,23 @@ impl Hosts {
 
     /// Begins every message whose time has come.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
-        while let Some(&coming) = self.coming.front().filter(|coming| coming.flow.start_ps <= network.now.0) {
-            self.coming.pop_front();
+        while let Some(coming) = self.next_due(network.now) {
             // The arrivals' source stands just before the hosts' timers.
             self.begin_message(network, &coming, source + 1 + coming.host);
         }
-        let next = self.coming.front().map_or(Time::NEVER, |coming| Time(coming.flow.start_ps));
+        let next = match &self.following {
+            Some(following) => following.next_start(),
+            None => self.coming.front().map_or(Time::NEVER, |coming| Time(coming.flow.start_ps)),
+        };
         network.schedule(source, next);
+    }
+
+    fn next_due(&mut self, now: Time) -> Option<Coming> {
+        if let Some(following) = &mut self.following {
+            return following.next_due(now);
+        }
+        self.coming.front().filter(|coming| coming.flow.start_ps <= now.0)?;
+        self.coming.pop_front()
     }
 
     /// A host's timer fires.

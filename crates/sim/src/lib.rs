@@ -7,6 +7,7 @@
 
 mod build;
 pub mod event;
+mod following;
 mod found;
 mod hosts;
 pub mod ideal;
@@ -21,4 +22,4 @@ mod sending;
 mod slab;
 pub mod topology;
 
-pub use run::{FctEnd, Framing, Measure, Partitioning, Point, Progress, SimError, run, run_sampled};
+pub use run::{FctEnd, Flows, Framing, Measure, Partitioning, Point, Progress, SimError, run, run_sampled};

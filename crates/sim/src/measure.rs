@@ -19,14 +19,18 @@ use crate::topology::Stage;
 
 /// Each message's two records, by its number.
 struct Records {
+    first: u32,
     sent: Vec<Option<Sent>>,
     received: Vec<Option<Received>>,
 }
 
 impl Records {
     fn new<K: Key>(built: &Built<K>, flows: &[Flow]) -> Records {
-        let first = flows.first().map_or(0, |flow| flow.id);
-        let mut records = Records { sent: vec![None; flows.len()], received: vec![None; flows.len()] };
+        // In closed loops flows do not begin in the order of their numbers.
+        let numbers = || flows.iter().map(|flow| flow.id);
+        let (first, last) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
+        let count = (last - first) as usize + 1;
+        let mut records = Records { first, sent: vec![None; count], received: vec![None; count] };
         for partition in &built.partitions {
             for sent in &partition.hosts.sent {
                 records.sent[(sent.message - first) as usize] = Some(*sent);
@@ -36,6 +40,11 @@ impl Records {
             }
         }
         records
+    }
+
+    fn of(&self, flow: &Flow) -> (Option<&Sent>, Option<&Received>) {
+        let index = (flow.id - self.first) as usize;
+        (self.sent[index].as_ref(), self.received[index].as_ref())
     }
 }
 
@@ -54,7 +63,7 @@ fn is_open_loop(point: &Point<'_>, flow: &Flow) -> bool {
 }
 
 /// When a flow ended, as the point defines it.
-fn end(point: &Point<'_>, flow: &Flow, sent: Option<&Sent>, received: Option<&Received>) -> Option<Time> {
+fn end(point: &Point<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<&Received>)) -> Option<Time> {
     match point.fct_end {
         FctEnd::Ack if !is_open_loop(point, flow) => sent.map(|sent| sent.acknowledged),
         _ => received.map(|received| received.at),
@@ -65,10 +74,8 @@ fn end(point: &Point<'_>, flow: &Flow, sent: Option<&Sent>, received: Option<&Re
 pub(crate) fn is_finished<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> bool {
     let records = Records::new(built, flows);
     let hopeless: BTreeSet<u32> = built.partitions.iter().flat_map(|p| p.network.hopeless.iter().copied()).collect();
-    flows.iter().zip(records.sent.iter().zip(&records.received)).all(|(flow, (sent, received))| {
-        !counts(point.measure, flow)
-            || hopeless.contains(&flow.id)
-            || end(point, flow, sent.as_ref(), received.as_ref()).is_some()
+    flows.iter().all(|flow| {
+        !counts(point.measure, flow) || hopeless.contains(&flow.id) || end(point, flow, records.of(flow)).is_some()
     })
 }
 
@@ -206,16 +213,15 @@ pub(crate) fn result<K: Key>(
     let mut ways = Ways::default();
     let rows: Vec<FlowRow> = flows
         .iter()
-        .zip(records.sent.iter().zip(&records.received))
-        .filter(|(flow, _)| counts(point.measure, flow))
-        .map(|(flow, (sent, received))| row(point, &mut ways, flow, sent.as_ref(), received.as_ref()))
+        .filter(|flow| counts(point.measure, flow))
+        .map(|flow| row(point, &mut ways, flow, records.of(flow)))
         .collect();
     if rows.is_empty() {
         return Err(SimError::NoFlows("in the measuring window"));
     }
     let arrivals_end = match point.measure {
-        Measure::All => last_start,
-        Measure::Window { .. } => simulated,
+        Measure::All if !point.flows.are_closed() => last_start,
+        _ => simulated,
     };
     let links = links(point, built, flows, arrivals_end);
     let mut result = PointResult {
@@ -233,7 +239,9 @@ pub(crate) fn result<K: Key>(
         flows: rows,
         ..PointResult::default()
     };
-    result.warnings = warnings(&result);
+    if !point.flows.are_closed() {
+        result.warnings = warnings(&result);
+    }
     Ok(result)
 }
 
@@ -244,25 +252,30 @@ fn goodput(point: &Point<'_>, flows: &[Flow], records: &Records, last_start: Tim
         Measure::Window { from, to } => (from.0, to.0),
     };
     let mut goodput = Goodput { span_ps: to.saturating_sub(from), ..Goodput::default() };
-    for (flow, (sent, received)) in flows.iter().zip(records.sent.iter().zip(&records.received)) {
+    for flow in flows {
         if (from..to).contains(&flow.start_ps) {
             goodput.offered_bytes = goodput.offered_bytes.saturating_add(flow.bytes);
         }
-        if end(point, flow, sent.as_ref(), received.as_ref()).is_some_and(|end| (from..to).contains(&end.0)) {
+        if end(point, flow, records.of(flow)).is_some_and(|end| (from..to).contains(&end.0)) {
             goodput.finished_bytes = goodput.finished_bytes.saturating_add(flow.bytes);
         }
     }
     goodput
 }
 
-fn row(point: &Point<'_>, ways: &mut Ways, flow: &Flow, sent: Option<&Sent>, received: Option<&Received>) -> FlowRow {
+fn row(
+    point: &Point<'_>,
+    ways: &mut Ways,
+    flow: &Flow,
+    (sent, received): (Option<&Sent>, Option<&Received>),
+) -> FlowRow {
     let demand = Demand::new(point, flow);
     let mut ideal = ideal::arrival(&ways.hops(point, flow.src, flow.dst), demand.train);
     if point.fct_end == FctEnd::Ack && !is_open_loop(point, flow) {
         let bytes = u32::from(point.framing.header) + u32::from(point.framing.overhead);
         ideal += ideal::acknowledgement(&ways.hops(point, flow.dst, flow.src), bytes);
     }
-    let end = end(point, flow, sent, received);
+    let end = end(point, flow, (sent, received));
     FlowRow {
         flow: flow.id,
         src: flow.src,

@@ -88,26 +88,36 @@ impl Hosts {
     /// The place of the receiving side that a packet is for, made if it is the first.
     #[inline]
     fn receiver(&mut self, host: u32, meta: &Meta, body: &Body) -> u32 {
-        let place = &mut self.receiver_places[body.receiver as usize];
-        if *place == NONE {
-            *place = self.receivers.len() as u32;
-            // A sender that opened no connection wants no answer.
-            let side = if body.sender == NONE {
-                Side::Counting(OpenLoopReceiver::default())
-            } else {
-                Side::Acknowledging(Receiver::default())
-            };
-            self.receivers.push(ReceiverState {
-                side,
-                flow: meta.flow,
-                host,
-                sender: body.sender,
-                src: body.src,
-                class: body.class,
-                alarm: Time::NEVER,
-            });
+        match self.receiver_places.get(body.receiver as usize) {
+            Some(&place) if place != NONE => place,
+            _ => self.new_receiver(host, meta, body),
         }
-        *place
+    }
+
+    #[inline(never)]
+    fn new_receiver(&mut self, host: u32, meta: &Meta, body: &Body) -> u32 {
+        let index = body.receiver as usize;
+        if index >= self.receiver_places.len() {
+            self.receiver_places.resize(index + 1, NONE);
+        }
+        let place = self.receivers.len() as u32;
+        self.receiver_places[index] = place;
+        // A sender that opened no connection wants no answer.
+        let side = if body.sender == NONE {
+            Side::Counting(OpenLoopReceiver::default())
+        } else {
+            Side::Acknowledging(Receiver::default())
+        };
+        self.receivers.push(ReceiverState {
+            side,
+            flow: meta.flow,
+            host,
+            sender: body.sender,
+            src: body.src,
+            class: body.class,
+            alarm: Time::NEVER,
+        });
+        place
     }
 
     /// Sends an ACK that was held back.

@@ -3,14 +3,18 @@
 //! Partitions run in rounds no longer than the lookahead, the least time that a packet between them is in flight, so that
 //! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
 
+use std::sync::Arc;
+
 use flowsieve_core::Time;
 use flowsieve_core::balancer::Balancer;
 use flowsieve_results::PointResult;
 use flowsieve_schemes::Scheme;
-use flowsieve_workload::Flow;
+use flowsieve_schemes::scheme::Transport;
+use flowsieve_workload::{ClosedLoop, Flow};
 
 use crate::build::{Built, build};
 use crate::event::Key;
+use crate::following::Following;
 use crate::hosts::Coming;
 use crate::measure;
 use crate::sample::{Sampler, Sampling};
@@ -25,8 +29,8 @@ pub struct Point<'a> {
     pub scheme: &'a Scheme,
     /// Sizes beside the payload.
     pub framing: Framing,
-    /// The flows, by start, from the first; called again when a run has to be repeated with wider keys.
-    pub flows: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
+    /// What is sent.
+    pub flows: Flows<'a>,
     /// Which flows count, and when the run is over.
     pub measure: Measure,
     /// When a flow ends.
@@ -37,6 +41,26 @@ pub struct Point<'a> {
     pub max_time: Option<Time>,
     /// How the fabric is cut; without influence on the result.
     pub partitioning: Partitioning,
+}
+
+/// Where flows come from.
+#[derive(Clone, Copy)]
+pub enum Flows<'a> {
+    /// These, by start, from the first; called again when a run has to be repeated with wider keys.
+    Given(&'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>),
+    /// Each waits for another of its sender to be acknowledged; so every transport must have ACKs.
+    Closed {
+        /// Which follows which.
+        flows: &'a ClosedLoop,
+        /// None starts from here on.
+        until: Time,
+    },
+}
+
+impl Flows<'_> {
+    pub(crate) fn are_closed(self) -> bool {
+        matches!(self, Flows::Closed { .. })
+    }
 }
 
 /// Bytes of a packet beside its payload.
@@ -115,9 +139,30 @@ pub enum SimError {
         /// Share of the rate.
         load: f64,
     },
+    /// A closed loop would never go on.
+    #[error("in a closed loop a flow follows the last ACK of another, and class {class} of this scheme has no ACKs")]
+    NoAcks {
+        /// Class of flows.
+        class: usize,
+    },
     /// Repeat with wider keys.
     #[error("the run is too long or the fabric too large for narrow event keys")]
     KeyTooNarrow,
+}
+
+/// Why a fabric of so many hosts cannot carry a flow in segments of so many bytes.
+pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static str> {
+    let most_segments = u64::from(u32::MAX / 4);
+    if flow.src >= hosts || flow.dst >= hosts {
+        return Some("the fabric has no such host");
+    }
+    if flow.src == flow.dst {
+        return Some("it goes to its own sender");
+    }
+    if flow.bytes == 0 || flow.bytes.div_ceil(u64::from(segment)) > most_segments {
+        return Some("its size is zero, or beyond a billion packets");
+    }
+    None
 }
 
 /// Events between two calls of progress.
@@ -165,14 +210,22 @@ fn run_with<K: Key>(
         flows: Vec::new(),
         stop: point.max_time.unwrap_or(Time::NEVER),
     };
-    let mut coming = (point.flows)().peekable();
+    let mut coming: Arrivals<'_> = match point.flows {
+        Flows::Given(flows) => flows().peekable(),
+        Flows::Closed { flows, until } => {
+            run.close_loops(flows, until)?;
+            (Box::new(flows.first().into_iter()) as Box<dyn Iterator<Item = Flow>>).peekable()
+        }
+    };
     if coming.peek().is_none() {
         return Err(SimError::NoFlows("at all"));
     }
     let ended = match point.measure {
+        Measure::All if point.flows.are_closed() => run.all_closed(coming, progress)?,
         Measure::All => run.all(coming, progress)?,
         Measure::Window { from, to } => Some(run.window(coming, from, to, progress)?),
     };
+    run.gather();
     let mut result = measure::result(point, &run.built, &run.flows, ended)?;
     if let Some(sampler) = run.sampler {
         let (series, warning) = sampler.finish(point.fabric);
@@ -187,6 +240,7 @@ type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 struct Run<'a, K> {
     built: Built<K>,
     point: Point<'a>,
+    /// By start.
     flows: Vec<Flow>,
     stop: Time,
     sampler: Option<Sampler>,
@@ -207,10 +261,30 @@ impl<K: Key> Run<'_, K> {
         let last = self.flows.last().map_or(Time::ZERO, |flow| Time(flow.start_ps));
         self.until(last, progress)?;
         self.note_arrivals_end(last);
-        let mut end = last;
+        self.drain(last, progress)
+    }
+
+    /// The same where flows follow one another until the end.
+    fn all_closed(
+        &mut self,
+        coming: Arrivals<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Time>, SimError> {
+        for flow in coming {
+            self.feed(flow)?;
+        }
+        let ended = self.drain(Time::ZERO, progress)?;
+        let last_arrival = self.built.partitions.iter().map(|partition| partition.network.last_arrival).max();
+        let until = |end: Time| Time(end.0.saturating_sub(1));
+        self.note_arrivals_end(ended.map_or(last_arrival.unwrap_or(Time::ZERO), until));
+        Ok(ended)
+    }
+
+    /// Runs from `end` on until the fabric is empty.
+    fn drain(&mut self, mut end: Time, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
         while self.programs_go_on() {
             // They may never stop by themselves: the flows decide, at fixed instants.
-            if end >= self.stop || measure::is_finished(&self.point, &self.built, &self.flows) {
+            if end >= self.stop || !self.flows_follow() && self.is_finished() {
                 return Ok(Some(end.min(self.stop)));
             }
             end += PROGRAM_EPOCH;
@@ -236,14 +310,16 @@ impl<K: Key> Run<'_, K> {
         let epoch = Time(((to - from).0 / 4).max(1));
         let mut end = to;
         loop {
-            while let Some(flow) = coming.next_if(|flow| flow.start_ps < end.0) {
+            let closed = self.point.flows.are_closed();
+            while let Some(flow) = coming.next_if(|flow| closed || flow.start_ps < end.0) {
                 self.feed(flow)?;
             }
-            if end == to {
+            // The flows of closed loops wait for the queues.
+            if end == to && !closed {
                 measure::refuse_overload(&self.point, &self.flows, to)?;
             }
             self.until(end, progress)?;
-            if end >= self.stop || measure::is_finished(&self.point, &self.built, &self.flows) {
+            if end >= self.stop || self.is_finished() {
                 break;
             }
             end += epoch;
@@ -251,6 +327,44 @@ impl<K: Key> Run<'_, K> {
         let end = end.min(self.stop);
         self.note_arrivals_end(Time(end.0.saturating_sub(1)));
         Ok(end)
+    }
+
+    /// Tells the partitions what follows their flows.
+    fn close_loops(&mut self, flows: &ClosedLoop, until: Time) -> Result<(), SimError> {
+        let classes = &self.point.scheme.classes;
+        if let Some(class) = classes.iter().position(|class| matches!(class.transport, Transport::OpenLoop { .. })) {
+            return Err(SimError::NoAcks { class });
+        }
+        let flows = Arc::new(flows.clone());
+        for partition in &mut self.built.partitions {
+            let following = Following::new(Arc::clone(&flows), self.point.fabric.hosts, until);
+            partition.hosts.following = Some(following);
+        }
+        Ok(())
+    }
+
+    fn following(&self) -> impl Iterator<Item = &Following> {
+        self.built.partitions.iter().filter_map(|partition| partition.hosts.following.as_ref())
+    }
+
+    /// Whether a flow of a closed loop will begin.
+    fn flows_follow(&self) -> bool {
+        self.following().any(|following| following.next_start() != Time::NEVER)
+    }
+
+    /// Takes the flows of closed loops that began so far from the partitions.
+    fn gather(&mut self) {
+        if self.point.flows.are_closed() {
+            let mut flows: Vec<Flow> = self.following().flat_map(|following| &following.begun).copied().collect();
+            flows.sort_unstable_by_key(|flow| (flow.start_ps, flow.id));
+            self.flows = flows;
+        }
+    }
+
+    /// Whether every flow that counts has finished, or can never finish.
+    fn is_finished(&mut self) -> bool {
+        self.gather();
+        measure::is_finished(&self.point, &self.built, &self.flows)
     }
 
     /// Whether a switch's program has its timer set.
@@ -284,23 +398,19 @@ impl<K: Key> Run<'_, K> {
     fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
         let fabric = self.point.fabric;
         let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
-        let most_segments = u64::from(u32::MAX / 4);
         let class = self.point.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
-        let segment = u64::from(self.point.scheme.classes[class].transport.segment());
-        if flow.src >= fabric.hosts || flow.dst >= fabric.hosts {
-            return refuse("the fabric has no such host");
-        }
-        if flow.src == flow.dst {
-            return refuse("it goes to its own sender");
-        }
-        if flow.bytes == 0 || flow.bytes.div_ceil(segment) > most_segments {
-            return refuse("its size is zero, or beyond a billion packets");
+        if let Some(why) = refusal(&flow, fabric.hosts, self.point.scheme.classes[class].transport.segment()) {
+            return refuse(why);
         }
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
             return refuse("it starts before the flow ahead of it");
         }
-        let (to, _) = self.built.places.hosts[flow.dst as usize];
-        let receiver = self.built.partitions[to as usize].hosts.expect_message();
+        let receiver = if self.point.flows.are_closed() {
+            flow.id
+        } else {
+            let (to, _) = self.built.places.hosts[flow.dst as usize];
+            self.built.partitions[to as usize].hosts.expect_message()
+        };
         let (from, host) = self.built.places.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
         let source = partition.first_timer - 1;
@@ -325,7 +435,13 @@ impl<K: Key> Run<'_, K> {
             let waits = network.events.first() != K::NEVER || network.next_crossing() != Time::NEVER;
             network.overflows || waits && horizon > K::END
         };
-        if self.built.partitions.iter().any(narrow) { Err(SimError::KeyTooNarrow) } else { Ok(()) }
+        if self.built.partitions.iter().any(narrow) {
+            return Err(SimError::KeyTooNarrow);
+        }
+        match self.following().filter_map(|following| following.refused).min() {
+            Some((flow, why)) => Err(SimError::Flow { flow, why }),
+            None => Ok(()),
+        }
     }
 
     /// When to sample next, up to `horizon`, and not any more once the fabric is empty for good.

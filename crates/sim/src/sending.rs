@@ -6,6 +6,7 @@ use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Connections, Handshake, Transport};
 use flowsieve_transport::tcp::{Ack, Emission, Timer};
 use flowsieve_transport::{Header, Message, TcpParams, TcpSender};
+use flowsieve_workload::Flow;
 
 use crate::event::Key;
 use crate::hosts::{Alarm, Coming, Connection, Host, Hosts, Sent};
@@ -43,7 +44,8 @@ impl Hosts {
         let last_sent = state.tcp.last_sent();
         let idle = if last_sent == Time::ZERO { Time::NEVER } else { network.now.since(last_sent) };
         let flow = state.flow;
-        state.tcp.push(network.now, Message { id: coming.flow.id, bytes: coming.flow.bytes }, params);
+        let message = Message { id: coming.flow.id, bytes: coming.flow.bytes, deadline: deadline(&coming.flow) };
+        state.tcp.push(network.now, message, params);
         self.announce(network.now, coming.host, class, flow, coming.flow.bytes, idle);
         self.send(network, connection, source);
     }
@@ -117,7 +119,7 @@ impl Hosts {
                 remaining: flow.bytes,
                 retransmission: false,
                 timeouts: 0,
-                deadline: None,
+                deadline: deadline(&flow),
             };
             let tag = host.taggers[usize::from(class)].tag(&facts);
             let meta = Meta {
@@ -248,7 +250,7 @@ impl Hosts {
                 let round_trip = Time(u64::from(stamp(network.now).wrapping_sub(body.stamp)) * 1_000);
                 let ack = Ack { cumulative, block, marked, duplicate, round_trip };
                 state.tcp.on_ack(network.now, &ack, params);
-                if state.tcp.has_finished() && self.finish_messages(network.now, body.sender) {
+                if state.tcp.has_finished() && self.finish_messages(network, body.sender, source) {
                     return;
                 }
             }
@@ -257,9 +259,10 @@ impl Hosts {
         self.send(network, body.sender, source);
     }
 
-    /// Records finished messages; says whether the connection is closed with the last of them.
+    /// Records finished messages, which others may follow; says whether the connection is closed with the last of them.
     #[inline(never)]
-    fn finish_messages(&mut self, now: Time, connection: u32) -> bool {
+    fn finish_messages<K: Key>(&mut self, network: &mut Network<K>, connection: u32, source: u32) -> bool {
+        let now = network.now;
         let state = &mut self.connections[connection as usize];
         while let Some(span) = state.tcp.finished() {
             let event = FlowEvent::MessageEnd { flow: state.flow, size: span.message.bytes };
@@ -270,6 +273,11 @@ impl Hosts {
                 retransmissions: span.retransmissions,
                 timeouts: span.timeouts,
             });
+            if let Some(following) = &mut self.following
+                && following.after(span.message.id, now, state.host, &self.rules)
+            {
+                network.schedule(source - state.host - 1, following.next_start());
+            }
         }
         if !state.tcp.is_idle() {
             return false;
@@ -346,6 +354,11 @@ fn emit<K: Key>(
     network.enqueue(host.nic, packet);
 }
 
+/// When a flow should have finished.
+fn deadline(flow: &Flow) -> Option<Time> {
+    flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get())))
+}
+
 /// Facts of a packet that carries no payload.
 pub(crate) fn control_facts(flow: u32, kind: Kind) -> FlowFacts {
     FlowFacts { flow, kind, offset: 0, size: 0, remaining: 0, retransmission: false, timeouts: 0, deadline: None }
@@ -363,7 +376,7 @@ fn segment(state: &mut Connection, seq: u32, retransmission: bool, params: &TcpP
         remaining: state.tcp.remaining(&span, params),
         retransmission,
         timeouts: span.timeouts,
-        deadline: None,
+        deadline: span.message.deadline,
     };
     let header = Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission };
     (header, facts, span.payload(seq, params.segment))

@@ -10,7 +10,7 @@ use flowsieve_schemes::REGISTRY;
 use flowsieve_schemes::scheme::{BalancerSpec, Handshake, Transport};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Fabric, Node};
-use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point, SimError, run};
+use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point, SimError, run};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -185,7 +185,7 @@ fn run_window(gap_us: u64, from_us: u64, to_us: u64) -> Result<PointResult, SimE
         Box::new((0u32..).map(way))
     };
     let measure = Measure::Window { from: Time::from_us(from_us), to: Time::from_us(to_us) };
-    run(&Point { measure, ..case.point(&endless) }, &mut |_| {})
+    run(&Point { measure, ..case.point(Flows::Given(&endless)) }, &mut |_| {})
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn run_rack(gap_us: u64, to_one: bool, to_us: u64) -> Result<PointResult, SimErr
         Box::new((0u32..).map(way))
     };
     let measure = Measure::Window { from: Time::from_us(to_us / 2), to: Time::from_us(to_us) };
-    run(&Point { measure, ..case.point(&endless) }, &mut |_| {})
+    run(&Point { measure, ..case.point(Flows::Given(&endless)) }, &mut |_| {})
 }
 
 #[test]

@@ -212,6 +212,49 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
     assert_eq!(*told.lock().expect("not poisoned"), expected);
 }
 
+// A tagger that notes what it is told of deadlines: (offset, deadline) of each data packet.
+
+type Deadlines = Arc<Mutex<Vec<(u64, Option<Time>)>>>;
+
+struct Noting(Deadlines);
+
+impl TagPackets for Noting {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        if facts.kind == Kind::Data {
+            self.0.lock().expect("not poisoned").push((facts.offset, facts.deadline));
+        } else {
+            assert_eq!(facts.deadline, None);
+        }
+        Tag::default()
+    }
+
+    fn on_event(&mut self, _: &FlowEvent, _: Time) {}
+}
+
+#[test]
+fn own_tagger__is_told_when_a_flow_should_have_finished() {
+    // Three flows of the same two hosts: 50 us after a start at 1 us, none, and 80 us after a start at 20 us. In TCP they
+    // take one connection after the other.
+    let settings = rack(3);
+    for name in ["dctcp", "fcfs"] {
+        let noted = Deadlines::default();
+        let mut scheme = scheme(name, &settings);
+        let notes = Arc::clone(&noted);
+        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move || Box::new(Noting(Arc::clone(&notes)))));
+        let due = |flow: Flow, us: u64| Flow { deadline_ps: (us * US).try_into().ok(), ..flow };
+        let flows = [
+            due(flow(US, (0, 1), 2), 50),
+            flow(10 * US, (0, 1), 1),
+            due(flow(20 * US, (0, 1), 1), 80),
+            due(flow(30 * US, (0, 1), 1), u64::MAX / US),
+        ];
+        Trial::new(&settings, scheme).run_as(&flows, Partitioning::Whole);
+        let at = |us: u64| Some(Time::from_us(us));
+        let expected = [(0, at(51)), (1_460, at(51)), (0, None), (0, at(100)), (0, Some(Time::NEVER))];
+        assert_eq!(*noted.lock().expect("not poisoned"), expected, "{name}");
+    }
+}
+
 // A switch program: a small relative of HULA (Katta et al., SOSR 2016). Leaves send probes to the spines, which send
 // them back; a leaf sends its packets by the spine whose last probe was the quickest.
 

@@ -6,9 +6,10 @@ use common::{Case, case};
 use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::scheme::BalancerSpec;
+use flowsieve_schemes::scheme::Transport;
 use flowsieve_schemes::settings::Place;
-use flowsieve_sim::{Measure, Partitioning, Point, SimError, run};
-use flowsieve_workload::Flow;
+use flowsieve_sim::{Flows, Measure, Partitioning, Point, SimError, run};
+use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 use proptest::prelude::*;
 
 /// Everything that a result says but the number of events, which is the engine's own business.
@@ -23,6 +24,30 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     prop_assert_eq!(&whole, &result(case, Partitioning::Whole), "the second time");
     Ok(())
 }
+
+/// The same where flows follow one another instead of those that the case has.
+fn closed_result(
+    case: &Case,
+    flows: &ClosedLoop,
+    until: Time,
+    partitioning: Partitioning,
+) -> Result<PointResult, SimError> {
+    let flows = Flows::Closed { flows, until };
+    let result = run(&Point { partitioning, ..case.point(flows) }, &mut |_| {})?;
+    Ok(PointResult { events: 0, ..result })
+}
+
+/// Closed loops on the hosts of a case: (flows a host, flows in all, mean time to think in us).
+fn loops(case: &Case, (outstanding, flows, think_us): (u32, u32, u64)) -> ClosedLoop {
+    let sizes = SizeDistribution::exponential(20_000, Rounding::Bytes).expect("sizes");
+    let offer = Offer { sizes, mix: None, rate_per_host: 0.0 };
+    let think = if think_us == 0 { Think::Fixed(0) } else { Think::Exponential(1_000_000 * think_us) };
+    ClosedLoop::new((case.fabric.hosts, outstanding), &Pattern::AllToAll, offer, think, flows, case.seed)
+        .expect("loops")
+}
+
+/// Most flows of a closed loop; most of them begin out of the order of their numbers.
+const OUTSTANDING: std::ops::Range<u32> = 1..5;
 
 /// The point, with every flow later by `span`.
 fn shifted(case: &Case, span: Time) -> Vec<Flow> {
@@ -59,6 +84,60 @@ proptest! {
     fn run__the_same_however_a_window_is_cut(case in case(80), from_us in 0u64..150, span_us in 1u64..150) {
         let measure = Measure::Window { from: Time::from_us(from_us), to: Time::from_us(from_us + span_us) };
         check(&Case { measure, max_time: Some(Time::from_us(20_000)), ..case })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(120))]
+
+    #[test]
+    fn run__closed_loops_the_same_however_they_are_cut(
+        case in case(1), outstanding in OUTSTANDING, flows in 1u32..100, think_us in 0u64..30, stop_us in 100u64..20_000,
+        window: bool,
+    ) {
+        let measure = if window { Measure::Window { from: Time::ZERO, to: Time::from_us(100) } } else { Measure::All };
+        let case = Case { measure, max_time: Some(Time::from_us(stop_us)), ..case };
+        let closed = loops(&case, (outstanding, flows, think_us));
+        let whole = closed_result(&case, &closed, Time::NEVER, Partitioning::Whole);
+        prop_assert_eq!(&whole, &closed_result(&case, &closed, Time::NEVER, Partitioning::Racks));
+        if case.scheme.classes.iter().any(|class| matches!(class.transport, Transport::OpenLoop { .. })) {
+            prop_assert!(matches!(whole, Err(SimError::NoAcks { .. })), "{whole:?}");
+            return Ok(());
+        }
+        let Ok(result) = whole else {
+            prop_assert_eq!(whole.unwrap_err(), SimError::NoFlows("in the measuring window"));
+            return Ok(());
+        };
+        prop_assert!(result.flows.is_sorted_by_key(|row| (row.start_ps, row.flow)));
+        let late = Time(result.simulated_ps / 2);
+        let cut = closed_result(&case, &closed, late, Partitioning::Racks);
+        prop_assert_eq!(&cut, &closed_result(&case, &closed, late, Partitioning::Whole));
+        if let Ok(cut) = cut {
+            prop_assert!(cut.flows.iter().all(|row| row.start_ps < late.0));
+        }
+    }
+
+    /// What a closed loop did is what an open one does whose flows start then.
+    #[test]
+    fn run__closed_loops_as_the_same_flows_given(
+        case in case(1), outstanding in OUTSTANDING, flows in 1u32..100, think_us in 0u64..30
+    ) {
+        prop_assume!(!case.scheme.classes.iter().any(|class| matches!(class.transport, Transport::OpenLoop { .. })));
+        prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "numbers decide there");
+        let case = Case { fct_end: flowsieve_sim::FctEnd::Ack, max_time: Some(Time::from_us(1_000_000)), ..case };
+        let closed = loops(&case, (outstanding, flows, think_us));
+        let result = closed_result(&case, &closed, Time::NEVER, Partitioning::Whole).expect("a run");
+        // Each flow but the first of a loop starts at the end of another of its sender, or later.
+        let count = case.fabric.hosts * outstanding;
+        let ends = |id: u32| result.flows.iter().find(|row| row.flow == id).map(|row| row.start_ps + row.fct_ps.unwrap_or(u64::MAX / 2));
+        for row in result.flows.iter().filter(|row| row.flow >= count) {
+            let end = ends(row.flow - count).expect("the flow ahead");
+            let following = closed.after(row.flow - count, end).expect("a flow");
+            prop_assert_eq!((row.start_ps, row.src, row.dst, row.bytes), (following.start_ps, following.src, following.dst, following.bytes));
+        }
+        if result.flows.iter().all(|row| row.fct_ps.is_some()) {
+            prop_assert_eq!(result.flows.len(), flows as usize);
+        }
     }
 }
 

@@ -10,10 +10,11 @@ mod by_hand;
 mod five_messages;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
+use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Sketch};
 use flowsieve_schemes::settings::Settings;
-use flowsieve_sim::Framing;
-use flowsieve_workload::Flow;
+use flowsieve_sim::{Flows, Framing, Partitioning, run};
+use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
@@ -22,6 +23,62 @@ const MS: u64 = 1_000_000_000;
 /// A scheme alone in its fabric.
 fn trial(name: &str, settings: &Settings) -> Trial {
     Trial::new(settings, scheme(name, settings))
+}
+
+/// The throughput of one flow after another without a pause is that of each: bytes / FCT.
+#[test]
+fn closed_loop__of_one_flow_a_host_is_as_fast_as_the_flow() {
+    // Ten packets leave in 12 us; the first arrives after 2 * (1.2 + 10) us, so that no ACK waits for data. The last is
+    // there 9 * 1.2 us later, and its ACK takes 2 * (0.032 + 10) us. Each host sends to one and hears from one.
+    let fct = 53_264 * NS;
+    let (hosts, rounds, bytes) = (5, 40, 14_600);
+    let settings = rack(5).with(None, "link_delay", "10us").with(None, "initial_window", 20);
+    let sizes = SizeDistribution::fixed(bytes, Rounding::Bytes).unwrap();
+    let offer = Offer { sizes, mix: None, rate_per_host: 0.0 };
+    let loops = |think| {
+        ClosedLoop::new((hosts, 1), &Pattern::Permutation, offer.clone(), Think::Fixed(think), hosts * rounds, 1)
+            .unwrap()
+    };
+    let trial = trial("dctcp", &settings).until_ack();
+    let result = |think| {
+        let closed = loops(think);
+        let flows = Flows::Closed { flows: &closed, until: Time::NEVER };
+        run(&trial.point(flows, Partitioning::Whole), &mut |_| {}).unwrap()
+    };
+
+    let busy = result(0);
+    assert_eq!(fcts(&busy), vec![fct; (hosts * rounds) as usize]);
+    assert!(busy.flows.iter().zip(0..).all(|(row, id)| row.flow == id && row.start_ps == u64::from(id / hosts) * fct));
+    // All but the last round end while flows begin; the last instant belongs to it.
+    let goodput = busy.goodput.unwrap();
+    let (sent, span) = (u64::from(hosts * (rounds - 1)) * bytes, u64::from(rounds - 1) * fct);
+    assert_eq!((goodput.finished_bytes, goodput.span_ps - 1), (sent, span));
+    // What the flows put on the hosts' links in all of the time, 1,540 bytes a packet with its ACK.
+    let load = 8.0 * 10.0 * 1_540.0 / (10e9 * fct as f64 / 1e12);
+    let links = busy.links.iter().find(|class| class.name == "host-up").unwrap();
+    assert!(
+        (links.offered_load / load - 1.0).abs() < 1e-9 && (links.utilisation / load - 1.0).abs() < 1e-9,
+        "{links:?}"
+    );
+    assert_eq!((busy.simulated_ps, busy.warnings.len()), (u64::from(rounds) * fct, 0));
+
+    // With a pause before each flow, the first too.
+    let paused = result(7 * US);
+    assert!(paused.flows.iter().all(|row| row.start_ps == u64::from(row.flow / hosts) * (fct + 7 * US) + 7 * US));
+}
+
+#[test]
+fn closed_loop__needs_acks() {
+    let sizes = SizeDistribution::fixed(1_460, Rounding::Bytes).unwrap();
+    let offer = Offer { sizes, mix: None, rate_per_host: 0.0 };
+    let closed = ClosedLoop::new((3, 1), &Pattern::AllToAll, offer, Think::Fixed(0), 10, 1).unwrap();
+    let trial = trial("fcfs", &rack(3));
+    let flows = Flows::Closed { flows: &closed, until: Time::NEVER };
+    let error = run(&trial.point(flows, Partitioning::Whole), &mut |_| {}).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "in a closed loop a flow follows the last ACK of another, and class 0 of this scheme has no ACKs"
+    );
 }
 
 #[test]

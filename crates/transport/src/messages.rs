@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use flowsieve_core::Time;
+
 /// A message as the workload gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -9,6 +11,8 @@ pub struct Message {
     pub id: u32,
     /// Payload; at least 1.
     pub bytes: u64,
+    /// When it should have finished, for whoever tags its packets; the transport does not look at it.
+    pub deadline: Option<Time>,
 }
 
 /// A message on a connection.
@@ -118,7 +122,7 @@ mod tests {
     fn spans__follow_one_another() {
         let mut messages = Messages::default();
         for (id, bytes) in [(7, 3_000), (8, 1_460), (9, 1)] {
-            messages.push(Message { id, bytes }, 1_460);
+            messages.push(Message { id, bytes, deadline: None }, 1_460);
         }
         assert_eq!(messages.end(), 5);
         let ids: Vec<u32> = (0..5).map(|seq| messages.of(seq).unwrap().message.id).collect();

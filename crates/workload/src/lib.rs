@@ -62,7 +62,7 @@ pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
 /// One flow (a message from one host to another) before the network has touched it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Place of the flow in the order of starts, from 0.
+    /// Place of the flow in the order of starts, from 0; in a closed loop its number there.
     pub id: u32,
     /// When the sender has the whole message, in picoseconds.
     pub start_ps: u64,

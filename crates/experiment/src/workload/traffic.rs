@@ -3,10 +3,10 @@
 use crate::error::Error;
 use crate::workload::Hosts;
 use crate::workload::sizes::{Reader, Sizes};
-use flowsieve_schemes::settings::SettingsError;
+use flowsieve_schemes::settings::{Scope, SettingsError};
 use flowsieve_workload::{
-    Arrivals, Framing, Generator, GeneratorError, LoadCounts, Mix, Offer, Pattern, PatternError, SizeDistribution,
-    Traffic, arrival_rate, counted_bytes,
+    Arrivals, ClosedLoop, Framing, Generator, GeneratorError, LoadCounts, Mix, Offer, Pattern, PatternError,
+    SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
 };
 use std::sync::Arc;
 
@@ -18,12 +18,40 @@ pub(super) struct Drawn {
     pub(super) load: Option<f64>,
     /// The built-in distribution that all flows have at the start, if they have one.
     pub(super) builtin: Option<&'static str>,
+    /// Set where flows follow others of the traffic's sizes and hosts; its rate is then that of an idle fabric.
+    pub(super) closed: Option<Loops>,
+}
+
+/// Closed loops of every host.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loops {
+    pub(super) outstanding: u32,
+    pub(super) think: Think,
+}
+
+impl Loops {
+    /// Flows that a host starts per second where each takes as long as its bytes take on the host's link.
+    fn idle_rate(&self, bps: u64, mean_bytes: f64) -> f64 {
+        let seconds = 8.0 * mean_bytes / bps.max(1) as f64;
+        let (Think::Fixed(ps) | Think::Exponential(ps)) = self.think;
+        (f64::from(self.outstanding) / (seconds + ps as f64 / 1e12)).min(1.0 / seconds)
+    }
+}
+
+/// When flows arrive.
+enum When {
+    /// At a rate that the load decides, or at the trace's own in flows per second.
+    Open(Arrivals, Option<f64>),
+    Closed(Loops),
 }
 
 /// Reads them all; the load counts bytes as `counts` says.
 pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts: &str) -> Result<Drawn, Error> {
     let scope = reader.scope;
-    let (arrivals, own_rate) = arrivals(reader)?;
+    let (arrivals, own_rate) = match arrivals(reader)? {
+        When::Open(arrivals, own_rate) => (arrivals, own_rate),
+        When::Closed(loops) => return closed(reader, hosts, loops),
+    };
     let pattern = pattern(reader, hosts)?;
     let sizes = reader.of_workload()?;
     let mix = mix(reader)?;
@@ -74,27 +102,67 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts
     };
     let hosts = hosts.racks.len() as u32;
     let builtin = if mix.is_some() { None } else { sizes.builtin };
-    let drawn = Drawn { traffic: Traffic { hosts, pattern, arrivals, from_start, change }, load, builtin };
+    let drawn =
+        Drawn { traffic: Traffic { hosts, pattern, arrivals, from_start, change }, load, builtin, closed: None };
     // Whether flows can be drawn at all does not depend on the seed.
     Generator::of(&drawn.traffic, 0).map_err(|error| impossible(reader, &drawn.traffic, error))?;
     Ok(drawn)
 }
 
-/// When flows arrive, and the arrivals per second where these have a rate of their own.
-fn arrivals(reader: &Reader<'_>) -> Result<(Arrivals, Option<f64>), Error> {
+/// The same where flows wait for others.
+fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Error> {
     let scope = reader.scope;
-    let name =
-        scope.choice("arrivals", &[("poisson", "poisson"), ("fixed", "fixed"), ("trace", "trace")], "poisson")?;
-    match name {
-        "poisson" => Ok((Arrivals::Poisson, None)),
-        "fixed" => Ok((Arrivals::Fixed, None)),
+    let at_a_rate = ["load", "load_counts", "change_at", "change_sizes", "change_load"];
+    if let Some(other) = at_a_rate.iter().find(|other| scope.is_given(other)) {
+        let problem = format!("`{other}` says nothing beside arrivals = \"closed-loop\"");
+        let expected =
+            "no load: flows start as soon as others have finished, which `outstanding` and `think_time` decide";
+        return Err(scope.error(other, problem).expected(expected).into());
+    }
+    let pattern = pattern(reader, hosts)?;
+    if matches!(pattern, Pattern::Incast { .. }) {
+        let problem = "incast with arrivals = \"closed-loop\"";
+        return Err(scope
+            .error("pattern", problem)
+            .expected("a pattern in which each flow has a sender of its own")
+            .into());
+    }
+    let sizes = reader.of_workload()?;
+    let mix = mix(reader)?.map(|(sizes, share)| Mix { sizes: sizes.distribution, share });
+    let builtin = if mix.is_some() { None } else { sizes.builtin };
+    let mut from_start = Offer { sizes: sizes.distribution, mix, rate_per_host: 0.0 };
+    from_start.rate_per_host = loops.idle_rate(hosts.bps, from_start.mean_of(SizeDistribution::mean_bytes));
+    let traffic =
+        Traffic { hosts: hosts.racks.len() as u32, pattern, arrivals: Arrivals::Poisson, from_start, change: None };
+    let drawn = Drawn { traffic, load: None, builtin, closed: Some(loops) };
+    drawn.closed_loop(1, 0).map_err(|error| impossible(reader, &drawn.traffic, error.into()))?;
+    Ok(drawn)
+}
+
+fn loops(scope: &Scope<'_>) -> Result<Loops, SettingsError> {
+    let think_ps = scope.time("think_time", 0)?;
+    let laws: [(&str, fn(u64) -> Think); 2] = [("fixed", Think::Fixed), ("exponential", Think::Exponential)];
+    // A pause of nothing has no law.
+    let law = if think_ps == 0 { Think::Fixed } else { scope.choice("think_law", &laws, "fixed")? };
+    // The key's own limits keep it within 32 bits.
+    let outstanding = u32::try_from(scope.count("outstanding", 1)?).unwrap_or(u32::MAX);
+    Ok(Loops { outstanding, think: law(think_ps) })
+}
+
+fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
+    let scope = reader.scope;
+    let names = ["poisson", "fixed", "trace", "closed-loop"].map(|name| (name, name));
+    match scope.choice("arrivals", &names, "poisson")? {
+        "poisson" => Ok(When::Open(Arrivals::Poisson, None)),
+        "fixed" => Ok(When::Open(Arrivals::Fixed, None)),
+        "closed-loop" => Ok(When::Closed(loops(scope)?)),
         _ => {
             let Some(file) = scope.optional_text("arrival_trace")? else {
                 return Err(scope.invalid("arrival_trace", "a file of starts beside arrivals = \"trace\"").into());
             };
             let read = reader.files.trace(scope, &reader.folder.join(file))?;
             reader.settings.note("workload.arrival_trace.digest", &read.digest);
-            Ok((Arrivals::Trace(Arc::clone(&read.trace)), Some(read.trace.rate())))
+            Ok(When::Open(Arrivals::Trace(Arc::clone(&read.trace)), Some(read.trace.rate())))
         }
     }
 }
@@ -142,6 +210,13 @@ fn impossible(reader: &Reader<'_>, traffic: &Traffic, error: GeneratorError) -> 
 }
 
 impl Drawn {
+    /// The closed loops, of `flows` flows in all, if these are such.
+    pub(super) fn closed_loop(&self, flows: u32, seed: u64) -> Result<Option<ClosedLoop>, PatternError> {
+        let Some(Loops { outstanding, think }) = self.closed else { return Ok(None) };
+        let Traffic { hosts, pattern, from_start, .. } = &self.traffic;
+        ClosedLoop::new((*hosts, outstanding), pattern, from_start.clone(), think, flows, seed).map(Some)
+    }
+
     /// The flows that arrive per second from the start and from a change on.
     fn rates(&self) -> (f64, f64) {
         let of = |offer: &Offer| offer.rate_per_host * f64::from(self.traffic.hosts);

@@ -121,7 +121,10 @@ keys! {
         change_at: SOME_TIME, "time at which sizes or load change";
         change_sizes: Kind::Text, "flow sizes from change_at on, as in `sizes`";
         change_load: Kind::NumberAbove(0.0, 10.0), "load from change_at on";
-        arrivals: Kind::Choice(&["poisson", "fixed", "trace"]), "when flows arrive: exponential gaps, equal gaps, or those of a trace";
+        arrivals: Kind::Choice(&["poisson", "fixed", "trace", "closed-loop"]), "when flows arrive: exponential gaps, equal gaps, those of a trace, or when others have finished";
+        outstanding: Kind::Count(1, 10_000), "flows that each host keeps under way under arrivals = \"closed-loop\"";
+        think_time: TIME, "how long a closed loop waits before each flow, on average";
+        think_law: Kind::Choice(&["fixed", "exponential"]), "whether a closed loop always waits think_time, or exponential times with this mean";
         arrival_trace: Kind::File, "the starts that arrivals = \"trace\" follows, over and over: CSV rows of start_s";
         pattern: Kind::Choice(&["all-to-all", "incast", "permutation", "rack-local"]),
             "who sends to whom: anyone to anyone, several hosts to one at once, each host to one, or a share within the rack";

@@ -5,7 +5,7 @@ use flowsieve_results::PointResult;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point, run};
+use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point, run};
 use flowsieve_workload::Flow;
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
@@ -80,18 +80,22 @@ impl Trial {
         let numbered = || -> Box<dyn Iterator<Item = Flow>> {
             Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
         };
-        let point = Point {
+        run(&self.point(Flows::Given(&numbered), partitioning), &mut |_| {}).expect("a run")
+    }
+
+    /// Everything that a run depends on.
+    pub(crate) fn point<'a>(&'a self, flows: Flows<'a>, partitioning: Partitioning) -> Point<'a> {
+        Point {
             fabric: &self.fabric,
             scheme: &self.scheme,
             framing: self.framing,
-            flows: &numbered,
+            flows,
             measure: Measure::All,
             fct_end: self.fct_end,
             seed: 1,
             max_time: Some(Time::from_us(2_000_000)),
             partitioning,
-        };
-        run(&point, &mut |_| {}).expect("a run")
+        }
     }
 }
 

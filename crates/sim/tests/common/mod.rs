@@ -10,7 +10,7 @@ use flowsieve_schemes::scheme::{BalancerSpec, Places};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -47,11 +47,11 @@ impl Case {
     /// Calls `body` with the point.
     pub(crate) fn with_point<R>(&self, body: impl FnOnce(&Point<'_>) -> R) -> R {
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(self.flows.iter().copied()) };
-        body(&self.point(&flows))
+        body(&self.point(Flows::Given(&flows)))
     }
 
     /// The point with other flows.
-    pub(crate) fn point<'a>(&'a self, flows: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>) -> Point<'a> {
+    pub(crate) fn point<'a>(&'a self, flows: Flows<'a>) -> Point<'a> {
         Point {
             fabric: &self.fabric,
             scheme: &self.scheme,

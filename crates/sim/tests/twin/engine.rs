@@ -14,8 +14,8 @@ use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, V
 use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
-use flowsieve_sim::Point;
 use flowsieve_sim::topology::Node;
+use flowsieve_sim::{Flows, Point};
 use flowsieve_transport::Header;
 use flowsieve_workload::Flow;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
@@ -98,7 +98,8 @@ pub(crate) struct Twin<'a> {
 /// Runs a point to its end.
 pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
     let fabric = point.fabric;
-    let messages: Vec<Flow> = (point.flows)().collect();
+    let Flows::Given(flows) = point.flows else { panic!("the twin has no closed loops") };
+    let messages: Vec<Flow> = flows().collect();
     let port = |number: usize| {
         let from = fabric.links[number].from;
         let place = match from {

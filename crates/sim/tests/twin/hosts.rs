@@ -111,7 +111,11 @@ impl<'a> Twin<'a> {
         }
         let params = self.params(class);
         let now = self.now;
-        self.connection(connection).tcp.push(now, Message { id: message as u32, bytes: flow.bytes }, params);
+        self.connection(connection).tcp.push(
+            now,
+            Message { id: message as u32, bytes: flow.bytes, deadline: None },
+            params,
+        );
         self.send(connection);
     }
 
