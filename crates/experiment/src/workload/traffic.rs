@@ -141,12 +141,12 @@ fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Err
 
 fn loops(scope: &Scope<'_>) -> Result<Loops, SettingsError> {
     let think_ps = scope.time("think_time", 0)?;
-    let laws: [(&str, fn(u64) -> Think); 2] = [("fixed", Think::Fixed), ("exponential", Think::Exponential)];
+    let laws = [("fixed", Think::Fixed(think_ps)), ("exponential", Think::Exponential(think_ps))];
     // A pause of nothing has no law.
-    let law = if think_ps == 0 { Think::Fixed } else { scope.choice("think_law", &laws, "fixed")? };
+    let think = if think_ps == 0 { Think::Fixed(0) } else { scope.choice("think_law", &laws, "fixed")? };
     // The key's own limits keep it within 32 bits.
     let outstanding = u32::try_from(scope.count("outstanding", 1)?).unwrap_or(u32::MAX);
-    Ok(Loops { outstanding, think: law(think_ps) })
+    Ok(Loops { outstanding, think })
 }
 
 fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
