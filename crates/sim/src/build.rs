@@ -14,7 +14,7 @@ use crate::hosts::{Host, Hosts, Rules};
 use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
-use crate::run::{Partitioning, Point, SimError};
+use crate::point::{Partitioning, Point, SimError};
 use crate::slab::Slab;
 use crate::topology::{self, Fabric, Node};
 

@@ -15,6 +15,7 @@ mod link;
 mod measure;
 mod network;
 mod partition;
+mod point;
 mod receiving;
 mod run;
 pub mod sample;
@@ -22,4 +23,5 @@ mod sending;
 mod slab;
 pub mod topology;
 
-pub use run::{FctEnd, Flows, Framing, Measure, Partitioning, Point, Progress, SimError, run, run_sampled};
+pub use point::{FctEnd, Flows, Framing, Measure, Partitioning, Point, Progress, SimError};
+pub use run::{run, run_sampled};

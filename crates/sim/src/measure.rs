@@ -14,7 +14,7 @@ use crate::found::Found;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
 use crate::link::Tally;
-use crate::run::{FctEnd, Measure, Point, SimError};
+use crate::point::{FctEnd, Measure, Point, SimError};
 use crate::topology::Stage;
 
 /// Each message's two records, by its number.

@@ -125,14 +125,6 @@ fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
     !waits
 }
 
-/// A message that is sent open loop and lost a packet never finishes.
-fn note_loss(slab: &Slab, hopeless: &mut Vec<u32>, packet: u32) {
-    let body = &slab.bodies[packet as usize];
-    if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
-        hopeless.push(message);
-    }
-}
-
 impl<K> Network<K> {
     pub(crate) fn add_link(&mut self, link: Link, port: Port) {
         self.links.push(link);
@@ -174,7 +166,10 @@ impl<K: Key> Network<K> {
         let class = &mut self.classes[usize::from(state.class)];
         while state.owes(now) {
             let start = state.busy_until;
-            let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else { return };
+            let Some(packet) = port.dequeue(metas, start, &mut self.own_pool, &mut self.victims) else {
+                debug_assert!(false, "a port of {} packets has none to send", state.queued);
+                return;
+            };
             state.queued -= 1;
             if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, start, false) {
                 self.events.set(link, K::new(at, link));
@@ -189,7 +184,10 @@ impl<K: Key> Network<K> {
             let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
             let shares = port.special.shares;
             let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
-            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else { return };
+            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
+                debug_assert!(false, "a port of {} packets has none to send", state.queued);
+                return;
+            };
             state.queued -= 1;
             if shares {
                 pool.give(metas[packet as usize].len);
@@ -428,10 +426,13 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// A packet is lost.
+    /// A packet is lost. A message that is sent open loop and lost a packet never finishes.
     fn discard(&mut self, packet: u32) {
         self.last_arrival = self.now;
-        note_loss(&self.slab, &mut self.hopeless, packet);
+        let body = &self.slab.bodies[packet as usize];
+        if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
+            self.hopeless.push(message);
+        }
         self.slab.remove(packet);
     }
 

@@ -185,9 +185,9 @@ fn made_up(folder: &Path, sweep: &Sweep) -> ResultDir {
 /// The page without plotly.js.
 fn page(dir: &ResultDir) -> String {
     let text = fs::read_to_string(write(dir).unwrap()).unwrap();
-    let library = text.find("* plotly.js v").expect("plotly.js is there");
-    let begin = text[..library].rfind("<script>").unwrap();
-    let end = library + text[library..].find("</script>").unwrap();
+    let plotly = text.find("* plotly.js v").expect("plotly.js is there");
+    let begin = text[..plotly].rfind("<script>").unwrap();
+    let end = plotly + text[plotly..].find("</script>").unwrap();
     format!("{}{}", &text[..begin], &text[end..])
 }
 

@@ -1,0 +1,137 @@
+//! What a run is asked for: a point, what it measures, how far it is, and why it cannot run.
+
+use flowsieve_core::Time;
+use flowsieve_schemes::Scheme;
+use flowsieve_workload::{ClosedLoop, Flow};
+
+use crate::topology::Fabric;
+
+/// Everything that one run depends on.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    /// The network.
+    pub fabric: &'a Fabric,
+    /// What its hosts and switches do.
+    pub scheme: &'a Scheme,
+    /// Sizes beside the payload.
+    pub framing: Framing,
+    /// What is sent.
+    pub flows: Flows<'a>,
+    /// Which flows count, and when the run is over.
+    pub measure: Measure,
+    /// When a flow ends.
+    pub fct_end: FctEnd,
+    /// Derives every random stream of the network.
+    pub seed: u64,
+    /// The run stops here whatever is left.
+    pub max_time: Option<Time>,
+    /// How the fabric is cut; without influence on the result.
+    pub partitioning: Partitioning,
+}
+
+/// Where flows come from.
+#[derive(Clone, Copy)]
+pub enum Flows<'a> {
+    /// These, by start, from the first; called again when a run has to be repeated with wider keys.
+    Given(&'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>),
+    /// Each waits for another of its sender to be acknowledged; so every transport must have ACKs.
+    Closed {
+        /// Which follows which.
+        flows: &'a ClosedLoop,
+        /// None starts from here on.
+        until: Time,
+    },
+}
+
+impl Flows<'_> {
+    pub(crate) fn are_closed(self) -> bool {
+        matches!(self, Flows::Closed { .. })
+    }
+}
+
+/// Bytes of a packet beside its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Headers; an ACK is nothing else.
+    pub header: u16,
+    /// Preamble and gap, which take time on the wire and no room in buffers.
+    pub overhead: u16,
+}
+
+/// Which flows count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// All; the run is over when the fabric is empty.
+    All,
+    /// Those that start in `from..to`; flows go on arriving until all of these have finished.
+    Window {
+        /// Start of the window.
+        from: Time,
+        /// End of the window.
+        to: Time,
+    },
+}
+
+/// When a flow ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FctEnd {
+    /// The sender has the ACK of the last byte. An open-loop flow ends with the arrival all the same.
+    Ack,
+    /// The last byte is at the receiver.
+    Arrival,
+}
+
+/// How the fabric is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitioning {
+    /// Not at all: the fastest on one core.
+    Whole,
+    /// A partition for each rack and each switch above.
+    Racks,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packets that crossed a link.
+    pub packet_hops: u64,
+    /// Flows that finished.
+    pub finished: u64,
+}
+
+/// Why a point cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimError {
+    /// A flow that this fabric cannot carry.
+    #[error("flow {flow} cannot be sent: {why}")]
+    Flow {
+        /// Its number.
+        flow: u32,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// There is nothing to run.
+    #[error("no flow starts {0}")]
+    NoFlows(&'static str),
+    /// Under a measuring window the queues would grow without end.
+    #[error(
+        "the offered load of the {class} links is {load:.3} of their rate, ACKs and framing included: with measure = \"window\" it must stay below 1"
+    )]
+    Overload {
+        /// Class of links.
+        class: String,
+        /// Share of the rate.
+        load: f64,
+    },
+    /// A closed loop would never go on.
+    #[error("in a closed loop a flow follows the last ACK of another, and class {class} of this scheme has no ACKs")]
+    NoAcks {
+        /// Class of flows.
+        class: usize,
+    },
+    /// Repeat with wider keys.
+    #[error("the run is too long or the fabric too large for narrow event keys")]
+    KeyTooNarrow,
+}
