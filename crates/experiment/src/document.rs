@@ -3,7 +3,7 @@
 //! Only the form is checked here: which tables and keys there are, and that each value is of its key's kind and within
 //! its limits. Whether the values fit each other is for whoever reads them.
 
-use crate::claims::{self, Given};
+use crate::claims::{self, Claims};
 use crate::error::Error;
 use crate::source::Source;
 use flowsieve_schemes::settings::{self, KEYS, Key, Origin, Place, Raw, Section, Settings, SettingsError, Table};
@@ -47,7 +47,7 @@ pub struct Document {
     /// The tables `[schemes.<name>]`: name → where it stands.
     pub variants: BTreeMap<String, Origin>,
     /// What a paper says of its points.
-    pub(crate) claims: Vec<Given>,
+    pub(crate) claims: Claims,
 }
 
 /// Reads an experiment file's text.

@@ -110,7 +110,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes)?;
     let record = record(&document)?;
-    let claims: Vec<Claim> = document.claims.iter().map(|given| given.claim.clone()).collect();
+    let claims: Vec<Claim> = document.claims.measured.iter().map(|given| given.claim.clone()).collect();
     let mut experiment = Experiment {
         title: document.title.clone().unwrap_or_else(|| source.stem()),
         text: source.text.to_string(),
@@ -122,6 +122,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
         classes,
         record,
         claims,
+        unmeasured: document.claims.unmeasured.clone(),
         schemes: scheme_infos(&points, &schemes),
         points: Vec::new(),
     };
@@ -163,7 +164,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     experiment.points = infos;
     // A sweep that the command line has narrowed need not have what claims are about.
     if changes.sets.is_empty() {
-        claims::check(&document.claims, &experiment)?;
+        claims::check(&document.claims.measured, &experiment)?;
     }
     Ok(Plan { experiment, points, runs, warnings, loads, folder: folder.to_path_buf() })
 }

@@ -122,13 +122,14 @@ impl Reproduction {
         let count = |verdict| claims.iter().flatten().filter(|claim| claim.verdict == verdict).count();
         let _ = writeln!(
             text,
-            "{} claims: {} agree, {} disagree, {} are not resolved. A claim agrees if the whole 95 % interval of what was \
+            "{} claims: {} agree, {} disagree, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
              measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
              it is.",
             claims.iter().map(Vec::len).sum::<usize>(),
             count(Verdict::Agrees),
             count(Verdict::Disagrees),
             count(Verdict::NotResolved),
+            count(Verdict::NotMeasured),
         );
         for ((figure, result), claims) in self.figures.iter().zip(results).zip(&claims) {
             section(&mut text, figure, result, claims);

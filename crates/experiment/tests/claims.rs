@@ -39,7 +39,40 @@ scheme = "dctcp"
 baseline = "fcfs"
 claimed = "up to -5%"
 tolerance = "1%"
+
+[[claims]]
+id = "third"
+metric = "cv fct"
+schemes = ["dctcp", "fcfs"]
+claimed = "rising"
+
+[[claims]]
+id = "fourth"
+metric = "series"
+series = "finished (bit/s)"
+time = "10us"
+scheme = "dctcp"
+claimed = ["0bps", "400Gbps"]
+tolerance = "0%"
+
+[[claims]]
+id = "fifth"
+where = "Table 4"
+claimed = "3.2 Tbit/s"
+unmeasured = "needs the switch itself"
+
+[[claims]]
+id = "sixth"
+metric = "p99 fct"
+scheme = "dctcp"
+workload = 0
+deadline = false
+started = ["0s", "1ms"]
+claimed = "81.6us"
 "#;
+
+/// The sixth claim, whose lines others share.
+const SIXTH: &str = "scheme = \"dctcp\"\nworkload = 0";
 
 fn read(text: &str, changes: &Changes) -> Result<Plan, Error> {
     plan(&Source::new("good.toml", text), Path::new(""), changes, &Simulator)
@@ -47,8 +80,9 @@ fn read(text: &str, changes: &Changes) -> Result<Plan, Error> {
 
 #[test]
 fn claims__come_as_they_are_written() {
-    let claims = read(GOOD, &Changes::default()).unwrap().experiment.claims;
-    insta::assert_snapshot!(serde_json::to_string_pretty(&claims).unwrap());
+    let experiment = read(GOOD, &Changes::default()).unwrap().experiment;
+    let data = (experiment.claims, experiment.unmeasured);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&data).unwrap());
 }
 
 #[test]
@@ -70,6 +104,27 @@ fn claims__messages() {
         ("ends that fall", "[\"-20%\", \"+10.5%\"]", "[\"10%\", \"-20%\"]"),
         ("a tolerance below zero", "\"1%\"", "\"-1%\""),
         ("one id twice", "\"second\"", "\"first\""),
+        ("a factor below zero", "\"up to -5%\"", "\"-2x\""),
+        ("an order of one", "[\"dctcp\", \"fcfs\"]\nclaimed", "[\"dctcp\"]\nclaimed"),
+        ("an order of one twice", "[\"dctcp\", \"fcfs\"]\nclaimed", "[\"dctcp\", \"dctcp\"]\nclaimed"),
+        ("an order with an unknown scheme", "[\"dctcp\", \"fcfs\"]\nclaimed", "[\"dctcp\", \"fcsf\"]\nclaimed"),
+        ("an order beside a scheme", "schemes =", "scheme = \"dctcp\"\nschemes ="),
+        ("an order that falls", "\"rising\"", "\"falling\""),
+        ("a tolerance of an order", "\"rising\"", "\"rising\"\ntolerance = \"5%\""),
+        ("a series without a name", "series = \"finished (bit/s)\"\n", ""),
+        ("a series of another metric", "metric = \"p99 fct\"", "metric = \"p99 fct\"\ntime = \"1ms\""),
+        ("a value in another unit", "\"400Gbps\"]", "\"400GB\"]"),
+        ("a value without a unit", "\"81.6us\"", "81.6"),
+        ("a change without a baseline", "\"81.6us\"", "\"-5%\""),
+        ("values that fall", "[\"0bps\", \"400Gbps\"]", "[\"400Gbps\", \"0bps\"]"),
+        ("three ends", "[\"0bps\", \"400Gbps\"]", "[\"0bps\", \"1bps\", \"400Gbps\"]"),
+        ("a metric of what is not measured", "unmeasured =", "metric = \"mean fct\"\nunmeasured ="),
+        ("no reason", "\"needs the switch itself\"", "\"\""),
+        ("a workload that is none", SIXTH, "scheme = \"dctcp\"\nworkload = 256"),
+        ("a deadline that is none", "deadline = false", "deadline = \"1ms\""),
+        ("a time that ends before it begins", "[\"0s\", \"1ms\"]", "[\"2ms\", \"1ms\"]"),
+        ("a time that is none", "[\"0s\", \"1ms\"]", "[0, 1]"),
+        ("some of the flows of a count", "metric = \"timeouts\"", "metric = \"timeouts\"\ndeadline = true"),
         ("no tables", "[[claims]]\nid = \"first\"", "[claims]\nid = \"first\""),
     ];
     let mut all = String::new();
@@ -93,7 +148,18 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     let how = How { jobs: 1, fresh: false };
     let narrowed = read(GOOD, &changes).unwrap();
     let result = execute_sharing(&narrowed, &Simulator, &out, &parts, how, &|_| {}).unwrap();
-    assert_eq!(report::table(&result).matches("not resolved: not run").count(), 2);
+    let table = report::table(&result);
+    assert_eq!(table.matches("not resolved: not run").count(), 3, "{table}");
+    // Those of `dctcp` alone are there.
+    let lines = |id: &str| table.lines().filter(|line| line.starts_with(id)).map(String::from).collect::<Vec<_>>();
+    assert!(
+        lines("fourth")[0].contains("finished (bit/s) at 10.0 us, dctcp") && table.contains("Gbit/s to 1.66 Gbit/s")
+    );
+    assert!(
+        lines("sixth")[0].contains("p99 FCT of all flows of workload 0 without deadlines started from 0 ns to"),
+        "{table}"
+    );
+    assert!(lines("fifth")[0].ends_with("not measured: needs the switch itself"), "{table}");
 }
 
 #[test]
@@ -154,7 +220,12 @@ fn reproduce__figures_share_their_points() {
     assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 12);
     assert_eq!(all.estimate(&parts).left, 0);
     let page = all.page(&results);
-    assert!(page.starts_with("# paper\n\n4 claims: ") && page.contains("\n## fig-2: One load\n"), "{page}");
+    assert!(
+        page.starts_with("# paper\n\n12 claims: ")
+            && page.contains(", 2 are not measured.")
+            && page.contains("\n## fig-2: One load\n"),
+        "{page}"
+    );
     assert_eq!(
         page.matches("| first | Fig 1 | mean FCT of flows of 0-10KB, fcfs / dctcp, load 0.8").count(),
         2,

@@ -1,8 +1,9 @@
-//! What a paper says of two schemes, and whether a result bears it out.
+//! What a paper says of its schemes, and whether a result bears it out.
 //!
-//! A claim is about the ratio of a scheme's figure to a baseline's, over the same flows. It accepts a set of ratios: a
-//! stated change give or take a tolerance, a range, or whatever lies below or above 1. What was measured is a ratio with a
-//! 95 % interval over seeds:
+//! Most claims are about the ratio of a scheme's figure to a baseline's, over the same flows. Such a claim accepts a set of
+//! ratios: a stated change give or take a tolerance, a range, or whatever lies below or above 1. A claim of one scheme
+//! accepts a set of values of the figure itself, and a claim of several an order, or that they are close. What was measured
+//! has a 95 % interval over seeds:
 //!
 //! | interval | verdict |
 //! | --- | --- |
@@ -10,97 +11,21 @@
 //! | outside of it altogether | disagrees |
 //! | across its edge, or none (one seed) | not resolved |
 //!
-//! A claim over several loads is of the mean of the ratios at these, taken in each seed. A range has to hold at each
-//! load. An "up to" is judged at the load where the ratio is the most extreme.
+//! A change or a value over several loads is of the mean at these, taken in each seed. A range, an order and closeness have
+//! to hold at each load. An "up to" is judged at the load where the ratio is the most extreme.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Serialize};
 
+use crate::Axis;
 use crate::classes::SizeClass;
-use crate::statistics::{Ratio, Statistic};
-use crate::summary::{Metric, Summary};
-use crate::{Axis, Experiment, Manifest, PointResult, Run};
+use crate::statistics::{Estimate, Ratio};
 
-/// A figure that claims are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
-    /// A statistic of the flows of a class.
-    Flows(Statistic, Metric),
-    /// A count over whole runs.
-    Count(Count),
-}
+mod check;
+mod figure;
 
-/// What is counted in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
-    /// Retransmission timeouts.
-    Timeouts,
-    /// Data packets sent again.
-    Retransmissions,
-    /// Data packets that arrived out of order.
-    OutOfOrder,
-    /// Packets lost of any cause.
-    Drops,
-    /// Packets that got an ECN mark.
-    Marks,
-    /// Flows that missed their deadline.
-    MissedDeadlines,
-}
+pub use figure::{Count, Figure, Only, SeriesAt, Unit};
 
-impl Count {
-    const ALL: [(Count, &'static str); 6] = [
-        (Count::Timeouts, "timeouts"),
-        (Count::Retransmissions, "retransmissions"),
-        (Count::OutOfOrder, "out of order"),
-        (Count::Drops, "drops"),
-        (Count::Marks, "marks"),
-        (Count::MissedDeadlines, "missed deadlines"),
-    ];
-
-    fn of(self, run: &PointResult) -> u64 {
-        match self {
-            Count::Timeouts => run.timeouts,
-            Count::Retransmissions => run.retransmissions,
-            Count::OutOfOrder => run.out_of_order,
-            Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
-            Count::MissedDeadlines => run.deadlines.missed,
-            Count::Marks => run.links.iter().map(|link| link.marks).sum(),
-        }
-    }
-}
-
-impl Figure {
-    /// Every figure, in the order in which they are listed.
-    pub fn all() -> impl Iterator<Item = Figure> {
-        let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
-        Metric::ALL.into_iter().flat_map(of).chain(Count::ALL.map(|(count, _)| Figure::Count(count)))
-    }
-
-    /// Its name in files: `mean fct`, `p99 slowdown`, `timeouts` …
-    pub fn name(self) -> String {
-        match self {
-            Figure::Flows(statistic, metric) => format!("{} {}", statistic.name(), metric.name()),
-            Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
-        }
-    }
-}
-
-/// As data a figure is its name.
-impl Serialize for Figure {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Figure {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Figure, D::Error> {
-        let name = String::deserialize(from)?;
-        Figure::all()
-            .find(|figure| figure.name() == name)
-            .ok_or_else(|| D::Error::custom(format!("no figure {name:?}")))
-    }
-}
-
-/// What a claim says of the ratio. Changes are shares: −0.4 is 40 % less.
+/// What a claim says. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
@@ -114,6 +39,14 @@ pub enum Expected {
     Lower,
     /// More than the baseline.
     Higher,
+    /// A value of the scheme itself, over all loads together.
+    Value(f64),
+    /// A value between two, at each load.
+    Within(f64, f64),
+    /// Each scheme has less than the next, at each load.
+    Rising,
+    /// The ratio of any two schemes is about 1, at each load.
+    Close,
 }
 
 /// One claim.
@@ -125,20 +58,68 @@ pub struct Claim {
     pub place: String,
     /// What of.
     pub figure: Figure,
+    /// Which series, if it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesAt>,
     /// Flows of which sizes.
     pub class: SizeClass,
-    /// The scheme.
+    /// Which of these.
+    #[serde(default, skip_serializing_if = "Only::is_all")]
+    pub only: Only,
+    /// The scheme; of an order the first.
     pub scheme: String,
-    /// What it is compared with.
-    pub baseline: String,
+    /// What it is compared with: one scheme for a change, none for a value, the other schemes of an order.
+    #[serde(rename = "baseline", with = "one_or_more")]
+    pub baselines: Vec<String>,
     /// The loads; none: all of the sweep.
     pub loads: Vec<f64>,
     /// Values of other swept keys; none: all of the sweep.
     pub at: Vec<Axis>,
     /// What the paper says.
     pub expected: Expected,
-    /// How much a measured change may differ from a stated one, as a share of the baseline.
+    /// How much what is measured may differ from what is stated, as a share of the baseline, or of a stated value.
     pub tolerance: f64,
+    /// What else is to be said of it.
+    pub note: String,
+}
+
+/// As data one baseline is a text, any other number of them a list.
+mod one_or_more {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMore {
+        One(String),
+        More(Vec<String>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(names: &[String], to: S) -> Result<S::Ok, S::Error> {
+        match names {
+            [one] => one.serialize(to),
+            more => more.serialize(to),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+        Ok(match OneOrMore::deserialize(from)? {
+            OneOrMore::One(name) => vec![name],
+            OneOrMore::More(names) => names,
+        })
+    }
+}
+
+/// A claim of something that no simulation measures, listed so that none is passed over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unmeasured {
+    /// Its name, unique in the experiment.
+    pub id: String,
+    /// Where the paper says it.
+    pub place: String,
+    /// What it says, in words.
+    pub claimed: String,
+    /// Why it is not measured.
+    pub why: String,
     /// What else is to be said of it.
     pub note: String,
 }
@@ -153,6 +134,8 @@ pub enum Verdict {
     Disagrees,
     /// Neither.
     NotResolved,
+    /// No simulation says.
+    NotMeasured,
 }
 
 impl Verdict {
@@ -162,6 +145,7 @@ impl Verdict {
             Verdict::Agrees => "agrees",
             Verdict::Disagrees => "disagrees",
             Verdict::NotResolved => "not resolved",
+            Verdict::NotMeasured => "not measured",
         }
     }
 }
@@ -169,149 +153,54 @@ impl Verdict {
 /// A claim beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Checked {
-    /// What was measured: over all loads together, or at the most extreme one for an "up to".
+    /// The ratio of a change: over all loads together, or at the most extreme one for an "up to".
     pub ratio: Option<Ratio>,
     /// The load at which an "up to" was judged.
     pub load: Option<f64>,
-    /// By load (and by case, where there are several).
+    /// Ratios by load (and by case, where there are several; and by pair of schemes, for an order).
     pub by_load: Vec<(Option<f64>, Ratio)>,
+    /// The figure itself by scheme, over all loads together: of a claim of a value or an order.
+    pub values: Vec<(String, Estimate)>,
+    /// The same by load: of a claim of a value.
+    pub values_by_load: Vec<(Option<f64>, Estimate)>,
     /// Whether that is what the claim says.
     pub verdict: Verdict,
-    /// Why it is not resolved, where more than the width of the interval stands in the way; else empty.
+    /// Why it is not resolved, where more than the width of the interval stands in the way, or where an order fails; else
+    /// empty.
     pub why: String,
 }
 
 impl Expected {
-    /// The ratios that it accepts.
+    /// The ratios or values that it accepts.
     fn accepted(self, tolerance: f64) -> (f64, f64) {
         match self {
             Expected::Change(change) | Expected::UpTo(change) => (1.0 + change - tolerance, 1.0 + change + tolerance),
             Expected::Between(low, high) => (1.0 + low - tolerance, 1.0 + high + tolerance),
-            Expected::Lower => (f64::NEG_INFINITY, 1.0),
+            Expected::Lower | Expected::Rising => (f64::NEG_INFINITY, 1.0),
             Expected::Higher => (1.0, f64::INFINITY),
+            Expected::Close => (1.0 - tolerance, 1.0 + tolerance),
+            Expected::Value(value) => (value - tolerance * value.abs(), value + tolerance * value.abs()),
+            Expected::Within(low, high) => (low - tolerance * low.abs(), high + tolerance * high.abs()),
         }
     }
 }
 
 /// Whether an interval lies in a set, out of it, or across its edge.
-pub fn verdict(ratio: &Ratio, accepted: (f64, f64)) -> Verdict {
-    match ratio.interval {
+pub fn verdict(interval: Option<(f64, f64)>, accepted: (f64, f64)) -> Verdict {
+    match interval {
         Some((low, high)) if accepted.0 <= low && high <= accepted.1 => Verdict::Agrees,
         Some((low, high)) if high < accepted.0 || accepted.1 < low => Verdict::Disagrees,
         _ => Verdict::NotResolved,
     }
 }
 
-/// Two points that a claim compares: (value, baseline) by seed.
-struct Pair {
-    load: Option<f64>,
-    seeds: Vec<(u64, f64, f64)>,
-}
-
-impl Claim {
-    /// Holds the claim against a result.
-    pub fn check(&self, manifest: &Manifest, summary: &Summary) -> Checked {
-        let unresolved = |why: &str| Checked {
-            ratio: None,
-            load: None,
-            by_load: Vec::new(),
-            verdict: Verdict::NotResolved,
-            why: why.into(),
-        };
-        let points = self.points(&manifest.experiment);
-        if points.is_empty() {
-            return unresolved("not run");
-        }
-        let unfinished = |point: usize| summary.points[point].class(&self.class).map_or(0, |class| class.unfinished());
-        if points.iter().any(|&(scheme, baseline)| unfinished(scheme) + unfinished(baseline) > 0) {
-            return unresolved("flows did not finish");
-        }
-        let pairs: Vec<Pair> =
-            points.iter().map(|&(scheme, baseline)| self.pair(manifest, summary, scheme, baseline)).collect();
-        let of = |pair: &Pair| Ratio::paired(&pair.seeds.iter().map(|&(_, a, b)| (a, b)).collect::<Vec<_>>());
-        let by_load: Option<Vec<_>> = pairs.iter().map(|pair| Some((pair.load, of(pair)?))).collect();
-        let (Some(by_load), Some(mean)) = (by_load, mean_over(&pairs)) else {
-            return unresolved("nothing to compare at one of its points");
-        };
-        let accepted = self.expected.accepted(self.tolerance);
-        let (ratio, load, verdict) = match self.expected {
-            Expected::UpTo(change) => {
-                let sign = change.signum();
-                let extreme = by_load.iter().max_by(|a, b| (sign * a.1.value).total_cmp(&(sign * b.1.value)));
-                let (load, ratio) = extreme.map_or((None, mean), |&(load, ratio)| (load, ratio));
-                (ratio, load, verdict(&ratio, accepted))
-            }
-            Expected::Between(..) => (mean, None, worst(by_load.iter().map(|(_, ratio)| verdict(ratio, accepted)))),
-            _ => (mean, None, verdict(&mean, accepted)),
-        };
-        let why = if ratio.interval.is_none() { "one seed has no interval" } else { "" };
-        Checked { ratio: Some(ratio), load, by_load, verdict, why: why.into() }
-    }
-
-    /// The points that it compares.
-    pub fn points(&self, experiment: &Experiment) -> Vec<(usize, usize)> {
-        let wanted = |&(point, _): &(usize, usize)| {
-            let point = &experiment.points[point];
-            let load = self.loads.is_empty() || point.load.is_some_and(|load| self.loads.contains(&load));
-            load && self.at.iter().all(|axis| point.axes.contains(axis))
-        };
-        experiment.pairs(&self.scheme, &self.baseline).into_iter().filter(wanted).collect()
-    }
-
-    fn pair(&self, manifest: &Manifest, summary: &Summary, scheme: usize, baseline: usize) -> Pair {
-        let values = |point: usize| -> Vec<(u64, f64)> {
-            match self.figure {
-                Figure::Flows(statistic, metric) => {
-                    let class = summary.points[point].class(&self.class);
-                    let seeds = class.into_iter().flat_map(|class| &class.seeds);
-                    seeds.filter_map(|seed| Some((seed.seed, seed.get(metric, statistic)?))).collect()
-                }
-                Figure::Count(count) => {
-                    let value = |run: &Run| (run.seed, count.of(&run.measured) as f64);
-                    // A ratio to nothing, or of nothing, has no logarithm.
-                    manifest.runs_of(point).map(value).filter(|(_, value)| *value > 0.0).collect()
-                }
-            }
-        };
-        let others = values(baseline);
-        let both = |(seed, value)| others.iter().find(|other| other.0 == seed).map(|other| (seed, value, other.1));
-        Pair {
-            load: manifest.experiment.points[scheme].load,
-            seeds: values(scheme).into_iter().filter_map(both).collect(),
-        }
-    }
-}
-
-/// The mean of the ratios of all pairs in each seed that all of them have.
-fn mean_over(pairs: &[Pair]) -> Option<Ratio> {
-    let seeds = pairs.first()?.seeds.iter().map(|(seed, ..)| *seed);
-    let of = |seed: u64| -> Option<Vec<(f64, f64)>> {
-        let at = |pair: &Pair| pair.seeds.iter().find(|other| other.0 == seed).map(|&(_, a, b)| (a, b));
-        pairs.iter().map(at).collect()
-    };
-    Ratio::of_means(&seeds.filter_map(of).collect::<Vec<_>>())
-}
-
-fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-    let rank = |verdict: &Verdict| match verdict {
-        Verdict::Agrees => 0,
-        Verdict::NotResolved => 1,
-        Verdict::Disagrees => 2,
-    };
-    verdicts.max_by_key(rank).unwrap_or(Verdict::NotResolved)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ratio(low: f64, high: f64) -> Ratio {
-        Ratio { value: (low + high) / 2.0, interval: Some((low, high)) }
-    }
-
     #[test]
     fn verdict__table() {
-        let judge = |expected: Expected, low: f64, high: f64| verdict(&ratio(low, high), expected.accepted(0.05));
+        let judge = |expected: Expected, low: f64, high: f64| verdict(Some((low, high)), expected.accepted(0.05));
         let change = Expected::Change(-0.4);
         let table = [
             (change, (0.56, 0.64), Verdict::Agrees),
@@ -328,32 +217,42 @@ mod tests {
             (Expected::Lower, (1.01, 1.10), Verdict::Disagrees),
             (Expected::Higher, (1.01, 1.10), Verdict::Agrees),
             (Expected::Higher, (0.90, 0.99), Verdict::Disagrees),
+            (Expected::Close, (0.96, 1.04), Verdict::Agrees),
+            (Expected::Close, (1.04, 1.06), Verdict::NotResolved),
+            (Expected::Close, (0.90, 0.94), Verdict::Disagrees),
+            (Expected::Value(200.0), (191.0, 209.0), Verdict::Agrees),
+            (Expected::Value(200.0), (189.0, 191.0), Verdict::NotResolved),
+            (Expected::Value(-200.0), (-209.0, -191.0), Verdict::Agrees),
+            (Expected::Within(100.0, 200.0), (96.0, 209.0), Verdict::Agrees),
+            (Expected::Within(100.0, 200.0), (211.0, 220.0), Verdict::Disagrees),
         ];
         for (expected, (low, high), is) in table {
             assert_eq!(judge(expected, low, high), is, "{expected:?} of {low}..{high}");
         }
-        let one_seed = Ratio { value: 0.6, interval: None };
-        assert_eq!(verdict(&one_seed, change.accepted(0.05)), Verdict::NotResolved);
+        assert_eq!(verdict(None, change.accepted(0.05)), Verdict::NotResolved);
     }
 
     #[test]
-    fn worst__one_load_can_refute() {
-        use Verdict::{Agrees, Disagrees, NotResolved};
-        assert_eq!(worst([Agrees, Agrees].into_iter()), Agrees);
-        assert_eq!(worst([Agrees, NotResolved].into_iter()), NotResolved);
-        assert_eq!(worst([Disagrees, NotResolved, Agrees].into_iter()), Disagrees);
-        assert_eq!(worst([].into_iter()), NotResolved);
-    }
-
-    #[test]
-    fn name__each_figure_has_its_own_and_comes_back() {
-        let names: Vec<String> = Figure::all().map(Figure::name).collect();
-        assert!(names.contains(&"p99.9 slowdown".to_string()) && names.contains(&"out of order".to_string()));
-        for figure in Figure::all() {
-            let text = serde_json::to_string(&figure).unwrap();
-            assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
+    fn data__one_baseline_is_a_text() {
+        let claim = |baselines: &[&str]| Claim {
+            id: "c".into(),
+            place: String::new(),
+            figure: Figure::Fairness,
+            series: None,
+            class: SizeClass::between(0, None),
+            only: Only::default(),
+            scheme: "a".into(),
+            baselines: baselines.iter().map(|name| name.to_string()).collect(),
+            loads: Vec::new(),
+            at: Vec::new(),
+            expected: Expected::Lower,
+            tolerance: 0.0,
+            note: String::new(),
+        };
+        for (baselines, text) in [(&["b"][..], "\"b\""), (&[], "[]"), (&["b", "c"], "[\"b\",\"c\"]")] {
+            let data = serde_json::to_string(&claim(baselines)).unwrap();
+            assert!(data.contains(&format!("\"baseline\":{text},")), "{data}");
+            assert_eq!(serde_json::from_str::<Claim>(&data).unwrap(), claim(baselines));
         }
-        assert_eq!(names.len(), 16);
-        assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::classes::SizeClass;
-use crate::statistics::{Figures, Statistic};
+use crate::statistics::{Figures, Statistic, variation};
 use crate::summary::SeedStats;
 use crate::{FlowRow, Sketch};
 
@@ -88,6 +88,8 @@ impl FlowSketch {
             unfinished: whole.unfinished,
             largest_bytes: whole.largest_bytes,
             least_slowdown: whole.least_slowdown,
+            fct_variation: variation(|| whole.fct_ps.values().map(|(value, count)| (value as f64, count))),
+            fairness: None,
             fct: figures(whole.fct_sum_ps, &whole.fct_ps, 1.0),
             slowdown: figures(whole.slowdown_sum, &whole.slowdown, SLOWDOWN_UNIT),
         }
@@ -201,6 +203,8 @@ mod tests {
                 near(found.fct.unwrap(), exact.fct.unwrap());
                 near(found.slowdown.unwrap(), exact.slowdown.unwrap());
             }
+            let (found, exact) = (found.fct_variation.unwrap(), exact.fct_variation.unwrap());
+            assert!((found - exact).abs() < 2.0 * Sketch::RELATIVE_ERROR * (1.0 + exact), "{found} for {exact}");
         }
     }
 

@@ -36,7 +36,7 @@ pub mod summary;
 mod summary_csv;
 mod writer;
 
-pub use claims::{Checked, Claim, Expected, Figure, Verdict};
+pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
 pub use classes::{SizeClass, SizeClasses};
 pub use coflows::CoflowRow;
 pub use doctor::{Finding, Severity};

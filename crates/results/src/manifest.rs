@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::claims::Claim;
+use crate::claims::{Claim, Only, Unmeasured};
 use crate::flow_sketch::FlowSketch;
 use crate::{PointResult, SizeClass, SizeClasses};
 
@@ -110,6 +110,9 @@ pub struct Experiment {
     /// What a paper says of these points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+    /// What it says besides, of what a simulation does not measure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<Unmeasured>,
     /// The schemes in the order of the sweep; the first is what the others are compared with.
     pub schemes: Vec<SchemeInfo>,
     /// The points in the order of the sweep.
@@ -137,12 +140,13 @@ impl Experiment {
         self.points.iter().enumerate().filter_map(of).collect()
     }
 
-    /// The size classes of claims that are not among its own, each once.
-    pub fn claimed_classes(&self) -> Vec<SizeClass> {
-        let mut claimed: Vec<SizeClass> = Vec::new();
-        for class in self.claims.iter().map(|claim| &claim.class) {
-            if !self.classes.as_slice().contains(class) && !claimed.contains(class) {
-                claimed.push(class.clone());
+    /// The groups of flows that claims are about and that are not size classes of its own, each once.
+    pub fn claimed_groups(&self) -> Vec<(Only, SizeClass)> {
+        let mut claimed: Vec<(Only, SizeClass)> = Vec::new();
+        for group in self.claims.iter().map(|claim| (claim.only, claim.class.clone())) {
+            let shown = group.0.is_all() && self.classes.as_slice().contains(&group.1);
+            if !shown && !claimed.contains(&group) {
+                claimed.push(group);
             }
         }
         claimed
@@ -150,8 +154,9 @@ impl Experiment {
 
     /// The sizes at which its classes and those of its claims begin and end.
     pub fn cuts(&self) -> Vec<u64> {
-        let claimed = self.claimed_classes();
-        let classes = self.classes.as_slice().iter().chain(&claimed);
+        let claimed = self.claimed_groups();
+        let claimed = claimed.iter().filter(|(only, _)| only.is_all()).map(|(_, class)| class);
+        let classes = self.classes.as_slice().iter().chain(claimed);
         let mut cuts: Vec<u64> =
             classes.flat_map(|class| [class.above_bytes].into_iter().chain(class.up_to_bytes)).collect();
         cuts.sort_unstable();
@@ -172,6 +177,9 @@ pub struct Run {
     /// All of its flows, where they are too many for exact percentiles or not all kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch: Option<FlowSketch>,
+    /// What claims about series are held against, by claim.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub claimed_series: BTreeMap<String, f64>,
     /// What it measured beside flows.
     pub measured: PointResult,
 }

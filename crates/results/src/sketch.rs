@@ -48,6 +48,12 @@ impl Sketch {
         self.buckets.len()
     }
 
+    /// The middle of each bucket that holds any, rising, and how many.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (u64, u64)> {
+        let middle = |value| self.buckets.median_equivalent(value);
+        self.buckets.iter_recorded().map(move |step| (middle(step.value_iterated_to()), step.count_at_value()))
+    }
+
     /// A percentile, in thousandths; `None` without values.
     pub fn percentile(&self, per_mille: usize) -> Option<u64> {
         let count = usize::try_from(self.count()).ok().filter(|&count| count > 0)?;

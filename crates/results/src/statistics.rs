@@ -90,6 +90,23 @@ impl Figures {
     }
 }
 
+/// The coefficient of variation: standard deviation over mean, of values and how many there are of each. `None` without
+/// any, or with a mean of zero.
+pub(crate) fn variation<I: Iterator<Item = (f64, u64)>>(values: impl Fn() -> I) -> Option<f64> {
+    let count = values().map(|(_, count)| count).sum::<u64>() as f64;
+    let mean = values().map(|(value, count)| value * count as f64).sum::<f64>() / count;
+    let squares: f64 = values().map(|(value, count)| (value - mean) * (value - mean) * count as f64).sum();
+    Some((squares / count).sqrt() / mean).filter(|variation| variation.is_finite())
+}
+
+/// Jain's index of fairness, (Σx)² / (n Σx²): 1 where all values are equal, 1/n where one has everything. `None` without
+/// any above zero.
+pub(crate) fn jain(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|x| x * x).sum();
+    Some(sum * sum / (values.len() as f64 * squares)).filter(|index| index.is_finite())
+}
+
 /// The index of a percentile, in thousandths, among `count` sorted values, of which there is at least one.
 pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
     (per_mille * count).div_ceil(1_000).clamp(1, count) - 1
@@ -230,6 +247,24 @@ mod tests {
         let beyond = |values| Statistic::ALL.map(|statistic| statistic.beyond(values));
         assert_eq!(beyond(2_500), [None, Some(1_250), Some(125), Some(25), Some(2)]);
         assert_eq!(beyond(999), [None, Some(499), Some(49), Some(9), Some(0)]);
+    }
+
+    #[test]
+    fn variation__by_hand() {
+        // Mean 5, standard deviation 2.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        near(variation(|| values.iter().map(|&value| (value, 1))).unwrap(), 0.4, 1e-12);
+        near(variation(|| [(2.0, 1), (4.0, 3), (5.0, 2), (7.0, 1), (9.0, 1)].into_iter()).unwrap(), 0.4, 1e-12);
+        assert_eq!(variation(|| [(7.0, 3)].into_iter()), Some(0.0));
+        assert_eq!(variation(|| [].into_iter()), None);
+    }
+
+    #[test]
+    fn jain__its_ends_and_between() {
+        assert_eq!(jain(&[3.0; 4]), Some(1.0));
+        assert_eq!(jain(&[0.0, 5.0, 0.0, 0.0]), Some(0.25));
+        near(jain(&[1.0, 2.0, 3.0]).unwrap(), 36.0 / 42.0, 1e-12);
+        assert_eq!([jain(&[]), jain(&[0.0])], [None, None]);
     }
 
     #[test]

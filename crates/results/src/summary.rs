@@ -4,10 +4,12 @@
 //! ([`crate::statistics`]). Unfinished flows are counted and have no FCT, so the statistics of a class that has any
 //! are those of the flows that finished: too good, and marked wherever they are shown.
 
+use std::collections::BTreeMap;
+
 use crate::classes::SizeClass;
 use crate::flow_sketch::FlowSketch;
-use crate::statistics::{Estimate, Figures, Ratio, Statistic, nearest_rank};
-use crate::{Experiment, FlowRow};
+use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
+use crate::{Experiment, FlowRow, Only};
 
 /// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
 const BINS: usize = 20;
@@ -51,6 +53,11 @@ pub struct SeedStats {
     pub fct: Option<Figures>,
     /// Slowdown of those that finished.
     pub slowdown: Option<Figures>,
+    /// Coefficient of variation of the FCT of those that finished. Of sketches it is that of the middles of their buckets.
+    pub fct_variation: Option<f64>,
+    /// Jain's index over orders of magnitude of size: of each decade that holds flows that finished, the mean of their
+    /// throughputs, size over FCT (AFQ §5, QCluster §6.1). Sketches do not tell it.
+    pub fairness: Option<f64>,
 }
 
 impl SeedStats {
@@ -86,8 +93,12 @@ impl ClassSummary {
 
     /// A statistic over the seeds that have flows of the class; `None` if no seed has.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
-        let values: Vec<f64> = self.seeds.iter().filter_map(|seed| seed.get(metric, statistic)).collect();
-        Estimate::over_seeds(&values)
+        self.over_seeds(|seed| seed.get(metric, statistic))
+    }
+
+    /// Something else over the seeds that have it; `None` if no seed has.
+    pub fn over_seeds(&self, of: impl Fn(&SeedStats) -> Option<f64>) -> Option<Estimate> {
+        Estimate::over_seeds(&self.seeds.iter().filter_map(of).collect::<Vec<_>>())
     }
 
     /// This point over a baseline's same class, paired by seed; `None` if they share no seed with flows of the class.
@@ -105,8 +116,8 @@ impl ClassSummary {
 pub struct PointSummary {
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassSummary>,
-    /// The classes that claims are about and that are not among these.
-    pub claimed: Vec<ClassSummary>,
+    /// The groups of flows that claims are about and that are not among these.
+    pub claimed: Vec<(Only, ClassSummary)>,
     /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer
     /// where many flows have one size. The same bins for every scheme, since schemes get the same flows.
     pub bins: Vec<ClassSummary>,
@@ -115,9 +126,11 @@ pub struct PointSummary {
 }
 
 impl PointSummary {
-    /// A class of the report or of a claim.
-    pub fn class(&self, class: &SizeClass) -> Option<&ClassSummary> {
-        self.classes.iter().chain(&self.claimed).find(|summary| summary.class == *class)
+    /// A class of the report, or a group of a claim.
+    pub fn group(&self, class: &SizeClass, only: &Only) -> Option<&ClassSummary> {
+        let shown = self.classes.iter().filter(|_| only.is_all());
+        let claimed = self.claimed.iter().filter(|(its, _)| its == only).map(|(_, group)| group);
+        shown.chain(claimed).find(|summary| summary.class == *class)
     }
 }
 
@@ -125,7 +138,7 @@ impl PointSummary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     classes: Vec<SizeClass>,
-    claimed: Vec<SizeClass>,
+    claimed: Vec<(Only, SizeClass)>,
     /// By point.
     pub points: Vec<PointSummary>,
 }
@@ -134,26 +147,25 @@ impl Summary {
     /// Of no point yet.
     pub(crate) fn new(experiment: &Experiment) -> Summary {
         let classes = experiment.classes.as_slice().to_vec();
-        let claimed = experiment.claimed_classes();
+        let claimed = experiment.claimed_groups();
         Summary { classes, claimed, points: Vec::new() }
     }
 
     /// Appends the next point, from its runs; `Err` if sketches among them are not cut where classes begin and end.
     pub(crate) fn add_point(&mut self, runs: Vec<RunFlows>) -> Result<(), String> {
-        let misfit = |run: &RunFlows| self.classes.iter().chain(&self.claimed).find(|class| !run.fits(class)).cloned();
+        let whole = || self.claimed.iter().filter(|(only, _)| only.is_all()).map(|(_, class)| class);
+        let misfit = |run: &RunFlows| self.classes.iter().chain(whole()).find(|class| !run.fits(class)).cloned();
         if let Some(class) = runs.iter().find_map(misfit) {
             return Err(format!("its sketches are not cut where the class {} begins and ends", class.name));
         }
-        let over = |classes: &[SizeClass]| {
-            let of = |class: &SizeClass| ClassSummary {
-                class: class.clone(),
-                seeds: runs.iter().map(|run| run.stats(class)).collect(),
-            };
-            classes.iter().map(of).collect()
+        let group = |only: &Only, class: &SizeClass| ClassSummary {
+            class: class.clone(),
+            seeds: runs.iter().filter_map(|run| run.stats(class, only)).collect(),
         };
+        let over = |classes: &[SizeClass]| classes.iter().map(|class| group(&Only::default(), class)).collect();
         self.points.push(PointSummary {
             classes: over(&self.classes),
-            claimed: over(&self.claimed),
+            claimed: self.claimed.iter().map(|(only, class)| (*only, group(only, class))).collect(),
             bins: over(&bins(&runs)),
             exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(_))),
         });
@@ -176,8 +188,11 @@ enum Kept {
 #[derive(Clone, Copy)]
 struct Sized {
     bytes: u64,
+    start_ps: u64,
     fct_ps: Option<u64>,
     ideal_ps: u64,
+    class: u8,
+    has_deadline: bool,
 }
 
 impl Sized {
@@ -189,7 +204,14 @@ impl Sized {
 impl RunFlows {
     /// Of all flows of a run.
     pub(crate) fn of(seed: u64, flows: &[FlowRow]) -> RunFlows {
-        let of = |row: &FlowRow| Sized { bytes: row.bytes, fct_ps: row.fct_ps, ideal_ps: row.ideal_ps };
+        let of = |row: &FlowRow| Sized {
+            bytes: row.bytes,
+            start_ps: row.start_ps,
+            fct_ps: row.fct_ps,
+            ideal_ps: row.ideal_ps,
+            class: row.class,
+            has_deadline: row.deadline_ps.is_some(),
+        };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
@@ -216,25 +238,43 @@ impl RunFlows {
         }
     }
 
-    fn stats(&self, class: &SizeClass) -> SeedStats {
+    /// `None` where sketches would have to tell flows of one size apart.
+    fn stats(&self, class: &SizeClass, only: &Only) -> Option<SeedStats> {
         let flows = match &self.kept {
             Kept::Rows(flows) => flows,
-            Kept::Sketch(sketch) => return sketch.stats(self.seed, class),
+            Kept::Sketch(sketch) => return only.is_all().then(|| sketch.stats(self.seed, class)),
         };
         let upto = |bound: u64| flows.partition_point(|flow| flow.bytes <= bound);
         let flows = &flows[upto(class.above_bytes)..class.up_to_bytes.map_or(flows.len(), upto)];
-        let mut fct: Vec<f64> = flows.iter().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
-        let mut slowdown: Vec<f64> = flows.iter().filter_map(Sized::slowdown).collect();
-        SeedStats {
+        let flows = || flows.iter().filter(|flow| only.holds(flow.class, flow.has_deadline, flow.start_ps));
+        let count = flows().count();
+        let mut fct: Vec<f64> = flows().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
+        let mut slowdown: Vec<f64> = flows().filter_map(Sized::slowdown).collect();
+        Some(SeedStats {
             seed: self.seed,
-            flows: flows.len() as u64,
-            unfinished: (flows.len() - fct.len()) as u64,
-            largest_bytes: flows.last().map_or(0, |flow| flow.bytes),
+            flows: count as u64,
+            unfinished: (count - fct.len()) as u64,
+            largest_bytes: flows().next_back().map_or(0, |flow| flow.bytes),
             least_slowdown: slowdown.iter().copied().reduce(f64::min),
+            fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
+            fairness: fairness(flows()),
             fct: Figures::of(&mut fct),
             slowdown: Figures::of(&mut slowdown),
-        }
+        })
     }
+}
+
+/// Of flows by rising size.
+fn fairness<'a>(flows: impl Iterator<Item = &'a Sized>) -> Option<f64> {
+    // By decade: the sum of the throughputs, and how many.
+    let mut decades: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
+    for flow in flows {
+        let (Some(decade), Some(fct_ps)) = (flow.bytes.checked_ilog10(), flow.fct_ps) else { continue };
+        let (sum, count) = decades.entry(decade).or_default();
+        *sum += flow.bytes as f64 / fct_ps as f64;
+        *count += 1;
+    }
+    jain(&decades.into_values().map(|(sum, count)| sum / count as f64).collect::<Vec<_>>())
 }
 
 /// Classes that cut the sizes of all runs together at percentiles.
@@ -268,7 +308,7 @@ pub(crate) mod tests {
 
     /// The statistics of a class of these flows, from the flows themselves.
     pub(crate) fn exact(flows: &[FlowRow], class: &SizeClass) -> SeedStats {
-        RunFlows::of(1, flows).stats(class)
+        RunFlows::of(1, flows).stats(class, &Only::default()).unwrap()
     }
 
     fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
@@ -327,6 +367,34 @@ pub(crate) mod tests {
         assert!((ratio.value - 0.5).abs() < 1e-12);
         let (low, high) = ratio.interval.unwrap();
         assert!((high - low).abs() < 1e-9);
+    }
+
+    #[test]
+    fn stats__of_some_of_the_flows() {
+        let with =
+            |start_ps, class, deadline_ps| FlowRow { start_ps, class, deadline_ps, ..flow(1, Some(start_ps + 1)) };
+        let run = RunFlows::of(1, &[with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))]);
+        let all = SizeClass::between(0, None);
+        let mean = |only| run.stats(&all, &only).unwrap().fct.map(|fct| fct.get(Statistic::Mean) / 1e6);
+        assert_eq!(mean(Only::default()), Some(2.5));
+        assert_eq!(mean(Only { workload: Some(1), ..Only::default() }), Some(3.0));
+        assert_eq!(mean(Only { deadline: Some(true), ..Only::default() }), Some(3.5));
+        assert_eq!(mean(Only { deadline: Some(false), workload: Some(1), ..Only::default() }), Some(2.0));
+        assert_eq!(mean(Only { started_ps: Some((1, 3)), ..Only::default() }), Some(2.5));
+        assert_eq!(mean(Only { started_ps: Some((4, 9)), ..Only::default() }), None);
+        let sketch = RunFlows::of_sketch(1, FlowSketch::of(&[with(0, 0, None)], &[]));
+        assert!(sketch.stats(&all, &Only::default()).is_some());
+        assert_eq!(sketch.stats(&all, &Only { deadline: Some(true), ..Only::default() }), None);
+    }
+
+    #[test]
+    fn stats__fairness_over_decades_of_size() {
+        // Bytes a µs: 5 and 7 of the first decade, 12 of the second, 0 of the fourth, which did not finish.
+        let flows = [flow(5, Some(1)), flow(7, Some(1)), flow(24, Some(2)), flow(5_000, None)];
+        let found = exact(&flows, &SizeClass::between(0, None)).fairness.unwrap();
+        assert!((found - 18.0 * 18.0 / (2.0 * (36.0 + 144.0))).abs() < 1e-12, "{found}");
+        assert_eq!(exact(&flows, &SizeClass::between(0, Some(9))).fairness, Some(1.0));
+        assert_eq!(exact(&flows, &SizeClass::between(100, None)).fairness, None);
     }
 
     #[test]

@@ -159,7 +159,10 @@ impl ResultWriter {
                 let mut summarised = Vec::new();
                 for (mut part, mut reader) in parts {
                     coflows_by_run.push((index, part.seed, std::mem::take(&mut part.measured.coflows)));
-                    series_by_run.push((index, part.seed, std::mem::take(&mut part.measured.series)));
+                    let series = std::mem::take(&mut part.measured.series);
+                    let claimed_series =
+                        experiment.claims.iter().filter_map(|claim| claim.of_series(&series)).collect();
+                    series_by_run.push((index, part.seed, series));
                     let flows = reader.take_part(part.flows)?;
                     writer.write(index, part.seed, &flows)?;
                     let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
@@ -172,6 +175,7 @@ impl ResultWriter {
                         seed: part.seed,
                         flows: part.flows,
                         sketch,
+                        claimed_series,
                         measured: part.measured,
                     });
                 }

@@ -86,6 +86,7 @@ fn experiment() -> Experiment {
         classes: SizeClasses::default(),
         record: Record::Full,
         claims: vec![],
+        unmeasured: vec![],
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),
     }

@@ -4,7 +4,8 @@ mod made;
 
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Claim, Expected, Figure, Metric, Ratio, Record, ResultDir, Severity, SizeClass, Sketch, Statistic, Verdict,
+    Claim, ClassSummary, Expected, Figure, Metric, Only, PointSummary, Ratio, Record, ResultDir, Series, SeriesAt,
+    Severity, SizeClass, Sketch, Statistic, Verdict,
 };
 use made::{Made, made};
 
@@ -52,9 +53,11 @@ fn claim(expected: Expected) -> Claim {
         id: "c".into(),
         place: "Fig 1".into(),
         figure: Figure::Flows(Statistic::Mean, Metric::Fct),
+        series: None,
         class: SizeClass::between(0, Some(100_000)),
+        only: Only::default(),
         scheme: "new".into(),
-        baseline: "base".into(),
+        baselines: vec!["base".into()],
         loads: Vec::new(),
         at: Vec::new(),
         expected,
@@ -92,7 +95,7 @@ fn claims__verdicts_on_known_ratios() {
         (Claim { figure: serde_json::from_str("\"timeouts\"").unwrap(), ..claim(Expected::Lower) }, Agrees),
         // Nobody counted any: there is no ratio.
         (Claim { figure: serde_json::from_str("\"drops\"").unwrap(), ..claim(Expected::Lower) }, NotResolved),
-        (Claim { baseline: "other".into(), ..claim(Expected::Lower) }, NotResolved),
+        (Claim { baselines: vec!["other".into()], ..claim(Expected::Lower) }, NotResolved),
         (at(0.7, Expected::Lower), NotResolved),
     ];
     let (claims, expected): (Vec<Claim>, Vec<Verdict>) = table.into_iter().unzip();
@@ -110,6 +113,72 @@ fn claims__one_seed_and_unfinished_flows_resolve_nothing() {
     let stops = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| run.flows[0].fct_ps = None;
     let unfinished = verdicts(Made { run: stops, ..Made::default() }, vec![claim(Expected::Lower)]);
     assert_eq!(unfinished, [(Verdict::NotResolved, "flows did not finish".to_string())]);
+}
+
+#[test]
+fn claims__values_orders_and_closeness() {
+    use Verdict::{Agrees, Disagrees, NotResolved};
+    let figure = |name: &str| serde_json::from_str::<Figure>(&format!("\"{name}\"")).unwrap();
+    let value = |name: &str, expected| Claim { figure: figure(name), baselines: Vec::new(), ..claim(expected) };
+    let order = |scheme: &str, other: &str, expected| Claim {
+        scheme: scheme.into(),
+        baselines: vec![other.into()],
+        ..claim(expected)
+    };
+    let large = SizeClass::between(1_000_000, None);
+    let series = |at_ps| SeriesAt { name: "depth (bytes)".into(), of: "leaf0".into(), at_ps };
+    let of_series =
+        |at_ps, expected| Claim { id: format!("{at_ps:?}"), series: Some(series(at_ps)), ..value("series", expected) };
+    let ps = 1e12;
+    let table = [
+        // Timeouts are 11, 12 and 13: their interval is 12 ± 2.5.
+        (Claim { tolerance: 0.25, ..value("timeouts", Expected::Value(12.0)) }, Agrees),
+        (Claim { tolerance: 0.0, ..value("timeouts", Expected::Value(12.0)) }, NotResolved),
+        (value("timeouts", Expected::Value(20.0)), Disagrees),
+        (value("timeouts", Expected::Within(9.0, 15.0)), Agrees),
+        (value("mean fct", Expected::Within(0.0, ps)), Agrees),
+        (value("mean fct", Expected::Value(ps)), Disagrees),
+        (value("drops", Expected::Value(0.0)), Agrees),
+        (value("deadlines met", Expected::Value(0.75)), Agrees),
+        (order("new", "base", Expected::Rising), Agrees),
+        (order("base", "new", Expected::Rising), Disagrees),
+        (order("base", "new", Expected::Close), Disagrees),
+        (Claim { class: large.clone(), ..order("base", "new", Expected::Close) }, Agrees),
+        (Claim { class: large, ..order("base", "new", Expected::Rising) }, NotResolved),
+        (of_series(None, Expected::Value(30.0)), Agrees),
+        (of_series(Some(15), Expected::Value(20.0)), Agrees),
+        (of_series(Some(99), Expected::Value(30.0)), NotResolved),
+        (Claim { only: Only { workload: Some(1), ..Only::default() }, ..claim(Expected::Change(-0.3)) }, Agrees),
+        (Claim { only: Only { workload: Some(2), ..Only::default() }, ..claim(Expected::Lower) }, NotResolved),
+        (Claim { figure: Figure::Variation, ..claim(Expected::Change(0.0)) }, Agrees),
+        (Claim { figure: Figure::Fairness, ..claim(Expected::Change(0.0)) }, Agrees),
+    ];
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+        for flow in &mut run.flows {
+            flow.class = u8::from(flow.flow % 2 == 0);
+            // Of each four one is missed.
+            flow.deadline_ps = Some(if flow.flow % 4 == 0 { 1 } else { u64::MAX });
+        }
+        let values = vec![10.0, 20.0, 30.0];
+        let (name, of) = ("depth (bytes)".into(), "leaf0".into());
+        run.series.push(Series { name, of, first_step: 0, step_ps: 10, values });
+    };
+    let (claims, expected): (Vec<Claim>, Vec<Verdict>) = table.into_iter().unzip();
+    let made_of = |record| Made { run, record, ..Made::default() };
+    let found = verdicts(made_of(Record::Full), claims.clone());
+    for ((claim, expected), (verdict, why)) in claims.iter().zip(expected).zip(&found) {
+        assert_eq!(*verdict, expected, "{claim:?}: {why}");
+    }
+    assert_eq!(found[9].1, "base and new at load 0.5, and 1 more");
+    let sketched = verdicts(made_of(Record::None), claims);
+    for told in [16, 17, 19] {
+        assert_eq!(sketched[told], (NotResolved, "sketches of flows do not tell it".to_string()));
+    }
+    assert_eq!(sketched[13].0, Agrees);
+}
+
+fn groups(point: &PointSummary) -> impl Iterator<Item = &ClassSummary> {
+    point.classes.iter().chain(point.claimed.iter().map(|(_, group)| group))
 }
 
 #[test]
@@ -135,14 +204,11 @@ fn record__sketches_give_what_the_flows_give() {
     assert_eq!(dirs[1].summary(), dirs[2].summary());
     assert!(dirs[0].summary().points[0].exact && !dirs[2].summary().points[0].exact);
     for (exact, sketched) in dirs[0].summary().points.iter().zip(&dirs[2].summary().points) {
-        for (exact, sketched) in
-            exact.classes.iter().chain(&exact.claimed).zip(sketched.classes.iter().chain(&sketched.claimed))
-        {
+        for (exact, sketched) in groups(exact).zip(groups(sketched)) {
             assert_eq!((exact.flows(), &exact.class), (sketched.flows(), &sketched.class));
             for metric in Metric::ALL {
                 for statistic in Statistic::ALL {
-                    let value =
-                        |class: &flowsieve_results::ClassSummary| Some(class.estimate(metric, statistic)?.value);
+                    let value = |class: &ClassSummary| Some(class.estimate(metric, statistic)?.value);
                     let Some((exact, sketched)) = value(exact).zip(value(sketched)) else { continue };
                     let error = if statistic == Statistic::Mean { 1e-9 } else { Sketch::RELATIVE_ERROR + 1e-4 };
                     assert!((sketched / exact - 1.0).abs() <= error, "{statistic:?}: {sketched} for {exact}");

@@ -1,10 +1,10 @@
 //! A paper's claims beside what was measured: rows for the terminal, the page and Markdown.
 
 use flowsieve_results::claims::{Checked, Claim};
-use flowsieve_results::{Expected, Figure, Ratio, ResultDir, Verdict};
+use flowsieve_results::{Estimate, Expected, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict};
 use serde_json::{Value, json};
 
-use super::format::flows_of;
+use super::format::{self, flows_of, per_cent, size, time};
 
 /// A claim in words.
 pub(crate) struct ClaimRow {
@@ -20,9 +20,10 @@ pub(crate) struct ClaimRow {
     pub(crate) note: String,
 }
 
-/// The claims of a result, in the order of its experiment.
+/// The claims of a result, in the order of its experiment; those that are not measured last.
 pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
-    dir.checked_claims().into_iter().map(|(claim, checked)| row(claim, &checked)).collect()
+    let measured = dir.checked_claims().into_iter().map(|(claim, checked)| row(claim, &checked));
+    measured.chain(dir.manifest().experiment.unmeasured.iter().map(unmeasured)).collect()
 }
 
 /// The same as data.
@@ -32,7 +33,6 @@ pub fn claims_json(dir: &ResultDir) -> Vec<Value> {
 }
 
 fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
-    let verdict = checked.verdict.in_words();
     ClaimRow {
         id: claim.id.clone(),
         place: claim.place.clone(),
@@ -40,17 +40,59 @@ fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
         claimed: claimed(claim),
         measured: measured(claim, checked),
         verdict: checked.verdict,
-        judged: if checked.why.is_empty() { verdict.into() } else { format!("{verdict}: {}", checked.why) },
+        judged: judged(checked.verdict, &checked.why),
         note: claim.note.clone(),
     }
 }
 
+fn unmeasured(claim: &Unmeasured) -> ClaimRow {
+    let verdict = Verdict::NotMeasured;
+    ClaimRow {
+        id: claim.id.clone(),
+        place: claim.place.clone(),
+        what: claim.claimed.clone(),
+        claimed: String::new(),
+        measured: "–".into(),
+        verdict,
+        judged: judged(verdict, &claim.why),
+        note: claim.note.clone(),
+    }
+}
+
+fn judged(verdict: Verdict, why: &str) -> String {
+    let verdict = verdict.in_words();
+    if why.is_empty() { verdict.into() } else { format!("{verdict}: {why}") }
+}
+
 fn what(claim: &Claim) -> String {
-    let mut text = match claim.figure {
-        Figure::Flows(..) => format!("{} of {}", claim.figure.name().replace("fct", "FCT"), flows_of(&claim.class)),
-        Figure::Count(_) => claim.figure.name(),
+    let mut text = match (&claim.series, claim.figure) {
+        (Some(SeriesAt { name, of, at_ps }), _) => {
+            let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
+            let at = at_ps.map_or("the end".into(), time);
+            format!("{name}{of} at {at}")
+        }
+        (None, figure) if figure.is_of_flows() => {
+            format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))
+        }
+        (None, figure) => figure.name(),
     };
-    text += &format!(", {} / {}", claim.scheme, claim.baseline);
+    let Only { workload, deadline, started_ps } = claim.only;
+    if let Some(class) = workload {
+        text += &format!(" of workload {class}");
+    }
+    if let Some(deadline) = deadline {
+        text += if deadline { " with deadlines" } else { " without deadlines" };
+    }
+    if let Some((from, to)) = started_ps {
+        text += &format!(" started from {} to {}", time(from), time(to));
+    }
+    let between = match claim.expected {
+        Expected::Rising => " < ",
+        Expected::Close => " ≈ ",
+        _ => " / ",
+    };
+    let schemes: Vec<&str> = [&claim.scheme].into_iter().chain(&claim.baselines).map(String::as_str).collect();
+    text += &format!(", {}", schemes.join(between));
     if !claim.loads.is_empty() {
         let loads: Vec<String> = claim.loads.iter().map(f64::to_string).collect();
         text += &format!(", load {}", loads.join(", "));
@@ -61,21 +103,35 @@ fn what(claim: &Claim) -> String {
     text
 }
 
+fn is_order(claim: &Claim) -> bool {
+    matches!(claim.expected, Expected::Rising | Expected::Close)
+}
+
+fn unit(claim: &Claim) -> Unit {
+    claim.series.as_ref().map_or(claim.figure.unit(), SeriesAt::unit)
+}
+
 fn claimed(claim: &Claim) -> String {
     let change = |share: f64| format!("{} %", signed(100.0 * share));
     let tolerance = || format!(" ± {}", number(100.0 * claim.tolerance));
+    let value = |value: f64| amount(unit(claim), value);
+    let of_it = || if claim.tolerance > 0.0 { format!("{} %", tolerance()) } else { String::new() };
     match claim.expected {
         Expected::Change(share) => format!("{}{}", change(share), tolerance()),
         Expected::UpTo(share) => format!("up to {}{}", change(share), tolerance()),
         Expected::Between(low, high) => format!("{} to {}{}", change(low), change(high), tolerance()),
         Expected::Lower => "lower".into(),
         Expected::Higher => "higher".into(),
+        Expected::Value(stated) => format!("{}{}", value(stated), of_it()),
+        Expected::Within(low, high) => format!("{} to {}{}", value(low), value(high), of_it()),
+        Expected::Rising => "rising".into(),
+        Expected::Close => format!("close{}", of_it()),
     }
 }
 
-/// The measured change in per cent, with its interval; of a range the smallest and the largest of its loads.
+/// What was measured, with its interval; of a range the smallest and the largest of its loads, of an order each scheme's.
 fn measured(claim: &Claim, checked: &Checked) -> String {
-    let Some(ratio) = &checked.ratio else { return "–".into() };
+    let Some(ratio) = &checked.ratio else { return measured_values(claim, checked) };
     if let Expected::Between(..) = claim.expected {
         let by_value = |a: &&(Option<f64>, Ratio), b: &&(Option<f64>, Ratio)| a.1.value.total_cmp(&b.1.value);
         let ends = (checked.by_load.iter().min_by(by_value), checked.by_load.iter().max_by(by_value));
@@ -85,6 +141,40 @@ fn measured(claim: &Claim, checked: &Checked) -> String {
     }
     let at = checked.load.map(|load| format!(" at load {load}")).unwrap_or_default();
     format!("{}{at}", change(ratio))
+}
+
+fn measured_values(claim: &Claim, checked: &Checked) -> String {
+    let value = |value: f64| amount(unit(claim), value);
+    let by_load = || checked.values_by_load.iter().map(|(_, found)| found.value);
+    let values: Vec<String> = match (claim.expected, by_load().reduce(f64::min), by_load().reduce(f64::max)) {
+        (Expected::Within(..), Some(least), Some(most)) if checked.values_by_load.len() > 1 => {
+            vec![format!("{} to {}", value(least), value(most))]
+        }
+        _ if is_order(claim) => checked.values.iter().map(|(_, found)| value(found.value)).collect(),
+        _ => {
+            let interval = |(low, high)| format!(" ({} to {})", value(low), value(high));
+            let one = |found: &Estimate| {
+                format!("{}{}", value(found.value), found.interval().map_or(String::new(), interval))
+            };
+            checked.values.iter().map(|(_, found)| one(found)).collect()
+        }
+    };
+    if values.is_empty() { "–".into() } else { values.join(", ") }
+}
+
+/// A value of a figure as people read it.
+fn amount(unit: Unit, value: f64) -> String {
+    // Ends of intervals may lie below zero.
+    let sign = if value < 0.0 { "−" } else { "" };
+    let whole = value.abs() as u64;
+    let text = match unit {
+        Unit::Time => time(whole),
+        Unit::Size => size(whole),
+        Unit::Rate => format!("{} Gbit/s", format::number(value.abs() / 1e9)),
+        Unit::Share => per_cent(value.abs()),
+        Unit::Number => format::number(value.abs()),
+    };
+    format!("{sign}{text}")
 }
 
 fn change(ratio: &Ratio) -> String {

@@ -1,7 +1,7 @@
 //! Two schemes beside each other, as text and as data.
 
 use flowsieve_results::compare::{ClassComparison, Comparison, compare};
-use flowsieve_results::{Claim, Expected, Figure, Metric, Ratio, ResultDir, SizeClass, Statistic};
+use flowsieve_results::{Claim, Expected, Figure, Metric, Only, Ratio, ResultDir, SizeClass, Statistic};
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use serde::Serialize;
 
@@ -99,9 +99,11 @@ fn over_loads(dir: &ResultDir, scheme: &str, baseline: &str, case: &Case, class:
         id: String::new(),
         place: String::new(),
         figure: Figure::Flows(Statistic::Mean, Metric::Fct),
+        series: None,
         class: class.clone(),
+        only: Only::default(),
         scheme: scheme.to_owned(),
-        baseline: baseline.to_owned(),
+        baselines: vec![baseline.to_owned()],
         loads: Vec::new(),
         at: case.axes.clone(),
         expected: Expected::Lower,

@@ -117,6 +117,7 @@ mod tests {
             classes: SizeClasses::default(),
             record: Record::Full,
             claims: Vec::new(),
+            unmeasured: Vec::new(),
             schemes: Vec::new(),
             points: [0.6, 0.8].into_iter().flat_map(|load| ["dctcp", "pias"].map(|name| point(name, load))).collect(),
         }

@@ -17,6 +17,7 @@ pub fn table_json(dir: &ResultDir) -> Value {
         "folder": dir.path(),
         "points": points,
         "claims": claims_json(dir),
+        "unmeasured_claims": experiment.unmeasured,
         "findings": doctor_json(dir)["findings"],
     })
 }
@@ -35,6 +36,8 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
             "unfinished": class.unfinished(),
             "fct_us": statistics(class, Metric::Fct, PS_PER_US),
             "slowdown": statistics(class, Metric::Slowdown, 1.0),
+            "fct_variation": class.over_seeds(|seed| seed.fct_variation),
+            "fairness": class.over_seeds(|seed| seed.fairness),
             "fct_mean_ratio_to_first": ratio,
         })
     };

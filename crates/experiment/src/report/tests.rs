@@ -158,6 +158,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
         classes: SizeClasses::default(),
         record: Record::Full,
         claims: Vec::new(),
+        unmeasured: Vec::new(),
         schemes: sweep.schemes.iter().map(scheme).collect(),
         points,
     }

@@ -118,6 +118,7 @@ fn experiment(made: &Made) -> Experiment {
         classes: SizeClasses::default(),
         record: made.record,
         claims: made.claims.clone(),
+        unmeasured: Vec::new(),
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),
     }

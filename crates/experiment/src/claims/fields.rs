@@ -1,0 +1,303 @@
+//! The keys of one claim.
+
+use super::Given;
+use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
+use crate::document::Wrong;
+use flowsieve_results::{Axis, Claim, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
+use flowsieve_schemes::settings::{KEYS as SETTINGS, Kind, MAX_TIME_PS, Origin, Raw, Value as Setting, find, one_of};
+
+/// How much what is measured may differ from what is stated where the file does not say.
+const TOLERANCE: f64 = 0.05;
+
+pub(super) const KEYS: [&str; 19] = [
+    "id",
+    "where",
+    "metric",
+    "series",
+    "of",
+    "time",
+    "class",
+    "workload",
+    "deadline",
+    "started",
+    "scheme",
+    "baseline",
+    "schemes",
+    "load",
+    "at",
+    "claimed",
+    "tolerance",
+    "unmeasured",
+    "note",
+];
+
+/// The keys of a claim that is not measured.
+const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
+
+const STARTED: &str = "two times that rise, such as [\"5s\", \"35s\"]";
+
+/// What a key of a claim holds.
+pub(super) enum Value {
+    Raw(Raw),
+    /// `at`: name and value, with the place of each.
+    At(Vec<(String, Raw, Origin)>),
+}
+
+/// The keys that are given, in their order.
+pub(super) struct Fields {
+    /// Where the table begins.
+    pub(super) origin: Origin,
+    pub(super) given: Vec<(String, Origin, Value)>,
+}
+
+/// The schemes of a claim with their places.
+type Names = Vec<(Origin, String)>;
+
+impl Fields {
+    /// What is listed and not measured, if that is what it is.
+    pub(super) fn unmeasured(&self) -> Result<Option<Unmeasured>, Wrong> {
+        if self.find("unmeasured").is_none() {
+            return Ok(None);
+        }
+        if let Some((name, origin, _)) = self.given.iter().find(|(name, ..)| !OF_UNMEASURED.contains(&name.as_str())) {
+            let problem = format!("`{name}` has no use in a claim that is not measured");
+            return Err(Wrong::new(origin.clone(), problem).expected(one_of(&OF_UNMEASURED)));
+        }
+        Ok(Some(Unmeasured {
+            id: self.text("id")?.1,
+            place: self.optional_text("where")?,
+            claimed: self.text("claimed")?.1,
+            why: self.text("unmeasured")?.1,
+            note: self.optional_text("note")?,
+        }))
+    }
+
+    /// A claim that is measured.
+    pub(super) fn claim(&self) -> Result<Given, Wrong> {
+        let figure = self.figure()?;
+        let series = self.series(figure)?;
+        let of_flows = ["class", "workload", "deadline", "started"].into_iter().find_map(|name| self.find(name));
+        if let Some((origin, _)) = of_flows.filter(|_| !figure.is_of_flows()) {
+            let problem = format!("`{}` is of whole runs", figure.name());
+            return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
+        }
+        let names = self.names()?;
+        let (origin, raw) = self.needed("claimed")?;
+        let expected = match names.len() {
+            _ if self.find("schemes").is_some() => claimed_order(origin, raw)?,
+            1 => claimed_value(series.as_ref().map_or(figure.unit(), SeriesAt::unit), origin, raw)?,
+            _ => claimed_ratio(origin, raw)?,
+        };
+        let tolerance = self.tolerance(expected)?;
+        let (schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
+        Ok(Given {
+            claim: Claim {
+                id: self.text("id")?.1,
+                place: self.optional_text("where")?,
+                figure,
+                series,
+                class: self.class()?,
+                only: self.only()?,
+                scheme: names.remove(0),
+                baselines: names,
+                loads: self.loads()?,
+                at: self.at()?,
+                expected,
+                tolerance,
+                note: self.optional_text("note")?,
+            },
+            table: self.origin.clone(),
+            schemes,
+        })
+    }
+
+    /// The scheme and what it is compared with: one at least, and none twice.
+    fn names(&self) -> Result<Names, Wrong> {
+        let names = match self.raw("schemes")? {
+            None if self.find("baseline").is_none() => return Ok(vec![self.text("scheme")?]),
+            None => vec![self.text("scheme")?, self.text("baseline")?],
+            Some((origin, raw)) => {
+                if let Some((other, _)) = self.find("scheme").or(self.find("baseline")) {
+                    let problem = "`schemes` takes the place of `scheme` and `baseline`";
+                    return Err(Wrong::new(other.clone(), problem).expected("the one or the other"));
+                }
+                match (Kind::TextList.read("schemes", raw, origin)?, raw) {
+                    (Setting::TextList(names), Raw::List(items)) if names.len() > 1 => {
+                        items.iter().map(|(_, origin)| origin.clone()).zip(names).collect()
+                    }
+                    _ => {
+                        return Err(
+                            Wrong::new(origin.clone(), "an order is of several schemes").expected("two at least")
+                        );
+                    }
+                }
+            }
+        };
+        let twice = |(at, (_, name)): &(usize, &(Origin, String))| names[..*at].iter().any(|(_, other)| other == name);
+        if let Some((_, (origin, _))) = names.iter().enumerate().find(twice) {
+            return Err(Wrong::new(origin.clone(), "a scheme is no baseline of itself").expected("another scheme"));
+        }
+        Ok(names)
+    }
+
+    fn series(&self, figure: Figure) -> Result<Option<SeriesAt>, Wrong> {
+        if figure != Figure::Series {
+            let of_series = ["series", "of", "time"].into_iter().find_map(|name| Some((name, self.find(name)?.0)));
+            return match of_series {
+                None => Ok(None),
+                Some((name, origin)) => {
+                    let problem = format!("`{name}` has no use without `metric = \"series\"`");
+                    Err(Wrong::new(origin.clone(), problem).expected("metric = \"series\""))
+                }
+            };
+        }
+        let at_ps = match self.raw("time")? {
+            None => None,
+            Some((origin, raw)) => Some(time("time", raw, origin)?),
+        };
+        Ok(Some(SeriesAt { name: self.text("series")?.1, of: self.optional_text("of")?, at_ps }))
+    }
+
+    /// Which flows of the class.
+    fn only(&self) -> Result<Only, Wrong> {
+        let wrong = |origin: &Origin, name: &str, raw: &Raw, expected: &str| {
+            Wrong::new(origin.clone(), format!("`{name}` cannot be {raw}")).expected(expected)
+        };
+        let workload = match self.raw("workload")? {
+            None => None,
+            Some((_, Raw::Integer(class @ 0..=255))) => u8::try_from(*class).ok(),
+            Some((origin, raw)) => return Err(wrong(origin, "workload", raw, "a whole number, 0 to 255")),
+        };
+        let deadline = match self.raw("deadline")? {
+            None => None,
+            Some((_, Raw::Flag(deadline))) => Some(*deadline),
+            Some((origin, raw)) => return Err(wrong(origin, "deadline", raw, "true or false")),
+        };
+        let started_ps = match self.raw("started")? {
+            None => None,
+            Some((origin, raw)) => {
+                let Raw::List(times) = raw else {
+                    return Err(wrong(origin, "started", raw, STARTED));
+                };
+                let times = times.iter().map(|(raw, origin)| time("started", raw, origin));
+                match times.collect::<Result<Vec<_>, _>>()?.as_slice() {
+                    &[from, to] if from < to => Some((from, to)),
+                    _ => return Err(wrong(origin, "started", raw, STARTED)),
+                }
+            }
+        };
+        Ok(Only { workload, deadline, started_ps })
+    }
+
+    fn find(&self, name: &str) -> Option<(&Origin, &Value)> {
+        self.given.iter().find(|(given, ..)| given == name).map(|(_, origin, value)| (origin, value))
+    }
+
+    fn raw(&self, name: &str) -> Result<Option<(&Origin, &Raw)>, Wrong> {
+        match self.find(name) {
+            None => Ok(None),
+            Some((origin, Value::Raw(raw))) => Ok(Some((origin, raw))),
+            Some((origin, Value::At(_))) => {
+                Err(Wrong::new(origin.clone(), format!("`{name}` cannot be a table")).expected("a value"))
+            }
+        }
+    }
+
+    fn needed(&self, name: &str) -> Result<(&Origin, &Raw), Wrong> {
+        let missing = || {
+            Wrong::new(self.origin.clone(), format!("this claim has no `{name}`")).expected(format!("`{name} = ...`"))
+        };
+        self.raw(name)?.ok_or_else(missing)
+    }
+
+    fn text(&self, name: &str) -> Result<(Origin, String), Wrong> {
+        match self.needed(name)? {
+            (origin, Raw::Text(text)) if !text.is_empty() => Ok((origin.clone(), text.clone())),
+            (origin, other) => {
+                Err(Wrong::new(origin.clone(), format!("`{name}` cannot be {other}")).expected("a text"))
+            }
+        }
+    }
+
+    fn optional_text(&self, name: &str) -> Result<String, Wrong> {
+        if self.find(name).is_none() { Ok(String::new()) } else { Ok(self.text(name)?.1) }
+    }
+
+    fn figure(&self) -> Result<Figure, Wrong> {
+        let (origin, name) = self.text("metric")?;
+        let names: Vec<String> = Figure::all().map(Figure::name).collect();
+        Figure::all().find(|figure| figure.name() == name).ok_or_else(|| {
+            let expected = one_of(&names.iter().map(String::as_str).collect::<Vec<_>>());
+            Wrong::new(origin, format!("there is no metric `{name}`")).expected(expected).names(name, names)
+        })
+    }
+
+    fn class(&self) -> Result<SizeClass, Wrong> {
+        if self.find("class").is_none() {
+            return Ok(SizeClass::between(0, None));
+        }
+        let (origin, name) = self.text("class")?;
+        SizeClass::parse(&name).ok_or_else(|| {
+            Wrong::new(origin, format!("{name:?} is no size class"))
+                .expected("such as \"0-100KB\", \"100KB-10MB\", \">10MB\" or \"all\"")
+        })
+    }
+
+    fn loads(&self) -> Result<Vec<f64>, Wrong> {
+        let wrong = |origin: &Origin, raw: &Raw| {
+            Wrong::new(origin.clone(), format!("`load` cannot be {raw}")).expected("a load of the sweep, or several")
+        };
+        let one = |raw: &Raw, origin: &Origin| match raw {
+            Raw::Float(load) => Ok(*load),
+            Raw::Integer(load) => Ok(*load as f64),
+            other => Err(wrong(origin, other)),
+        };
+        match self.raw("load")? {
+            None => Ok(Vec::new()),
+            Some((_, Raw::List(loads))) => loads.iter().map(|(raw, origin)| one(raw, origin)).collect(),
+            Some((origin, raw)) => Ok(vec![one(raw, origin)?]),
+        }
+    }
+
+    fn at(&self) -> Result<Vec<Axis>, Wrong> {
+        let Some((origin, value)) = self.find("at") else { return Ok(Vec::new()) };
+        let Value::At(axes) = value else {
+            return Err(Wrong::new(origin.clone(), "`at` is no table").expected("at = { \"topology.rtt\" = \"80us\" }"));
+        };
+        let axis = |(name, raw, origin): &(String, Raw, Origin)| {
+            let key = find(name.rsplit('.').next().unwrap_or(name)).filter(|key| {
+                let path = format!("{}.{}", key.section.path(), key.name);
+                *name == path || name == key.name
+            });
+            let key = key.ok_or_else(|| {
+                Wrong::new(origin.clone(), format!("unknown key `{name}`"))
+                    .expected("a swept key by its name or path")
+                    .names(name.as_str(), SETTINGS.iter().map(|key| key.name))
+            })?;
+            // As results name the axes of a point.
+            let value = key.kind.read(key.name, raw, origin)?.to_string();
+            Ok(Axis { key: format!("{}.{}", key.section.path(), key.name), value })
+        };
+        axes.iter().map(axis).collect()
+    }
+
+    fn tolerance(&self, expected: Expected) -> Result<f64, Wrong> {
+        let Some((origin, _)) = self.find("tolerance") else { return Ok(TOLERANCE) };
+        if matches!(expected, Expected::Lower | Expected::Higher | Expected::Rising) {
+            let problem = "what is lower, higher or rising has no tolerance";
+            return Err(Wrong::new(origin.clone(), problem).expected("no `tolerance`"));
+        }
+        let (origin, text) = self.text("tolerance")?;
+        share(&text).filter(|share| *share >= 0.0).ok_or_else(|| {
+            Wrong::new(origin, format!("`tolerance` cannot be {text:?}")).expected("a share such as \"5%\"")
+        })
+    }
+}
+
+/// A time in ps.
+fn time(key: &str, raw: &Raw, origin: &Origin) -> Result<u64, Wrong> {
+    match Kind::Time(0, MAX_TIME_PS).read(key, raw, origin)? {
+        Setting::Time(ps) => Ok(ps),
+        other => Err(Wrong::new(origin.clone(), format!("`{key}` cannot be {other}")).expected("a time")),
+    }
+}

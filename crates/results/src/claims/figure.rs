@@ -1,0 +1,237 @@
+//! What claims are about: figures by name.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::statistics::Statistic;
+use crate::summary::Metric;
+use crate::{PointResult, Series};
+
+/// A figure that claims are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// A statistic of a group of flows.
+    Flows(Statistic, Metric),
+    /// The coefficient of variation of the FCT of a group of flows.
+    Variation,
+    /// Jain's index over the orders of magnitude of the sizes of a group of flows.
+    Fairness,
+    /// A count over whole runs, or the share that it makes.
+    Count(Count),
+    /// A value of a series: [`SeriesAt`] says which.
+    Series,
+}
+
+/// What is counted in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Retransmission timeouts.
+    Timeouts,
+    /// Data packets sent again.
+    Retransmissions,
+    /// Data packets that arrived out of order.
+    OutOfOrder,
+    /// Packets lost of any cause.
+    Drops,
+    /// Packets that got an ECN mark.
+    Marks,
+    /// Flows that missed their deadline.
+    MissedDeadlines,
+    /// The share of the flows with deadlines that met them: application throughput (D3, QCluster §6.1).
+    DeadlinesMet,
+}
+
+impl Count {
+    const ALL: [(Count, &'static str); 7] = [
+        (Count::Timeouts, "timeouts"),
+        (Count::Retransmissions, "retransmissions"),
+        (Count::OutOfOrder, "out of order"),
+        (Count::Drops, "drops"),
+        (Count::Marks, "marks"),
+        (Count::MissedDeadlines, "missed deadlines"),
+        (Count::DeadlinesMet, "deadlines met"),
+    ];
+
+    /// `None` for a share of nothing.
+    pub(super) fn of(self, run: &PointResult) -> Option<f64> {
+        let count = match self {
+            Count::Timeouts => run.timeouts,
+            Count::Retransmissions => run.retransmissions,
+            Count::OutOfOrder => run.out_of_order,
+            Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
+            Count::Marks => run.links.iter().map(|link| link.marks).sum(),
+            Count::MissedDeadlines => run.deadlines.missed,
+            Count::DeadlinesMet => {
+                let flows = run.deadlines.flows;
+                let met = flows.saturating_sub(run.deadlines.missed);
+                return (flows > 0).then(|| met as f64 / flows as f64);
+            }
+        };
+        Some(count as f64)
+    }
+}
+
+/// What a figure is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// ps.
+    Time,
+    /// Bytes.
+    Size,
+    /// bit/s.
+    Rate,
+    /// A part of 1.
+    Share,
+    /// A plain number.
+    Number,
+}
+
+impl Figure {
+    /// Every figure, in the order in which they are listed.
+    pub fn all() -> impl Iterator<Item = Figure> {
+        let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
+        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Fairness]);
+        groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
+    }
+
+    /// Its name in files: `mean fct`, `p99 slowdown`, `timeouts` …
+    pub fn name(self) -> String {
+        match self {
+            Figure::Flows(statistic, metric) => format!("{} {}", statistic.name(), metric.name()),
+            Figure::Variation => "cv fct".into(),
+            Figure::Fairness => "fairness".into(),
+            Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
+            Figure::Series => "series".into(),
+        }
+    }
+
+    /// Whether it is of a group of flows, and not of whole runs.
+    pub fn is_of_flows(self) -> bool {
+        matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Fairness)
+    }
+
+    /// What it is in; of a series [`SeriesAt::unit`] says it.
+    pub fn unit(self) -> Unit {
+        match self {
+            Figure::Flows(_, Metric::Fct) => Unit::Time,
+            Figure::Count(Count::DeadlinesMet) => Unit::Share,
+            _ => Unit::Number,
+        }
+    }
+}
+
+/// As data a figure is its name.
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Figure {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Figure, D::Error> {
+        let name = String::deserialize(from)?;
+        Figure::all()
+            .find(|figure| figure.name() == name)
+            .ok_or_else(|| D::Error::custom(format!("no figure {name:?}")))
+    }
+}
+
+/// Flows that have something else than their size in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Only {
+    /// Flows of this class of the workload: 1 are those of the second distribution of a mix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<u8>,
+    /// Flows with a deadline, or without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<bool>,
+    /// Flows that arrived from one time on and before another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_ps: Option<(u64, u64)>,
+}
+
+impl Only {
+    /// Whether that is every flow.
+    pub fn is_all(&self) -> bool {
+        *self == Only::default()
+    }
+
+    pub(crate) fn holds(&self, workload: u8, has_deadline: bool, start_ps: u64) -> bool {
+        self.workload.is_none_or(|class| class == workload)
+            && self.deadline.is_none_or(|deadline| deadline == has_deadline)
+            && self.started_ps.is_none_or(|(from, to)| from <= start_ps && start_ps < to)
+    }
+}
+
+/// A value of a series.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesAt {
+    /// Its name with its unit, as in `series.parquet`: "flows under way".
+    pub name: String,
+    /// Of which place or part; empty for the whole fabric.
+    pub of: String,
+    /// The step that holds this time; `None` for the last step.
+    pub at_ps: Option<u64>,
+}
+
+impl SeriesAt {
+    /// The unit that its name ends in.
+    pub fn unit(&self) -> Unit {
+        let units = [("(bytes)", Unit::Size), ("(bit/s)", Unit::Rate)];
+        units.iter().find(|(ending, _)| self.name.ends_with(ending)).map_or(Unit::Number, |(_, unit)| *unit)
+    }
+
+    /// Its value among the series of a run.
+    pub(crate) fn value(&self, series: &[Series]) -> Option<f64> {
+        let found = series.iter().find(|series| series.name == self.name && series.of == self.of)?;
+        let Some(at_ps) = self.at_ps else { return found.values.last().copied() };
+        let step = (at_ps / found.step_ps.max(1)).checked_sub(found.first_step)?;
+        found.values.get(usize::try_from(step).ok()?).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Deadlines;
+
+    #[test]
+    fn name__each_figure_has_its_own_and_comes_back() {
+        let names: Vec<String> = Figure::all().map(Figure::name).collect();
+        assert!(names.contains(&"p99.9 slowdown".to_string()) && names.contains(&"out of order".to_string()));
+        for figure in Figure::all() {
+            let text = serde_json::to_string(&figure).unwrap();
+            assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
+        }
+        assert_eq!(names.len(), 20);
+        assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
+    }
+
+    #[test]
+    fn of__deadlines_met_are_a_share_of_the_flows_that_have_one() {
+        let with = |flows, missed| PointResult { deadlines: Deadlines { flows, missed }, ..PointResult::default() };
+        assert_eq!(Count::DeadlinesMet.of(&with(8, 2)), Some(0.75));
+        assert_eq!(Count::DeadlinesMet.of(&with(8, 8)), Some(0.0));
+        assert_eq!(Count::DeadlinesMet.of(&with(0, 0)), None);
+        assert_eq!(Count::MissedDeadlines.of(&with(0, 0)), Some(0.0));
+    }
+
+    #[test]
+    fn value__the_last_or_that_of_a_step() {
+        let series = |of: &str, first_step, values: &[f64]| Series {
+            name: "depth (bytes)".into(),
+            of: of.into(),
+            first_step,
+            step_ps: 10,
+            values: values.into(),
+        };
+        let all = [series("", 0, &[1.0, 2.0]), series("leaf0", 3, &[7.0, 8.0, 9.0])];
+        let at = |of: &str, at_ps| SeriesAt { name: "depth (bytes)".into(), of: of.into(), at_ps };
+        assert_eq!(at("", None).value(&all), Some(2.0));
+        assert_eq!(at("leaf0", None).value(&all), Some(9.0));
+        let times = [0, 29, 30, 39, 40, 59, 60].map(|time| at("leaf0", Some(time)).value(&all));
+        assert_eq!(times, [None, None, Some(7.0), Some(7.0), Some(8.0), Some(9.0), None]);
+        assert_eq!(at("leaf1", None).value(&all), None);
+        assert_eq!(at("", None).unit(), Unit::Size);
+        assert_eq!(SeriesAt { name: "flows under way".into(), ..at("", None) }.unit(), Unit::Number);
+    }
+}
