@@ -48,13 +48,17 @@ impl FifoBank {
             turn: Turn::new(discipline, queues),
         }
     }
-}
 
-impl PortScheduler for FifoBank {
+    /// An arriving packet, in no list, for a queue that a classifier of the caller's chose.
     #[inline(always)]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    pub fn enqueue_in(
+        &mut self,
+        index: usize,
+        metas: &mut [Meta],
+        packet: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let index = usize::from(meta.priority).min(self.queues.len() - 1);
         let queued = self.queues[index].bytes();
         if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
             return Verdict::Dropped;
@@ -67,6 +71,25 @@ impl PortScheduler for FifoBank {
         self.occupied |= 1 << index;
         self.queues[index].push(metas, packet);
         Verdict::Accepted
+    }
+
+    /// The packets of a queue.
+    pub fn queue(&self, index: usize) -> &Fifo {
+        &self.queues[index]
+    }
+
+    /// The queue of the DSCP map.
+    #[inline(always)]
+    fn mapped(&self, meta: &Meta) -> usize {
+        usize::from(meta.priority).min(self.queues.len() - 1)
+    }
+}
+
+impl PortScheduler for FifoBank {
+    #[inline(always)]
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let index = self.mapped(&metas[packet as usize]);
+        self.enqueue_in(index, metas, packet, around)
     }
 
     #[inline(always)]
@@ -94,7 +117,7 @@ impl PortScheduler for FifoBank {
 
     #[inline(always)]
     fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.queues[usize::from(meta.priority).min(self.queues.len() - 1)].bytes().into()
+        self.queues[self.mapped(meta)].bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {
