@@ -12,6 +12,8 @@ use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::write_table;
+use crate::statistics::Figures;
+use crate::summary::SeedStats;
 use crate::{FlowRow, ResultError};
 
 /// A coflow from the start of its first flow to the end of its last.
@@ -52,6 +54,41 @@ pub(crate) fn of_flows(flows: &[FlowRow]) -> Vec<CoflowRow> {
         CoflowRow { cct_ps, ..row }
     };
     found.into_values().map(done).collect()
+}
+
+/// The coflows of a run together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoflowStats {
+    /// How many.
+    pub coflows: u64,
+    /// Those of which a flow did not finish.
+    pub unfinished: u64,
+    /// CCT of the others; `None` if there are none.
+    pub cct_ps: Option<Figures>,
+}
+
+impl CoflowStats {
+    /// `None` without any coflow.
+    pub(crate) fn of(rows: &[CoflowRow]) -> Option<CoflowStats> {
+        let mut ccts: Vec<f64> = rows.iter().filter_map(|row| row.cct_ps).map(|cct_ps| cct_ps as f64).collect();
+        let (coflows, unfinished) = (rows.len() as u64, (rows.len() - ccts.len()) as u64);
+        (coflows > 0).then(|| CoflowStats { coflows, unfinished, cct_ps: Figures::of(&mut ccts) })
+    }
+
+    /// As statistics of a run.
+    pub(crate) fn stats(&self, seed: u64) -> SeedStats {
+        SeedStats {
+            seed,
+            flows: self.coflows,
+            unfinished: self.unfinished,
+            largest_bytes: 0,
+            least_slowdown: None,
+            fct: self.cct_ps,
+            slowdown: None,
+            fct_variation: None,
+            fairness: None,
+        }
+    }
 }
 
 /// Writes `coflows.parquet` from the coflows of each run, by point and seed.
@@ -106,6 +143,11 @@ mod tests {
             start_ps,
             cct_ps,
         };
-        assert_eq!(of_flows(&flows), [row(3, 1, 10, None), row(7, 0, 100, Some(50))]);
+        let rows = [row(3, 1, 10, None), row(7, 0, 100, Some(50))];
+        assert_eq!(of_flows(&flows), rows);
+        let stats = CoflowStats::of(&rows).unwrap();
+        assert_eq!((stats.coflows, stats.unfinished), (2, 1));
+        assert_eq!(stats.cct_ps, Figures::of(&mut [50.0]));
+        assert_eq!(CoflowStats::of(&[]), None);
     }
 }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::classes::SizeClass;
 use crate::statistics::{Ratio, Statistic};
-use crate::summary::Metric;
+use crate::summary::{ClassSummary, Metric};
 use crate::{FlowRow, ResultDir, ResultError};
 
 /// Flow by flow, over all seeds.
@@ -65,6 +65,9 @@ pub struct Comparison {
     pub baseline: usize,
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassComparison>,
+    /// Of coflows, whose CCT is paired by seed as FCT is; `None` where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coflows: Option<ClassComparison>,
 }
 
 /// Compares a scheme with a baseline at each of their points, in the order of the sweep. No points: one of the two is
@@ -79,24 +82,30 @@ pub fn compare(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Vec<Comp
     }
     let mut comparisons = Vec::new();
     for (at, &(point, baseline)) in pairs.iter().enumerate() {
-        let of_class = |(number, class): (usize, &SizeClass)| {
-            let [this, other] = [point, baseline].map(|point| &dir.summary().points[point].classes[number]);
-            let ratios =
-                |metric| Statistic::ALL.into_iter().map(|statistic| this.ratio(other, metric, statistic)).collect();
-            ClassComparison {
-                class: class.clone(),
-                flows: this.flows(),
-                unfinished: this.unfinished(),
-                baseline_unfinished: other.unfinished(),
-                fct: ratios(Metric::Fct),
-                slowdown: ratios(Metric::Slowdown),
-                by_flow: by_flow.result(at, number),
-            }
+        let points = [point, baseline].map(|point| &dir.summary().points[point]);
+        let of_class = |number: usize| {
+            let [this, other] = points.map(|point| &point.classes[number]);
+            ClassComparison { by_flow: by_flow.result(at, number), ..of_groups(this, other) }
         };
-        let classes = classes.iter().enumerate().map(of_class).collect();
-        comparisons.push(Comparison { point, baseline, classes });
+        let [this, other] = points.map(|point| &point.coflows);
+        let coflows = (this.flows() > 0).then(|| of_groups(this, other));
+        let classes = (0..classes.len()).map(of_class).collect();
+        comparisons.push(Comparison { point, baseline, classes, coflows });
     }
     Ok(comparisons)
+}
+
+fn of_groups(this: &ClassSummary, other: &ClassSummary) -> ClassComparison {
+    let ratios = |metric| Statistic::ALL.into_iter().map(|statistic| this.ratio(other, metric, statistic)).collect();
+    ClassComparison {
+        class: this.class.clone(),
+        flows: this.flows(),
+        unfinished: this.unfinished(),
+        baseline_unfinished: other.unfinished(),
+        fct: ratios(Metric::Fct),
+        slowdown: ratios(Metric::Slowdown),
+        by_flow: None,
+    }
 }
 
 /// Pairs flows as the runs come by, each point's after the other's.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claims::{Claim, Only, Unmeasured};
 use crate::flow_sketch::FlowSketch;
-use crate::{PointResult, SizeClass, SizeClasses};
+use crate::{CoflowStats, PointResult, SizeClass, SizeClasses};
 
 /// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
 /// column means, or its removal, makes another.
@@ -177,6 +177,9 @@ pub struct Run {
     /// All of its flows, where they are too many for exact percentiles or not all kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch: Option<FlowSketch>,
+    /// Its coflows together, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coflows: Option<CoflowStats>,
     /// What claims about series are held against, by claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claimed_series: BTreeMap<String, f64>,

@@ -30,8 +30,8 @@ impl ResultDir {
         let mut misfit = Ok(());
         for_each_run(&path, &manifest, |run, flows| {
             runs_of_point.push(match &run.sketch {
-                Some(sketch) => RunFlows::of_sketch(run.seed, sketch.clone()),
-                None => RunFlows::of(run.seed, &flows),
+                Some(sketch) => RunFlows::of_sketch(run.seed, sketch.clone(), run.coflows),
+                None => RunFlows::of(run.seed, &flows, run.coflows),
             });
             left[run.point as usize] -= 1;
             if left[run.point as usize] == 0 && misfit.is_ok() {

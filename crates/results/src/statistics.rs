@@ -8,9 +8,10 @@
 //! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken
 //!   seed by seed, and the interval is over these. It resolves differences that the two intervals apart hide.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The share of intervals that hold the true value.
@@ -63,9 +64,26 @@ impl Statistic {
     }
 }
 
-/// Every [`Statistic`] of one set of values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Every [`Statistic`] of one set of values. As data they are by name.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures([f64; Statistic::ALL.len()]);
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(Statistic::ALL.iter().map(|statistic| statistic.name()).zip(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Figures {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Figures, D::Error> {
+        let values = BTreeMap::<String, f64>::deserialize(from)?;
+        let value = |statistic: Statistic| values.get(statistic.name()).copied();
+        match Statistic::ALL.into_iter().find(|statistic| value(*statistic).is_none()) {
+            Some(missing) => Err(D::Error::custom(format!("no {}", missing.name()))),
+            None => Ok(Figures(Statistic::ALL.map(|statistic| value(statistic).unwrap_or_default()))),
+        }
+    }
+}
 
 impl Figures {
     /// Of these values, whose order it changes; `None` if there are none. The mean adds them in the order given.
@@ -210,6 +228,10 @@ mod tests {
         let figures = Figures::of(&mut values).unwrap();
         assert_eq!(Statistic::ALL.map(|statistic| figures.get(statistic)), [50.5, 50.0, 95.0, 99.0, 100.0]);
         assert_eq!(Figures::of(&mut []), None);
+        let text = serde_json::to_string(&figures).unwrap();
+        assert_eq!(text, "{\"mean\":50.5,\"p50\":50.0,\"p95\":95.0,\"p99\":99.0,\"p99.9\":100.0}");
+        assert_eq!(serde_json::from_str::<Figures>(&text).unwrap(), figures);
+        assert!(serde_json::from_str::<Figures>("{\"mean\":50.5}").unwrap_err().to_string().starts_with("no p50"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::classes::SizeClass;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
-use crate::{Experiment, FlowRow, Only};
+use crate::{CoflowStats, Experiment, FlowRow, Only};
 
 /// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
 const BINS: usize = 20;
@@ -121,6 +121,8 @@ pub struct PointSummary {
     /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer
     /// where many flows have one size. The same bins for every scheme, since schemes get the same flows.
     pub bins: Vec<ClassSummary>,
+    /// The coflows of the runs that have any: each counts as a flow, and its CCT as an FCT.
+    pub coflows: ClassSummary,
     /// Whether percentiles are those of the flows themselves and not of sketches.
     pub exact: bool,
 }
@@ -167,6 +169,10 @@ impl Summary {
             classes: over(&self.classes),
             claimed: self.claimed.iter().map(|(only, class)| (*only, group(only, class))).collect(),
             bins: over(&bins(&runs)),
+            coflows: ClassSummary {
+                class: SizeClass::between(0, None),
+                seeds: runs.iter().filter_map(|run| Some(run.coflows?.stats(run.seed))).collect(),
+            },
             exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(_))),
         });
         Ok(())
@@ -177,6 +183,7 @@ impl Summary {
 pub(crate) struct RunFlows {
     seed: u64,
     kept: Kept,
+    coflows: Option<CoflowStats>,
 }
 
 enum Kept {
@@ -202,8 +209,8 @@ impl Sized {
 }
 
 impl RunFlows {
-    /// Of all flows of a run.
-    pub(crate) fn of(seed: u64, flows: &[FlowRow]) -> RunFlows {
+    /// Of all flows of a run, with its coflows.
+    pub(crate) fn of(seed: u64, flows: &[FlowRow], coflows: Option<CoflowStats>) -> RunFlows {
         let of = |row: &FlowRow| Sized {
             bytes: row.bytes,
             start_ps: row.start_ps,
@@ -215,12 +222,12 @@ impl RunFlows {
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
-        RunFlows { seed, kept: Kept::Rows(flows) }
+        RunFlows { seed, kept: Kept::Rows(flows), coflows }
     }
 
     /// Of the sketch of a run.
-    pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch) -> RunFlows {
-        RunFlows { seed, kept: Kept::Sketch(sketch) }
+    pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch, coflows: Option<CoflowStats>) -> RunFlows {
+        RunFlows { seed, kept: Kept::Sketch(sketch), coflows }
     }
 
     fn fits(&self, class: &SizeClass) -> bool {
@@ -308,7 +315,7 @@ pub(crate) mod tests {
 
     /// The statistics of a class of these flows, from the flows themselves.
     pub(crate) fn exact(flows: &[FlowRow], class: &SizeClass) -> SeedStats {
-        RunFlows::of(1, flows).stats(class, &Only::default()).unwrap()
+        RunFlows::of(1, flows, None).stats(class, &Only::default()).unwrap()
     }
 
     fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
@@ -319,7 +326,7 @@ pub(crate) mod tests {
     }
 
     fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
-        summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows)).collect())
+        summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows, None)).collect())
     }
 
     fn value(class: &ClassSummary, metric: Metric, statistic: Statistic) -> f64 {
@@ -373,7 +380,8 @@ pub(crate) mod tests {
     fn stats__of_some_of_the_flows() {
         let with =
             |start_ps, class, deadline_ps| FlowRow { start_ps, class, deadline_ps, ..flow(1, Some(start_ps + 1)) };
-        let run = RunFlows::of(1, &[with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))]);
+        let run =
+            RunFlows::of(1, &[with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))], None);
         let all = SizeClass::between(0, None);
         let mean = |only| run.stats(&all, &only).unwrap().fct.map(|fct| fct.get(Statistic::Mean) / 1e6);
         assert_eq!(mean(Only::default()), Some(2.5));
@@ -382,7 +390,7 @@ pub(crate) mod tests {
         assert_eq!(mean(Only { deadline: Some(false), workload: Some(1), ..Only::default() }), Some(2.0));
         assert_eq!(mean(Only { started_ps: Some((1, 3)), ..Only::default() }), Some(2.5));
         assert_eq!(mean(Only { started_ps: Some((4, 9)), ..Only::default() }), None);
-        let sketch = RunFlows::of_sketch(1, FlowSketch::of(&[with(0, 0, None)], &[]));
+        let sketch = RunFlows::of_sketch(1, FlowSketch::of(&[with(0, 0, None)], &[]), None);
         assert!(sketch.stats(&all, &Only::default()).is_some());
         assert_eq!(sketch.stats(&all, &Only { deadline: Some(true), ..Only::default() }), None);
     }
@@ -413,7 +421,7 @@ pub(crate) mod tests {
     fn bins__of_sketches_hold_all_flows() {
         let flows: Vec<FlowRow> = (1..=10_000).map(|n| flow(n * 100, Some(n))).collect();
         let cuts = [100_000, 10_000_000];
-        let point = summary_of(vec![RunFlows::of_sketch(1, FlowSketch::of(&flows, &cuts))]);
+        let point = summary_of(vec![RunFlows::of_sketch(1, FlowSketch::of(&flows, &cuts), None)]);
         assert!(!point.exact && point.bins.len() >= 10, "{} bins", point.bins.len());
         assert_eq!(point.bins.iter().map(ClassSummary::flows).sum::<u64>(), 10_000);
         assert_eq!(point.classes[0].flows(), 1_000);

@@ -21,7 +21,9 @@ use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_js
 use crate::flows::{FlowReader, FlowWriter};
 use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo, SAMPLE, SCHEMA};
 use crate::summary::RunFlows;
-use crate::{FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, coflows, series, summary_csv};
+use crate::{
+    CoflowStats, FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, coflows, series, summary_csv,
+};
 
 /// `point.json` of a part.
 #[derive(Serialize, Deserialize)]
@@ -158,7 +160,9 @@ impl ResultWriter {
                 let sketched = parts.iter().any(|(part, _)| part.sketch.is_some() || part.flows > EXACT);
                 let mut summarised = Vec::new();
                 for (mut part, mut reader) in parts {
-                    coflows_by_run.push((index, part.seed, std::mem::take(&mut part.measured.coflows)));
+                    let rows = std::mem::take(&mut part.measured.coflows);
+                    let coflows = CoflowStats::of(&rows);
+                    coflows_by_run.push((index, part.seed, rows));
                     let series = std::mem::take(&mut part.measured.series);
                     let claimed_series =
                         experiment.claims.iter().filter_map(|claim| claim.of_series(&series)).collect();
@@ -167,14 +171,15 @@ impl ResultWriter {
                     writer.write(index, part.seed, &flows)?;
                     let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
                     summarised.push(match &sketch {
-                        Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone()),
-                        None => RunFlows::of(part.seed, &flows),
+                        Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone(), coflows),
+                        None => RunFlows::of(part.seed, &flows, coflows),
                     });
                     runs.push(Run {
                         point: index,
                         seed: part.seed,
                         flows: part.flows,
                         sketch,
+                        coflows,
                         claimed_series,
                         measured: part.measured,
                     });

@@ -352,6 +352,52 @@ fn join__deadlines_coflows_and_series_travel_with_the_result() {
     assert!(folder.path().join("coflows.parquet").exists(), "some parts still have coflows");
 }
 
+#[test]
+fn coflows__in_summaries_comparisons_and_claims() {
+    // Each small flow is a coflow of its own, so that its CCT is its FCT.
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+        run.flows.iter_mut().filter(|flow| flow.bytes <= 100_000).for_each(|flow| flow.coflow = Some(flow.flow));
+    };
+    let of = |name: &str, expected| Claim {
+        figure: serde_json::from_str(&format!("\"{name}\"")).unwrap(),
+        class: SizeClass::between(0, None),
+        ..claim(expected)
+    };
+    let claims = vec![of("mean cct", Expected::Change(-0.3)), of("p99 cct", Expected::Higher)];
+    for record in [Record::Full, Record::None] {
+        let folder = tempfile::tempdir().unwrap();
+        let written = made(folder.path(), &Made { run, record, claims: claims.clone(), ..Made::default() });
+        let dir = ResultDir::open(folder.path()).unwrap();
+        assert_eq!(dir.summary(), written.summary());
+        for point in &dir.summary().points {
+            let (coflows, flows) = (&point.coflows, &point.classes[0]);
+            assert_eq!((coflows.flows(), coflows.unfinished()), (flows.flows(), 0));
+            let mean = |of: &ClassSummary| of.estimate(Metric::Fct, Statistic::Mean).unwrap().value;
+            assert!((mean(coflows) / mean(flows) - 1.0).abs() < 1e-12);
+            assert_eq!(coflows.estimate(Metric::Slowdown, Statistic::Mean), None);
+        }
+        for (at, expected) in compare(&dir, "new", "base").unwrap().iter().zip([0.8, 0.6]) {
+            let coflows = at.coflows.as_ref().unwrap();
+            coflows.fct.iter().for_each(|ratio| near(ratio.as_ref().unwrap(), expected));
+            assert!(coflows.is_fair() && coflows.by_flow.is_none());
+        }
+        let verdicts: Vec<Verdict> = dir.checked_claims().into_iter().map(|(_, checked)| checked.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Agrees, Verdict::Disagrees]);
+        let csv = std::fs::read_to_string(folder.path().join("summary.csv")).unwrap();
+        let of_coflows: Vec<&str> = csv.lines().filter(|line| line.contains(",coflows,0,,3,")).collect();
+        // A row a point, without slowdown, and with the ratio to the first scheme.
+        assert_eq!(of_coflows.len(), 4, "{csv}");
+        assert!(of_coflows[1].contains(",,,,,,,,,,0.8"), "{}", of_coflows[1]);
+    }
+    let unfinished = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+        (run.flows[5].coflow, run.flows[5].fct_ps) = (Some(1), None);
+    };
+    let found = verdicts(Made { run: unfinished, ..Made::default() }, vec![of("mean cct", Expected::Lower)]);
+    assert_eq!(found, [(Verdict::NotResolved, "coflows did not finish".to_string())]);
+    let none = verdicts(Made::default(), vec![of("mean cct", Expected::Lower)]);
+    assert_eq!(none, [(Verdict::NotResolved, "nothing to compare at one of its points".to_string())]);
+}
+
 fn rows(path: &std::path::Path) -> i64 {
     let file = std::fs::File::open(path).unwrap();
     let reader = parquet::file::serialized_reader::SerializedFileReader::new(file).unwrap();

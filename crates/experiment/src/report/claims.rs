@@ -1,7 +1,7 @@
 //! A paper's claims beside what was measured: rows for the terminal, the page and Markdown.
 
 use flowsieve_results::claims::{Checked, Claim};
-use flowsieve_results::{Estimate, Expected, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict};
+use flowsieve_results::{Estimate, Expected, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict};
 use serde_json::{Value, json};
 
 use super::format::{self, flows_of, per_cent, size, time};
@@ -74,6 +74,7 @@ fn what(claim: &Claim) -> String {
         (None, figure) if figure.is_of_flows() => {
             format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))
         }
+        (None, Figure::Coflows(_)) => format!("{} of coflows", claim.figure.name().replace("cct", "CCT")),
         (None, figure) => figure.name(),
     };
     let Only { workload, deadline, started_ps } = claim.only;

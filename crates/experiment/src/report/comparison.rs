@@ -13,6 +13,8 @@ use crate::Error;
 /// The statistics that the text shows; the data has all.
 const SHOWN: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
 
+const COFLOWS: Figure = Figure::Coflows(Statistic::Mean);
+
 /// A scheme beside a baseline.
 #[derive(Serialize)]
 pub struct Compared {
@@ -39,6 +41,9 @@ struct OverLoads {
     case: String,
     class: SizeClass,
     fct_mean: Ratio,
+    /// Of CCT instead, where coflows are compared.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    coflows: bool,
 }
 
 /// Compares the schemes that are named, or each scheme with the first.
@@ -83,22 +88,32 @@ fn of_pair(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Compared, Er
     }
     let several = cases.iter().filter(|case| case.loads.len() > 1);
     let over_loads = several.flat_map(|case| {
-        let of = |class: &SizeClass| {
-            let fct_mean = over_loads(dir, scheme, baseline, case, class)?;
-            Some(OverLoads { case: name_of(case), class: class.clone(), fct_mean })
+        let of = |(figure, class): (Figure, &SizeClass)| {
+            let fct_mean = over_loads(dir, scheme, baseline, case, figure, class)?;
+            let coflows = figure == COFLOWS;
+            Some(OverLoads { case: name_of(case), class: class.clone(), fct_mean, coflows })
         };
-        dir.manifest().experiment.classes.as_slice().iter().filter_map(of).collect::<Vec<_>>()
+        let classes = dir.manifest().experiment.classes.as_slice();
+        let of_flows = classes.iter().map(|class| (Figure::Flows(Statistic::Mean, Metric::Fct), class));
+        of_flows.chain(classes.last().map(|all| (COFLOWS, all))).filter_map(of).collect::<Vec<_>>()
     });
     let over_loads = over_loads.collect();
     Ok(Compared { scheme: scheme.to_owned(), baseline: baseline.to_owned(), points, over_loads })
 }
 
 /// What a claim over all loads would be held against.
-fn over_loads(dir: &ResultDir, scheme: &str, baseline: &str, case: &Case, class: &SizeClass) -> Option<Ratio> {
+fn over_loads(
+    dir: &ResultDir,
+    scheme: &str,
+    baseline: &str,
+    case: &Case,
+    figure: Figure,
+    class: &SizeClass,
+) -> Option<Ratio> {
     let claim = Claim {
         id: String::new(),
         place: String::new(),
-        figure: Figure::Flows(Statistic::Mean, Metric::Fct),
+        figure,
         series: None,
         class: class.clone(),
         only: Only::default(),
@@ -132,9 +147,12 @@ impl Compared {
                 case.clone_from(&at.case);
                 text += &format!("\n{case}\n");
             }
-            for (place, class) in at.comparison.classes.iter().filter(|class| class.flows > 0).enumerate() {
+            let classes = at.comparison.classes.iter().filter(|class| class.flows > 0);
+            let classes = classes.map(|class| (class.class.name.as_str(), class));
+            let coflows = at.comparison.coflows.iter().map(|coflows| ("coflows (CCT)", coflows));
+            for (place, (name, class)) in classes.chain(coflows).enumerate() {
                 let load = at.load.filter(|_| place == 0).map_or(String::new(), |load| load.to_string());
-                rows.push(row(load, class));
+                rows.push(row(load, name, class));
             }
         }
         text += &aligned(&rows, 2);
@@ -142,7 +160,8 @@ impl Compared {
             text += "\nMean of the ratios of mean FCT at all loads\n";
             let row = |over: &OverLoads| {
                 let verdict = judged(&over.fct_mean).to_owned();
-                vec![over.case.clone(), flows_of(&over.class), ratio(Some(&over.fct_mean)), verdict]
+                let name = if over.coflows { "coflows (CCT)".into() } else { flows_of(&over.class) };
+                vec![over.case.clone(), name, ratio(Some(&over.fct_mean)), verdict]
             };
             text += &aligned(&self.over_loads.iter().map(row).collect::<Vec<_>>(), 2);
         }
@@ -150,9 +169,9 @@ impl Compared {
     }
 }
 
-fn row(load: String, class: &ClassComparison) -> Vec<String> {
+fn row(load: String, name: &str, class: &ClassComparison) -> Vec<String> {
     let place = |statistic: Statistic| Statistic::ALL.iter().position(|other| *other == statistic).unwrap_or(0);
-    let mut row = vec![load, class.class.name.clone(), count(class.flows)];
+    let mut row = vec![load, name.to_owned(), count(class.flows)];
     row.extend(SHOWN.iter().map(|statistic| ratio(class.fct[place(*statistic)].as_ref())));
     let by_flow = class.by_flow.as_ref();
     row.push(ratio(by_flow.map(|by_flow| &by_flow.ratio)));

@@ -3,10 +3,10 @@
 use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
 
 use super::cases::{AtLoad, Case};
-use super::format::{flows_of, rounded, size};
+use super::format::{rounded, size};
+use super::group::Group;
 use super::links::mean_links;
 use super::plot::{Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, reference};
-use super::terminal::fct_unit;
 
 /// A plot and where the page shows it.
 pub(super) struct Figure {
@@ -26,25 +26,24 @@ pub(super) struct Figure {
 pub(super) type Titled = (String, Option<String>);
 
 /// FCT against load.
-pub(super) fn fct_against_load(dir: &ResultDir, case: &Case, class: usize, statistic: Statistic) -> Titled {
-    let unit = fct_unit(dir, case, class);
+pub(super) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
+    let unit = group.unit(dir, case);
     let series = series_by_load(dir, case, |point, load| {
-        let estimate = dir.summary().points[point].classes[class].estimate(Metric::Fct, statistic)?;
+        let estimate = group.at(dir, point).estimate(Metric::Fct, statistic)?;
         let ends = estimate.interval().map(|(low, high)| (unit.of(low), unit.of(high)));
         Some(Place { x: load, y: unit.of(estimate.value), ends })
     });
-    let class = flows_of(&dir.manifest().experiment.classes.as_slice()[class]);
-    let y_axis = fitting_axis(&format!("FCT ({})", unit.name), &series);
-    (format!("{} FCT, {class}", in_words(statistic)), draw_by_load(case, &series, y_axis))
+    let y_axis = fitting_axis(&format!("{} ({})", group.time(), unit.name), &series);
+    let title = format!("{} {}, {}", in_words(statistic), group.time(), group.name(dir));
+    (title, draw_by_load(case, &series, y_axis))
 }
 
 /// FCT against load as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
-pub(super) fn ratio_against_load(dir: &ResultDir, case: &Case, class: usize, statistic: Statistic) -> Titled {
+pub(super) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
     let experiment = &dir.manifest().experiment;
     let ratio = |point: usize| -> Option<Ratio> {
         let baseline = experiment.baseline_of(point)?;
-        let of = |point: usize| &dir.summary().points[point].classes[class];
-        let ratio = of(point).ratio(of(baseline), Metric::Fct, statistic)?;
+        let ratio = group.at(dir, point).ratio(group.at(dir, baseline), Metric::Fct, statistic)?;
         // A scheme's ratio to itself is not measured, and has no interval.
         Some(Ratio { interval: ratio.interval.filter(|_| baseline != point), ..ratio })
     };
@@ -56,9 +55,9 @@ pub(super) fn ratio_against_load(dir: &ResultDir, case: &Case, class: usize, sta
         series.clear();
     }
     let first = experiment.schemes.first().map_or("", |scheme| &scheme.name);
-    let class = flows_of(&experiment.classes.as_slice()[class]);
     let y_axis = axis(&format!("ratio to {first}"));
-    (format!("{} FCT / that of {first}, {class}", in_words(statistic)), draw_by_load(case, &series, y_axis))
+    let title = format!("{} {} / that of {first}, {}", in_words(statistic), group.time(), group.name(dir));
+    (title, draw_by_load(case, &series, y_axis))
 }
 
 /// One series a scheme, of the points that have a place.

@@ -41,6 +41,15 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
             "fct_mean_ratio_to_first": ratio,
         })
     };
+    let coflows = |coflows: &ClassSummary| {
+        let other = baseline.map(|baseline| &dir.summary().points[baseline].coflows);
+        json!({
+            "coflows": coflows.flows(),
+            "unfinished": coflows.unfinished(),
+            "cct_us": statistics(coflows, Metric::Fct, PS_PER_US),
+            "cct_mean_ratio_to_first": other.and_then(|other| coflows.ratio(other, Metric::Fct, Statistic::Mean)),
+        })
+    };
     let bin = |bin: &ClassSummary| {
         json!({
             "above_bytes": bin.class.above_bytes,
@@ -60,6 +69,7 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
         "axes": axes,
         "exact_percentiles": summary.exact,
         "classes": summary.classes.iter().enumerate().map(class).collect::<Vec<_>>(),
+        "coflows": Some(&summary.coflows).filter(|all| all.flows() > 0).map(coflows),
         "size_bins": summary.bins.iter().map(bin).collect::<Vec<_>>(),
         "runs": runs,
     })

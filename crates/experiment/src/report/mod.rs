@@ -11,6 +11,7 @@ mod csv;
 mod doctor;
 mod figures;
 pub(crate) mod format;
+mod group;
 mod json;
 mod links;
 mod page;

@@ -11,6 +11,7 @@ use super::configuration::{Common, Differing, in_words, settings};
 use super::csv;
 use super::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
 use super::format::{count, time};
+use super::group::Group;
 use super::links::{LinkRow, RunRow, link_rows, run_row};
 use super::results_table::{ResultTable, result_table};
 
@@ -53,7 +54,7 @@ pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
     let (common, differing) = settings(experiment);
     let cases = cases(experiment);
     let numbered = || cases.iter().enumerate();
-    let classes = 0..experiment.classes.as_slice().len();
+    let groups = Group::all(dir);
     let page = Page {
         experiment,
         first: experiment.schemes.first().map_or("the first scheme", |scheme| &scheme.name),
@@ -62,7 +63,7 @@ pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
         warnings: warnings(dir),
         claims: claim_rows(dir),
         results: numbered()
-            .flat_map(|(at, case)| classes.clone().map(move |class| result_table(dir, at, case, class)))
+            .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
             .collect(),
         by_load: figures_by_load(dir, &cases),
         by_size: figures_at_load(&cases, |at| {
@@ -129,13 +130,13 @@ fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
 fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (number, case) in cases.iter().enumerate() {
-        for class in 0..dir.manifest().experiment.classes.as_slice().len() {
+        for group in Group::all(dir) {
             for statistic in [Statistic::Mean, Statistic::P99] {
                 for (title, json) in
-                    [fct_against_load(dir, case, class, statistic), ratio_against_load(dir, case, class, statistic)]
+                    [fct_against_load(dir, case, group, statistic), ratio_against_load(dir, case, group, statistic)]
                 {
                     let json = json.map(script_safe);
-                    figures.push(Figure { title, json, case: number, load: None, class: Some(class) });
+                    figures.push(Figure { title, json, case: number, load: None, class: group.class() });
                 }
             }
         }

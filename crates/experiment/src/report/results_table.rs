@@ -4,16 +4,22 @@ use flowsieve_results::doctor::FEW;
 use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
 use super::cases::{AtLoad, Case};
-use super::format::{Unit, count, decimals, flows_of, with_decimals};
-use super::terminal::fct_unit;
+use super::format::{Unit, count, decimals, with_decimals};
+use super::group::Group;
 
 /// The results of one case and size class.
 pub(super) struct ResultTable {
     pub(super) case: usize,
-    pub(super) class: usize,
+    /// The size class; none of coflows.
+    pub(super) class: Option<usize>,
     /// Whose results these are.
     pub(super) title: String,
-    /// Unit of its FCT.
+    /// What is counted, and what its completion time is called.
+    pub(super) counted: &'static str,
+    pub(super) time: &'static str,
+    /// What follows that, each by statistic.
+    pub(super) others: Vec<&'static str>,
+    /// Unit of its completion time.
     pub(super) unit: &'static str,
     pub(super) loads: Vec<LoadRows>,
 }
@@ -32,7 +38,7 @@ pub(super) struct Row {
     pub(super) unfinished: String,
     /// Whether the others are compared with it.
     pub(super) is_baseline: bool,
-    /// FCT, then slowdown, each by statistic.
+    /// Completion time, then slowdown, each by statistic.
     pub(super) cells: Vec<Cell>,
 }
 
@@ -53,20 +59,32 @@ pub(super) struct Cell {
     pub(super) verdict: &'static str,
 }
 
-/// The table of a case and class.
-pub(super) fn result_table(dir: &ResultDir, number: usize, case: &Case, class: usize) -> ResultTable {
-    let unit = fct_unit(dir, case, class);
+/// The table of a case and group.
+pub(super) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: Group) -> ResultTable {
+    let unit = group.unit(dir, case);
     let rows = |at: &AtLoad| LoadRows {
         load: at.name(),
-        rows: at.points.iter().map(|&point| row(dir, point, class, unit)).collect(),
+        rows: at.points.iter().map(|&point| row(dir, point, group, unit)).collect(),
     };
-    let title = flows_of(&dir.manifest().experiment.classes.as_slice()[class]);
-    ResultTable { case: number, class, title, unit: unit.name, loads: case.loads.iter().map(rows).collect() }
+    let (counted, others): (_, Vec<_>) = match group {
+        Group::Class(_) => ("Flows", vec!["Slowdown"]),
+        Group::Coflows => ("Coflows", Vec::new()),
+    };
+    ResultTable {
+        case: number,
+        class: group.class(),
+        title: group.name(dir),
+        counted,
+        time: group.time(),
+        others,
+        unit: unit.name,
+        loads: case.loads.iter().map(rows).collect(),
+    }
 }
 
-fn row(dir: &ResultDir, point: usize, class: usize, unit: Unit) -> Row {
+fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
     let experiment = &dir.manifest().experiment;
-    let summary = |point: usize| &dir.summary().points[point].classes[class];
+    let summary = |point: usize| group.at(dir, point);
     let baseline = experiment.baseline_of(point);
     let is_baseline = baseline == Some(point);
     let this = summary(point);
@@ -84,9 +102,10 @@ fn row(dir: &ResultDir, point: usize, class: usize, unit: Unit) -> Row {
         flows: count(this.flows()),
         unfinished: Some(this.unfinished()).filter(|&flows| flows > 0).map_or(String::new(), count),
         is_baseline,
-        cells: Metric::ALL
-            .into_iter()
-            .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
+        cells: group
+            .metrics()
+            .iter()
+            .flat_map(|&metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
             .collect(),
     }
 }

@@ -5,7 +5,8 @@ use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 use super::cases::{AtLoad, Case, cases};
 use super::claims::{ClaimRow, claim_rows};
 use super::configuration::in_words;
-use super::format::{Unit, count, decimals, flows_of, with_decimals};
+use super::format::{Unit, count, decimals, with_decimals};
+use super::group::Group;
 use super::links::{mean_links, run_row};
 
 /// The results as aligned text: for each case and size class a block, in it a line for each load and scheme.
@@ -22,13 +23,12 @@ pub fn table(dir: &ResultDir) -> String {
         ),
     };
     for case in &cases {
-        for (at, class) in experiment.classes.as_slice().iter().enumerate() {
-            let unit = fct_unit(dir, case, at);
-            let case_name = if cases.len() > 1 { format!(", {}", case.name()) } else { String::new() };
-            text += &format!("\nFCT in {} of {}{case_name}\n", unit.name, flows_of(class));
-            text += &block(dir, case, at, unit, first);
-        }
         let case_name = if cases.len() > 1 { format!(", {}", case.name()) } else { String::new() };
+        for group in Group::all(dir) {
+            let unit = group.unit(dir, case);
+            text += &format!("\n{} in {} of {}{case_name}\n", group.time(), unit.name, group.name(dir));
+            text += &block(dir, case, group, unit, first);
+        }
         text += &format!(
             "\nRuns{case_name}; links: wire load offered, ACKs and framing included / measured, in per cent\n"
         );
@@ -73,28 +73,28 @@ fn runs(dir: &ResultDir, case: &Case) -> String {
     aligned(&rows, 2)
 }
 
-/// The unit of a class's FCT: that of its least mean.
-pub(super) fn fct_unit(dir: &ResultDir, case: &Case, class: usize) -> Unit {
-    let mean = |point: usize| dir.summary().points[point].classes[class].estimate(Metric::Fct, Statistic::Mean);
-    Unit::for_times(case.points().filter_map(mean).map(|estimate| estimate.value))
-}
-
-fn block(dir: &ResultDir, case: &Case, class: usize, unit: Unit, first: &str) -> String {
+fn block(dir: &ResultDir, case: &Case, group: Group, unit: Unit, first: &str) -> String {
+    let (counted, slowdowns): (_, &[_]) = match group {
+        Group::Class(_) => ("flows", &["slowdown", "its p99"]),
+        Group::Coflows => ("coflows", &[]),
+    };
+    let statistics = Statistic::ALL.map(Statistic::name);
     let versus = format!("/ {first}");
-    let header = ["load", "scheme", "flows", "mean", "p50", "p95", "p99", "p99.9", "slowdown", "its p99", &versus];
-    let mut rows = vec![header.map(String::from).to_vec()];
+    let header = [&["load", "scheme", counted], &statistics[..], slowdowns, &[&versus]].concat();
+    let header = header.into_iter().map(String::from).collect();
+    let mut rows = vec![header];
     for at in &case.loads {
         for (place, &point) in at.points.iter().enumerate() {
             let load = if place == 0 { at.name() } else { String::new() };
-            rows.push(row(dir, at, load, point, class, unit));
+            rows.push(row(dir, at, load, point, group, unit));
         }
     }
     aligned(&rows, 2)
 }
 
-fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, class: usize, unit: Unit) -> Vec<String> {
+fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, group: Group, unit: Unit) -> Vec<String> {
     let experiment = &dir.manifest().experiment;
-    let summary = |point: usize| &dir.summary().points[point].classes[class];
+    let summary = |point: usize| group.at(dir, point);
     let this = summary(point);
     let fct = |statistic| value(this, Metric::Fct, statistic, |ps| unit.of(ps));
     let slowdown = |statistic| value(this, Metric::Slowdown, statistic, |slowdown| slowdown);
@@ -112,19 +112,13 @@ fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, class: usize, u
             Some((low, high)) => format!("{:.3} ({low:.3}–{high:.3})", ratio.value),
         },
     };
-    vec![
-        load,
-        experiment.points[point].scheme.clone(),
-        flows,
-        fct(Statistic::Mean),
-        fct(Statistic::P50),
-        fct(Statistic::P95),
-        fct(Statistic::P99),
-        fct(Statistic::P999),
-        slowdown(Statistic::Mean),
-        slowdown(Statistic::P99),
-        ratio,
-    ]
+    let mut row = vec![load, experiment.points[point].scheme.clone(), flows];
+    row.extend(Statistic::ALL.map(fct));
+    if group.metrics().contains(&Metric::Slowdown) {
+        row.extend([Statistic::Mean, Statistic::P99].map(slowdown));
+    }
+    row.push(ratio);
+    row
 }
 
 fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl Fn(f64) -> f64) -> String {

@@ -18,10 +18,18 @@ struct Sweep {
     rtts: &'static [&'static str],
     seeds: u64,
     flows: u32,
+    /// Flows of each coflow; 0 without any.
+    coflows_of: u32,
 }
 
-const QUICKSTART: Sweep =
-    Sweep { schemes: &["dctcp", "pias", "pfabric"], loads: &[0.6, 0.8], rtts: &["81.6us"], seeds: 3, flows: 2_000 };
+const QUICKSTART: Sweep = Sweep {
+    schemes: &["dctcp", "pias", "pfabric"],
+    loads: &[0.6, 0.8],
+    rtts: &["81.6us"],
+    seeds: 3,
+    flows: 2_000,
+    coflows_of: 0,
+};
 
 /// Numbers in [0, 1) that look random and are the same everywhere.
 struct Numbers(u64);
@@ -55,6 +63,7 @@ fn flows(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> Vec<FlowRow> {
             fct_ps: finished.then_some((ideal_ps as f64 * (1.0 + queueing * factor)) as u64),
             ideal_ps,
             retransmissions: u32::from(scheme == 2 && flow.is_multiple_of(5)),
+            coflow: flow.checked_div(sweep.coflows_of),
             ..FlowRow::default()
         }
     };
@@ -206,6 +215,26 @@ fn table__with_one_seed_and_several_cases() {
 }
 
 #[test]
+fn table__with_coflows() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { loads: &[0.6], coflows_of: 20, ..QUICKSTART };
+    let dir = made_up(folder.path(), &sweep);
+    let table = table(&dir);
+    let coflows = &table[table.find("CCT in").unwrap()..table.find("Runs;").unwrap()];
+    insta::assert_snapshot!(coflows);
+    let page = page(&dir);
+    // A table of CCT and no slowdown, and a plot of each: mean and p99, and their ratios.
+    assert!(page.contains(
+        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th></tr>"
+    ));
+    assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 4);
+    let json = super::table_json(&dir);
+    assert_eq!(json["points"][0]["coflows"]["coflows"], 300);
+    let compared = super::compared(&dir, Some(("pias", "dctcp"))).unwrap().remove(0).text();
+    assert!(compared.lines().any(|line| line.trim_start().starts_with("coflows (CCT)")), "{compared}");
+}
+
+#[test]
 fn write__same_bytes_again() {
     let folder = tempfile::tempdir().unwrap();
     made_up(folder.path(), &QUICKSTART);
@@ -283,6 +312,7 @@ fn write__a_hundred_points_stay_under_ten_megabytes() {
         rtts: &["10us", "20us", "40us", "81.6us"],
         seeds: 2,
         flows: 300,
+        coflows_of: 0,
     };
     let dir = made_up(folder.path(), &sweep);
     assert_eq!(dir.manifest().experiment.points.len(), 100);

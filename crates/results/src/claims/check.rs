@@ -2,7 +2,7 @@
 
 use super::{Checked, Claim, Expected, Figure, Verdict, verdict};
 use crate::statistics::{Estimate, Ratio};
-use crate::{Count, Experiment, Manifest, Run, Series, Summary};
+use crate::{ClassSummary, Count, Experiment, Manifest, Metric, Run, SeedStats, Series, Summary};
 
 /// Values by seed.
 type BySeed = Vec<(u64, f64)>;
@@ -147,11 +147,15 @@ impl Claim {
 
     /// Why nothing can be said of a point, if nothing can.
     fn missing(&self, summary: &Summary, point: usize) -> Option<&'static str> {
-        let point = &summary.points[point];
-        let group = point.group(&self.class, &self.only);
-        let told = |sketched: bool| (sketched && !point.exact).then_some("sketches of flows do not tell it");
+        let group = self.group(summary, point);
+        let told =
+            |sketched: bool| (sketched && !summary.points[point].exact).then_some("sketches of flows do not tell it");
         let finished = || group.is_some_and(|group| group.unfinished() > 0).then_some("flows did not finish");
         match self.figure {
+            Figure::Coflows(_) => {
+                let unfinished = group.is_some_and(|coflows| coflows.unfinished() > 0);
+                unfinished.then_some("coflows did not finish")
+            }
             // Flows that did not finish are among those that missed their deadline.
             Figure::Series | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet) => None,
             figure => told(figure == Figure::Fairness || !self.only.is_all()).or_else(finished),
@@ -186,19 +190,28 @@ impl Claim {
         pairs.map(of).collect()
     }
 
+    /// The flows, or the coflows, that it is about.
+    fn group<'a>(&self, summary: &'a Summary, point: usize) -> Option<&'a ClassSummary> {
+        let point = &summary.points[point];
+        match self.figure {
+            Figure::Coflows(_) => Some(&point.coflows),
+            _ => point.group(&self.class, &self.only),
+        }
+    }
+
     fn values(&self, manifest: &Manifest, summary: &Summary, point: usize) -> BySeed {
-        let of_flows = |of: &dyn Fn(&crate::SeedStats) -> Option<f64>| {
-            let group = summary.points[point].group(&self.class, &self.only);
-            let seeds = group.into_iter().flat_map(|group| &group.seeds);
+        let of_group = |of: &dyn Fn(&SeedStats) -> Option<f64>| {
+            let seeds = self.group(summary, point).into_iter().flat_map(|group| &group.seeds);
             seeds.filter_map(|seed| Some((seed.seed, of(seed)?))).collect()
         };
         let of_runs = |of: &dyn Fn(&Run) -> Option<f64>| {
             manifest.runs_of(point).filter_map(|run| Some((run.seed, of(run)?))).collect()
         };
         match self.figure {
-            Figure::Flows(statistic, metric) => of_flows(&|seed| seed.get(metric, statistic)),
-            Figure::Variation => of_flows(&|seed| seed.fct_variation),
-            Figure::Fairness => of_flows(&|seed| seed.fairness),
+            Figure::Flows(statistic, metric) => of_group(&|seed| seed.get(metric, statistic)),
+            Figure::Variation => of_group(&|seed| seed.fct_variation),
+            Figure::Fairness => of_group(&|seed| seed.fairness),
+            Figure::Coflows(statistic) => of_group(&|seed| seed.get(Metric::Fct, statistic)),
             Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),
             Figure::Series => of_runs(&|run| run.claimed_series.get(&self.id).copied()),
         }

@@ -15,6 +15,8 @@ pub enum Figure {
     Variation,
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
     Fairness,
+    /// A statistic of the CCT of all coflows.
+    Coflows(Statistic),
     /// A count over whole runs, or the share that it makes.
     Count(Count),
     /// A value of a series: [`SeriesAt`] says which.
@@ -90,6 +92,7 @@ impl Figure {
     pub fn all() -> impl Iterator<Item = Figure> {
         let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
         let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Fairness]);
+        let groups = groups.chain(Statistic::ALL.map(Figure::Coflows));
         groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
     }
 
@@ -97,6 +100,7 @@ impl Figure {
     pub fn name(self) -> String {
         match self {
             Figure::Flows(statistic, metric) => format!("{} {}", statistic.name(), metric.name()),
+            Figure::Coflows(statistic) => format!("{} cct", statistic.name()),
             Figure::Variation => "cv fct".into(),
             Figure::Fairness => "fairness".into(),
             Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
@@ -112,7 +116,7 @@ impl Figure {
     /// What it is in; of a series [`SeriesAt::unit`] says it.
     pub fn unit(self) -> Unit {
         match self {
-            Figure::Flows(_, Metric::Fct) => Unit::Time,
+            Figure::Flows(_, Metric::Fct) | Figure::Coflows(_) => Unit::Time,
             Figure::Count(Count::DeadlinesMet) => Unit::Share,
             _ => Unit::Number,
         }
@@ -202,7 +206,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 20);
+        assert_eq!(names.len(), 25);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 
