@@ -79,7 +79,7 @@ impl Engine for OwnSchemes {
             workload,
         };
         let loads = run.wire_loads();
-        let warnings = overloads(settings, &loads, run.workload.extent)?;
+        let warnings = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
             fabric: run.fabric.draw(),
@@ -154,22 +154,17 @@ fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sampling>, Se
     Ok(Some(Sampling { interval: Time(interval), links: links.into_iter().collect() }))
 }
 
-/// Links that are offered more than they carry: an error where flows arrive until the measured ones have finished, a
-/// warning where the fabric drains.
-fn overloads(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Vec<String>, SettingsError> {
-    let over = |class: &str, load: f64| {
-        format!("the {class} links are offered {load:.3} of their rate, ACKs and framing included")
-    };
-    let mut warnings = Vec::new();
-    for (class, load) in loads.iter().filter(|(_, load)| *load >= 1.0) {
-        let problem = over(class, *load);
-        if matches!(extent, Extent::Window(..)) {
-            let scope = settings.common();
-            return Err(scope.error("load", problem).expected("less than 1 with measure = \"window\""));
-        }
-        warnings.push(format!("{problem}: queues grow for as long as flows arrive"));
+/// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
+/// ones have finished, a warning where the fabric drains.
+fn overload(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Option<String>, SettingsError> {
+    // Of equal loads the first.
+    let worst = loads.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((class, load)) = worst.filter(|(_, load)| *load >= 1.0) else { return Ok(None) };
+    let problem = format!("the {class} links are offered {load:.3} of their rate, ACKs and framing included");
+    if matches!(extent, Extent::Window(..)) {
+        return Err(settings.common().error("load", problem).expected("less than 1 with measure = \"window\""));
     }
-    Ok(warnings)
+    Ok(Some(format!("{problem}: queues grow for as long as flows arrive")))
 }
 
 struct Run {

@@ -1,11 +1,12 @@
 //! What makes a result less than it seems, found in its numbers.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::statistics::Statistic;
-use crate::{Manifest, PointResult, PointSummary, Run, Sketch, Summary};
+use crate::{LinkClass, Manifest, PointResult, PointSummary, Run, Sketch, Summary};
 
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
@@ -106,15 +107,6 @@ fn of_run(run: &Run, mut add: impl FnMut(Severity, String, &str)) {
         );
         add(Severity::Careful, text, "send more flows");
     }
-    for link in measured.links.iter().filter(|link| link.utilisation >= BUSY) {
-        let text = format!(
-            "the {} links were busy for more than {} % of the time that flows arrived: they are saturated, and FCTs \
-             tell how long the run was",
-            link.name,
-            BUSY * 100.0
-        );
-        add(Severity::Careful, text, "lower the load, or see the wire load, which ACKs and framing raise above it");
-    }
     if carried_little(measured) {
         let text = format!(
             "links carried less than {} % of the load that they were offered while flows arrived: the run is too \
@@ -145,6 +137,15 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
     if all.seeds.iter().filter_map(|seed| seed.least_slowdown).any(|least| least < 1.0) {
         let text = "a flow was faster than alone in the same fabric: the ideal FCT, and every slowdown, is wrong";
         add(Severity::Wrong, text.into(), "this is a fault of the program; report it with the experiment file");
+    }
+    if let Some(link) = runs().filter_map(|run| busiest(&run.measured)).max_by(by_utilisation) {
+        let text = format!(
+            "the {} links were busy for more than {} % of the time that flows arrived: they are saturated, and FCTs \
+             tell how long the run was",
+            link.name,
+            BUSY * 100.0
+        );
+        add(Severity::Careful, text, "lower the load, or see the wire load, which ACKs and framing raise above it");
     }
     let first = info.thresholds_bytes.first().copied();
     let largest = all.seeds.iter().map(|seed| seed.largest_bytes).max().unwrap_or(0);
@@ -226,6 +227,15 @@ fn twins(manifest: &Manifest, summary: &Summary, found: &mut Found) {
             }
         }
     }
+}
+
+/// The class of links that was used most, if it was saturated.
+fn busiest(run: &PointResult) -> Option<&LinkClass> {
+    run.links.iter().filter(|link| link.utilisation >= BUSY).max_by(by_utilisation)
+}
+
+fn by_utilisation(a: &&LinkClass, b: &&LinkClass) -> Ordering {
+    a.utilisation.total_cmp(&b.utilisation)
 }
 
 /// Whether the most loaded links carried much less than their load.

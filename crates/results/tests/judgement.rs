@@ -322,6 +322,24 @@ fn doctor__finds_what_was_made_wrong() {
 }
 
 #[test]
+fn doctor__saturated_links_are_one_finding_that_names_the_worst() {
+    let run = |_: &str, load: f64, seed: u64, run: &mut flowsieve_results::PointResult| {
+        if load > 0.7 {
+            let up = run.links[0].clone();
+            run.links.push(flowsieve_results::LinkClass { name: "host-down".into(), ..up });
+            for (link, busy) in run.links.iter_mut().zip([0.985, 0.99]) {
+                // Host-down in two seeds, and host-up in one a little.
+                (link.utilisation, link.offered_load) = (if seed == 3 { 1.97 - busy } else { busy }, 1.1);
+            }
+        }
+    };
+    let found = findings(Made { run, ..Made::default() });
+    let busy: Vec<_> = found.iter().filter(|(_, text, _)| text.contains("saturated")).collect();
+    assert_eq!(busy.len(), 1, "{found:#?}");
+    assert!(busy[0].1.starts_with("the host-down links") && busy[0].2 == [2, 3], "{found:#?}");
+}
+
+#[test]
 fn doctor__notes_what_is_good_to_know() {
     let folder = tempfile::tempdir().unwrap();
     let notes = made(folder.path(), &Made { seeds: 1, flows: 900, record: Record::None, ..Made::default() }).findings();
