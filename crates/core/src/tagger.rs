@@ -8,10 +8,14 @@ use crate::meta::Kind;
 use crate::units::Time;
 
 /// What the transport knows of a packet as it emits it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowFacts {
     /// The flow, as in [`crate::Meta::flow`].
     pub flow: u32,
+    /// The message's number in the run.
+    pub message: u32,
+    /// The instant.
+    pub now: Time,
     /// What the packet is for.
     pub kind: Kind,
     /// Bytes of the message before this packet's payload.
@@ -93,25 +97,35 @@ pub enum Tagger {
 }
 
 impl Tagger {
-    /// The tag of a packet that is about to be emitted.
-    #[inline]
-    pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
+    /// The tag of a packet that is about to be emitted. What is not asked for of its facts costs nothing.
+    #[inline(always)]
+    pub fn tag(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
+        match self {
+            Tagger::Plain => Tag::default(),
+            Tagger::Demotion { thresholds } => {
+                let offset = facts().offset;
+                let priority = thresholds.iter().take_while(|&&threshold| offset > threshold).count();
+                Tag { priority: priority as u8, rank: 0 }
+            }
+            other => other.tag_elsewhere(&facts()),
+        }
+    }
+
+    #[inline(never)]
+    fn tag_elsewhere(&mut self, facts: &FlowFacts) -> Tag {
         if let Tagger::Boxed(own) = self {
             return own.tag(facts);
         }
         if facts.kind != Kind::Data {
             return Tag::default();
         }
-        match self {
-            Tagger::Plain | Tagger::Boxed(_) => Tag::default(),
-            Tagger::Demotion { thresholds } => {
-                let priority = thresholds.iter().take_while(|&&threshold| facts.offset > threshold).count();
-                Tag { priority: priority as u8, rank: 0 }
-            }
-            Tagger::Remaining => Tag { priority: 0, rank: saturate(facts.remaining) },
-            Tagger::ToTheEnd => Tag { priority: 0, rank: saturate(facts.size - facts.offset) },
-            Tagger::Attained => Tag { priority: 0, rank: saturate(facts.offset) },
-        }
+        let rank = match self {
+            Tagger::Remaining => facts.remaining,
+            Tagger::ToTheEnd => facts.size - facts.offset,
+            Tagger::Attained => facts.offset,
+            Tagger::Plain | Tagger::Demotion { .. } | Tagger::Boxed(_) => 0,
+        };
+        Tag { priority: 0, rank: saturate(rank) }
     }
 
     /// Tells the tagger of something between packets.
@@ -133,22 +147,13 @@ mod tests {
     use super::*;
 
     fn data(offset: u64, size: u64, remaining: u64) -> FlowFacts {
-        FlowFacts {
-            flow: 0,
-            kind: Kind::Data,
-            offset,
-            size,
-            remaining,
-            retransmission: false,
-            timeouts: 0,
-            deadline: None,
-        }
+        FlowFacts { kind: Kind::Data, offset, size, remaining, ..FlowFacts::default() }
     }
 
     #[test]
     fn demotion__when_the_bytes_before_exceed_a_threshold() {
         let mut pias = Tagger::Demotion { thresholds: vec![2_920, 7_300] };
-        let priorities: Vec<u8> = (0..7).map(|i| pias.tag(&data(i * 1_460, 10_220, 0)).priority).collect();
+        let priorities: Vec<u8> = (0..7).map(|i| pias.tag(|| data(i * 1_460, 10_220, 0)).priority).collect();
         assert_eq!(priorities, [0, 0, 0, 1, 1, 1, 2]);
     }
 
@@ -158,14 +163,14 @@ mod tests {
         for mut tagger in
             [Tagger::Demotion { thresholds: vec![0] }, Tagger::Remaining, Tagger::ToTheEnd, Tagger::Attained]
         {
-            assert_eq!(tagger.tag(&ack), Tag::default());
+            assert_eq!(tagger.tag(|| ack), Tag::default());
         }
     }
 
     #[test]
     fn ranks__saturate() {
-        assert_eq!(Tagger::Remaining.tag(&data(0, 1 << 40, 1 << 40)).rank, u32::MAX);
-        assert_eq!(Tagger::ToTheEnd.tag(&data(1_460, 5_000, 5_000)).rank, 3_540);
-        assert_eq!(Tagger::Attained.tag(&data(1_460, 5_000, 5_000)).rank, 1_460);
+        assert_eq!(Tagger::Remaining.tag(|| data(0, 1 << 40, 1 << 40)).rank, u32::MAX);
+        assert_eq!(Tagger::ToTheEnd.tag(|| data(1_460, 5_000, 5_000)).rank, 3_540);
+        assert_eq!(Tagger::Attained.tag(|| data(1_460, 5_000, 5_000)).rank, 1_460);
     }
 }

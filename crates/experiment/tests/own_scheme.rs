@@ -95,17 +95,8 @@ fn tagger__puts_messages_up_to_the_median_first() {
     assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Custom(_)));
     let mut tagger = scheme.classes[0].tagger.build();
     let mut priority = |kind, size| {
-        let facts = FlowFacts {
-            flow: 0,
-            kind,
-            offset: 0,
-            size,
-            remaining: size,
-            retransmission: false,
-            timeouts: 0,
-            deadline: None,
-        };
-        let Tag { priority, rank } = tagger.tag(&facts);
+        let facts = FlowFacts { kind, size, remaining: size, ..FlowFacts::default() };
+        let Tag { priority, rank } = tagger.tag(|| facts);
         (priority, rank)
     };
     assert_eq!([10_000, 10_001].map(|size| priority(Kind::Data, size)), [(0, 0), (1, 0)]);

@@ -131,7 +131,7 @@ impl Hosts {
     fn reply<K: Key>(&mut self, network: &mut Network<K>, place: u32, (header, stamp): Reply, kind: Kind) {
         let state = &self.receivers[place as usize];
         let host = &mut self.hosts[state.host as usize];
-        let tag = host.taggers[usize::from(state.class)].tag(&control_facts(state.flow, kind));
+        let tag = host.taggers[usize::from(state.class)].tag(|| control_facts(state.flow, kind, network.now));
         let meta = Meta {
             flow: state.flow,
             rank: tag.rank,

@@ -111,8 +111,10 @@ impl Hosts {
         for seq in 0..packets {
             let offset = u64::from(seq) * u64::from(segment);
             let payload = (flow.bytes - offset).min(u64::from(segment)) as u16;
-            let facts = FlowFacts {
+            let tag = host.taggers[usize::from(class)].tag(|| FlowFacts {
                 flow: flow.id,
+                message: flow.id,
+                now: network.now,
                 kind: Kind::Data,
                 offset,
                 size: flow.bytes,
@@ -120,8 +122,7 @@ impl Hosts {
                 retransmission: false,
                 timeouts: 0,
                 deadline: deadline(&flow),
-            };
-            let tag = host.taggers[usize::from(class)].tag(&facts);
+            });
             let meta = Meta {
                 flow: flow.id,
                 rank: tag.rank,
@@ -327,19 +328,38 @@ fn emit<K: Key>(
     params: &TcpParams,
     emission: Emission,
 ) {
-    let (header, facts, payload) = match emission {
-        Emission::Control(header) => (header, control_facts(state.flow, Kind::Control), 0),
-        Emission::Segment { seq, retransmission } => segment(state, seq, retransmission, params),
+    let (tagger, now) = (&mut host.taggers[usize::from(state.class)], network.now);
+    let (header, kind, payload, tag) = match emission {
+        Emission::Control(header) => {
+            let tag = tagger.tag(|| control_facts(state.flow, Kind::Control, now));
+            (header, Kind::Control, 0, tag)
+        }
+        Emission::Segment { seq, retransmission } => {
+            let span = *state.tcp.span(seq).expect("the sender emits segments of its messages");
+            let tag = tagger.tag(|| FlowFacts {
+                flow: state.flow,
+                message: span.message.id,
+                now,
+                kind: Kind::Data,
+                offset: span.offset(seq, params.segment),
+                size: span.message.bytes,
+                remaining: state.tcp.remaining(&span, params),
+                retransmission,
+                timeouts: span.timeouts,
+                deadline: span.message.deadline,
+            });
+            let header = Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission };
+            (header, Kind::Data, span.payload(seq, params.segment), tag)
+        }
     };
-    let tag = host.taggers[usize::from(state.class)].tag(&facts);
     let meta = Meta {
         flow: state.flow,
         rank: tag.rank,
         priority: tag.priority,
         len: payload + header_bytes,
         dst: state.dst,
-        kind: facts.kind,
-        ecn: if params.ecn && facts.kind == Kind::Data { Ecn::Capable } else { Ecn::NotCapable },
+        kind,
+        ecn: if params.ecn && kind == Kind::Data { Ecn::Capable } else { Ecn::NotCapable },
         ..Meta::default()
     };
     let body = Body {
@@ -360,24 +380,6 @@ fn deadline(flow: &Flow) -> Option<Time> {
 }
 
 /// Facts of a packet that carries no payload.
-pub(crate) fn control_facts(flow: u32, kind: Kind) -> FlowFacts {
-    FlowFacts { flow, kind, offset: 0, size: 0, remaining: 0, retransmission: false, timeouts: 0, deadline: None }
-}
-
-/// A segment's header, facts and payload bytes.
-#[inline(always)]
-fn segment(state: &mut Connection, seq: u32, retransmission: bool, params: &TcpParams) -> (Header, FlowFacts, u16) {
-    let span = *state.tcp.span(seq).expect("the sender emits segments of its messages");
-    let facts = FlowFacts {
-        flow: state.flow,
-        kind: Kind::Data,
-        offset: span.offset(seq, params.segment),
-        size: span.message.bytes,
-        remaining: state.tcp.remaining(&span, params),
-        retransmission,
-        timeouts: span.timeouts,
-        deadline: span.message.deadline,
-    };
-    let header = Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission };
-    (header, facts, span.payload(seq, params.segment))
+pub(crate) fn control_facts(flow: u32, kind: Kind, now: Time) -> FlowFacts {
+    FlowFacts { flow, kind, now, ..FlowFacts::default() }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use flowsieve_core::Time;
 
 /// A message as the workload gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// The message's number in the run.
     pub id: u32,
@@ -122,7 +122,7 @@ mod tests {
     fn spans__follow_one_another() {
         let mut messages = Messages::default();
         for (id, bytes) in [(7, 3_000), (8, 1_460), (9, 1)] {
-            messages.push(Message { id, bytes, deadline: None }, 1_460);
+            messages.push(Message { id, bytes, ..Message::default() }, 1_460);
         }
         assert_eq!(messages.end(), 5);
         let ids: Vec<u32> = (0..5).map(|seq| messages.of(seq).unwrap().message.id).collect();

@@ -97,7 +97,7 @@ fn remaining__counts_what_is_acknowledged_selectively() {
 fn payload__of_the_last_segment_is_the_rest() {
     let mut tcp = TcpSender::new(false, &rfc());
     for bytes in [0, 1, 1_460, 1_461] {
-        tcp.push(Time::ZERO, Message { id: bytes, bytes: u64::from(bytes), deadline: None }, &rfc());
+        tcp.push(Time::ZERO, Message { id: bytes, bytes: u64::from(bytes), ..Message::default() }, &rfc());
     }
     let mut payloads = Vec::new();
     while let Some(flowsieve_transport::tcp::Emission::Segment { seq, .. }) = tcp.poll(Time::ZERO, &rfc()) {
@@ -110,6 +110,6 @@ fn payload__of_the_last_segment_is_the_rest() {
 #[should_panic(expected = "fewer than 2^32 segments")]
 fn push__more_segments_than_numbers() {
     let mut tcp = TcpSender::new(false, &rfc());
-    tcp.push(Time::ZERO, Message { id: 0, bytes: 1_460 << 31, deadline: None }, &rfc());
-    tcp.push(Time::ZERO, Message { id: 1, bytes: 1_460 << 31, deadline: None }, &rfc());
+    tcp.push(Time::ZERO, Message { id: 0, bytes: 1_460 << 31, ..Message::default() }, &rfc());
+    tcp.push(Time::ZERO, Message { id: 1, bytes: 1_460 << 31, ..Message::default() }, &rfc());
 }

@@ -225,7 +225,7 @@ impl Pipe {
     }
 
     fn push(&mut self, id: u32, segments: u64) {
-        let message = Message { id, bytes: segments * u64::from(SEGMENT) - 7, deadline: None };
+        let message = Message { id, bytes: segments * u64::from(SEGMENT) - 7, ..Message::default() };
         self.tcp.push(self.now, message, &self.params);
     }
 }

@@ -63,7 +63,7 @@ pub(crate) struct Record {
 }
 
 fn plain(flow: u32, kind: Kind) -> FlowFacts {
-    FlowFacts { flow, kind, offset: 0, size: 0, remaining: 0, retransmission: false, timeouts: 0, deadline: None }
+    FlowFacts { flow, kind, ..FlowFacts::default() }
 }
 
 impl<'a> Twin<'a> {
@@ -113,7 +113,7 @@ impl<'a> Twin<'a> {
         let now = self.now;
         self.connection(connection).tcp.push(
             now,
-            Message { id: message as u32, bytes: flow.bytes, deadline: None },
+            Message { id: message as u32, bytes: flow.bytes, ..Message::default() },
             params,
         );
         self.send(connection);
@@ -128,7 +128,14 @@ impl<'a> Twin<'a> {
         let packets = flow.bytes.div_ceil(segment);
         for seq in 0..packets {
             let offset = seq * segment;
-            let facts = FlowFacts { offset, size: flow.bytes, remaining: flow.bytes, ..plain(flow.id, Kind::Data) };
+            let facts = FlowFacts {
+                message: flow.id,
+                now: self.now,
+                offset,
+                size: flow.bytes,
+                remaining: flow.bytes,
+                ..plain(flow.id, Kind::Data)
+            };
             let header = Header::Data {
                 seq: seq as u32,
                 message: message as u32,
@@ -152,7 +159,7 @@ impl<'a> Twin<'a> {
         payload: u16,
         ecn: bool,
     ) {
-        let tag = self.hosts[src].taggers[usize::from(class)].tag(&facts);
+        let tag = self.hosts[src].taggers[usize::from(class)].tag(|| facts);
         let meta = Meta {
             flow: facts.flow,
             rank: tag.rank,
@@ -219,6 +226,8 @@ impl<'a> Twin<'a> {
             Some(Emission::Segment { seq, retransmission }) => {
                 let span = *connection.tcp.span(seq).expect("a segment belongs to a message");
                 let facts = FlowFacts {
+                    message: span.message.id,
+                    now,
                     offset: span.offset(seq, params.segment),
                     size: span.message.bytes,
                     remaining: connection.tcp.remaining(&span, params),

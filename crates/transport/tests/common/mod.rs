@@ -98,7 +98,7 @@ impl Trace {
         match words[1] {
             "push" => {
                 let bytes = u64::from(SEGMENT) * words[2].parse::<u64>().unwrap();
-                self.tcp.push(self.now, Message { id: self.messages, bytes, deadline: None }, &self.params);
+                self.tcp.push(self.now, Message { id: self.messages, bytes, ..Message::default() }, &self.params);
                 self.messages += 1;
             }
             "<" if words[2] == "syn-ack" => self.tcp.on_syn_ack(self.now, &self.params),
