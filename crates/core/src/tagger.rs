@@ -14,8 +14,12 @@ pub struct FlowFacts {
     pub flow: u32,
     /// The message's number in the run.
     pub message: u32,
+    /// The coflow of the message.
+    pub coflow: Option<u32>,
     /// The instant.
     pub now: Time,
+    /// When the message was handed to its sender.
+    pub start: Time,
     /// What the packet is for.
     pub kind: Kind,
     /// Bytes of the message before this packet's payload.
@@ -103,8 +107,9 @@ impl Tagger {
         match self {
             Tagger::Plain => Tag::default(),
             Tagger::Demotion { thresholds } => {
-                let offset = facts().offset;
-                let priority = thresholds.iter().take_while(|&&threshold| offset > threshold).count();
+                let facts = facts();
+                let demotes = |&&threshold: &&u64| facts.kind == Kind::Data && facts.offset > threshold;
+                let priority = thresholds.iter().take_while(demotes).count();
                 Tag { priority: priority as u8, rank: 0 }
             }
             other => other.tag_elsewhere(&facts()),

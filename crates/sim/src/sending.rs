@@ -44,7 +44,8 @@ impl Hosts {
         let last_sent = state.tcp.last_sent();
         let idle = if last_sent == Time::ZERO { Time::NEVER } else { network.now.since(last_sent) };
         let flow = state.flow;
-        let message = Message { id: coming.flow.id, bytes: coming.flow.bytes, deadline: deadline(&coming.flow) };
+        let Flow { id, bytes, start_ps, coflow, .. } = coming.flow;
+        let message = Message { id, bytes, start: Time(start_ps), deadline: deadline(&coming.flow), coflow };
         state.tcp.push(network.now, message, params);
         self.announce(network.now, coming.host, class, flow, coming.flow.bytes, idle);
         self.send(network, connection, source);
@@ -114,6 +115,8 @@ impl Hosts {
             let tag = host.taggers[usize::from(class)].tag(|| FlowFacts {
                 flow: flow.id,
                 message: flow.id,
+                coflow: flow.coflow,
+                start: Time(flow.start_ps),
                 now: network.now,
                 kind: Kind::Data,
                 offset,
@@ -339,6 +342,8 @@ fn emit<K: Key>(
             let tag = tagger.tag(|| FlowFacts {
                 flow: state.flow,
                 message: span.message.id,
+                coflow: span.message.coflow,
+                start: span.message.start,
                 now,
                 kind: Kind::Data,
                 offset: span.offset(seq, params.segment),

@@ -11,8 +11,12 @@ pub struct Message {
     pub id: u32,
     /// Payload; at least 1.
     pub bytes: u64,
-    /// When it should have finished, for whoever tags its packets; the transport does not look at it.
+    /// When it was handed over. This and the rest is for whoever tags its packets; the transport does not look at it.
+    pub start: Time,
+    /// When it should have finished.
     pub deadline: Option<Time>,
+    /// Its coflow.
+    pub coflow: Option<u32>,
 }
 
 /// A message on a connection.
