@@ -6,7 +6,7 @@
 //! user's own are told between packets, measuring windows.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
@@ -17,8 +17,8 @@ use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::Node;
 use flowsieve_sim::{Flows, Point};
 use flowsieve_transport::Header;
-use flowsieve_workload::Flow;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
+use flowsieve_workload::{ClosedLoop, Flow};
 use rand_core::Rng;
 
 use crate::hosts::{Alarm, Connection, Host, Record, Side};
@@ -85,7 +85,12 @@ pub(crate) struct Twin<'a> {
     /// By the message that opened them.
     pub(crate) connections: BTreeMap<u32, Connection>,
     pub(crate) receivers: BTreeMap<u32, Side>,
+    /// By number, as the records.
     pub(crate) messages: Vec<Flow>,
+    /// Which follow which, and when no more begin.
+    closed: Option<(&'a ClosedLoop, Time)>,
+    /// Those that began.
+    pub(crate) begun: BTreeSet<usize>,
     pub(crate) records: Vec<Record>,
     pub(crate) counts: Vec<Count>,
     pub(crate) hops: u64,
@@ -98,8 +103,10 @@ pub(crate) struct Twin<'a> {
 /// Runs a point to its end.
 pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
     let fabric = point.fabric;
-    let Flows::Given(flows) = point.flows else { panic!("the twin has no closed loops") };
-    let messages: Vec<Flow> = flows().collect();
+    let (first, closed): (Vec<Flow>, _) = match point.flows {
+        Flows::Given(flows) => (flows().collect(), None),
+        Flows::Closed { flows, until } => (flows.first(), Some((flows, until))),
+    };
     let port = |number: usize| {
         let from = fabric.links[number].from;
         let place = match from {
@@ -135,17 +142,17 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         hosts: (0..fabric.hosts).map(|_| Host::new(point.scheme)).collect(),
         connections: BTreeMap::new(),
         receivers: BTreeMap::new(),
-        records: vec![Record::default(); messages.len()],
+        records: Vec::new(),
         counts: vec![Count::default(); fabric.classes.len()],
-        messages,
+        messages: Vec::new(),
+        closed,
+        begun: BTreeSet::new(),
         hops: 0,
         arrivals: 0,
         flows_arrive: true,
         drained: false,
     };
-    for message in 0..twin.messages.len() {
-        twin.at(Time(twin.messages[message].start_ps), Event::Start { message });
-    }
+    first.into_iter().for_each(|flow| twin.add(flow));
     (0..fabric.switches.len()).for_each(|switch| twin.arm_program(switch));
     twin.run();
     twin
@@ -158,8 +165,32 @@ impl Twin<'_> {
         }
     }
 
+    /// A message that will begin.
+    fn add(&mut self, flow: Flow) {
+        let message = flow.id as usize;
+        if self.closed.is_some_and(|(_, until)| flow.start_ps >= until.0) {
+            return;
+        }
+        while self.messages.len() <= message {
+            self.messages.push(Flow { id: self.messages.len() as u32, ..flow });
+            self.records.push(Record::default());
+        }
+        self.messages[message] = flow;
+        self.at(Time(flow.start_ps), Event::Start { message });
+    }
+
+    /// A message has been acknowledged: another of its loop may begin.
+    pub(crate) fn follow(&mut self, finished: u32) {
+        let next = self.closed.and_then(|(flows, _)| flows.after(finished, self.now.0));
+        next.into_iter().for_each(|flow| self.add(flow));
+    }
+
     fn run(&mut self) {
-        let last_start = self.messages.last().map_or(0, |flow| flow.start_ps);
+        // Where flows follow one another they arrive until the end.
+        let last_start = match self.closed {
+            None => self.messages.last().map_or(0, |flow| flow.start_ps),
+            Some(_) => u64::MAX,
+        };
         while let Some(Reverse((time, event))) = self.queue.pop() {
             if self.point.max_time.is_some_and(|stop| time >= stop) {
                 return;
@@ -174,7 +205,10 @@ impl Twin<'_> {
                     self.send_next(link);
                 }
                 Event::Arrival { link, packet, .. } => self.on_arrival(link, packet),
-                Event::Start { message } => self.on_start(message),
+                Event::Start { message } => {
+                    self.begun.insert(message);
+                    self.on_start(message);
+                }
                 Event::Timer { host, alarm } => self.on_timer(host, alarm),
                 Event::Program { switch } => self.on_program(switch),
             }

@@ -355,6 +355,7 @@ impl<'a> Twin<'a> {
             let record = &mut self.records[span.message.id as usize];
             record.acknowledged = Some(now);
             (record.retransmissions, record.timeouts) = (span.retransmissions, span.timeouts);
+            self.follow(span.message.id);
         }
         let Connection { src, dst, class, .. } = *self.connection(flow);
         if !any || !self.connection(flow).tcp.is_idle() {
