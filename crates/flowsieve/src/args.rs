@@ -185,10 +185,17 @@ impl From<What> for catalogue::What {
   flowsieve report results/quickstart
       writes report.html, and plots.csv with the numbers of its plots")]
 pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) of: OfResult,
+}
+
+/// What is said of a result, and how.
+#[derive(Debug, Args)]
+pub(crate) struct OfResult {
     /// The folder of a result
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
-    /// Print the results as JSON instead of a table
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -202,17 +209,13 @@ pub(crate) struct Report {
 
 A ratio below 1: the first of the two takes less. It is judged only where all flows finished under both.")]
 pub(crate) struct Compare {
-    /// The folder of a result
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) of: OfResult,
     /// A scheme of the result
     #[arg(requires = "baseline")]
     pub(crate) scheme: Option<String>,
     /// The scheme that it is compared with
     pub(crate) baseline: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -220,12 +223,8 @@ pub(crate) struct Compare {
   flowsieve doctor results/quickstart
       saturated links, unfinished flows, queues that nothing used although a threshold lies inside the sizes …")]
 pub(crate) struct Doctor {
-    /// The folder of a result
-    #[arg(value_hint = ValueHint::DirPath)]
-    pub(crate) dir: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) of: OfResult,
 }
 
 #[derive(Debug, Args)]

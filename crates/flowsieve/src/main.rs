@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run(&args),
         Command::List(args) => list(&args),
-        Command::Report(args) => show(&args.dir, args.json),
+        Command::Report(args) => show(&args.of.dir, args.of.json),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
         Command::Reproduce(args) => reproduction(&args),
@@ -105,9 +105,9 @@ fn list(args: &List) -> Result<(), Error> {
 }
 
 fn compare(args: &Compare) -> Result<(), Error> {
-    let result = ResultDir::open(&args.dir)?;
+    let result = ResultDir::open(&args.of.dir)?;
     let compared = report::compared(&result, args.scheme.as_deref().zip(args.baseline.as_deref()))?;
-    if args.json {
+    if args.of.json {
         return print_json(&compared);
     }
     print(&compared.iter().map(report::Compared::text).collect::<Vec<_>>().join("\n"));
@@ -115,8 +115,8 @@ fn compare(args: &Compare) -> Result<(), Error> {
 }
 
 fn doctor(args: &Doctor) -> Result<(), Error> {
-    let result = ResultDir::open(&args.dir)?;
-    if args.json {
+    let result = ResultDir::open(&args.of.dir)?;
+    if args.of.json {
         return print_json(&report::doctor_json(&result));
     }
     print(&report::doctor(&result));

@@ -8,7 +8,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Steps of the bar.
-const STEPS: u64 = 10_000;
+pub(crate) const STEPS: u64 = 10_000;
+
+/// A bar that is drawn on a terminal alone, and whether there is one.
+pub(crate) fn bar() -> (ProgressBar, bool) {
+    let on_terminal = std::io::stderr().is_terminal();
+    let target = if on_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+    // The template is part of the program: a test makes one.
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    (bar, on_terminal)
+}
 
 /// Shows what [`Event`]s say.
 pub(crate) struct Progress<'a> {
@@ -31,14 +44,7 @@ struct State {
 impl<'a> Progress<'a> {
     /// For a plan that is about to be carried out.
     pub(crate) fn new(plan: &'a Plan) -> Self {
-        let on_terminal = std::io::stderr().is_terminal();
-        let target = if on_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        // The template is part of the program: a test makes one.
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(250));
+        let (bar, on_terminal) = bar();
         let state = State { expected_hops: 0.0, hops: 0, going: Vec::new(), finished: 0, begun: Instant::now() };
         Progress { plan, bar, on_terminal, state: Mutex::new(state) }
     }

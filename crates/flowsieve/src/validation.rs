@@ -1,16 +1,13 @@
 //! `flowsieve validate`: progress, the table, and how it ends.
 
 use crate::args::Validate;
-use crate::{print, progress::in_words};
+use crate::print;
+use crate::progress::{STEPS, bar, in_words};
 use flowsieve_experiment::validate::{self, Case, Event, Extent, How};
 use flowsieve_experiment::{Error, machine};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use indicatif::ProgressBar;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Steps of the bar.
-const STEPS: u64 = 10_000;
+use std::time::Instant;
 
 pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
     let extent = if args.quick { Extent::Quick } else { Extent::All };
@@ -52,13 +49,7 @@ struct State {
 
 impl Progress {
     fn new(cases: Vec<Case>) -> Progress {
-        let on_terminal = std::io::stderr().is_terminal();
-        let target = if on_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
-            bar.set_style(style);
-        }
-        bar.enable_steady_tick(Duration::from_millis(250));
+        let (bar, on_terminal) = bar();
         let state = State { batches: vec![(0, Case::BATCHES); cases.len()], finished: 0 };
         Progress { bar, on_terminal, cases, begun: Instant::now(), state: Mutex::new(state) }
     }

@@ -2,39 +2,24 @@
 //! are reported, and a window counts its own flows.
 
 mod common;
+#[path = "common/plain.rs"]
+mod plain;
 
-use common::{Case, case, scheme, settings};
+use common::{Case, case};
 use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::REGISTRY;
 use flowsieve_schemes::scheme::{BalancerSpec, Handshake, Transport};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Fabric, Node};
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point, SimError, run};
+use flowsieve_sim::{Flows, Measure, Point, SimError, run};
 use flowsieve_workload::Flow;
+use plain::plain;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 fn result(case: &Case) -> Result<PointResult, SimError> {
     case.with_point(|point| run(point, &mut |_| {}))
-}
-
-/// A case of these settings and flows, drained.
-fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Case {
-    let given: Vec<(String, String)> = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    let settings = settings(&given);
-    Case {
-        fabric: Fabric::from_settings(&settings).expect("a fabric"),
-        scheme: scheme(name, &settings).expect("a scheme"),
-        flows,
-        framing: Framing { header: 40, overhead: 0 },
-        fct_end: FctEnd::Arrival,
-        measure: Measure::All,
-        seed: 1,
-        max_time: None,
-        partitioning: Partitioning::Whole,
-        settings: given,
-    }
 }
 
 fn flow(id: u32, start_ps: u64, bytes: u64) -> Flow {

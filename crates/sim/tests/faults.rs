@@ -1,30 +1,15 @@
 //! Faults that the naive twin found once, one test each.
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;
+#[path = "common/plain.rs"]
+mod plain;
 
-use common::{Case, scheme, settings};
+use common::Case;
 use flowsieve_core::Time;
 use flowsieve_results::PointResult;
-use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning, run};
+use flowsieve_sim::{FctEnd, Measure, Partitioning, run};
 use flowsieve_workload::Flow;
-
-fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Case {
-    let given: Vec<(String, String)> = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    let settings = settings(&given);
-    Case {
-        fabric: Fabric::from_settings(&settings).expect("a fabric"),
-        scheme: scheme(name, &settings).expect("a scheme"),
-        flows,
-        framing: Framing { header: 40, overhead: 0 },
-        fct_end: FctEnd::Arrival,
-        measure: Measure::All,
-        seed: 1,
-        max_time: None,
-        partitioning: Partitioning::Whole,
-        settings: given,
-    }
-}
+use plain::plain;
 
 fn flow(id: u32, start_ps: u64, dst: u32, bytes: u64) -> Flow {
     Flow { id, start_ps, src: 0, dst, bytes, class: 0, deadline_ps: None, coflow: None }

@@ -96,13 +96,8 @@ pub(crate) fn least_attained(law: Law, load: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::theory::tests::{LOADS, near};
     use super::*;
-
-    const LOADS: [f64; 4] = [0.3, 0.5, 0.7, 0.9];
-
-    fn near(found: f64, expected: f64, tolerance: f64) {
-        assert!((found / expected - 1.0).abs() < tolerance, "{found} is not {expected}");
-    }
 
     #[test]
     fn exponential__packets_change_no_mean() {

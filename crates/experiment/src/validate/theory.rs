@@ -73,12 +73,12 @@ pub(crate) fn packet_bias(discipline: Discipline, law: Law, load: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const LOADS: [f64; 4] = [0.3, 0.5, 0.7, 0.9];
+    pub(in super::super) const LOADS: [f64; 4] = [0.3, 0.5, 0.7, 0.9];
 
-    fn near(found: f64, expected: f64, tolerance: f64) {
+    pub(in super::super) fn near(found: f64, expected: f64, tolerance: f64) {
         assert!((found / expected - 1.0).abs() < tolerance, "{found} is not {expected}");
     }
 

@@ -1,0 +1,25 @@
+//! Points that a test writes out, where `mod common` makes random ones.
+
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
+use flowsieve_workload::Flow;
+
+use crate::common::{Case, scheme, settings};
+
+/// A case of these settings and flows, drained.
+pub(crate) fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Case {
+    let given: Vec<(String, String)> = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let settings = settings(&given);
+    Case {
+        fabric: Fabric::from_settings(&settings).expect("a fabric"),
+        scheme: scheme(name, &settings).expect("a scheme"),
+        flows,
+        framing: Framing { header: 40, overhead: 0 },
+        fct_end: FctEnd::Arrival,
+        measure: Measure::All,
+        seed: 1,
+        max_time: None,
+        partitioning: Partitioning::Whole,
+        settings: given,
+    }
+}
