@@ -4,7 +4,7 @@
 //! last queue joins it.
 
 use crate::admission::{Admission, Limits};
-use crate::discipline::{Discipline, Turn};
+use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
@@ -33,6 +33,14 @@ impl FifoBank {
         assert!((1..=MOST_QUEUES).contains(&queues), "a bank has 1 to 64 queues");
         let weights = match &discipline {
             Discipline::StrictPriority => queues,
+            Discipline::Groups(groups) => {
+                let fits = |group: &Group| match &group.weights {
+                    Some(each) => each.len() == group.queues && each.iter().all(|&w| w > 0),
+                    None => true,
+                };
+                assert!(groups.iter().all(|group| group.queues > 0 && fits(group)), "a group has queues and weights");
+                groups.iter().map(|group| group.queues).sum()
+            }
             Discipline::WeightedRoundRobin { weights: each } | Discipline::DeficitRoundRobin { quanta: each } => {
                 assert!(each.iter().all(|&w| w > 0), "a weight of zero never sends");
                 each.len()
@@ -71,6 +79,11 @@ impl FifoBank {
         self.occupied |= 1 << index;
         self.queues[index].push(metas, packet);
         Verdict::Accepted
+    }
+
+    /// Changes the packets a turn of the queues from `first` on, where they share by weight; each at least 1.
+    pub fn set_weights(&mut self, first: usize, weights: impl Iterator<Item = u32>) {
+        self.turn.set_weights(first, weights);
     }
 
     /// The packets of a queue.

@@ -19,6 +19,18 @@ pub enum Discipline {
         /// Bytes a turn, each at least 1; one a queue.
         quanta: Vec<u32>,
     },
+    /// Groups of neighbouring queues, the first that holds a packet first (QCluster, Table 3: flows with a special
+    /// property before the others).
+    Groups(Vec<Group>),
+}
+
+/// Neighbouring queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// How many; at least 1.
+    pub queues: usize,
+    /// Packets a turn of each queue, each at least 1; `None`: strict priority.
+    pub weights: Option<Vec<u32>>,
 }
 
 /// A discipline with its turn.
@@ -26,13 +38,32 @@ pub enum Discipline {
 pub(crate) struct Turn {
     discipline: Discipline,
     current: usize,
+    /// The same in each group.
+    current_of: Vec<usize>,
     /// What the current queue may still send: packets (WRR), or bytes a queue (DRR).
     credit: Vec<u64>,
 }
 
 impl Turn {
     pub(crate) fn new(discipline: Discipline, queues: usize) -> Turn {
-        Turn { discipline, current: queues - 1, credit: vec![0; queues] }
+        let current_of = match &discipline {
+            Discipline::Groups(groups) => groups.iter().map(|group| group.queues - 1).collect(),
+            _ => Vec::new(),
+        };
+        Turn { discipline, current: queues - 1, current_of, credit: vec![0; queues] }
+    }
+
+    /// Changes the packets a turn of the queues from `first` on, which share by weight.
+    pub(crate) fn set_weights(&mut self, first: usize, new: impl Iterator<Item = u32>) {
+        let weights = match &mut self.discipline {
+            Discipline::WeightedRoundRobin { weights } => Some(&mut weights[first..]),
+            Discipline::Groups(groups) => {
+                let group = group_of(groups, first);
+                groups[group].weights.as_deref_mut()
+            }
+            _ => None,
+        };
+        weights.into_iter().flatten().zip(new).for_each(|(weight, new)| *weight = new);
     }
 
     /// Whether a packet that passes an empty bank leaves no trace in the order of service.
@@ -47,6 +78,9 @@ impl Turn {
             Discipline::StrictPriority => return occupied.trailing_zeros() as usize,
             Discipline::WeightedRoundRobin { weights } => {
                 self.current = weighted(self.current, &mut self.credit, weights, occupied);
+            }
+            Discipline::Groups(groups) => {
+                return in_groups(groups, &mut self.current_of, &mut self.credit, occupied);
             }
             Discipline::DeficitRoundRobin { quanta } => {
                 let head = |queue: usize| queues[queue].front().map_or(0, |p| u64::from(metas[p as usize].len));
@@ -63,6 +97,27 @@ impl Turn {
             self.credit[queue] = 0;
         }
     }
+}
+
+/// The group of a queue.
+fn group_of(groups: &[Group], queue: usize) -> usize {
+    let ends = groups.iter().scan(0, |end, group| {
+        *end += group.queues;
+        Some(*end)
+    });
+    ends.take_while(|&end| end <= queue).count()
+}
+
+/// The next queue of the first group that holds a packet; `current`: by group.
+#[inline(never)]
+fn in_groups(groups: &[Group], current: &mut [usize], credit: &mut [u64], occupied: u64) -> usize {
+    let first = occupied.trailing_zeros() as usize;
+    let group = group_of(groups, first);
+    let Some(weights) = &groups[group].weights else { return first };
+    let begin: usize = groups[..group].iter().map(|group| group.queues).sum();
+    let members = u64::MAX >> (64 - weights.len());
+    current[group] = weighted(current[group], &mut credit[begin..], weights, occupied >> begin & members);
+    begin + current[group]
 }
 
 /// Weighted round robin's next queue.

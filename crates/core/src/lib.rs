@@ -17,6 +17,7 @@ pub mod marker;
 pub mod meta;
 pub mod pfabric;
 pub mod pifo;
+pub mod qcluster;
 pub mod scheduler;
 pub mod tagger;
 pub mod units;

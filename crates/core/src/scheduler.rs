@@ -12,6 +12,7 @@ use crate::flow_queues::FlowScheduler;
 use crate::meta::Meta;
 use crate::pfabric::PfabricPool;
 use crate::pifo::Pifo;
+use crate::qcluster::ClusterPort;
 use crate::units::Time;
 
 /// What became of an arriving packet.
@@ -113,9 +114,33 @@ pub trait PortScheduler: Send {
     /// Bytes queued.
     fn backlog_bytes(&self) -> u64;
 
+    /// What the scheduler has adapted, for whoever watches; seldom asked.
+    fn gauges(&self, _see: &mut dyn FnMut(Gauge)) {}
+
+    /// How often its periodic part has acted, where it has one.
+    fn ticks(&self) -> Option<u64> {
+        None
+    }
+
+    /// Packets that were queued where they may overtake one of their own flow, where that is counted.
+    fn overtakes(&self) -> u64 {
+        0
+    }
+
     /// How many queues [`Meta::queue`] may name: 1 to [`MAX_QUEUES`], always the same. Asked at set-up; a port takes what
     /// lies outside as the nearest of the two.
     fn queues(&self) -> usize;
+}
+
+/// A figure that a scheduler adapts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gauge {
+    /// What it is, with its unit where it has one.
+    pub name: &'static str,
+    /// The queue that it belongs to; a threshold belongs to the queue above it.
+    pub queue: usize,
+    /// Its value.
+    pub value: f64,
 }
 
 /// Every built-in scheduler as one type, so that a port calls it without indirection; `Boxed` serves those from
@@ -130,6 +155,8 @@ pub enum Scheduler {
     Pfabric(PfabricPool),
     /// The textbook disciplines over flows: PS, SRPT, LAS.
     Flows(FlowScheduler),
+    /// QCluster's queues.
+    Cluster(Box<ClusterPort>),
     /// A scheduler of the user's own.
     Boxed(Box<dyn PortScheduler>),
 }
@@ -141,6 +168,7 @@ macro_rules! each {
             Scheduler::Pifo($scheduler) => $call,
             Scheduler::Pfabric($scheduler) => $call,
             Scheduler::Flows($scheduler) => $call,
+            Scheduler::Cluster($scheduler) => $call,
             Scheduler::Boxed($scheduler) => $call,
         }
     };
@@ -204,6 +232,18 @@ impl PortScheduler for Scheduler {
             Scheduler::Bank(bank) => bank.backlog_bytes(),
             other => other.backlog_elsewhere(),
         }
+    }
+
+    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+        each!(self, s => s.gauges(see));
+    }
+
+    fn ticks(&self) -> Option<u64> {
+        each!(self, s => s.ticks())
+    }
+
+    fn overtakes(&self) -> u64 {
+        each!(self, s => s.overtakes())
     }
 
     fn queues(&self) -> usize {

@@ -1,0 +1,280 @@
+//! QCluster (Yang et al.): packets of similar weight share a queue, and the queues adapt to the traffic.
+//!
+//! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
+//! host's tagger says by the priority that it writes which group a packet is for. Within a group the packet's weight
+//! decides: what its flow has sent, counted here in a [`Sketch`], or what the host wrote as its rank. The first group
+//! that holds a packet sends; within it strict priority, or weighted round robin.
+//!
+//! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
+//! arrives, and stays counted if the port then turns it away: a switch counts before its memory decides. Where disorder
+//! avoidance sends a packet to a queue of another group, its weight counts in neither.
+
+mod presence;
+pub mod sketch;
+pub mod weights;
+
+use crate::admission::Admission;
+use crate::bank::FifoBank;
+use crate::discipline::{Discipline, Group};
+use crate::marker::Marker;
+use crate::meta::{Kind, Meta};
+use crate::scheduler::{Gauge, PortScheduler, Surroundings, Verdict};
+use crate::units::Time;
+use presence::Presence;
+use sketch::{Keep, Sketch, SketchParams};
+use weights::{QueueWeights, WeightParams};
+
+/// What a packet's weight is (Table 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// What its flow has sent in the message, with the packet: counted here.
+    Sent,
+    /// The rank that the host wrote: bytes remaining, size, time per packet left.
+    Rank,
+}
+
+/// What the sketch takes for one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageKey {
+    /// What a flow sends without a gap: a switch can know no more.
+    Flow,
+    /// The flow and the number that the host wrote as the rank: messages told apart exactly.
+    FlowAndRank,
+    /// The number that the host wrote as the rank: flows of one coflow together.
+    Rank,
+}
+
+/// What the sketch counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes with headers.
+    Bytes,
+    /// Packets.
+    Packets,
+}
+
+/// Packet disorder avoidance (§3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Avoidance {
+    /// None.
+    Off,
+    /// By the sketch's queue IDs, within the flowlet gap.
+    Timed,
+    /// The same, and packets are counted that may overtake one of their own flow all the same.
+    Audited,
+    /// By what is in the port, exactly.
+    Oracle,
+}
+
+/// A group of queues for flows of one property.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterGroup {
+    /// What its packets are clustered by.
+    pub weight: Weight,
+    /// How its queue weights and thresholds are kept; they say how many queues there are.
+    pub weights: WeightParams,
+    /// What a flow's packets may not do within a flowlet.
+    pub keep: Keep,
+    /// How its queues share.
+    pub service: Service,
+}
+
+/// How the queues of a group share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// The first that holds a packet sends.
+    StrictPriority,
+    /// In turn, in inverse proportion to the queue weights.
+    InverseWeights,
+    /// In turn, so many packets of each; one a queue, each at least 1.
+    Shares(Vec<u32>),
+}
+
+/// A port's parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterParams {
+    /// By the priority that hosts write: the last serves all beyond. At least 1; together at most 64 queues.
+    pub groups: Vec<ClusterGroup>,
+    /// What counts what flows have sent and where they went.
+    pub sketch: SketchParams,
+    /// What it takes for one message.
+    pub key: MessageKey,
+    /// What it counts.
+    pub unit: Unit,
+    /// Packet disorder avoidance.
+    pub avoidance: Avoidance,
+}
+
+/// A group at work.
+struct Cluster {
+    /// Its first queue.
+    first: usize,
+    weight: Weight,
+    weights: QueueWeights,
+    keep: Keep,
+    inverse: bool,
+    period: Time,
+    /// When its weights are updated next.
+    next: Time,
+}
+
+impl Cluster {
+    /// Updates what is due, before the packet that arrives at `now` is counted. Says whether anything was.
+    #[inline]
+    fn update(&mut self, now: Time) -> bool {
+        let due = now >= self.next;
+        if due {
+            let periods = now.since(self.next).0 / self.period.0 + 1;
+            self.weights.update(periods);
+            self.next = Time(self.next.0 + periods * self.period.0);
+        }
+        due
+    }
+}
+
+/// A port that clusters its packets.
+pub struct ClusterPort {
+    bank: FifoBank,
+    groups: Vec<Cluster>,
+    sketch: Sketch,
+    key: MessageKey,
+    unit: Unit,
+    avoidance: Avoidance,
+    presence: Option<Presence>,
+    overtakes: u64,
+}
+
+impl ClusterPort {
+    /// An empty port.
+    ///
+    /// # Panics
+    /// Where the parameters are not as they say they are; set-up checks them.
+    pub fn new(params: &ClusterParams, admission: Admission, marker: Marker) -> ClusterPort {
+        let mut queues = 0;
+        let mut groups = Vec::new();
+        let mut service = Vec::new();
+        for group in &params.groups {
+            let weights = QueueWeights::new(&group.weights);
+            let size = weights.means().len();
+            let shares = match &group.service {
+                Service::StrictPriority => None,
+                Service::InverseWeights => Some(weights.inverse().collect()),
+                Service::Shares(shares) => Some(shares.clone()),
+            };
+            service.push(Group { queues: size, weights: shares });
+            let period = group.weights.period;
+            groups.push(Cluster {
+                first: queues,
+                weight: group.weight,
+                weights,
+                keep: group.keep,
+                inverse: group.service == Service::InverseWeights,
+                period,
+                next: period,
+            });
+            queues += size;
+        }
+        ClusterPort {
+            bank: FifoBank::new(queues, admission, marker, Discipline::Groups(service)),
+            groups,
+            sketch: Sketch::new(params.sketch),
+            key: params.key,
+            unit: params.unit,
+            avoidance: params.avoidance,
+            presence: matches!(params.avoidance, Avoidance::Audited | Avoidance::Oracle).then(|| Presence::new(queues)),
+            overtakes: 0,
+        }
+    }
+
+    /// The queue of an arriving packet, which is counted.
+    #[inline]
+    fn classify(&mut self, meta: &Meta, now: Time) -> usize {
+        if meta.kind != Kind::Data {
+            return 0;
+        }
+        let index = usize::from(meta.priority).min(self.groups.len() - 1);
+        let cluster = &mut self.groups[index];
+        if cluster.update(now) && cluster.inverse {
+            self.bank.set_weights(cluster.first, cluster.weights.inverse());
+        }
+        let key = match self.key {
+            MessageKey::Flow => u64::from(meta.flow),
+            MessageKey::FlowAndRank => u64::from(meta.flow) << 32 | u64::from(meta.rank),
+            MessageKey::Rank => u64::from(meta.rank),
+        };
+        let amount = if self.unit == Unit::Bytes { u32::from(meta.len) } else { 1 };
+        let visit = self.sketch.count(key, amount, now);
+        let weight = if cluster.weight == Weight::Sent { visit.weight } else { meta.rank };
+        let wanted = (cluster.first + cluster.weights.choose(weight)) as u8;
+        let queue = match (self.avoidance, &self.presence) {
+            (Avoidance::Oracle, Some(presence)) => presence.keep_order(meta.flow, wanted, cluster.keep),
+            (Avoidance::Audited, Some(presence)) => {
+                let queue = self.sketch.keep_order(&visit, wanted, cluster.keep);
+                self.overtakes += u64::from(presence.keep_order(meta.flow, queue, cluster.keep) != queue);
+                queue
+            }
+            (Avoidance::Timed, _) => self.sketch.keep_order(&visit, wanted, cluster.keep),
+            _ => wanted,
+        };
+        let queue = usize::from(queue);
+        let within = queue.wrapping_sub(cluster.first);
+        if within < cluster.weights.means().len() {
+            cluster.weights.note(within, weight);
+        }
+        queue
+    }
+
+    /// The queue weights of each group.
+    pub fn weights(&self) -> impl Iterator<Item = &QueueWeights> {
+        self.groups.iter().map(|cluster| &cluster.weights)
+    }
+}
+
+impl PortScheduler for ClusterPort {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let queue = self.classify(&metas[packet as usize], around.now);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        if let (Some(presence), Verdict::Accepted) = (&mut self.presence, verdict) {
+            presence.add(metas[packet as usize].flow, queue as u8);
+        }
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        let packet = self.bank.dequeue(metas, around)?;
+        if let Some(presence) = &mut self.presence {
+            let meta = &metas[packet as usize];
+            presence.remove(meta.flow, meta.queue);
+        }
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bank.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.bank.queues()
+    }
+
+    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+        for cluster in &self.groups {
+            let weights = &cluster.weights;
+            let mut each = |name, values: &mut dyn Iterator<Item = f64>| {
+                values.enumerate().for_each(|(queue, value)| see(Gauge { name, queue: cluster.first + queue, value }));
+            };
+            each("threshold", &mut weights.thresholds().iter().map(|&threshold| f64::from(threshold)));
+            each("queue weight", &mut weights.means().iter().copied());
+            each("alpha", &mut weights.alphas().iter().copied());
+            each("packets counted", &mut weights.packets().iter().map(|&packets| packets as f64));
+        }
+    }
+
+    fn ticks(&self) -> Option<u64> {
+        self.groups.iter().map(|cluster| cluster.weights.updates()).max()
+    }
+
+    fn overtakes(&self) -> u64 {
+        self.overtakes
+    }
+}
