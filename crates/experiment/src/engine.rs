@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::points::Point;
 use flowsieve_results::{PointResult, SchemeInfo};
+use std::ops::Add;
 use std::path::Path;
 
 /// Carries out points.
@@ -21,6 +22,8 @@ pub struct Prepared {
     pub fabric: String,
     /// About how many packet-hops the run will take.
     pub packet_hops: f64,
+    /// About how large its packet trace will be; `None` where none is asked for.
+    pub trace: Option<TraceSize>,
     /// The share of each class of links that the flows ask for, data and ACKs with framing; empty where unknown.
     pub loads: Vec<(String, f64)>,
     /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
@@ -31,8 +34,24 @@ pub struct Prepared {
     pub run: Run,
 }
 
-/// A run that reports its progress.
-pub type Run = Box<dyn FnOnce(&mut dyn FnMut(Progress)) -> Result<PointResult, Error> + Send>;
+/// A run that reports its progress. Its packet trace goes into the folder; without one it is left out.
+pub type Run = Box<dyn FnOnce(&mut dyn FnMut(Progress), Option<&Path>) -> Result<PointResult, Error> + Send>;
+
+/// The size of packet traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TraceSize {
+    /// Packets, each counted at each traced link.
+    pub packets: f64,
+    /// All files.
+    pub bytes: f64,
+}
+
+impl Add for TraceSize {
+    type Output = TraceSize;
+    fn add(self, other: TraceSize) -> TraceSize {
+        TraceSize { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+}
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq)]

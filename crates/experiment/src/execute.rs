@@ -155,7 +155,9 @@ fn run_one(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Error> {
     let prepared = engine.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
-    let result = (prepared.run)(progress)?;
-    writer.write_part(&run.key, run.seed, &result)?;
+    let part = writer.begin_part(&run.key)?;
+    let trace = prepared.trace.map(|_| part.trace_folder()).transpose()?;
+    let result = (prepared.run)(progress, trace.as_deref())?;
+    part.finish(run.seed, &result)?;
     Ok(())
 }

@@ -26,6 +26,7 @@ mod simulator;
 mod source;
 pub mod thresholds;
 pub mod validate;
+mod watch;
 pub mod workload;
 
 pub use error::{Error, nearest};

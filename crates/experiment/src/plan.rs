@@ -2,7 +2,7 @@
 
 use crate::claims;
 use crate::document::{self, Document};
-use crate::engine::Engine;
+use crate::engine::{Engine, TraceSize};
 use crate::error::Error;
 use crate::overrides;
 use crate::points::{self, Point};
@@ -11,6 +11,7 @@ use crate::source::Source;
 use flowsieve_results::{Axis, Claim, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_schemes::settings::{Origin, Raw, Section, Table, find};
 use std::collections::BTreeMap;
+use std::ops::Add;
 use std::path::{Path, PathBuf};
 
 /// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
@@ -52,6 +53,8 @@ pub struct PlannedRun {
     pub key: String,
     /// About how many packet-hops it takes.
     pub packet_hops: f64,
+    /// About how large its packet trace will be, if it has one.
+    pub trace: Option<TraceSize>,
 }
 
 /// What a load is on the wire.
@@ -84,6 +87,11 @@ impl Plan {
     /// About how many packet-hops all runs take together.
     pub fn packet_hops(&self) -> f64 {
         self.runs.iter().map(|run| run.packet_hops).sum()
+    }
+
+    /// About how large the packet traces of all runs will be together, if there are any.
+    pub fn trace(&self) -> Option<TraceSize> {
+        self.runs.iter().filter_map(|run| run.trace).reduce(TraceSize::add)
     }
 }
 
@@ -146,6 +154,7 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
             seed: part.seed,
             key: part.key.clone(),
             packet_hops: prepared.packet_hops,
+            trace: prepared.trace,
         };
         runs.extend(parts.iter().map(run));
         let info = PointInfo {

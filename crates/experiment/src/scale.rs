@@ -50,7 +50,7 @@ impl Scale {
         if divisor == 1 {
             return;
         }
-        for name in ["flows", "duration", "window", "change_at"] {
+        for name in ["flows", "duration", "window", "change_at", "trace_span"] {
             let Some(key) = settings::find(name) else { continue };
             let table = Table::Section(key.section);
             let Some((value, origin)) = point.given(&(table.clone(), key.name)) else { continue };

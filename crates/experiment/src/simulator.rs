@@ -1,11 +1,12 @@
 //! The simulator as an engine of experiments: settings become a fabric, a scheme and flows.
 
-use crate::engine::{Engine, Prepared, Progress};
+use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::points::Point;
+use crate::watch::{self, Trace};
 use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::Time;
-use flowsieve_results::{PointResult, SchemeInfo};
+use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Settings, SettingsError};
@@ -15,7 +16,6 @@ use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Runs points in the packet-level simulator.
@@ -70,7 +70,8 @@ impl Engine for OwnSchemes {
             framing: framing(settings, point)?,
             fct_end: fct_end(settings)?,
             max_time: settings.common().optional_time("max_time")?.map(Time),
-            sampling: sampling(settings, &fabric)?,
+            sampling: watch::sampling(settings, &fabric)?,
+            trace: watch::trace(settings, &fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             seed,
             crossings: workload.crossings(&fabric, seed),
@@ -79,14 +80,17 @@ impl Engine for OwnSchemes {
             workload,
         };
         let loads = run.wire_loads();
-        let warnings = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
+        let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
+        let (trace, cut) = run.expected_trace().unzip();
+        warnings.extend(cut.flatten());
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
             fabric: run.fabric.draw(),
             packet_hops: run.expected_hops(),
+            trace,
             loads,
             warnings,
-            run: Box::new(move |show| run.simulate(show)),
+            run: Box::new(move |show, trace| run.simulate(show, trace)),
         })
     }
 }
@@ -131,29 +135,6 @@ fn fct_end(settings: &Settings) -> Result<FctEnd, SettingsError> {
     settings.common().choice("fct_end", &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)], "ack")
 }
 
-/// What is sampled, if anything is.
-fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sampling>, SettingsError> {
-    let scope = settings.common();
-    let Some(interval) = scope.optional_time("sample_interval")? else { return Ok(None) };
-    let wanted = scope.text_list("sample_links")?.unwrap_or_default();
-    if wanted.is_empty() {
-        return Ok(Some(Sampling { interval: Time(interval), links: Vec::new() }));
-    }
-    let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-    for link in 0..fabric.links.len() as u32 {
-        numbers.entry(fabric.link_name(link)).or_default().push(link);
-    }
-    let mut links = BTreeSet::new();
-    for name in wanted {
-        let Some(found) = numbers.get(&name) else {
-            let error = scope.error("sample_links", format!("the fabric has no link {name:?}"));
-            return Err(error.expected("its ends, such as \"leaf0 to host3\"").names(name, numbers.into_keys()));
-        };
-        links.extend(found);
-    }
-    Ok(Some(Sampling { interval: Time(interval), links: links.into_iter().collect() }))
-}
-
 /// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
 /// ones have finished, a warning where the fabric drains.
 fn overload(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Option<String>, SettingsError> {
@@ -175,6 +156,7 @@ struct Run {
     fct_end: FctEnd,
     max_time: Option<Time>,
     sampling: Option<Sampling>,
+    trace: Option<Trace>,
     /// By class of links, how many of them a packet crosses on average.
     crossings: Vec<f64>,
     seed: u64,
@@ -187,6 +169,20 @@ impl Run {
         self.workload.expected_flows() * self.workload.packets_per_flow() * hops
     }
 
+    /// The size of the packet trace, and a warning where it ends before all of it is there.
+    fn expected_trace(&self) -> Option<(TraceSize, Option<String>)> {
+        let trace = self.trace.as_ref()?;
+        let (span, most) = (&trace.tracing.span, trace.tracing.most);
+        let crossings = trace.share_of_classes.iter().zip(&self.crossings).map(|(share, crossing)| share * crossing);
+        let flows = self.workload.expected_flows_within(span.start.0, span.end.0);
+        let all = flows * self.workload.packets_per_flow() * crossings.sum::<f64>();
+        let packets = all.min(most as f64);
+        let size = TraceSize { packets, bytes: packets * trace.formats.bytes_per_packet(&trace.links) };
+        let ends =
+            || format!("the packet trace would have about {all:.0} packets, and ends after {most} (`trace_packets`)");
+        Some((size, (all > most as f64).then(ends)))
+    }
+
     /// The share of each class of links that data and ACKs take, by its name.
     fn wire_loads(&self) -> Vec<(String, f64)> {
         let Some(bps) = self.workload.offered_bps() else { return Vec::new() };
@@ -196,7 +192,7 @@ impl Run {
         self.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
     }
 
-    fn simulate(&self, show: &mut dyn FnMut(Progress)) -> Result<PointResult, Error> {
+    fn simulate(&self, show: &mut dyn FnMut(Progress), trace: Option<&Path>) -> Result<PointResult, Error> {
         let refuse = |problem: String| Error::Simulation { point: self.label.clone(), problem };
         // An error would have shown while the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
@@ -232,9 +228,17 @@ impl Run {
         let mut progress = |now: flowsieve_sim::Progress| {
             show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops });
         };
-        let result = match &self.sampling {
-            Some(sampling) => flowsieve_sim::run_sampled(&point, sampling, &mut progress),
-            None => flowsieve_sim::run(&point, &mut progress),
+        let result = match (self.trace.as_ref().zip(trace), &self.sampling) {
+            (Some((trace, folder)), sampling) => {
+                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
+                let tracing = &trace.tracing;
+                let result = flowsieve_sim::run_traced(&point, sampling.as_ref(), tracing, &mut files, &mut progress);
+                // What kept the files from being written says more than that the run was abandoned for it.
+                files.finish()?;
+                result
+            }
+            (None, Some(sampling)) => flowsieve_sim::run_sampled(&point, sampling, &mut progress),
+            (None, None) => flowsieve_sim::run(&point, &mut progress),
         };
         result.map_err(|error| refuse(error.to_string()))
     }

@@ -168,6 +168,15 @@ impl Workload {
         }
     }
 
+    /// About how many flows of a run start in a stretch of time.
+    pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
+        let before = |end_ps: u64| match &self.origin {
+            Origin::Drawn(drawn) => drawn.flows_until(end_ps).min(self.expected_flows()),
+            Origin::Listed(list) => list.flows.partition_point(|flow| flow.start_ps < end_ps) as f64,
+        };
+        before(to_ps) - before(from_ps)
+    }
+
     /// About how many packets a flow takes, data and ACKs.
     pub fn packets_per_flow(&self) -> f64 {
         match &self.origin {

@@ -1,12 +1,14 @@
 //! Running a plan: order, jobs, finished parts, failures. The engine here makes results up from the settings, so that
 //! the tests see what the machinery around an engine does.
 
+mod common;
+
+use common::bytes;
 use flowsieve_experiment::engine::{Engine, Prepared, Progress};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, Point, Scale, Source};
 use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,7 +69,7 @@ impl Engine for Made {
             retransmissions: 0,
             ..FlowRow::default()
         };
-        let run = move |show: &mut dyn FnMut(Progress)| {
+        let run = move |show: &mut dyn FnMut(Progress), _: Option<&Path>| {
             if fails {
                 return Err(Error::Simulation { point: label, problem: "made to fail".into() });
             }
@@ -77,6 +79,7 @@ impl Engine for Made {
         Ok(Prepared {
             fabric: "a line".into(),
             packet_hops: 100.0,
+            trace: None,
             loads: Vec::new(),
             thresholds_bytes: Vec::new(),
             warnings: Vec::new(),
@@ -94,20 +97,6 @@ fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
     engine.runs.store(0, Ordering::Relaxed);
     execute(&plan, engine, out, How { jobs, fresh: false }, &|_| {})?;
     Ok(engine.runs.load(Ordering::Relaxed))
-}
-
-/// The bytes of every file of a result but `run.json`, by path.
-fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let name = entry.file_name().into_string().unwrap();
-        if entry.path().is_dir() {
-            found.extend(bytes(&entry.path()).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
-        } else if name != "run.json" {
-            found.insert(name, std::fs::read(entry.path()).unwrap());
-        }
-    }
-    found
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn workloads_md__has_examples_that_run() {
     for example in examples {
         let plan = planned(&example, "\"pias\"", folder.path()).unwrap_or_else(|error| panic!("{example}\n{error}"));
         let prepared = Simulator.prepare(&plan.points[0], 1, folder.path()).unwrap();
-        let result = (prepared.run)(&mut |_| {}).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        let result = (prepared.run)(&mut |_| {}, None).unwrap_or_else(|error| panic!("{example}\n{error}"));
         let listed = if example.contains("closed-loop") { 200 } else { flows_of(&plan, 1).lines().count() - 1 };
         assert_eq!(result.flows.len(), listed, "{example}");
         assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "{example}");
@@ -70,7 +70,7 @@ fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
 
 fn run(workload: &str, scheme: &str) -> Result<PointResult, Error> {
     let plan = planned(workload, &format!("{scheme:?}"), Path::new(""))?;
-    (Simulator.prepare(&plan.points[0], 1, Path::new(""))?.run)(&mut |_| {})
+    (Simulator.prepare(&plan.points[0], 1, Path::new(""))?.run)(&mut |_| {}, None)
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn list__changed_after_the_plan_is_not_read_again() {
     let plan = planned("[workload]\nlist = \"flows.csv\"\n", "\"pias\"", folder.path()).unwrap();
     std::fs::write(folder.path().join("flows.csv"), "no list").unwrap();
     let prepared = Simulator.prepare(&plan.points[0], 1, folder.path()).unwrap();
-    assert_eq!((prepared.run)(&mut |_| {}).unwrap().flows.len(), 2);
+    assert_eq!((prepared.run)(&mut |_| {}, None).unwrap().flows.len(), 2);
 }
 
 #[test]

@@ -69,7 +69,9 @@ Examples:
   flowsieve run experiments/quickstart.toml --set network.ecn_threshold=30pkt --out results/k30
       another setting, beside the first result
   flowsieve run experiments/quickstart.toml --scale smoke
-      a hundredth of it, to see whether it works";
+      a hundredth of it, to see whether it works
+  flowsieve run experiments/quickstart.toml --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
+      with captures of the hosts' links for Wireshark; their size is estimated first";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]

@@ -61,6 +61,10 @@ fn announce(plan: &Plan, jobs: usize) {
     let s = |count: usize| if count == 1 { "" } else { "s" };
     let (of_points, of_runs) = (s(points), s(runs));
     eprintln!("{points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops in all");
+    if let Some(trace) = plan.trace() {
+        let (packets, size) = (hops_in_words(trace.packets), report::size(trace.bytes.round() as u64));
+        eprintln!("packet traces: about {packets} packets, {size}");
+    }
     for load in &plan.loads {
         let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
         let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();

@@ -301,6 +301,27 @@ fn run__into_a_folder_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn run__says_first_how_large_its_traces_will_be() {
+    let folder = folder();
+    let sets = ["--set", "trace=both", "--set", "trace_links=[\"host0 to switch0\"]", "--set", "load=0.5"];
+    let done = flowsieve(folder.path(), &[&["run", "small.toml", "--seeds", "1"], &sets[..]].concat());
+    assert_eq!(done.status, 0, "{}", done.err);
+    let said = done.err.lines().find(|line| line.starts_with("packet traces: about ")).unwrap_or("");
+    assert!(said.contains(" packets, ") && said.ends_with(" MB"), "{}", done.err);
+    let traces = bytes(&folder.path().join("results/small/traces"));
+    assert!(traces.keys().eq([
+        "0-1/host0+switch0.pcap",
+        "0-1/packets.csv",
+        "1-1/host0+switch0.pcap",
+        "1-1/packets.csv"
+    ]));
+    for command in ["report", "compare", "doctor"] {
+        assert_eq!(flowsieve(folder.path(), &[command, "results/small"]).status, 0, "{command}");
+    }
+    assert!(!flowsieve(folder.path(), &["run", "small.toml", "--out", "plain"]).err.contains("packet traces"));
+}
+
+#[test]
 fn wrong_arguments_end_with_status_2() {
     let folder = folder();
     let wrong: &[&[&str]] = &[

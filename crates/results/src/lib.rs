@@ -34,6 +34,7 @@ mod sketch;
 pub mod statistics;
 pub mod summary;
 mod summary_csv;
+pub mod trace;
 mod writer;
 
 pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
@@ -51,4 +52,5 @@ pub use series::Series;
 pub use sketch::Sketch;
 pub use statistics::{Estimate, Figures, Ratio, Statistic};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
-pub use writer::ResultWriter;
+pub use trace::{PacketEvent, PacketKind, PacketRow, TraceFiles, TraceFormats, TraceSink, TracedLink};
+pub use writer::{PartWriter, ResultWriter};

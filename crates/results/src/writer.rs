@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! parts/KEY/point.json, flows.parquet   one run; found again by a later call with the same key
+//! parts/KEY/trace/                      its packet trace, where one was asked for
 //! flows.parquet, summary.csv            the experiment's flows and statistics
 //! series.parquet, coflows.parquet       what changed over time; coflows, where there are any
+//! traces/POINT-SEED/                    the packet traces of its runs: the same files as in the parts, not copies
 //! manifest.json                         written last: where it is, the result is complete
 //! run.json                              time and machine
 //! ```
@@ -16,11 +18,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_whole};
 use crate::flows::{FlowReader, FlowWriter};
 use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo, SAMPLE, SCHEMA};
 use crate::summary::RunFlows;
+use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
 use crate::{
     CoflowStats, FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, coflows, series, summary_csv,
 };
@@ -37,12 +41,23 @@ struct Part {
     /// All of its flows, where these rows are not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sketch: Option<FlowSketch>,
+    /// The files of its packet trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    trace: Vec<KeptTrace>,
     measured: PointResult,
 }
 
 /// What a result may hold beside its manifest and parts, whoever wrote it.
-const BESIDE: [&str; 7] =
-    ["flows.parquet", "coflows.parquet", "series.parquet", "summary.csv", "run.json", "report.html", "plots.csv"];
+const BESIDE: [&str; 8] = [
+    "flows.parquet",
+    "coflows.parquet",
+    "series.parquet",
+    "summary.csv",
+    "run.json",
+    "report.html",
+    "plots.csv",
+    TRACES,
+];
 
 /// A result directory that is being written.
 #[derive(Clone, Debug)]
@@ -102,35 +117,15 @@ impl ResultWriter {
     /// Keeps the result of one run. Where its part is already there, that one stays: the same key means the same
     /// result.
     pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
-        if let Some(fault) = result.fault() {
-            return Err(ResultError::invalid(fault));
-        }
+        self.begin_part(key)?.finish(seed, result)
+    }
+
+    /// Begins to keep a run that will be made.
+    pub fn begin_part(&self, key: &str) -> Result<PartWriter<'_>, ResultError> {
         let folder = self.part_folder(key)?;
-        let (rows, sketch) = self.kept(&result.flows);
         let created = partial_folder().tempdir_in(&self.parts);
         let partial = created.map_err(ResultError::io("create the folder", &folder))?;
-        let flows = partial.path().join("flows.parquet");
-        write_whole(&flows, |file| {
-            let mut writer = FlowWriter::new(file, &folder.join("flows.parquet"), false)?;
-            writer.write(0, seed, &rows)?;
-            writer.finish()
-        })?;
-        let part = Part {
-            schema: SCHEMA,
-            key: key.into(),
-            seed,
-            flows: rows.len() as u64,
-            flows_blake3: digest(&flows)?,
-            sketch,
-            measured: result.without_flows(),
-        };
-        write_json(&partial.path().join("point.json"), &part)?;
-        match fs::rename(partial.path(), &folder) {
-            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
-                self.open_part(key).map(|_| ())
-            }
-            done => done.map_err(ResultError::io("write", &folder)),
-        }
+        Ok(PartWriter { writer: self, key: key.into(), folder, partial })
     }
 
     /// Makes the result of the experiment out of its parts, all of which have to be there. Replaces what an earlier
@@ -148,7 +143,7 @@ impl ResultWriter {
             _ => {}
         }
         let cuts = experiment.cuts();
-        let (mut coflows_by_run, mut series_by_run) = (Vec::new(), Vec::new());
+        let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, true)?;
@@ -156,6 +151,9 @@ impl ResultWriter {
             for (index, point) in experiment.points.iter().enumerate() {
                 let index = u32::try_from(index).map_err(ResultError::invalid)?;
                 let parts = point.parts.iter().map(|id| self.part(id)).collect::<Result<Vec<_>, _>>()?;
+                for (id, (part, _)) in point.parts.iter().zip(&parts).filter(|(_, (part, _))| !part.trace.is_empty()) {
+                    traces.push((format!("{index}-{}", id.seed), self.parts.join(&id.key), part.trace.clone()));
+                }
                 // One point's runs are summarised alike.
                 let sketched = parts.iter().any(|(part, _)| part.sketch.is_some() || part.flows > EXACT);
                 let mut summarised = Vec::new();
@@ -196,6 +194,7 @@ impl ResultWriter {
         } else if coflows_path.exists() {
             fs::remove_file(&coflows_path).map_err(ResultError::io("remove", &coflows_path))?;
         }
+        kept::join(&self.path, &traces)?;
         let csv_path = self.path.join("summary.csv");
         write_whole(&csv_path, |file| summary_csv::write(file, &csv_path, &experiment, &summary))?;
         let manifest = Manifest { schema: SCHEMA, flows_blake3: digest(&flows_path)?, experiment, runs };
@@ -252,7 +251,57 @@ impl ResultWriter {
             return Err(ResultError::damaged(&path, format!("of key {:?}", part.key)));
         }
         let flows = FlowReader::open(&folder.join("flows.parquet"), &part.flows_blake3, part.flows)?;
+        kept::check(&folder.join(TRACE), &part.trace)?;
         Ok((part, flows))
+    }
+}
+
+/// A part that grows in a folder of its own, and is in its place once it is whole.
+pub struct PartWriter<'a> {
+    writer: &'a ResultWriter,
+    key: String,
+    folder: PathBuf,
+    partial: TempDir,
+}
+
+impl PartWriter<'_> {
+    /// A folder for the run's packet trace, empty and nobody else's.
+    pub fn trace_folder(&self) -> Result<PathBuf, ResultError> {
+        let path = self.partial.path().join(TRACE);
+        fs::create_dir(&path).map_err(ResultError::io("create the folder", &path))?;
+        Ok(path)
+    }
+
+    /// Keeps the run's result and trace.
+    pub fn finish(self, seed: u64, result: &PointResult) -> Result<(), ResultError> {
+        let PartWriter { writer, key, folder, partial } = self;
+        if let Some(fault) = result.fault() {
+            return Err(ResultError::invalid(fault));
+        }
+        let (rows, sketch) = writer.kept(&result.flows);
+        let flows = partial.path().join("flows.parquet");
+        write_whole(&flows, |file| {
+            let mut flows = FlowWriter::new(file, &folder.join("flows.parquet"), false)?;
+            flows.write(0, seed, &rows)?;
+            flows.finish()
+        })?;
+        let part = Part {
+            schema: SCHEMA,
+            key: key.clone(),
+            seed,
+            flows: rows.len() as u64,
+            flows_blake3: digest(&flows)?,
+            sketch,
+            trace: kept::list(&partial.path().join(TRACE))?,
+            measured: result.without_flows(),
+        };
+        write_json(&partial.path().join("point.json"), &part)?;
+        match fs::rename(partial.path(), &folder) {
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+                writer.open_part(&key).map(|_| ())
+            }
+            done => done.map_err(ResultError::io("write", &folder)),
+        }
     }
 }
 

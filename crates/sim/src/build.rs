@@ -103,6 +103,8 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             overflows: false,
             last_arrival: Time::ZERO,
             hopeless: Vec::new(),
+            traced: Vec::new(),
+            trace_span: Time::ZERO..Time::ZERO,
         });
     }
     for (number, &(partition, _)) in switches.iter().enumerate() {

@@ -17,6 +17,7 @@ use crate::event::Key;
 use crate::following::Following;
 use crate::network::Network;
 use crate::receiving::ReceiverState;
+use crate::trace::Begun;
 
 /// The hosts of a partition.
 pub(crate) struct Hosts {
@@ -35,6 +36,8 @@ pub(crate) struct Hosts {
     pub(crate) following: Option<Following>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) received: Vec<Received>,
+    /// Messages that began, where a trace has to know.
+    pub(crate) begun: Option<Vec<Begun>>,
 }
 
 /// What the scheme says of hosts.
@@ -210,6 +213,7 @@ impl Hosts {
             following: None,
             sent: Vec::new(),
             received: Vec::new(),
+            begun: None,
         }
     }
 

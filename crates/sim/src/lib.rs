@@ -22,6 +22,7 @@ pub mod sample;
 mod sending;
 mod slab;
 pub mod topology;
+pub mod trace;
 
 pub use point::{FctEnd, Flows, Framing, Measure, Partitioning, Point, Progress, SimError};
-pub use run::{run, run_sampled};
+pub use run::{run, run_sampled, run_traced};

@@ -87,11 +87,13 @@ pub(crate) struct Special {
     pub(crate) forwards_after: Option<u32>,
     /// A packet is lost when a draw is below; 0: never.
     pub(crate) loss: u32,
+    /// What happens to its packets is recorded, under this place in [`crate::trace::Tracing::links`].
+    pub(crate) traced: Option<u32>,
 }
 
 impl Special {
     fn holds(&self) -> bool {
-        self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0
+        self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0 || self.traced.is_some()
     }
 }
 
@@ -105,6 +107,7 @@ impl Port {
                 beyond: None,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
                 loss: (link.loss * f64::from(u32::MAX)).round() as u32,
+                traced: None,
             },
             random: stream(seed, Purpose::Marking, number as u64),
             loss_random: stream(seed, Purpose::Loss, number as u64),

@@ -5,10 +5,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
 use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time, Verdict, Victims};
+use flowsieve_results::PacketEvent;
 use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use rand_core::Rng;
@@ -16,6 +18,7 @@ use rand_core::Rng;
 use crate::event::{Key, WinnerTree};
 use crate::link::{ClassCount, Endpoint, Link, Port, Special};
 use crate::slab::{Body, Slab};
+use crate::trace::Record;
 
 /// The destination of packets between switches' programs.
 pub(crate) const SWITCH: u16 = u16::MAX;
@@ -90,6 +93,10 @@ pub(crate) struct Network<K> {
     pub(crate) last_arrival: Time,
     /// Messages that can never finish.
     pub(crate) hopeless: Vec<u32>,
+    /// What happened on traced links ...
+    pub(crate) traced: Vec<Record>,
+    /// ... in this time.
+    pub(crate) trace_span: Range<Time>,
 }
 
 /// A line without anything special is free at `start` and takes a packet that is in no list; says when it arrives if it
@@ -196,9 +203,11 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// The line, which cuts through, loses packets or leads into another partition, is free at `start` and takes a packet.
+    /// The line, which cuts through, loses packets, leads into another partition or is traced, is free at `start` and takes a
+    /// packet.
     #[inline(never)]
     fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
+        self.trace_sent(link, packet, start, passed);
         let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
         let meta = &mut self.slab.metas[packet as usize];
         let on_wire = u32::from(meta.len) + self.overhead;
@@ -295,11 +304,14 @@ impl<K: Key> Network<K> {
             if port.special.shares {
                 self.pools[port.switch as usize].give(self.slab.metas[victim as usize].len);
             }
+            let queue = self.slab.metas[victim as usize].queue;
+            self.trace(link, victim, self.now, PacketEvent::DroppedEvicted, Some(queue));
             self.discard(victim);
         }
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         if verdict == Verdict::Dropped {
             port.drops.buffer += 1;
+            self.trace(link, packet, self.now, PacketEvent::DroppedBuffer, None);
             return self.discard(packet);
         }
         state.queued += 1;
@@ -409,6 +421,7 @@ impl<K: Key> Network<K> {
         let port = &mut self.ports[link as usize];
         if special.loss > 0 && port.loss_random.next_u32() < special.loss {
             port.drops.loss += 1;
+            self.trace(link, packet, self.now, PacketEvent::DroppedLoss, None);
             self.discard(packet);
             return None;
         }

@@ -131,6 +131,9 @@ pub enum SimError {
         /// Class of flows.
         class: usize,
     },
+    /// Whoever took the trace wants no more of the run.
+    #[error("the packet trace could not be kept")]
+    TraceAbandoned,
     /// Repeat with wider keys.
     #[error("the run is too long or the fabric too large for narrow event keys")]
     KeyTooNarrow,

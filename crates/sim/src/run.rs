@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::balancer::Balancer;
-use flowsieve_results::PointResult;
+use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::{ClosedLoop, Flow};
 
@@ -18,6 +18,7 @@ use crate::hosts::Coming;
 use crate::measure;
 use crate::point::{Flows, Measure, Point, Progress, SimError};
 use crate::sample::{Sampler, Sampling};
+use crate::trace::{Tracer, Tracing};
 
 /// Why a fabric of so many hosts cannot carry a flow in segments of so many bytes.
 pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static str> {
@@ -36,6 +37,8 @@ pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static 
 
 /// Events between two calls of progress.
 const BATCH: u64 = 1 << 18;
+/// The same where what they record is held meanwhile.
+const TRACED_BATCH: u64 = 1 << 12;
 /// Between two looks at whether all flows have finished, where programs of switches keep the fabric busy.
 const PROGRAM_EPOCH: Time = Time::from_us(1_000);
 /// Flows fed at once.
@@ -43,7 +46,7 @@ const FEED: usize = 1 << 14;
 
 /// Runs a point. `progress` is called now and then.
 pub fn run(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
-    run_and_sample(point, None, progress)
+    run_watched(point, Watchers { sampling: None, tracing: None }, progress)
 }
 
 /// Runs a point and samples it meanwhile, which changes nothing else of the result.
@@ -52,28 +55,48 @@ pub fn run_sampled(
     sampling: &Sampling,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    run_and_sample(point, Some(sampling), progress)
+    run_watched(point, Watchers { sampling: Some(sampling), tracing: None }, progress)
 }
 
-fn run_and_sample(
+/// Runs a point and hands its packets at chosen links to `sink` meanwhile, which changes nothing else of the result but a
+/// warning where the trace is cut short; with samples, if wanted.
+pub fn run_traced(
     point: &Point<'_>,
     sampling: Option<&Sampling>,
+    tracing: &Tracing,
+    sink: &mut dyn TraceSink,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    match run_with::<u64>(point, sampling, progress) {
-        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, sampling, progress),
+    run_watched(point, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
+}
+
+/// What is wanted of a run beside its result.
+struct Watchers<'a> {
+    sampling: Option<&'a Sampling>,
+    tracing: Option<(&'a Tracing, &'a mut dyn TraceSink)>,
+}
+
+fn run_watched(
+    point: &Point<'_>,
+    mut watchers: Watchers<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PointResult, SimError> {
+    match run_with::<u64>(point, &mut watchers, progress) {
+        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, &mut watchers, progress),
         result => result,
     }
 }
 
 fn run_with<K: Key>(
     point: &Point<'_>,
-    sampling: Option<&Sampling>,
+    watchers: &mut Watchers<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
     let mut built = build::<K>(point)?;
+    let tracing = watchers.tracing.as_mut();
     let mut run = Run {
-        sampler: sampling.map(|sampling| Sampler::new(sampling, &mut built)),
+        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, &mut built)),
+        tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, point, &mut built)),
         built,
         point: *point,
         flows: Vec::new(),
@@ -101,21 +124,25 @@ fn run_with<K: Key>(
         result.series.extend(series);
         result.warnings.extend(warning);
     }
+    if let Some(tracer) = run.tracer {
+        result.warnings.extend(tracer.finish(&mut run.built)?);
+    }
     Ok(result)
 }
 
 type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 
-struct Run<'a, K> {
+struct Run<'a, 't, K> {
     built: Built<K>,
     point: Point<'a>,
     /// By start.
     flows: Vec<Flow>,
     stop: Time,
     sampler: Option<Sampler>,
+    tracer: Option<Tracer<'t>>,
 }
 
-impl<K: Key> Run<'_, K> {
+impl<K: Key> Run<'_, '_, K> {
     /// Runs until the fabric is empty; says when the run was stopped if it was not.
     fn all(&mut self, mut coming: Arrivals<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
         while coming.peek().is_some() {
@@ -292,12 +319,12 @@ impl<K: Key> Run<'_, K> {
     fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
         let horizon = horizon.min(self.stop);
         while let Some(at) = self.next_sample(horizon) {
-            self.events_until(at, progress);
+            self.events_until(at, progress)?;
             if let Some(sampler) = &mut self.sampler {
                 sampler.sample(&mut self.built, at);
             }
         }
-        self.events_until(horizon, progress);
+        self.events_until(horizon, progress)?;
         progress(self.progress());
         let narrow = |partition: &crate::partition::Partition<K>| {
             let network = &partition.network;
@@ -325,17 +352,24 @@ impl<K: Key> Run<'_, K> {
         (at <= horizon && (horizon < Time::NEVER || waits())).then_some(at)
     }
 
-    fn events_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {
-        if self.built.partitions.len() == 1 {
-            while !self.built.partitions[0].run(horizon, BATCH) {
-                progress(self.progress());
-            }
-        } else {
-            self.rounds_until(horizon, progress);
+    fn events_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+        if self.built.partitions.len() > 1 {
+            return self.rounds_until(horizon, progress);
         }
+        let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH };
+        while !self.built.partitions[0].run(horizon, batch) {
+            self.hand_over_trace(self.built.partitions[0].network.now)?;
+            progress(self.progress());
+        }
+        Ok(())
     }
 
-    fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) {
+    /// Every event before `done` is done.
+    fn hand_over_trace(&mut self, done: Time) -> Result<(), SimError> {
+        self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.hand_over(&mut self.built, done))
+    }
+
+    fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
         let mut reported = 0;
         loop {
             self.hand_over_crossings();
@@ -347,13 +381,14 @@ impl<K: Key> Run<'_, K> {
             };
             let start = partitions.iter().map(next).min().unwrap_or(Time::NEVER);
             if start >= horizon.min(K::END) {
-                return;
+                return Ok(());
             }
             let end = Time(start.0.saturating_add(self.built.lookahead.0)).min(horizon);
             for partition in partitions.iter_mut() {
                 partition.run(end, u64::MAX);
                 partition.network.advance_waiting(Time(end.0 - 1));
             }
+            self.hand_over_trace(end)?;
             let now = self.progress();
             if now.packet_hops > reported + BATCH {
                 reported = now.packet_hops;

@@ -12,6 +12,7 @@ use crate::event::Key;
 use crate::hosts::{Alarm, Coming, Connection, Host, Hosts, Sent};
 use crate::network::Network;
 use crate::slab::Body;
+use crate::trace::Begun;
 
 /// Wrapping nanoseconds, as timestamps carry them.
 #[inline]
@@ -34,6 +35,7 @@ impl Hosts {
     pub(crate) fn begin_message<K: Key>(&mut self, network: &mut Network<K>, coming: &Coming, source: u32) {
         let class = self.rules.class(coming.flow.class);
         if let Transport::OpenLoop { segment } = self.rules.classes[usize::from(class)].transport {
+            self.note_begun(coming.flow.id, coming, segment);
             self.announce(network.now, coming.host, class, coming.flow.id, coming.flow.bytes, Time::NEVER);
             self.send_all(network, coming, class, segment);
             return;
@@ -47,8 +49,16 @@ impl Hosts {
         let Flow { id, bytes, start_ps, coflow, .. } = coming.flow;
         let message = Message { id, bytes, start: Time(start_ps), deadline: deadline(&coming.flow), coflow };
         state.tcp.push(network.now, message, params);
+        let segment = params.segment;
+        self.note_begun(flow, coming, segment);
         self.announce(network.now, coming.host, class, flow, coming.flow.bytes, idle);
         self.send(network, connection, source);
+    }
+
+    fn note_begun(&mut self, connection: u32, coming: &Coming, segment: u16) {
+        if let Some(begun) = &mut self.begun {
+            begun.push(Begun { connection, bytes: coming.flow.bytes, segment });
+        }
     }
 
     fn announce(&mut self, now: Time, host: u32, class: u8, flow: u32, size: u64, idle: Time) {

@@ -75,7 +75,7 @@ fn grouped(digits: &str) -> String {
 }
 
 /// A size to three digits in a decimal unit.
-pub(super) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
     let unit = units.into_iter().find(|(_, each)| bytes as f64 >= *each);
     unit.map_or_else(|| format!("{bytes} B"), |(name, each)| format!("{} {name}", number(bytes as f64 / each)))

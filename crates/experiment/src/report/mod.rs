@@ -26,6 +26,7 @@ use flowsieve_results::{ResultDir, ResultError};
 pub use claims::claims_json;
 pub use comparison::{Compared, compared};
 pub use doctor::{doctor, doctor_json};
+pub use format::size;
 pub use json::table_json;
 pub use terminal::table;
 

@@ -48,7 +48,7 @@ pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     let source = Source::new("validate", &experiment(flows));
     let plan = plan::plan(&source, Path::new(""), &Changes::default(), &Simulator)?;
     let prepared = Simulator.prepare(&plan.points[0], 1, &plan.folder)?;
-    let result = (prepared.run)(&mut |_| {})?;
+    let result = (prepared.run)(&mut |_| {}, None)?;
     let link = link(flows);
     let in_period = (link.steady().period * 1e6 / interval_us(flows) as f64).round() as usize;
     let observed = Observed::of(&samples(&result, flows), in_period).ok_or_else(|| Error::Simulation {

@@ -193,7 +193,11 @@ keys! {
             "which flows flows.parquet keeps: all, an even sample, or none; less than all makes percentiles approximate";
         sample_interval: SOME_TIME,
             "how often congestion windows, DCTCP's alpha and the backlogs of sample_links are written to series.parquet; not given: never";
-        sample_links: Kind::TextList, "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"]";
+        sample_links: Kind::TextList, "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"], or all of a class, such as [\"host-down\"]";
+        trace: Kind::Choice(&["csv", "pcap", "both"]), "write every packet of trace_links as a table, as captures for Wireshark, or both; not given: none";
+        trace_links: Kind::TextList, "the links whose packets are traced, named as in sample_links; not given: all";
+        trace_span: Kind::TimeList, "start and end of the time that is traced; not given: all of the run";
+        trace_packets: Kind::Count(1, 1_000_000_000), "the most packets of a run that are traced, each counted at each link";
         max_time: SOME_TIME, "simulated time at which a run stops whatever is left";
     }
     Report {

@@ -1,0 +1,84 @@
+//! What is watched of a run beside its result: samples and packet traces.
+
+use flowsieve_core::Time;
+use flowsieve_results::{TraceFormats, TracedLink};
+use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_sim::sample::Sampling;
+use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::trace::Tracing;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most packets of a run that are traced where nobody says how many.
+const PACKETS: u64 = 1_000_000;
+
+/// A packet trace that is asked for.
+pub(crate) struct Trace {
+    pub(crate) tracing: Tracing,
+    pub(crate) formats: TraceFormats,
+    /// The names of the traced links.
+    pub(crate) links: Vec<TracedLink>,
+    /// By class, which share of its links is traced.
+    pub(crate) share_of_classes: Vec<f64>,
+}
+
+/// What is sampled, if anything is.
+pub(crate) fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sampling>, SettingsError> {
+    let scope = settings.common();
+    let Some(interval) = scope.optional_time("sample_interval")? else { return Ok(None) };
+    let links = links(&scope, "sample_links", fabric)?.unwrap_or_default();
+    Ok(Some(Sampling { interval: Time(interval), links }))
+}
+
+/// What is traced, if anything is.
+pub(crate) fn trace(settings: &Settings, fabric: &Fabric) -> Result<Option<Trace>, SettingsError> {
+    let scope = settings.common();
+    let Some(formats) = scope.optional_text("trace")? else { return Ok(None) };
+    let formats = TraceFormats { csv: formats != "pcap", pcap: formats != "csv" };
+    let numbers = links(&scope, "trace_links", fabric)?.unwrap_or_else(|| (0..fabric.links.len() as u32).collect());
+    if numbers.is_empty() {
+        return Err(scope.invalid("trace_links", "one link at least, or no `trace_links` for all"));
+    }
+    let span = match scope.time_list("trace_span")?.as_deref() {
+        None => Time::ZERO..Time::NEVER,
+        Some([from, to]) if from < to => Time(*from)..Time(*to),
+        Some(_) => {
+            let expected = "its start and its end, such as trace_span = [\"10ms\", \"12ms\"]";
+            return Err(scope.invalid("trace_span", expected));
+        }
+    };
+    let mut share_of_classes = vec![0.0; fabric.classes.len()];
+    for &number in &numbers {
+        let class = usize::from(fabric.links[number as usize].class);
+        share_of_classes[class] += 1.0 / f64::from(fabric.class_shares()[class].links.max(1));
+    }
+    let links = numbers.iter().map(|&number| traced_link(fabric, number)).collect();
+    let tracing = Tracing { links: numbers, span, most: scope.count("trace_packets", PACKETS)? };
+    Ok(Some(Trace { tracing, formats, links, share_of_classes }))
+}
+
+fn traced_link(fabric: &Fabric, number: u32) -> TracedLink {
+    let link = &fabric.links[number as usize];
+    let (a, b) = (link.from.min(link.to), link.from.max(link.to));
+    // No name has a plus sign.
+    TracedLink { name: fabric.link_name(number), cable: format!("{}+{}", fabric.name(a), fabric.name(b)) }
+}
+
+/// The links that a key names, one by one or by class, ascending.
+fn links(scope: &Scope<'_>, key: &str, fabric: &Fabric) -> Result<Option<Vec<u32>>, SettingsError> {
+    let Some(wanted) = scope.text_list(key)? else { return Ok(None) };
+    let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (link, number) in fabric.links.iter().zip(0..) {
+        numbers.entry(fabric.link_name(number)).or_default().push(number);
+        numbers.entry(fabric.classes[usize::from(link.class)].to_owned()).or_default().push(number);
+    }
+    let mut links = BTreeSet::new();
+    for name in wanted {
+        let Some(found) = numbers.get(&name) else {
+            let error = scope.error(key, format!("the fabric has no link {name:?}"));
+            let expected = "its ends, such as \"leaf0 to host3\", or a class of links, such as \"host-down\"";
+            return Err(error.expected(expected).names(name, numbers.into_keys()));
+        };
+        links.extend(found);
+    }
+    Ok(Some(links.into_iter().collect()))
+}

@@ -1,0 +1,288 @@
+//! Packet traces of a run: a table of everything that happened to packets at chosen links, and captures that Wireshark
+//! opens.
+//!
+//! ```text
+//! packets.csv       a line for each packet that was sent on a traced link, or lost at it
+//! host3+leaf0.pcap  what a tap on the cable between the two would have seen, both directions
+//! ```
+//!
+//! One capture a cable, and not one of all: Wireshark follows a connection by what it sees in a file, and a packet that it
+//! sees again one link further is a retransmission to it. Both directions, since it matches data with their ACKs.
+//!
+//! Rows come in the order of time and are written as they come, through a bounded memory.
+
+pub(crate) mod kept;
+mod pcap;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use crate::ResultError;
+
+/// What happened to a packet at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketEvent {
+    /// The line began to send it.
+    Sent,
+    /// It arrived at a full buffer.
+    DroppedBuffer,
+    /// A better packet pushed it out of the buffer.
+    DroppedEvicted,
+    /// The line lost it, after it was sent: its row is of the instant at which it would have arrived.
+    DroppedLoss,
+}
+
+/// What a packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Payload of a flow.
+    Data {
+        /// The flow.
+        flow: u32,
+        /// The segment's number on its connection, from 0.
+        segment: u32,
+        /// Payload bytes of the connection before it.
+        byte: u64,
+        /// It is the last of its flow.
+        last: bool,
+        /// It was sent before.
+        retransmission: bool,
+    },
+    /// An acknowledgement.
+    Ack {
+        /// Every segment below this number has arrived.
+        segment: u32,
+        /// The payload bytes of these.
+        byte: u64,
+        /// And these segments, from the first to one past the last: SACK's first block.
+        sack: Option<(u32, u32)>,
+        /// The acknowledged packets were marked.
+        echo: bool,
+        /// The packet that caused it had arrived before.
+        duplicate: bool,
+    },
+    /// Opens a connection.
+    Syn,
+    /// Answers a SYN.
+    SynAck,
+    /// pFabric's probe.
+    Probe,
+}
+
+/// Between whom a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The flow that opened the connection; packets of both directions have it.
+    pub connection: u32,
+    /// The host that sent it.
+    pub src: u32,
+    /// The host that it is for.
+    pub dst: u32,
+}
+
+/// A packet at a traced link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketRow {
+    /// When.
+    pub at_ps: u64,
+    /// The link: its place in the list of those that are traced.
+    pub link: u32,
+    /// What happened.
+    pub event: PacketEvent,
+    /// Between whom, and what it says; `None` for a packet between programs of switches.
+    pub what: Option<(Ends, PacketKind)>,
+    /// Its payload, in bytes.
+    pub payload: u16,
+    /// Its length with headers, in bytes, without preamble and gap.
+    pub length: u16,
+    /// The priority of its tag.
+    pub priority: u8,
+    /// The queue of the port that held it; `None` where none did.
+    pub queue: Option<u8>,
+    /// The rank of its tag.
+    pub rank: u32,
+    /// Its ECN field (RFC 3168): 0, 2 for ECT(0), 3 for CE.
+    pub ecn: u8,
+}
+
+/// Whoever takes a trace, row by row in the order of time.
+pub trait TraceSink {
+    /// The run begins. What came before is void: a run may have to begin anew.
+    fn begin(&mut self);
+
+    /// The next row; a break abandons the run.
+    fn packet(&mut self, row: &PacketRow) -> ControlFlow<()>;
+}
+
+/// Which files a trace is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceFormats {
+    /// `packets.csv`.
+    pub csv: bool,
+    /// Captures.
+    pub pcap: bool,
+}
+
+/// A traced link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedLink {
+    /// Its name.
+    pub name: String,
+    /// The name of its cable: the other direction has the same. It names a file.
+    pub cable: String,
+}
+
+impl TraceFormats {
+    /// About how many bytes a packet takes that is sent on one of these links.
+    pub fn bytes_per_packet(self, links: &[TracedLink]) -> f64 {
+        let names: usize = links.iter().map(|link| link.name.len()).sum();
+        let name = names as f64 / links.len().max(1) as f64;
+        let csv = if self.csv { table::BYTES + name } else { 0.0 };
+        csv + if self.pcap { pcap::BYTES as f64 } else { 0.0 }
+    }
+}
+
+/// Bytes of captures that are held back, over all files, so that a run may have many without having them open.
+const HELD: usize = 4 << 20;
+
+/// A capture and what is not yet written of it.
+struct Capture {
+    path: PathBuf,
+    begun: bool,
+    held: Vec<u8>,
+}
+
+/// Writes the trace of a run into a folder.
+pub struct TraceFiles {
+    formats: TraceFormats,
+    links: Vec<TracedLink>,
+    table_path: PathBuf,
+    table: Option<BufWriter<File>>,
+    captures: Vec<Capture>,
+    /// By link.
+    capture_of: Vec<usize>,
+    held: usize,
+    failure: Option<ResultError>,
+}
+
+impl TraceFiles {
+    /// Will write into `folder`, which is there, empty, and nobody else's.
+    pub fn new(folder: &Path, formats: TraceFormats, links: Vec<TracedLink>) -> TraceFiles {
+        let mut captures = Vec::new();
+        let mut by_cable = BTreeMap::new();
+        let mut capture_of = Vec::new();
+        for link in &links {
+            capture_of.push(*by_cable.entry(&link.cable).or_insert_with(|| {
+                let path = folder.join(format!("{}.pcap", link.cable));
+                captures.push(Capture { path, begun: false, held: Vec::new() });
+                captures.len() - 1
+            }));
+        }
+        let table_path = folder.join("packets.csv");
+        TraceFiles { formats, links, table_path, table: None, captures, capture_of, held: 0, failure: None }
+    }
+
+    /// Ends the files, which are on the disk then; fails with what went wrong since they were begun.
+    pub fn finish(mut self) -> Result<(), ResultError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if let Some(table) = self.table.take() {
+            let synced = table.into_inner().map_err(|error| error.into_error()).and_then(|file| file.sync_all());
+            synced.map_err(ResultError::io("write", &self.table_path))?;
+        }
+        for capture in &mut self.captures {
+            capture.write_held(true)?;
+        }
+        Ok(())
+    }
+
+    fn try_begin(&mut self) -> Result<(), ResultError> {
+        // What a table of before still holds back must not be written into this one.
+        drop(self.table.take().map(BufWriter::into_parts));
+        if self.formats.csv {
+            let failed = || ResultError::io("write", &self.table_path);
+            let mut table = BufWriter::new(File::create(&self.table_path).map_err(failed())?);
+            table.write_all(table::HEADER.as_bytes()).map_err(failed())?;
+            self.table = Some(table);
+        }
+        for capture in &mut self.captures {
+            capture.held.clear();
+            if std::mem::take(&mut capture.begun) {
+                std::fs::remove_file(&capture.path).map_err(ResultError::io("remove", &capture.path))?;
+            }
+        }
+        self.held = 0;
+        Ok(())
+    }
+
+    fn try_packet(&mut self, row: &PacketRow) -> Result<(), ResultError> {
+        let link = row.link as usize;
+        if let Some(table) = &mut self.table {
+            let line = table::write(table, &self.links[link].name, row);
+            line.map_err(ResultError::io("write", &self.table_path))?;
+        }
+        if self.formats.pcap
+            && let Some(record) = pcap::record(row)
+        {
+            let capture = &mut self.captures[self.capture_of[link]];
+            capture.held.extend_from_slice(&record);
+            self.held += record.len();
+            if self.held >= HELD {
+                self.captures.iter_mut().try_for_each(|capture| capture.write_held(false))?;
+                self.held = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn note<T>(&mut self, done: Result<T, ResultError>) -> ControlFlow<()> {
+        match done {
+            Ok(_) => ControlFlow::Continue(()),
+            Err(failure) => {
+                self.failure.get_or_insert(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+impl TraceSink for TraceFiles {
+    fn begin(&mut self) {
+        let done = self.try_begin();
+        let _ = self.note(done);
+    }
+
+    fn packet(&mut self, row: &PacketRow) -> ControlFlow<()> {
+        if self.failure.is_some() {
+            return ControlFlow::Break(());
+        }
+        let done = self.try_packet(row);
+        self.note(done)
+    }
+}
+
+impl Capture {
+    /// Writes what is held. A cable without a packet has no file.
+    fn write_held(&mut self, last: bool) -> Result<(), ResultError> {
+        if self.held.is_empty() && !(last && self.begun) {
+            return Ok(());
+        }
+        let write = || {
+            let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            if !self.begun {
+                file.write_all(&pcap::HEADER)?;
+            }
+            file.write_all(&self.held)?;
+            if last { file.sync_all() } else { Ok(()) }
+        };
+        write().map_err(ResultError::io("write", &self.path))?;
+        self.begun = true;
+        self.held.clear();
+        Ok(())
+    }
+}

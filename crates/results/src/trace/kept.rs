@@ -1,0 +1,79 @@
+//! Where traces are: in the parts of their runs, and under the result's own names.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ResultError;
+use crate::files::partial_folder;
+
+/// The folder of a part's trace.
+pub(crate) const TRACE: &str = "trace";
+
+/// The folder of a result's traces.
+pub(crate) const TRACES: &str = "traces";
+
+/// A file of a part's trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptTrace {
+    name: String,
+    bytes: u64,
+}
+
+/// The files of a folder, which may be absent, by name.
+pub(crate) fn list(folder: &Path) -> Result<Vec<KeptTrace>, ResultError> {
+    let failed = || ResultError::io("read", folder);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed())?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed())?;
+        let bytes = entry.metadata().map_err(failed())?.len();
+        files.push(KeptTrace { name: entry.file_name().to_string_lossy().into_owned(), bytes });
+    }
+    files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+/// Whether these files are there, by their lengths: the rest would take as long as to read them.
+pub(crate) fn check(folder: &Path, files: &[KeptTrace]) -> Result<(), ResultError> {
+    for file in files {
+        let path = folder.join(&file.name);
+        if path.parent() != Some(folder) {
+            return Err(ResultError::damaged(&path, "the trace of a run is not in its own folder"));
+        }
+        let bytes = fs::metadata(&path).map_err(ResultError::io("read", &path))?.len();
+        if bytes != file.bytes {
+            return Err(ResultError::damaged(&path, format!("{bytes} bytes, expected {}", file.bytes)));
+        }
+    }
+    Ok(())
+}
+
+/// Puts traces (name, part, files) into a result, in the place of an earlier call's. They are whole or absent.
+pub(crate) fn join(result: &Path, traces: &[(String, PathBuf, Vec<KeptTrace>)]) -> Result<(), ResultError> {
+    let folder = result.join(TRACES);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(ResultError::io("replace", &folder)(error)),
+        _ => {}
+    }
+    if traces.is_empty() {
+        return Ok(());
+    }
+    let partial = partial_folder().tempdir_in(result).map_err(ResultError::io("create the folder", &folder))?;
+    for (name, part, files) in traces {
+        let into = partial.path().join(name);
+        fs::create_dir(&into).map_err(ResultError::io("create the folder", &into))?;
+        for file in files {
+            let (from, to) = (part.join(TRACE).join(&file.name), into.join(&file.name));
+            // Where a file system has one name for a file, it has to be there twice.
+            let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(|_| ()));
+            linked.map_err(ResultError::io("write", &to))?;
+        }
+    }
+    fs::rename(partial.path(), &folder).map_err(ResultError::io("write", &folder))
+}

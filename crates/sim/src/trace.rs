@@ -1,0 +1,283 @@
+//! Packet traces: what is sent on chosen links, and what is lost at them, in the order of time.
+//!
+//! Ports of these links are marked special; others do nothing for it. A departure is found when somebody next looks at the
+//! port, at the latest when the packet ahead of it arrives at the far end. So records wait until nothing earlier can come,
+//! and are then handed over by instant, link, and the order in which they were made.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use flowsieve_core::meta::{Ecn, Meta};
+use flowsieve_core::{PortScheduler, Time};
+use flowsieve_results::trace::Ends;
+use flowsieve_results::{PacketEvent, PacketKind, PacketRow, TraceSink};
+use flowsieve_transport::Header;
+
+use crate::build::Built;
+use crate::event::Key;
+use crate::network::{Network, SWITCH};
+use crate::point::{Point, SimError};
+use crate::slab::Body;
+
+/// What to trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracing {
+    /// The links, by their numbers in the fabric.
+    pub links: Vec<u32>,
+    /// The time in which what happens is traced.
+    pub span: Range<Time>,
+    /// The most rows of a run; the trace ends with the last of them.
+    pub most: u64,
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub(crate) at: Time,
+    /// The link's place in [`Tracing::links`].
+    pub(crate) link: u32,
+    pub(crate) event: PacketEvent,
+    pub(crate) queue: Option<u8>,
+    pub(crate) meta: Meta,
+    pub(crate) body: Body,
+}
+
+impl<K> Network<K> {
+    /// Records that the line begins to send a packet, which passed an idle port or had been queued.
+    #[inline]
+    pub(crate) fn trace_sent(&mut self, link: u32, packet: u32, at: Time, passed: bool) {
+        let port = &self.ports[link as usize];
+        if port.special.traced.is_some() {
+            let (meta, last) = (&self.slab.metas[packet as usize], port.scheduler.queues() - 1);
+            // A packet that passes does so by the queue of its priority.
+            let own = meta.priority.min(u8::try_from(last).unwrap_or(u8::MAX));
+            let queue = if passed { own } else { meta.queue };
+            self.trace(link, packet, at, PacketEvent::Sent, Some(queue));
+        }
+    }
+
+    /// Records what happens to a packet, if the link is traced; `queue`: that held it.
+    pub(crate) fn trace(&mut self, link: u32, packet: u32, at: Time, event: PacketEvent, queue: Option<u8>) {
+        if let Some(link) = self.ports[link as usize].special.traced
+            && self.trace_span.contains(&at)
+        {
+            let (meta, body) = (self.slab.metas[packet as usize], self.slab.bodies[packet as usize]);
+            self.traced.push(Record { at, link, event, queue, meta, body });
+        }
+    }
+}
+
+/// A message that begins on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    /// The flow of the connection's packets.
+    pub(crate) connection: u32,
+    pub(crate) bytes: u64,
+    pub(crate) segment: u16,
+}
+
+/// A message's part of its connection.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    first_segment: u32,
+    first_byte: u64,
+    bytes: u64,
+    segment: u16,
+}
+
+impl Stretch {
+    /// The bytes of the connection before a segment of the message, or the one after it.
+    fn byte(&self, segment: u32) -> u64 {
+        let full = u64::from(segment.saturating_sub(self.first_segment)) * u64::from(self.segment);
+        self.first_byte + full.min(self.bytes)
+    }
+
+    /// The stretch of the message that follows this one.
+    fn next(&self, begun: &Begun) -> Stretch {
+        let segments = self.bytes.div_ceil(u64::from(self.segment));
+        Stretch {
+            first_segment: self.first_segment + segments as u32,
+            first_byte: self.first_byte + self.bytes,
+            bytes: begun.bytes,
+            segment: begun.segment,
+        }
+    }
+}
+
+/// Traces a run.
+pub(crate) struct Tracer<'a> {
+    sink: &'a mut dyn TraceSink,
+    span: Range<Time>,
+    /// Rows that may still be handed over.
+    left: u64,
+    most: u64,
+    /// A departure is found so long after it at the latest.
+    lag: Time,
+    waiting: Vec<Record>,
+    /// By the flow of their packets.
+    connections: BTreeMap<u32, Vec<Stretch>>,
+    header: u16,
+    /// The instant of the first row too many.
+    cut_at: Option<Time>,
+    over: bool,
+}
+
+impl<'a> Tracer<'a> {
+    /// Marks the ports of the traced links.
+    pub(crate) fn new<K: Key>(
+        tracing: &Tracing,
+        sink: &'a mut dyn TraceSink,
+        point: &Point<'_>,
+        built: &mut Built<K>,
+    ) -> Tracer<'a> {
+        for (&link, place) in tracing.links.iter().zip(0..) {
+            // What leaves and what is lost on the way may be seen in two partitions.
+            for (partition, index) in [built.places.from[link as usize], built.places.to[link as usize]] {
+                let network = &mut built.partitions[partition as usize].network;
+                network.ports[index as usize].special.traced = Some(place);
+                network.links[index as usize].special = true;
+            }
+        }
+        for partition in &mut built.partitions {
+            partition.network.trace_span = tracing.span.clone();
+            partition.hosts.begun = Some(Vec::new());
+        }
+        sink.begin();
+        let delays = tracing.links.iter().map(|&link| point.fabric.links[link as usize].delay);
+        Tracer {
+            sink,
+            span: tracing.span.clone(),
+            left: tracing.most,
+            most: tracing.most,
+            lag: delays.max().unwrap_or(Time::ZERO),
+            waiting: Vec::new(),
+            connections: BTreeMap::new(),
+            header: point.framing.header,
+            cut_at: None,
+            over: false,
+        }
+    }
+
+    /// Hands over what nothing earlier can join, now that every event before `done` is done.
+    pub(crate) fn hand_over<K: Key>(&mut self, built: &mut Built<K>, done: Time) -> Result<(), SimError> {
+        if self.over {
+            return Ok(());
+        }
+        for partition in &mut built.partitions {
+            self.waiting.append(&mut partition.network.traced);
+            for begun in partition.hosts.begun.iter_mut().flat_map(|begun| begun.drain(..)) {
+                self.begin(&begun);
+            }
+        }
+        // What is lost on the line comes last, as it does where it is another partition that sees it.
+        self.waiting.sort_by_key(|record| (record.at, record.link, record.event == PacketEvent::DroppedLoss));
+        let settled = done.since(self.lag);
+        let ready = self.waiting.partition_point(|record| record.at < settled);
+        let waiting = self.waiting.split_off(ready);
+        for record in std::mem::replace(&mut self.waiting, waiting) {
+            if self.left == 0 {
+                self.cut_at = Some(record.at);
+                break;
+            }
+            self.left -= 1;
+            if self.sink.packet(&self.row(&record)).is_break() {
+                return Err(SimError::TraceAbandoned);
+            }
+        }
+        if self.cut_at.is_some() || settled >= self.span.end {
+            self.end(built);
+        }
+        Ok(())
+    }
+
+    fn end<K: Key>(&mut self, built: &mut Built<K>) {
+        self.over = true;
+        (self.waiting, self.connections) = (Vec::new(), BTreeMap::new());
+        for partition in &mut built.partitions {
+            partition.network.trace_span = Time::ZERO..Time::ZERO;
+            partition.network.traced = Vec::new();
+            partition.hosts.begun = None;
+        }
+    }
+
+    /// Hands over the rest; what the reader should know of the trace.
+    pub(crate) fn finish<K: Key>(mut self, built: &mut Built<K>) -> Result<Option<String>, SimError> {
+        self.lag = Time::ZERO;
+        self.hand_over(built, Time::NEVER)?;
+        let most = self.most;
+        Ok(self
+            .cut_at
+            .map(|at| format!("the packet trace ended at {at}: it holds no more than {most} packets of a run")))
+    }
+
+    fn begin(&mut self, begun: &Begun) {
+        let stretches = self.connections.entry(begun.connection).or_default();
+        let first = Stretch { first_segment: 0, first_byte: 0, bytes: begun.bytes, segment: begun.segment };
+        stretches.push(stretches.last().map_or(first, |last| last.next(begun)));
+    }
+
+    /// Payload bytes of a connection before a segment.
+    fn byte(&self, connection: u32, segment: u32) -> u64 {
+        let stretches = self.connections.get(&connection).map_or(&[][..], Vec::as_slice);
+        let after = stretches.partition_point(|stretch| stretch.first_segment <= segment);
+        after.checked_sub(1).map_or(0, |at| stretches[at].byte(segment))
+    }
+
+    fn row(&self, record: &Record) -> PacketRow {
+        let Record { at, link, event, queue, meta, body } = *record;
+        let byte = |segment| self.byte(meta.flow, segment);
+        let kind = match body.header {
+            Header::Data { seq, message, last, retransmission } => {
+                PacketKind::Data { flow: message, segment: seq, byte: byte(seq), last, retransmission }
+            }
+            Header::Ack { cumulative, block: (from, to), marked, duplicate } => PacketKind::Ack {
+                segment: cumulative,
+                byte: byte(cumulative),
+                sack: (from < to).then_some((from, to)),
+                echo: marked,
+                duplicate,
+            },
+            Header::Syn => PacketKind::Syn,
+            Header::SynAck => PacketKind::SynAck,
+            Header::Probe => PacketKind::Probe,
+        };
+        let carries = matches!(kind, PacketKind::Data { .. });
+        let ends = Ends { connection: meta.flow, src: u32::from(body.src), dst: u32::from(meta.dst) };
+        PacketRow {
+            at_ps: at.0,
+            link,
+            event,
+            what: (body.src != SWITCH).then_some((ends, kind)),
+            payload: if carries { meta.len.saturating_sub(self.header) } else { 0 },
+            length: meta.len,
+            priority: meta.priority,
+            queue,
+            rank: meta.rank,
+            ecn: match meta.ecn {
+                Ecn::NotCapable => 0,
+                Ecn::Capable => 2,
+                Ecn::Marked => 3,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte__of_messages_that_end_in_short_segments() {
+        let messages = [(3_000, 1_460), (1_460, 1_460), (1, 1_460)];
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for (bytes, segment) in messages {
+            let begun = Begun { connection: 7, bytes, segment };
+            let first = Stretch { first_segment: 0, first_byte: 0, bytes, segment };
+            stretches.push(stretches.last().map_or(first, |last| last.next(&begun)));
+        }
+        let firsts: Vec<(u32, u64)> = stretches.iter().map(|s| (s.first_segment, s.first_byte)).collect();
+        assert_eq!(firsts, [(0, 0), (3, 3_000), (4, 4_460)]);
+        assert_eq!([0, 1, 2, 3].map(|segment| stretches[0].byte(segment)), [0, 1_460, 2_920, 3_000]);
+        assert_eq!([4, 5].map(|segment| stretches[2].byte(segment)), [4_460, 4_461]);
+    }
+}
