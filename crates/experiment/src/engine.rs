@@ -38,7 +38,7 @@ pub struct Prepared {
 pub type Run = Box<dyn FnOnce(&mut dyn FnMut(Progress), Option<&Path>) -> Result<PointResult, Error> + Send>;
 
 /// The size of packet traces.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TraceSize {
     /// Packets, each counted at each traced link.
     pub packets: f64,

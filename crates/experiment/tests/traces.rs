@@ -132,6 +132,10 @@ fn traces__of_a_run_that_goes_on_are_the_same() {
     let all = [&sets[..], &["trace=csv", sets[1]], &["trace=both"], &["trace=both", "trace_packets=7"], &[]].map(keys);
     let distinct: std::collections::BTreeSet<&String> = all.iter().flatten().collect();
     assert_eq!(distinct.len(), 5 * 4);
+    std::fs::write(other.join("traces/notes.txt"), "mine").unwrap();
+    run(&other, &[]);
+    assert!(bytes(&other.join("traces")).keys().eq(["notes.txt"]));
+    std::fs::remove_file(other.join("traces/notes.txt")).unwrap();
     run(&other, &[]);
     assert!(!other.join("traces").exists());
 }

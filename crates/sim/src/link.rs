@@ -93,7 +93,7 @@ pub(crate) struct Special {
 
 impl Special {
     fn holds(&self) -> bool {
-        self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0 || self.traced.is_some()
+        self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0
     }
 }
 

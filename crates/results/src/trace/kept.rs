@@ -1,7 +1,7 @@
 //! Where traces are: in the parts of their runs, and under the result's own names.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -54,26 +54,47 @@ pub(crate) fn check(folder: &Path, files: &[KeptTrace]) -> Result<(), ResultErro
     Ok(())
 }
 
-/// Puts traces (name, part, files) into a result, in the place of an earlier call's. They are whole or absent.
+/// Puts traces (name, part, files) into a result, in the place of an earlier call's. Each is whole or absent.
 pub(crate) fn join(result: &Path, traces: &[(String, PathBuf, Vec<KeptTrace>)]) -> Result<(), ResultError> {
     let folder = result.join(TRACES);
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(ResultError::io("replace", &folder)(error)),
-        _ => {}
-    }
+    remove_earlier(&folder).map_err(ResultError::io("replace", &folder))?;
     if traces.is_empty() {
         return Ok(());
     }
-    let partial = partial_folder().tempdir_in(result).map_err(ResultError::io("create the folder", &folder))?;
+    fs::create_dir_all(&folder).map_err(ResultError::io("create the folder", &folder))?;
     for (name, part, files) in traces {
-        let into = partial.path().join(name);
-        fs::create_dir(&into).map_err(ResultError::io("create the folder", &into))?;
+        let to = folder.join(name);
+        let partial = partial_folder().tempdir_in(result).map_err(ResultError::io("create the folder", &to))?;
         for file in files {
-            let (from, to) = (part.join(TRACE).join(&file.name), into.join(&file.name));
+            let (from, to) = (part.join(TRACE).join(&file.name), partial.path().join(&file.name));
             // Where a file system has one name for a file, it has to be there twice.
             let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(|_| ()));
             linked.map_err(ResultError::io("write", &to))?;
         }
+        fs::rename(partial.path(), &to).map_err(ResultError::io("write", &to))?;
     }
-    fs::rename(partial.path(), &folder).map_err(ResultError::io("write", &folder))
+    Ok(())
+}
+
+/// Removes the traces of an earlier call, and nothing that somebody else has put beside them.
+fn remove_earlier(folder: &Path) -> io::Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit());
+    let mut others = false;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name
+            .to_str()
+            .and_then(|name| name.split_once('-'))
+            .is_some_and(|(point, seed)| number(point) && number(seed))
+        {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            others = true;
+        }
+    }
+    if others { Ok(()) } else { fs::remove_dir(folder) }
 }
