@@ -107,7 +107,7 @@ fn place(key: u64, array: usize, buckets: usize) -> usize {
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     let upper = (mixed ^ mixed >> 31) >> 32;
-    array * buckets + (upper * buckets as u64 >> 32) as usize
+    array * buckets + ((upper * buckets as u64) >> 32) as usize
 }
 
 impl Sketch {
