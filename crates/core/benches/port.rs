@@ -127,7 +127,7 @@ const SCHEDULERS: [(&str, Make); 5] = [
     ("strict priority", || bank(Discipline::StrictPriority)),
     ("WRR", || bank(Discipline::WeightedRoundRobin { weights: vec![1; QUEUES] })),
     ("DRR", || bank(Discipline::DeficitRoundRobin { quanta: vec![u32::from(PACKET_BYTES); QUEUES] })),
-    ("PIFO", || Scheduler::Pifo(Pifo::new(Admission::PerPort { limit: 360_000 }, Marker::Off))),
+    ("PIFO", || Scheduler::Pifo(Pifo::new(None, Admission::PerPort { limit: 360_000 }, Marker::Off))),
     ("pFabric", || Scheduler::Pfabric(PfabricPool::new(360_000))),
 ];
 

@@ -86,6 +86,19 @@ impl FifoBank {
         self.turn.set_weights(first, weights);
     }
 
+    /// The oldest packet of a queue, for an order of service of the caller's.
+    #[inline(always)]
+    pub fn dequeue_from(&mut self, index: usize, metas: &[Meta]) -> Option<u32> {
+        let queue = &mut self.queues[index];
+        let packet = queue.pop(metas)?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        if queue.is_empty() {
+            self.occupied &= !(1 << index);
+            self.turn.emptied(index);
+        }
+        Some(packet)
+    }
+
     /// The packets of a queue.
     pub fn queue(&self, index: usize) -> &Fifo {
         &self.queues[index]
@@ -111,14 +124,7 @@ impl PortScheduler for FifoBank {
             return None;
         }
         let index = self.turn.next(self.occupied, &self.queues, metas);
-        let queue = &mut self.queues[index];
-        let packet = queue.pop(metas)?;
-        self.bytes -= u64::from(metas[packet as usize].len);
-        if queue.is_empty() {
-            self.occupied &= !(1 << index);
-            self.turn.emptied(index);
-        }
-        Some(packet)
+        self.dequeue_from(index, metas)
     }
 
     fn passes(&self) -> u64 {

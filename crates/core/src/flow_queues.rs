@@ -1,12 +1,14 @@
 //! A FIFO queue for each flow, and the order in which flows send.
 //!
 //! [`FlowQueues`] finds a flow's queue by its key and the first flow of an order in logarithmic time in the flows that
-//! are queued here; pFabric's pool and the textbook disciplines are built on it. [`FlowScheduler`] is the textbook:
-//! PS, SRPT and LAS at packet granularity, as the theory of M/G/1 queues has them. A flow is forgotten when its queue
-//! runs empty, so SRPT and LAS take what is left, or what was attained, from the rank of the flow's oldest packet.
+//! are queued here; pFabric's pool, the fluid system of fair queueing and the textbook disciplines are built on it.
+//! [`FlowScheduler`] is the textbook: PS, SRPT and LAS at packet granularity, as the theory of M/G/1 queues has them; PS
+//! with a limit is Nagle's. A flow is forgotten when its queue runs empty, so SRPT and LAS take what is left, or what was
+//! attained, from the rank of the flow's oldest packet.
 
 use crate::admission::{Admission, Limits};
 use crate::fifo::Fifo;
+use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
 
@@ -221,19 +223,28 @@ pub enum Order {
     LeastRank,
 }
 
-/// A queue for each flow, served in an [`Order`]; drop-tail.
+/// A queue for each flow, served in an [`Order`]. Limit and marker see one queue: a full port turns the arriving packet
+/// away, whoever holds the most.
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,
     limits: Limits,
+    marker: MarkerState,
     bytes: u64,
     turn: u64,
 }
 
 impl FlowScheduler {
     /// An empty scheduler.
-    pub fn new(order: Order, admission: Admission) -> FlowScheduler {
-        FlowScheduler { flows: FlowQueues::default(), order, limits: Limits::new(admission), bytes: 0, turn: 0 }
+    pub fn new(order: Order, admission: Admission, marker: Marker) -> FlowScheduler {
+        FlowScheduler {
+            flows: FlowQueues::default(),
+            order,
+            limits: Limits::new(admission),
+            marker: MarkerState::new(marker, 1),
+            bytes: 0,
+            turn: 0,
+        }
     }
 
     fn key(&mut self, rank: u32) -> u64 {
@@ -254,6 +265,9 @@ impl PortScheduler for FlowScheduler {
             return Verdict::Dropped;
         }
         meta.queue = 0;
+        if self.marker.marks(len, 0, queued, self.bytes, around.random) && meta.mark() {
+            *around.marks += 1;
+        }
         self.bytes += u64::from(len);
         let slot = match self.flows.find(flow) {
             Some(slot) => slot,
@@ -284,7 +298,10 @@ impl PortScheduler for FlowScheduler {
     }
 
     fn passes(&self) -> u64 {
-        self.limits.of_empty_port().unwrap_or(0)
+        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
+            (Some(fits), Some(unmarked)) => fits.min(unmarked),
+            _ => 0,
+        }
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -8,17 +8,22 @@
 //! Times are [`Time`] in integer picoseconds, sizes are bytes, priority 0 is the highest.
 
 pub mod admission;
+pub mod afq;
 pub mod balancer;
 pub mod bank;
+pub mod deadline_first;
 pub mod discipline;
+pub mod fair_queueing;
 pub mod fifo;
 pub mod flow_queues;
 pub mod marker;
+pub mod message_gap;
 pub mod meta;
 pub mod pfabric;
 pub mod pifo;
 pub mod qcluster;
 pub mod scheduler;
+pub mod sp_pifo;
 pub mod tagger;
 pub mod units;
 

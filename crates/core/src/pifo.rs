@@ -1,5 +1,8 @@
 //! The push-in first-out queue (Sivaraman et al., SIGCOMM 2016): sorted by the rank that the host wrote, first come
 //! first served within a rank. Drop-tail: a full queue turns the arriving packet away, whatever its rank.
+//!
+//! With a FIFO beside it, packets from some rank on wait in the FIFO, which is served when the PIFO is empty: ranks
+//! no longer tell them apart.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,14 +18,17 @@ pub struct Pifo {
     sorted: BinaryHeap<Reverse<(u32, u64, u32)>>,
     arrivals: u64,
     bytes: u64,
+    /// The rank from which packets wait in the FIFO.
+    fifo_from: Option<u32>,
     limits: Limits,
     marker: MarkerState,
 }
 
 impl Pifo {
-    /// A PIFO with a limit and a marker; both see one queue.
-    pub fn new(admission: Admission, marker: Marker) -> Pifo {
+    /// A PIFO, with a FIFO for ranks from `fifo_from` on, a limit and a marker; these see one queue.
+    pub fn new(fifo_from: Option<u32>, admission: Admission, marker: Marker) -> Pifo {
         Pifo {
+            fifo_from,
             sorted: BinaryHeap::new(),
             arrivals: 0,
             bytes: 0,
@@ -39,12 +45,14 @@ impl PortScheduler for Pifo {
         if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
             return Verdict::Dropped;
         }
-        meta.queue = 0;
+        // All ranks of the FIFO are the first of them: a PIFO serves equals as they came.
+        let fifo = self.fifo_from.filter(|from| meta.rank >= *from);
+        meta.queue = u8::from(fifo.is_some());
         if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
             *around.marks += 1;
         }
         self.bytes += u64::from(meta.len);
-        self.sorted.push(Reverse((meta.rank, self.arrivals, packet)));
+        self.sorted.push(Reverse((fifo.unwrap_or(meta.rank), self.arrivals, packet)));
         self.arrivals += 1;
         Verdict::Accepted
     }
@@ -57,6 +65,8 @@ impl PortScheduler for Pifo {
 
     fn passes(&self) -> u64 {
         match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
+            // What passes counts for the queue of its priority, and not of its rank.
+            _ if self.fifo_from.is_some() => 0,
             (Some(fits), Some(unmarked)) => fits.min(unmarked),
             _ => 0,
         }
@@ -67,6 +77,6 @@ impl PortScheduler for Pifo {
     }
 
     fn queues(&self) -> usize {
-        1
+        if self.fifo_from.is_some() { 2 } else { 1 }
     }
 }

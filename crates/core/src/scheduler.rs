@@ -7,12 +7,15 @@
 use rand_core::Rng;
 
 use crate::admission::Pool;
+use crate::afq::Afq;
 use crate::bank::FifoBank;
+use crate::fair_queueing::FairQueueing;
 use crate::flow_queues::FlowScheduler;
 use crate::meta::Meta;
 use crate::pfabric::PfabricPool;
 use crate::pifo::Pifo;
 use crate::qcluster::ClusterPort;
+use crate::sp_pifo::SpPifo;
 use crate::units::Time;
 
 /// What became of an arriving packet.
@@ -157,6 +160,12 @@ pub enum Scheduler {
     Flows(FlowScheduler),
     /// QCluster's queues.
     Cluster(Box<ClusterPort>),
+    /// SP-PIFO's queues.
+    SpPifo(Box<SpPifo>),
+    /// AFQ's calendar.
+    Afq(Box<Afq>),
+    /// Bit-by-bit round robin over flows.
+    Fair(Box<FairQueueing>),
     /// A scheduler of the user's own.
     Boxed(Box<dyn PortScheduler>),
 }
@@ -169,6 +178,9 @@ macro_rules! each {
             Scheduler::Pfabric($scheduler) => $call,
             Scheduler::Flows($scheduler) => $call,
             Scheduler::Cluster($scheduler) => $call,
+            Scheduler::SpPifo($scheduler) => $call,
+            Scheduler::Afq($scheduler) => $call,
+            Scheduler::Fair($scheduler) => $call,
             Scheduler::Boxed($scheduler) => $call,
         }
     };

@@ -4,8 +4,10 @@
 //! rank. There is one tagger a host and class of flow. All the taggers here put packets that carry no payload first:
 //! ACKs travel at priority 0 in the lineage of PIAS.
 
+use crate::deadline_first;
+use crate::message_gap::MessageGap;
 use crate::meta::Kind;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// What the transport knows of a packet as it emits it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub enum FlowEvent {
     MessageStart {
         /// The flow.
         flow: u32,
+        /// The message's number, as in [`FlowFacts::message`].
+        message: u32,
         /// Bytes of the message.
         size: u64,
         /// How long the flow was idle before; [`Time::NEVER`] for its first message.
@@ -52,6 +56,8 @@ pub enum FlowEvent {
     MessageEnd {
         /// The flow.
         flow: u32,
+        /// The message's number.
+        message: u32,
         /// Bytes of the message.
         size: u64,
     },
@@ -90,12 +96,24 @@ pub enum Tagger {
         /// Bytes, rising.
         thresholds: Vec<u64>,
     },
+    /// The same where messages of a connection are told apart by time alone: what earlier messages sent counts, too.
+    DemotionByGap {
+        /// Bytes, rising.
+        thresholds: Vec<u64>,
+        /// What counts as sent before a message.
+        sent: Box<MessageGap>,
+    },
     /// Rank is the bytes that remain, before acknowledgement, of the message (pFabric; SRPT in closed loop).
     Remaining,
     /// Rank is the bytes from this packet to the end of the message: SRPT where nothing is acknowledged.
     ToTheEnd,
     /// Rank is the bytes before this packet: LAS.
     Attained,
+    /// Rank is the deadline, or else the bytes that remain: [`deadline_first::rank`].
+    DeadlineFirst {
+        /// The rate of the host's link.
+        rate: Rate,
+    },
     /// A tagger of the user's own.
     Boxed(Box<dyn TagPackets>),
 }
@@ -109,8 +127,7 @@ impl Tagger {
             Tagger::Demotion { thresholds } => {
                 let facts = facts();
                 let demotes = |&&threshold: &&u64| facts.kind == Kind::Data && facts.offset > threshold;
-                let priority = thresholds.iter().take_while(demotes).count();
-                Tag { priority: priority as u8, rank: 0 }
+                Tag { priority: thresholds.iter().take_while(demotes).count() as u8, rank: 0 }
             }
             other => other.tag_elsewhere(&facts()),
         }
@@ -124,11 +141,19 @@ impl Tagger {
         if facts.kind != Kind::Data {
             return Tag::default();
         }
+        if let Tagger::DemotionByGap { thresholds, sent } = self {
+            let bytes = sent.before(facts.message) + facts.offset;
+            return Tag {
+                priority: thresholds.iter().take_while(|&&threshold| bytes > threshold).count() as u8,
+                rank: 0,
+            };
+        }
         let rank = match self {
+            Tagger::DeadlineFirst { rate } => deadline_first::rank(facts, *rate).into(),
             Tagger::Remaining => facts.remaining,
             Tagger::ToTheEnd => facts.size - facts.offset,
             Tagger::Attained => facts.offset,
-            Tagger::Plain | Tagger::Demotion { .. } | Tagger::Boxed(_) => 0,
+            Tagger::Plain | Tagger::Demotion { .. } | Tagger::DemotionByGap { .. } | Tagger::Boxed(_) => 0,
         };
         Tag { priority: 0, rank: saturate(rank) }
     }
@@ -136,8 +161,10 @@ impl Tagger {
     /// Tells the tagger of something between packets.
     #[inline]
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
-        if let Tagger::Boxed(own) = self {
-            own.on_event(event, now);
+        match self {
+            Tagger::Boxed(own) => own.on_event(event, now),
+            Tagger::DemotionByGap { sent, .. } => sent.on_event(event, now),
+            _ => {}
         }
     }
 }
@@ -160,6 +187,19 @@ mod tests {
         let mut pias = Tagger::Demotion { thresholds: vec![2_920, 7_300] };
         let priorities: Vec<u8> = (0..7).map(|i| pias.tag(|| data(i * 1_460, 10_220, 0)).priority).collect();
         assert_eq!(priorities, [0, 0, 0, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn demotion_by_gap__goes_on_where_the_message_before_ended() {
+        let sent = Box::new(MessageGap::new(Time::from_us(10)));
+        let mut pias = Tagger::DemotionByGap { thresholds: vec![2_920], sent };
+        let begin = |message, idle| FlowEvent::MessageStart { flow: 7, message, size: 2_000, idle };
+        let mut priority = |message, offset| {
+            let (idle, now) = if message == 2 { (11, 30) } else { (3, 10) };
+            pias.on_event(&begin(message, Time::from_us(idle)), Time::from_us(now));
+            pias.tag(|| FlowFacts { message, ..data(offset, 2_000, 2_000) }).priority
+        };
+        assert_eq!([priority(0, 1_460), priority(1, 0), priority(1, 1_460), priority(2, 1_460)], [0, 0, 1, 0]);
     }
 
     #[test]

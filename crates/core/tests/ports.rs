@@ -1,73 +1,24 @@
 //! Ports, told as packet traces: what arrives, what leaves.
 
-use flowsieve_core::admission::{Admission, Pool};
+mod common;
+
+use common::{Bench, data, line};
+use flowsieve_core::admission::Admission;
+use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
+use flowsieve_core::fair_queueing::FairQueueing;
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
 use flowsieve_core::marker::{Marker, Scope};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::sp_pifo::SpPifo;
+use flowsieve_core::{Meta, PortScheduler, Scheduler};
 use proptest::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
 
-/// A port and the frames that it was handed, named by their order of arrival.
-struct Bench {
-    port: Scheduler,
-    metas: Vec<Meta>,
-    pool: Pool,
-    victims: Victims,
-    random: Xoshiro256PlusPlus,
-    marks: u64,
-}
-
-impl Bench {
-    fn new(port: Scheduler) -> Bench {
-        Bench {
-            port,
-            metas: Vec::new(),
-            pool: Pool::default(),
-            victims: Victims::default(),
-            random: Xoshiro256PlusPlus::seed_from_u64(1),
-            marks: 0,
-        }
-    }
-
-    fn call<R>(&mut self, f: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R) -> R {
-        let mut around = Surroundings {
-            now: Time::ZERO,
-            pool: &mut self.pool,
-            victims: &mut self.victims,
-            random: &mut self.random,
-            marks: &mut self.marks,
-        };
-        f(&mut self.port, &mut self.metas, &mut around)
-    }
-
-    /// Hands over a packet; says whether it was taken.
-    fn send(&mut self, meta: Meta) -> bool {
-        self.metas.push(meta);
-        let packet = self.metas.len() as u32 - 1;
-        self.call(|port, metas, around| port.enqueue(metas, packet, around)) == Verdict::Accepted
-    }
-
-    fn evicted(&mut self) -> Vec<u32> {
-        std::iter::from_fn(|| self.victims.pop()).collect()
-    }
-
-    fn recv(&mut self) -> Option<u32> {
-        self.call(|port, metas, around| port.dequeue(metas, around))
-    }
-
-    fn drain(&mut self) -> Vec<u32> {
-        std::iter::from_fn(|| self.recv()).collect()
-    }
-}
-
-fn data(flow: u32, priority: u8, rank: u32, len: u16) -> Meta {
-    Meta { flow, priority, rank, len, ecn: Ecn::Capable, ..Meta::default() }
+fn evicted(port: &mut Bench) -> Vec<u32> {
+    std::iter::from_fn(|| port.victims.pop()).collect()
 }
 
 fn bank(queues: usize, discipline: Discipline) -> Bench {
@@ -133,11 +84,21 @@ fn marks__every_packet_that_finds_more_than_k() {
 
 #[test]
 fn pifo__by_rank_then_arrival() {
-    let mut port = Bench::new(Scheduler::Pifo(Pifo::new(Admission::Unlimited, Marker::Off)));
+    let mut port = Bench::new(Scheduler::Pifo(Pifo::new(None, Admission::Unlimited, Marker::Off)));
     for rank in [5, 1, 5, 0, 1] {
         port.send(data(0, 0, rank, 1500));
     }
     assert_eq!(port.drain(), [3, 1, 4, 0, 2]);
+}
+
+#[test]
+fn pifo__a_fifo_for_the_ranks_from_a_bound_on() {
+    let mut port = Bench::new(Scheduler::Pifo(Pifo::new(Some(10), Admission::Unlimited, Marker::Off)));
+    for rank in [99, 12, 5, 10, 9, 40] {
+        port.send(data(0, 0, rank, 1500));
+    }
+    assert_eq!(port.drain(), [2, 4, 0, 1, 3, 5]);
+    assert_eq!(port.metas.iter().map(|meta| meta.queue).collect::<Vec<_>>(), [1, 1, 0, 1, 0, 1]);
 }
 
 #[test]
@@ -166,9 +127,9 @@ fn pfabric__full_pool_evicts_the_worst_and_the_newest_of_it() {
         assert!(port.send(data(flow, 0, rank, 1500)));
     }
     assert!(port.send(data(4, 0, 5, 1500)));
-    assert_eq!(port.evicted(), [1]);
+    assert_eq!(evicted(&mut port), [1]);
     assert!(!port.send(data(5, 0, 9, 1500)), "no better than the worst: the arriving packet is the newest of it");
-    assert_eq!(port.evicted(), []);
+    assert_eq!(evicted(&mut port), []);
     assert_eq!(port.drain(), [2, 3, 0]);
 }
 
@@ -179,13 +140,14 @@ fn pfabric__a_large_packet_displaces_several_small_ones() {
         assert!(port.send(data(1, 0, 9, 40)));
     }
     assert!(port.send(data(2, 0, 1, 1500)));
-    assert_eq!(port.evicted().len(), 37);
+    assert_eq!(evicted(&mut port).len(), 37);
     assert_eq!(port.drain(), [37]);
 }
 
 #[test]
 fn processor_sharing__one_packet_a_turn() {
-    let mut port = Bench::new(Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, Admission::Unlimited)));
+    let mut port =
+        Bench::new(Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, Admission::Unlimited, Marker::Off)));
     for flow in [1, 1, 1, 2, 2, 3] {
         port.send(data(flow, 0, 0, 1500));
     }
@@ -194,12 +156,20 @@ fn processor_sharing__one_packet_a_turn() {
 
 #[test]
 fn las__least_attained_and_ties_to_the_one_served_longest_ago() {
-    let mut port = Bench::new(Scheduler::Flows(FlowScheduler::new(Order::LeastRank, Admission::Unlimited)));
+    let mut port =
+        Bench::new(Scheduler::Flows(FlowScheduler::new(Order::LeastRank, Admission::Unlimited, Marker::Off)));
     for (flow, attained) in [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)] {
         port.send(data(flow, 0, attained, 1500));
     }
     assert_eq!(port.drain(), [0, 3, 1, 4, 2]);
 }
+
+const AFQ: AfqRules = AfqRules {
+    queues: 4,
+    bytes_per_round: 1_000,
+    bids: BidStore::Sketch { rows: 2, columns: 3 },
+    beyond: Beyond::Drop,
+};
 
 /// pFabric's pool as its paper words it: scan everything.
 #[derive(Default)]
@@ -241,7 +211,7 @@ proptest! {
                 let meta = data(flow, 0, rank, if rank == 0 { 40 } else { 1500 });
                 let packet = port.metas.len() as u32;
                 let taken = port.send(meta);
-                let mut gone = port.evicted();
+                let mut gone = evicted(&mut port);
                 gone.reverse();
                 if !taken {
                     gone.push(packet);
@@ -254,11 +224,11 @@ proptest! {
         }
     }
 
-    /// No scheduler loses, makes or keeps a packet; none but the pFabric pool and the flow orders move a queue's
+    /// No scheduler loses, makes or keeps a packet; none but those of one sorted queue or a queue a flow move a queue's
     /// packets past one another.
     #[test]
     fn every_scheduler__conserves_packets(
-        which in 0usize..7,
+        which in 0usize..10,
         steps in prop::collection::vec((0u32..5, 0u8..10, 0u32..9, 40u16..1500, prop::bool::weighted(0.6)), 1..300),
     ) {
         let admission = Admission::PerPort { limit: 9_000 };
@@ -268,10 +238,13 @@ proptest! {
             0 => bank(Discipline::StrictPriority),
             1 => bank(Discipline::WeightedRoundRobin { weights: vec![1, 2, 3, 4] }),
             2 => bank(Discipline::DeficitRoundRobin { quanta: vec![100, 200, 1500, 3000] }),
-            3 => Scheduler::Pifo(Pifo::new(admission, marker)),
+            3 => Scheduler::Pifo(Pifo::new(None, admission, marker)),
             4 => Scheduler::Pfabric(PfabricPool::new(9_000)),
-            5 => Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, admission)),
-            _ => Scheduler::Flows(FlowScheduler::new(Order::LeastRank, admission)),
+            5 => Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, admission, marker)),
+            6 => Scheduler::Flows(FlowScheduler::new(Order::LeastRank, admission, marker)),
+            7 => Scheduler::SpPifo(Box::new(SpPifo::new(4, admission, marker))),
+            8 => Scheduler::Afq(Box::new(Afq::new(AFQ, admission, marker))),
+            _ => Scheduler::Fair(Box::new(FairQueueing::new(line(), admission, marker))),
         });
         let mut inside: Vec<u32> = Vec::new();
         for (flow, priority, rank, len, arrives) in steps {
@@ -280,7 +253,7 @@ proptest! {
                 if port.send(data(flow, priority, rank, len)) {
                     inside.push(packet);
                 }
-                for gone in port.evicted() {
+                for gone in evicted(&mut port) {
                     inside.retain(|&p| p != gone);
                 }
             } else {
@@ -290,7 +263,7 @@ proptest! {
                     let before = inside.iter().position(|&p| p == left);
                     prop_assert!(before.is_some(), "{left} was not inside");
                     let queue = port.metas[left as usize].queue;
-                    if which < 3 {
+                    if matches!(which, 0..3 | 7 | 8) {
                         let oldest = inside.iter().find(|&&p| port.metas[p as usize].queue == queue);
                         prop_assert_eq!(oldest, Some(&left), "FIFO within a queue");
                     }

@@ -126,7 +126,11 @@ impl Workload {
                 Err("the flows of a closed loop start when others have finished, which only a run tells".to_owned())
             }
             Origin::Drawn(drawn) => {
-                Ok(Box::new(Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?))
+                let flows = Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?;
+                Ok(match drawn.deadlines {
+                    None => Box::new(flows),
+                    Some(deadlines) => Box::new(flows.map(move |flow| deadlines.put_on(flow, seed))),
+                })
             }
             Origin::Listed(list) => {
                 let list = Arc::clone(list);
@@ -150,7 +154,7 @@ impl Workload {
     /// Which optional columns a list of its flows needs.
     pub fn extras(&self) -> Extras {
         match &self.origin {
-            Origin::Drawn(_) => Extras::default(),
+            Origin::Drawn(drawn) => Extras { deadlines: drawn.deadlines.is_some(), coflows: false },
             Origin::Listed(list) => list.extras,
         }
     }
@@ -382,6 +386,25 @@ mod tests {
         // The gaps of the trace, in proportion.
         let starts: Vec<u64> = loaded.flows(1).unwrap().take(2).map(|flow| flow.start_ps).collect();
         assert!(starts[1].abs_diff(4 * starts[0]) <= 4, "{starts:?}");
+    }
+
+    #[test]
+    fn read__deadlines_change_nothing_but_deadlines() {
+        let bare: Vec<Flow> = read(&settings()).unwrap().flows(1).unwrap().take(500).collect();
+        for (rule, time) in [("fixed", Some("1ms")), ("exponential", Some("1ms")), ("qcluster", None)] {
+            let with = settings().with(None, "deadlines", rule).with(None, "deadline_up_to", "200KB");
+            let with = time.iter().fold(with, |with, time| with.with(None, "deadline_time", *time));
+            let workload = read(&with).unwrap();
+            assert_eq!(workload.extras(), Extras { deadlines: true, coflows: false });
+            let due: Vec<Flow> = workload.flows(1).unwrap().take(500).collect();
+            for (bare, due) in bare.iter().zip(&due) {
+                assert_eq!(*bare, Flow { deadline_ps: None, ..*due });
+                assert_eq!(due.deadline_ps.is_some(), due.bytes <= 200_000);
+            }
+            assert!(due.iter().any(|flow| flow.deadline_ps.is_some()), "{rule}");
+        }
+        let timeless = read(&settings().with(None, "deadlines", "fixed")).unwrap_err().to_string();
+        assert!(timeless.contains("`deadline_time` is missing"), "{timeless}");
     }
 
     #[test]

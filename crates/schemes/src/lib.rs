@@ -1,7 +1,11 @@
 //! The schemes: one file each, which says what the scheme is made of and holds its paper's parameters; the registry;
 //! and the settings from which they are built.
 
+pub mod afq;
+pub mod d2tcp;
 pub mod dctcp;
+pub mod fair_queueing;
+pub mod las;
 pub mod parameters;
 pub mod parts;
 pub mod pfabric;
@@ -9,6 +13,7 @@ pub mod pias;
 pub mod registry;
 pub mod scheme;
 pub mod settings;
+pub mod sp_pifo;
 #[cfg(test)]
 mod testing;
 pub mod textbook;

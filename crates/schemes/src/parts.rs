@@ -2,14 +2,15 @@
 //! otherwise in the experiment, for all places or for one. The two parameter sets differ here and in
 //! [`crate::parameters`], nowhere else.
 
-use flowsieve_core::Time;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
+use flowsieve_core::{Rate, Time};
 use flowsieve_transport::TcpParams;
 use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
 
+use crate::afq;
 use crate::parameters::{ParameterSet, segment};
 use crate::registry::Context;
 use crate::scheme::{
@@ -32,8 +33,12 @@ pub struct Parts {
     pub marking: &'static str,
     /// Buffer of a port, in full packets.
     pub buffer_packets: u64,
+    /// What the buffer limits.
+    pub admission: &'static str,
     /// No buffer limit unless one is set.
     pub unlimited: bool,
+    /// The rank from which a PIFO is a FIFO.
+    pub fifo_from: Option<u64>,
     /// Smallest retransmission timeout. [`Time::NEVER`]: the parameter set's.
     pub rto_min: Time,
     /// Timeouts in a row after which pFabric's sender probes. 0: never.
@@ -49,7 +54,9 @@ impl Parts {
         queues: 1,
         marking: "per-port",
         buffer_packets: 240,
+        admission: "per-port",
         unlimited: false,
+        fifo_from: None,
         rto_min: Time::NEVER,
         probe_after: 0,
     };
@@ -94,15 +101,23 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
     let segment = segment(scope)?.get();
     let ns2 = set == ParameterSet::Ns2;
     let marking = parts.marking != "none";
-    let kinds = [("tcp", Some(false)), ("dctcp", Some(true)), ("pfabric", Some(false)), ("open-loop", None)];
+    let kinds = [
+        ("tcp", Some(false)),
+        ("dctcp", Some(true)),
+        ("d2tcp", Some(true)),
+        ("pfabric", Some(false)),
+        ("open-loop", None),
+    ];
     let name = scope.text("transport", parts.transport)?;
     let Some(estimates) = scope.choice("transport", &kinds, parts.transport)? else {
         return Ok(Transport::OpenLoop { segment });
     };
     let congestion = if estimates {
-        Congestion::Dctcp {
-            gain: scope.number("dctcp_g", 1.0 / 16.0)?,
-            initial_alpha: scope.number("initial_alpha", if ns2 { 0.0 } else { 1.0 })?,
+        let gain = scope.number("dctcp_g", 1.0 / 16.0)?;
+        let initial_alpha = scope.number("initial_alpha", if ns2 { 0.0 } else { 1.0 })?;
+        match name.as_str() {
+            "d2tcp" => Congestion::D2tcp { gain, initial_alpha },
+            _ => Congestion::Dctcp { gain, initial_alpha },
         }
     } else {
         Congestion::NewReno
@@ -181,6 +196,11 @@ fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &Transport) -> Result<Ni
 }
 
 fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError> {
+    if scope.text("tagger", parts.tagger)? == "deadline" {
+        let host_link = scope.common().rate("host_link", 10_000_000_000)?;
+        let rate = Rate::new(scope.rate("edf_rate", host_link)?);
+        return rate.map(TaggerSpec::DeadlineFirst).ok_or_else(|| scope.invalid("edf_rate", "1Mbps to 800Gbps"));
+    }
     let kinds = [
         ("plain", TaggerSpec::Plain),
         ("demotion", TaggerSpec::Demotion(Vec::new())),
@@ -213,14 +233,24 @@ fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result
         return Ok(PortSpec::Pfabric { limit });
     }
     let admission = if limited { admission(scope, place, parts, buffer)? } else { Admission::Unlimited };
-    match discipline.as_str() {
-        "ps" => return Ok(PortSpec::Flows { order: Order::RoundRobin, admission }),
-        "least-rank" => return Ok(PortSpec::Flows { order: Order::LeastRank, admission }),
-        _ => {}
-    }
     let marker = if limited { marker(scope, parts, mtu)? } else { Marker::Off };
-    if discipline == "pifo" {
-        return Ok(PortSpec::Pifo { admission, marker });
+    match discipline.as_str() {
+        "ps" => return Ok(PortSpec::Flows { order: Order::RoundRobin, admission, marker }),
+        "least-rank" => return Ok(PortSpec::Flows { order: Order::LeastRank, admission, marker }),
+        "fair-queueing" => return Ok(PortSpec::Fair { admission, marker }),
+        "pifo" => {
+            let fifo_from = match (scope.optional_bytes("fifo_from")?, parts.fifo_from) {
+                (None, Some(default)) => Some(scope.bytes("fifo_from", default)?),
+                (given, _) => given,
+            };
+            return Ok(PortSpec::Pifo { fifo_from, admission, marker });
+        }
+        "sp-pifo" => {
+            let queues = scope.count("queues", parts.queues)? as usize;
+            return Ok(PortSpec::SpPifo { queues, admission, marker });
+        }
+        "afq" => return Ok(PortSpec::Afq { rules: afq::rules(scope, parts, mtu)?, admission, marker }),
+        _ => {}
     }
     let queues = if discipline == "fifo" { 1 } else { scope.count("queues", parts.queues)? as usize };
     let discipline = match discipline.as_str() {
@@ -248,7 +278,7 @@ fn admission(scope: &Scope<'_>, place: Place, parts: &Parts, buffer: u64) -> Res
     if parts.unlimited && !scope.is_given("buffer") && !scope.is_given("admission") {
         return Ok(Admission::Unlimited);
     }
-    match scope.choice("admission", &[("per-port", 0), ("per-queue", 1), ("shared", 2)], "per-port")? {
+    match scope.choice("admission", &[("per-port", 0), ("per-queue", 1), ("shared", 2)], parts.admission)? {
         0 => Ok(Admission::PerPort { limit: scope.bytes("buffer", buffer)? }),
         // A host's port has nobody to share with.
         2 if place == Place::Nic => Ok(Admission::PerPort { limit: scope.bytes("buffer", buffer)? }),
@@ -297,6 +327,7 @@ mod tests {
     use crate::registry::REGISTRY;
     use crate::settings::{Origin, Raw, Settings};
     use crate::testing::Facts;
+    use flowsieve_core::afq::{Beyond, BidStore};
 
     const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
 
@@ -338,6 +369,47 @@ mod tests {
         let PortSpec::Bank { queues, admission, marker, .. } = pias.ports.at(Place::Leaf) else { panic!() };
         assert_eq!((*queues, *admission), (8, Admission::PerPort { limit: 360_000 }));
         assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: Length::Port, .. }));
+    }
+
+    #[test]
+    fn comparisons__what_each_is_made_of() {
+        let of = |name: &str| scheme(name, &Settings::default()).unwrap();
+        let port = |name: &str| of(name).ports.at(Place::Spine).clone();
+
+        let sp_pifo = of("sp-pifo");
+        assert_eq!((tcp(&sp_pifo).max_window, tcp(&sp_pifo).probe_after), (70, Some(5)));
+        assert!(matches!(sp_pifo.classes[0].tagger, TaggerSpec::Remaining));
+        let queue = Admission::PerQueue { limit: 27_000 };
+        assert!(matches!(port("sp-pifo"), PortSpec::SpPifo { queues: 8, admission, .. } if admission == queue));
+
+        let PortSpec::Afq { rules, .. } = port("afq") else { panic!() };
+        assert_eq!((rules.queues, rules.bytes_per_round, rules.beyond), (8, 150_000, Beyond::Drop));
+        assert_eq!(rules.bids, BidStore::Sketch { rows: 3, columns: 1_024 });
+        let PortSpec::Afq { rules, .. } = port("afq").without_limits() else { panic!() };
+        assert_eq!(rules.beyond, Beyond::LastQueue, "a paused host loses nothing");
+
+        for name in ["fair-queueing", "nagle", "pifo-las"] {
+            assert!(matches!(tcp(&of(name)).congestion, Congestion::Dctcp { .. }) && tcp(&of(name)).ecn, "{name}");
+            assert!(format!("{:?}", port(name)).contains("above: 97500"), "{name}: {:?}", port(name));
+        }
+        assert!(matches!(port("pifo-las"), PortSpec::Pifo { fifo_from: None, .. }));
+        assert!(matches!(port("pifo-fifo-las"), PortSpec::Pifo { fifo_from: Some(100_000), .. }));
+        assert!(matches!(tcp(&of("d2tcp")).congestion, Congestion::D2tcp { .. }));
+    }
+
+    #[test]
+    fn comparisons__settings_of_taggers() {
+        let fast = Settings::default().with(None, "host_link", "25Gbps");
+        let tagger = |name: &str, settings: &Settings| scheme(name, settings).unwrap().classes[0].tagger.clone();
+        let rate = |settings: &Settings| match tagger("pfabric-edf", settings) {
+            TaggerSpec::DeadlineFirst(rate) => rate.bps(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([rate(&Settings::default()), rate(&fast)], [10_000_000_000, 25_000_000_000]);
+        assert_eq!(rate(&fast.with(Some("pfabric-edf"), "edf_rate", "1Gbps")), 1_000_000_000);
+        let real = Settings::default().with(None, "message_gap", "3ms");
+        let TaggerSpec::DemotionByGap(thresholds, gap) = tagger("pias", &real) else { panic!() };
+        assert_eq!((thresholds[0], gap), (1_395_760, Time::from_us(3_000)));
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //!
 //! `ns2`: the rescaled set of the PIAS and QCluster comparisons for an 80 us round trip: pools of 140 packets, timer of
 //! 250 us, initial window of 70 packets. The original's 36 KB, 45 us and 12 packets suit its 14.6 us fabric.
+//!
+//! pFabric-EDF is the same with other ranks: flows with a deadline come first, by its instant. That a flow which can no
+//! longer meet its deadline comes last is from QCluster's simulations (`tcp-full.cc` of qcluster/QCluster), which take 10 Gbit/s
+//! for its rate; here it is that of the hosts' links, or `edf_rate`.
 
 use flowsieve_core::Time;
 
@@ -21,16 +25,27 @@ pub const ENTRY: Entry = Entry {
     build,
 };
 
+/// With deadlines.
+pub const EDF: Entry = Entry {
+    name: "pfabric-edf",
+    summary: "pFabric with flows that have a deadline first, the earliest before the others",
+    paper: "Alizadeh et al., SIGCOMM 2013",
+    knows: Knows::Deadline,
+    build: |context: &Context<'_>| parts::build(context, &Parts { tagger: "deadline", ..PARTS }),
+};
+
+/// What pFabric is made of.
+pub(crate) const PARTS: Parts = Parts {
+    transport: "pfabric",
+    tagger: "remaining",
+    discipline: "pfabric",
+    marking: "none",
+    buffer_packets: 140,
+    rto_min: Time::from_us(250),
+    probe_after: 5,
+    ..Parts::DEFAULT
+};
+
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let parts = Parts {
-        transport: "pfabric",
-        tagger: "remaining",
-        discipline: "pfabric",
-        marking: "none",
-        buffer_packets: 140,
-        rto_min: Time::from_us(250),
-        probe_after: 5,
-        ..Parts::default()
-    };
-    parts::build(context, &parts)
+    parts::build(context, &PARTS)
 }

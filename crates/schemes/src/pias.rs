@@ -1,14 +1,19 @@
 //! PIAS (Bai et al., NSDI 2015): hosts demote a flow through strict priorities by the bytes that it has sent (§3.1),
 //! switches have a queue a priority and mark per port (§3.3); the transport is DCTCP.
 //!
-//! The demotion thresholds are given, an equal split of the flows, or the authors' own for the two workloads and five
-//! loads that they published (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2).
+//! The demotion thresholds are given, an equal split of the flows, or published ones: the authors' own for two workloads
+//! and five loads (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2), and those with which QCluster's
+//! authors compare (`piasParams.py` of qcluster/QCluster), who take PIAS's own for their W5 and W6. `worst` are the
+//! thresholds that QCluster calls PIAS-WST (§6.2): 60 % of the packets go to the first queue and 30 % to the last. The
+//! other queues share the rest equally here, and packets are counted by their bytes.
+
+use flowsieve_core::Time;
 
 use crate::parts::{self, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
 use crate::settings::{SettingsError, SizesOrName};
-use crate::thresholds::equal_split;
+use crate::thresholds::{by_bytes, equal_split};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -24,7 +29,11 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let mut scheme = parts::build(context, &parts)?;
     for class in &mut scheme.classes {
         if let TaggerSpec::Demotion(_) = class.tagger {
-            class.tagger = TaggerSpec::Demotion(thresholds(context)?);
+            let thresholds = thresholds(context)?;
+            class.tagger = match context.scope.optional_time("message_gap")? {
+                None => TaggerSpec::Demotion(thresholds),
+                Some(gap) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),
+            };
         }
     }
     Ok(scheme)
@@ -35,21 +44,22 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 fn thresholds(context: &Context<'_>) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
     let queues = scope.count("queues", 8)? as usize;
-    let authors = (queues == 8).then(|| published(context)).flatten();
+    let published = (queues == 8).then(|| published(context)).flatten();
     let rule = match scope.sizes_or_name("thresholds")? {
         Some(SizesOrName::Sizes(sizes)) => return given(context, sizes, queues),
         Some(SizesOrName::Name(rule)) => rule,
-        None => scope.text("thresholds", if authors.is_some() { "published" } else { "equal-split" })?,
+        None => scope.text("thresholds", if published.is_some() { "published" } else { "equal-split" })?,
     };
     if rule == "published" {
-        return authors.ok_or_else(|| {
-            let expected = "sizes or \"equal-split\": the authors published thresholds of 8 queues for web-search and \
-                            data-mining alone";
+        return published.ok_or_else(|| {
+            let expected = "sizes, \"equal-split\" or \"worst\": thresholds were published for 8 queues, and for web-search, \
+                            data-mining and qcluster-w1 to w6 alone";
             scope.invalid("thresholds", expected)
         });
     }
-    equal_split(queues, |p| context.workload.quantile_bytes(p))
-        .ok_or_else(|| scope.invalid("thresholds", "sizes: nothing is known of the workload's to split"))
+    let quantile = |p| context.workload.quantile_bytes(p);
+    let computed = if rule == "worst" { by_bytes(&worst(queues), quantile) } else { equal_split(queues, quantile) };
+    computed.ok_or_else(|| scope.invalid("thresholds", "sizes: nothing is known of the workload's to split"))
 }
 
 fn given(context: &Context<'_>, sizes: Vec<u64>, queues: usize) -> Result<Vec<u64>, SettingsError> {
@@ -63,37 +73,95 @@ fn given(context: &Context<'_>, sizes: Vec<u64>, queues: usize) -> Result<Vec<u6
     Ok(sizes)
 }
 
-/// The authors' thresholds for the workload, at the published load that is nearest to the point's (the higher of two).
+/// The shares of the bytes that lie before each threshold.
+fn worst(queues: usize) -> Vec<f64> {
+    let between = queues.saturating_sub(2);
+    (0..queues.saturating_sub(1)).map(|i| if i == 0 { 0.6 } else { 0.6 + 0.1 * i as f64 / between as f64 }).collect()
+}
+
+/// The published thresholds for the workload, at the published load that is nearest to the point's (the higher of two).
 fn published(context: &Context<'_>) -> Option<Vec<u64>> {
-    let table = match context.workload.distribution()? {
-        "web-search" => &WEB_SEARCH,
-        "data-mining" => &DATA_MINING,
-        _ => return None,
-    };
+    let name = context.workload.distribution()?;
+    let (_, unit, table) = PUBLISHED.iter().find(|(names, ..)| names.contains(&name))?;
     let load = context.workload.load()?;
     let row = ((load * 10.0).round() as usize).clamp(5, 9) - 5;
-    Some(table[row].iter().map(|packets| packets * PACKET).collect())
+    Some(table[row].iter().map(|thresholds| thresholds * unit).collect())
 }
 
 /// Bytes of payload in a packet of the authors' simulations.
 const PACKET: u64 = 1460;
 
-/// In packets; a row a load from 0.5 to 0.9.
-const WEB_SEARCH: [[u64; 7]; 5] = [
-    [1059, 1412, 1643, 1869, 2008, 2115, 2184],
-    [956, 1381, 1718, 2028, 2297, 2551, 2660],
-    [999, 1305, 1564, 1763, 1956, 2149, 2309],
-    [909, 1329, 1648, 1960, 2143, 2337, 2484],
-    [759, 1132, 1456, 1737, 2010, 2199, 2325],
-];
+/// Workloads, the unit in bytes, and a row a load from 0.5 to 0.9.
+type Table = (&'static [&'static str], u64, [[u64; 7]; 5]);
 
-/// In packets; a row a load from 0.5 to 0.9.
-const DATA_MINING: [[u64; 7]; 5] = [
-    [805, 1106, 1401, 10_693, 11_970, 21_162, 22_272],
-    [840, 1232, 1617, 11_950, 12_238, 21_494, 25_720],
-    [907, 1301, 1619, 12_166, 12_915, 21_313, 26_374],
-    [745, 1083, 1391, 13_689, 14_936, 21_149, 27_245],
-    [750, 1083, 1416, 13_705, 14_952, 21_125, 28_253],
+const PUBLISHED: [Table; 6] = [
+    (
+        &["web-search", "qcluster-w6"],
+        PACKET,
+        [
+            [1059, 1412, 1643, 1869, 2008, 2115, 2184],
+            [956, 1381, 1718, 2028, 2297, 2551, 2660],
+            [999, 1305, 1564, 1763, 1956, 2149, 2309],
+            [909, 1329, 1648, 1960, 2143, 2337, 2484],
+            [759, 1132, 1456, 1737, 2010, 2199, 2325],
+        ],
+    ),
+    (
+        &["data-mining", "qcluster-w5"],
+        PACKET,
+        [
+            [805, 1106, 1401, 10_693, 11_970, 21_162, 22_272],
+            [840, 1232, 1617, 11_950, 12_238, 21_494, 25_720],
+            [907, 1301, 1619, 12_166, 12_915, 21_313, 26_374],
+            [745, 1083, 1391, 13_689, 14_936, 21_149, 27_245],
+            [750, 1083, 1416, 13_705, 14_952, 21_125, 28_253],
+        ],
+    ),
+    (
+        &["qcluster-w1"],
+        1,
+        [
+            [215, 271, 287, 303, 312, 321, 326],
+            [207, 268, 287, 306, 318, 329, 336],
+            [199, 265, 287, 308, 322, 336, 347],
+            [191, 262, 287, 311, 327, 344, 357],
+            [183, 259, 287, 314, 332, 352, 367],
+        ],
+    ),
+    (
+        &["qcluster-w2"],
+        1,
+        [
+            // Published with 429 before 426. Thresholds have to rise, and a flow's packets are 1,460 bytes apart.
+            [388, 416, 422, 426, 429, 438, 440],
+            [382, 414, 422, 431, 437, 441, 444],
+            [378, 412, 422, 433, 438, 445, 449],
+            [373, 411, 422, 434, 440, 448, 453],
+            [368, 410, 422, 435, 442, 451, 457],
+        ],
+    ),
+    (
+        &["qcluster-w3"],
+        1,
+        [
+            [476, 587, 630, 684, 720, 744, 754],
+            [466, 579, 631, 693, 736, 774, 799],
+            [456, 570, 632, 702, 752, 805, 840],
+            [446, 562, 633, 711, 768, 835, 899],
+            [436, 554, 633, 720, 784, 865, 939],
+        ],
+    ),
+    (
+        &["qcluster-w4"],
+        1,
+        [
+            [45_646, 49_899, 50_869, 63_084, 69_723, 72_155, 73_625],
+            [43_898, 49_621, 50_878, 64_461, 70_549, 73_131, 74_788],
+            [41_887, 49_398, 50_888, 65_723, 71_747, 74_412, 75_992],
+            [39_976, 49_137, 50_897, 67_154, 72_608, 75_535, 77_123],
+            [38_210, 48_958, 50_905, 68_384, 73_799, 76_588, 78_129],
+        ],
+    ),
 ];
 
 #[cfg(test)]
@@ -112,9 +180,33 @@ mod tests {
         let found = thresholds_of(&Settings::default(), &web_search).unwrap();
         assert_eq!(found[0], 1_327_140);
         assert_eq!(found[6], 3_626_640);
-        for table in WEB_SEARCH.iter().chain(&DATA_MINING) {
-            assert!(table.is_sorted_by(|a, b| a < b));
+        let w4 = Facts { name: Some("qcluster-w4"), load: Some(0.5), uniform_to: None };
+        assert_eq!(thresholds_of(&Settings::default(), &w4).unwrap()[0], 45_646);
+        for row in PUBLISHED.iter().flat_map(|(_, _, table)| table) {
+            assert!(row.is_sorted_by(|a, b| a < b), "{row:?}");
         }
+    }
+
+    #[test]
+    fn thresholds__worst_by_the_bytes_of_packets() {
+        let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(1_000_000) };
+        let worst = |queues| {
+            let settings = Settings::default().with(None, "queues", queues).with(None, "thresholds", "worst");
+            thresholds_of(&settings, &uniform).unwrap()
+        };
+        // Of uniform sizes up to 1, a share 2a - a² of the bytes lies before the offset a.
+        let offset = |share: f64| 1e6 * (1.0 - (1.0 - share).sqrt());
+        let near = |found: &[u64], shares: &[f64]| {
+            assert_eq!(found.len(), shares.len());
+            for (found, share) in found.iter().zip(shares) {
+                assert!((*found as f64 - offset(*share)).abs() < 20.0, "{found} for {share}");
+            }
+        };
+        near(&worst(2), &[0.6]);
+        near(&worst(3), &[0.6, 0.7]);
+        let eighths: Vec<f64> = (0..7).map(|i| 0.6 + 0.1 * f64::from(i) / 6.0).collect();
+        near(&worst(8), &eighths);
+        assert_eq!(worst(1), []);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
-use crate::{dctcp, pfabric, pias, textbook};
+use crate::{afq, d2tcp, dctcp, fair_queueing, las, pfabric, pias, sp_pifo, textbook};
 
 /// What a scheme must know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum Knows {
     Nothing,
     /// The size of each message as it begins, which networks and most hosts do not know.
     Size,
+    /// The size of each message and its deadline.
+    Deadline,
 }
 
 impl Knows {
@@ -19,6 +21,7 @@ impl Knows {
         match self {
             Knows::Nothing => "nothing",
             Knows::Size => "flow sizes",
+            Knows::Deadline => "flow sizes and deadlines",
         }
     }
 }
@@ -59,8 +62,23 @@ pub struct Entry {
 }
 
 /// Every built-in scheme.
-pub const REGISTRY: &[Entry] =
-    &[dctcp::ENTRY, pias::ENTRY, pfabric::ENTRY, textbook::FCFS, textbook::PS, textbook::SRPT, textbook::LAS];
+pub const REGISTRY: &[Entry] = &[
+    dctcp::ENTRY,
+    pias::ENTRY,
+    pfabric::ENTRY,
+    pfabric::EDF,
+    sp_pifo::ENTRY,
+    afq::ENTRY,
+    fair_queueing::BIT_BY_BIT,
+    fair_queueing::NAGLE,
+    las::PIFO,
+    las::PIFO_AND_FIFO,
+    d2tcp::ENTRY,
+    textbook::FCFS,
+    textbook::PS,
+    textbook::SRPT,
+    textbook::LAS,
+];
 
 /// The scheme of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

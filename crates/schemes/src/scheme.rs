@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use flowsieve_core::admission::Admission;
+use flowsieve_core::afq::{Afq, AfqRules, Beyond};
 use flowsieve_core::balancer::{Balancer, FlowletTable, SwitchProgram};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
+use flowsieve_core::fair_queueing::{FairQueueing, Line};
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
 use flowsieve_core::marker::Marker;
+use flowsieve_core::message_gap::MessageGap;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
+use flowsieve_core::sp_pifo::SpPifo;
 use flowsieve_core::tagger::{TagPackets, Tagger};
-use flowsieve_core::{PortScheduler, Scheduler, Time};
+use flowsieve_core::{PortScheduler, Rate, Scheduler, Time};
 use flowsieve_transport::TcpParams;
 
 use crate::settings::Place;
@@ -132,6 +136,10 @@ pub enum TaggerSpec {
     Plain,
     /// [`Tagger::Demotion`].
     Demotion(Vec<u64>),
+    /// [`Tagger::DemotionByGap`]: thresholds, and the gap.
+    DemotionByGap(Vec<u64>, Time),
+    /// [`Tagger::DeadlineFirst`].
+    DeadlineFirst(Rate),
     /// [`Tagger::Remaining`].
     Remaining,
     /// [`Tagger::ToTheEnd`].
@@ -148,6 +156,10 @@ impl TaggerSpec {
         match self {
             TaggerSpec::Plain => Tagger::Plain,
             TaggerSpec::Demotion(thresholds) => Tagger::Demotion { thresholds: thresholds.clone() },
+            TaggerSpec::DemotionByGap(thresholds, gap) => {
+                Tagger::DemotionByGap { thresholds: thresholds.clone(), sent: Box::new(MessageGap::new(*gap)) }
+            }
+            TaggerSpec::DeadlineFirst(rate) => Tagger::DeadlineFirst { rate: *rate },
             TaggerSpec::Remaining => Tagger::Remaining,
             TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
             TaggerSpec::Attained => Tagger::Attained,
@@ -172,6 +184,8 @@ pub enum PortSpec {
     },
     /// One queue sorted by rank; see [`Pifo`].
     Pifo {
+        /// The rank from which it is a FIFO, where it has one beside it.
+        fifo_from: Option<u64>,
         /// Drop-tail limit.
         admission: Admission,
         /// ECN.
@@ -188,21 +202,63 @@ pub enum PortSpec {
         order: Order,
         /// Drop-tail limit.
         admission: Admission,
+        /// ECN.
+        marker: Marker,
+    },
+    /// See [`FairQueueing`].
+    Fair {
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
+    },
+    /// See [`SpPifo`].
+    SpPifo {
+        /// How many queues.
+        queues: usize,
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
+    },
+    /// See [`Afq`].
+    Afq {
+        /// The calendar and the bids.
+        rules: AfqRules,
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
     },
     /// One of the user's own.
     Custom(Custom<dyn PortScheduler>),
 }
 
 impl PortSpec {
-    /// A scheduler for one port.
-    pub fn build(&self) -> Scheduler {
+    /// A scheduler for a port in front of `line`.
+    pub fn build(&self, line: Line) -> Scheduler {
         match self {
             PortSpec::Bank { queues, admission, marker, discipline } => {
                 Scheduler::Bank(FifoBank::new(*queues, *admission, *marker, discipline.clone()))
             }
-            PortSpec::Pifo { admission, marker } => Scheduler::Pifo(Pifo::new(*admission, *marker)),
+            PortSpec::Pifo { fifo_from, admission, marker } => {
+                // No rank is above 32 bits.
+                let from = fifo_from.and_then(|from| u32::try_from(from).ok());
+                Scheduler::Pifo(Pifo::new(from, *admission, *marker))
+            }
             PortSpec::Pfabric { limit } => Scheduler::Pfabric(PfabricPool::new(*limit)),
-            PortSpec::Flows { order, admission } => Scheduler::Flows(FlowScheduler::new(*order, *admission)),
+            PortSpec::Flows { order, admission, marker } => {
+                Scheduler::Flows(FlowScheduler::new(*order, *admission, *marker))
+            }
+            PortSpec::Fair { admission, marker } => {
+                Scheduler::Fair(Box::new(FairQueueing::new(line, *admission, *marker)))
+            }
+            PortSpec::SpPifo { queues, admission, marker } => {
+                Scheduler::SpPifo(Box::new(SpPifo::new(*queues, *admission, *marker)))
+            }
+            PortSpec::Afq { rules, admission, marker } => {
+                Scheduler::Afq(Box::new(Afq::new(*rules, *admission, *marker)))
+            }
             PortSpec::Custom(make) => Scheduler::Boxed(make()),
         }
     }
@@ -213,12 +269,20 @@ impl PortSpec {
     pub fn without_limits(&self) -> PortSpec {
         let mut free = self.clone();
         match &mut free {
-            PortSpec::Bank { admission, marker, .. } | PortSpec::Pifo { admission, marker } => {
+            PortSpec::Bank { admission, marker, .. }
+            | PortSpec::Pifo { admission, marker, .. }
+            | PortSpec::Flows { admission, marker, .. }
+            | PortSpec::Fair { admission, marker }
+            | PortSpec::SpPifo { admission, marker, .. } => {
+                *admission = Admission::Unlimited;
+                *marker = Marker::Off;
+            }
+            PortSpec::Afq { rules, admission, marker } => {
+                rules.beyond = Beyond::LastQueue;
                 *admission = Admission::Unlimited;
                 *marker = Marker::Off;
             }
             PortSpec::Pfabric { limit } => *limit = u64::MAX,
-            PortSpec::Flows { admission, .. } => *admission = Admission::Unlimited,
             PortSpec::Custom(_) => {}
         }
         free
@@ -227,9 +291,12 @@ impl PortSpec {
     /// Whether it takes from its switch's shared memory.
     pub fn shares_memory(&self) -> bool {
         match self {
-            PortSpec::Bank { admission, .. } | PortSpec::Pifo { admission, .. } | PortSpec::Flows { admission, .. } => {
-                matches!(admission, Admission::Shared { .. })
-            }
+            PortSpec::Bank { admission, .. }
+            | PortSpec::Pifo { admission, .. }
+            | PortSpec::Flows { admission, .. }
+            | PortSpec::Fair { admission, .. }
+            | PortSpec::SpPifo { admission, .. }
+            | PortSpec::Afq { admission, .. } => matches!(admission, Admission::Shared { .. }),
             PortSpec::Pfabric { .. } | PortSpec::Custom(_) => false,
         }
     }
@@ -237,8 +304,10 @@ impl PortSpec {
     /// How many queues its packets are told apart by.
     pub fn queues(&self) -> usize {
         match self {
-            PortSpec::Bank { queues, .. } => *queues,
-            PortSpec::Custom(_) => self.build().queues(),
+            PortSpec::Bank { queues, .. } | PortSpec::SpPifo { queues, .. } => *queues,
+            PortSpec::Afq { rules, .. } => rules.queues,
+            PortSpec::Pifo { fifo_from: Some(_), .. } => 2,
+            PortSpec::Custom(make) => make().queues(),
             _ => 1,
         }
     }
@@ -295,6 +364,8 @@ debug_by_shape! {
     TaggerSpec:
         TaggerSpec::Plain => "plain".into(),
         TaggerSpec::Demotion(t) => format!("demotion at {t:?}"),
+        TaggerSpec::DemotionByGap(t, gap) => format!("demotion at {t:?}, messages apart by {gap}"),
+        TaggerSpec::DeadlineFirst(rate) => format!("deadline first, at {rate}"),
         TaggerSpec::Remaining => "remaining".into(),
         TaggerSpec::ToTheEnd => "to the end".into(),
         TaggerSpec::Attained => "attained".into(),
@@ -302,9 +373,12 @@ debug_by_shape! {
     PortSpec:
         PortSpec::Bank { queues, admission, marker, discipline } =>
             format!("{queues} queues, {discipline:?}, {admission:?}, {marker:?}"),
-        PortSpec::Pifo { admission, marker } => format!("PIFO, {admission:?}, {marker:?}"),
+        PortSpec::Pifo { fifo_from, admission, marker } => format!("PIFO, FIFO from {fifo_from:?}, {admission:?}, {marker:?}"),
         PortSpec::Pfabric { limit } => format!("pFabric pool of {limit} bytes"),
-        PortSpec::Flows { order, admission } => format!("flows, {order:?}, {admission:?}"),
+        PortSpec::Flows { order, admission, marker } => format!("flows, {order:?}, {admission:?}, {marker:?}"),
+        PortSpec::Fair { admission, marker } => format!("fair queueing, {admission:?}, {marker:?}"),
+        PortSpec::SpPifo { queues, admission, marker } => format!("SP-PIFO of {queues} queues, {admission:?}, {marker:?}"),
+        PortSpec::Afq { rules, admission, marker } => format!("{rules:?}, {admission:?}, {marker:?}"),
         PortSpec::Custom(_) => "custom".into();
     BalancerSpec:
         BalancerSpec::Ecmp => "ECMP".into(),

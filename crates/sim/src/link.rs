@@ -4,6 +4,7 @@
 //! moves out all packets whose turn has come ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
+use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
@@ -98,10 +99,10 @@ impl Special {
 }
 
 impl Port {
-    /// The port of link `number` of a fabric.
-    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, number: usize, seed: u64) -> Port {
+    /// The port of link `number` of a fabric, where packets take `overhead` bytes beside their length.
+    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, overhead: u16, number: usize, seed: u64) -> Port {
         Port {
-            scheduler: spec.build(),
+            scheduler: spec.build(Line { byte_time: link.rate.byte_time(), overhead: overhead.into() }),
             special: Special {
                 shares: false,
                 beyond: None,

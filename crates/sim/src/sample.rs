@@ -182,7 +182,7 @@ impl Sampler {
                 let Transport::Tcp(params) = &hosts.rules.classes[usize::from(connection.class)].transport else {
                     continue;
                 };
-                let estimates = matches!(params.congestion, Congestion::Dctcp { .. });
+                let estimates = matches!(params.congestion, Congestion::Dctcp { .. } | Congestion::D2tcp { .. });
                 let alpha = estimates.then(|| connection.tcp.alpha());
                 values += 1 + usize::from(estimates);
                 found.push((connection.flow, connection.tcp.congestion_window(), alpha));

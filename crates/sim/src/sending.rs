@@ -36,7 +36,7 @@ impl Hosts {
         let class = self.rules.class(coming.flow.class);
         if let Transport::OpenLoop { segment } = self.rules.classes[usize::from(class)].transport {
             self.note_begun(coming.flow.id, coming, segment);
-            self.announce(network.now, coming.host, class, coming.flow.id, coming.flow.bytes, Time::NEVER);
+            self.announce(network.now, coming, class, coming.flow.id, Time::NEVER);
             self.send_all(network, coming, class, segment);
             return;
         }
@@ -51,7 +51,7 @@ impl Hosts {
         state.tcp.push(network.now, message, params);
         let segment = params.segment;
         self.note_begun(flow, coming, segment);
-        self.announce(network.now, coming.host, class, flow, coming.flow.bytes, idle);
+        self.announce(network.now, coming, class, flow, idle);
         self.send(network, connection, source);
     }
 
@@ -61,9 +61,9 @@ impl Hosts {
         }
     }
 
-    fn announce(&mut self, now: Time, host: u32, class: u8, flow: u32, size: u64, idle: Time) {
-        let event = FlowEvent::MessageStart { flow, size, idle };
-        self.hosts[host as usize].taggers[usize::from(class)].on_event(&event, now);
+    fn announce(&mut self, now: Time, coming: &Coming, class: u8, flow: u32, idle: Time) {
+        let event = FlowEvent::MessageStart { flow, message: coming.flow.id, size: coming.flow.bytes, idle };
+        self.hosts[coming.host as usize].taggers[usize::from(class)].on_event(&event, now);
     }
 
     /// The connection that a message takes, opened if need be.
@@ -279,7 +279,7 @@ impl Hosts {
         let now = network.now;
         let state = &mut self.connections[connection as usize];
         while let Some(span) = state.tcp.finished() {
-            let event = FlowEvent::MessageEnd { flow: state.flow, size: span.message.bytes };
+            let event = FlowEvent::MessageEnd { flow: state.flow, message: span.message.id, size: span.message.bytes };
             self.hosts[state.host as usize].taggers[usize::from(state.class)].on_event(&event, now);
             self.sent.push(Sent {
                 message: span.message.id,

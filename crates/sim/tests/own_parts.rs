@@ -186,7 +186,9 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
     let settings = rack(3);
     let told = Told::default();
     let mut scheme = with_ports(scheme("dctcp", &settings), |place| match place {
-        Place::Nic => PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited },
+        Place::Nic => {
+            PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited, marker: Marker::Off }
+        }
         _ => Starving::spec(),
     });
     scheme.classes[0].tagger = Ageing::spec(1_460, &told);
@@ -201,13 +203,13 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
     assert_eq!(class(&result, "host-down").packets_by_priority, [10]);
     let at = |ns: u64| Time(ns * NS);
     let expected = [
-        (FlowEvent::MessageStart { flow: 0, size: 4_380, idle: Time::NEVER }, at(0)),
+        (FlowEvent::MessageStart { flow: 0, message: 0, size: 4_380, idle: Time::NEVER }, at(0)),
         (FlowEvent::Timeout { flow: 0 }, at(2_004_464)),
         (FlowEvent::Timeout { flow: 0 }, at(4_004_464)),
         (FlowEvent::Timeout { flow: 0 }, at(6_004_464)),
-        (FlowEvent::MessageEnd { flow: 0, size: 4_380 }, at(6_007_728)),
-        (FlowEvent::MessageStart { flow: 0, size: 2_920, idle: at(7_000_000 - 6_004_464) }, at(7_000_000)),
-        (FlowEvent::MessageEnd { flow: 0, size: 2_920 }, at(7_004_464)),
+        (FlowEvent::MessageEnd { flow: 0, message: 0, size: 4_380 }, at(6_007_728)),
+        (FlowEvent::MessageStart { flow: 0, message: 1, size: 2_920, idle: at(7_000_000 - 6_004_464) }, at(7_000_000)),
+        (FlowEvent::MessageEnd { flow: 0, message: 1, size: 2_920 }, at(7_004_464)),
     ];
     assert_eq!(*told.lock().expect("not poisoned"), expected);
 }
@@ -402,7 +404,9 @@ fn places__each_with_its_port() {
     // NICs let flows take turns; leaves mark every packet that may be marked and have 3 queues; spines hold no more
     // than one packet. All links have 10 Gbit/s.
     let port = |place| match place {
-        Place::Nic => PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited },
+        Place::Nic => {
+            PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited, marker: Marker::Off }
+        }
         Place::Leaf => PortSpec::Bank {
             queues: 3,
             admission: Admission::Unlimited,
@@ -410,7 +414,7 @@ fn places__each_with_its_port() {
             discipline: Discipline::StrictPriority,
         },
         Place::Spine | Place::Core => {
-            PortSpec::Pifo { admission: Admission::PerPort { limit: 1_500 }, marker: Marker::Off }
+            PortSpec::Pifo { fifo_from: None, admission: Admission::PerPort { limit: 1_500 }, marker: Marker::Off }
         }
     };
     let settings = settings("leaf-spine")

@@ -297,6 +297,23 @@ fn pfabric__a_full_pool_evicts_the_flow_with_most_left() {
 }
 
 #[test]
+fn pfabric_edf__deadlines_first_but_for_the_late() {
+    // Host 0 sends ten packets to host 2, host 1 twenty. Host 0's first is at the switch first and on the wire from 1.4
+    // to 2.6 us.
+    let fcts_with = |due_us: Option<u64>| {
+        let due = due_us.and_then(|us| (us * US).try_into().ok());
+        let flows = [flow(0, (0, 2), 10), Flow { deadline_ps: due, ..flow(0, (1, 2), 20) }];
+        fcts(&trial("pfabric-edf", &rack(3)).run(&flows))
+    };
+    // In time: host 1's twenty leave until 26.6 us, then the other nine.
+    assert_eq!(fcts_with(Some(100)), [37_600 * NS, 26_800 * NS]);
+    // 29,200 bytes need 23.36 us. When the wire is free at 2.6 us host 1's first packet waits alone; host 0's other nine
+    // leave from 3.8 until 14.6 us, as they do before a longer flow without a deadline.
+    assert_eq!(fcts_with(Some(20)), [14_800 * NS, 37_600 * NS]);
+    assert_eq!(fcts_with(None), [14_800 * NS, 37_600 * NS]);
+}
+
+#[test]
 fn cut_through__each_switch_costs_a_head_alone() {
     let forwarding = |kind: &str, how| settings(kind).with(None, "forwarding", how);
     // A rack: 64 bytes take 51.2 ns, then the packet follows on the second wire as it comes.

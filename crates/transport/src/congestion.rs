@@ -1,9 +1,12 @@
 //! The congestion window: slow start and congestion avoidance (RFC 5681 §3.1), the response to marks (RFC 3168 §6.1.2),
-//! DCTCP's estimate and cut (RFC 8257 §3.3), the response to losses (RFC 6675 §5, RFC 5681 §3.1).
+//! DCTCP's estimate and cut (RFC 8257 §3.3), D2TCP's cut (SIGCOMM 2012), the response to losses (RFC 6675 §5,
+//! RFC 5681 §3.1).
 //!
 //! Windows count segments and have fractions. Left out: the limit of appropriate byte counting to two segments an ACK in
 //! slow start (RFC 3465 §2.2), which only matters where ACKs are lost; proportional rate reduction (RFC 6937); a timer at a
 //! window of one that is still marked (RFC 3168 §6.1.2).
+
+use flowsieve_core::Time;
 
 use crate::params::{Congestion, TcpParams, WindowRule};
 
@@ -47,7 +50,7 @@ pub(crate) struct Delivery {
 impl Window {
     pub(crate) fn new(params: &TcpParams) -> Window {
         let alpha = match params.congestion {
-            Congestion::Dctcp { initial_alpha, .. } => initial_alpha,
+            Congestion::Dctcp { initial_alpha, .. } | Congestion::D2tcp { initial_alpha, .. } => initial_alpha,
             Congestion::NewReno => 0.0,
         };
         Window {
@@ -69,10 +72,10 @@ impl Window {
         self.cwnd as u32
     }
 
-    /// An ACK arrived.
+    /// An ACK arrived. `imminence`: D2TCP's exponent for a window, asked for where it matters.
     #[inline]
-    pub(crate) fn on_delivery(&mut self, ack: Delivery, params: &TcpParams) {
-        if let Congestion::Dctcp { gain, .. } = params.congestion {
+    pub(crate) fn on_delivery(&mut self, ack: Delivery, params: &TcpParams, imminence: impl FnOnce(f64) -> f64) {
+        if let Congestion::Dctcp { gain, .. } | Congestion::D2tcp { gain, .. } = params.congestion {
             self.observe(&ack, gain);
         }
         let ns2 = params.window == WindowRule::FromCumulative;
@@ -83,6 +86,7 @@ impl Window {
         if ack.marked && ack.una > self.cut_until {
             let keep = match params.congestion {
                 Congestion::Dctcp { .. } => 1.0 - self.alpha / 2.0,
+                Congestion::D2tcp { .. } => 1.0 - libm::pow(self.alpha, imminence(self.cwnd)) / 2.0,
                 Congestion::NewReno => 0.5,
             };
             self.cwnd = (self.cwnd * keep).max(1.0);
@@ -159,5 +163,32 @@ impl Window {
         if params.window == WindowRule::Pipe {
             self.cwnd = 1.0;
         }
+    }
+}
+
+/// D2TCP's exponent d for a message with so much left to deliver: the time that this takes at three quarters of the
+/// window a round trip, which a sawtooth has on average, over the time that is left until the deadline; 0.5 to 2. It is
+/// 1, DCTCP's, without a deadline, and after one that has passed, of which the paper says nothing.
+pub(crate) fn imminence(segments_left: f64, cwnd: f64, round_trip: Time, deadline: Option<Time>, now: Time) -> f64 {
+    match deadline.map(|deadline| deadline.since(now)) {
+        None | Some(Time::ZERO) => 1.0,
+        Some(left) => (segments_left / (0.75 * cwnd) * round_trip.0 as f64 / left.0 as f64).clamp(0.5, 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imminence__time_needed_over_time_left() {
+        let (now, round_trip) = (Time::from_us(1_000), Time::from_us(100));
+        // 30 segments at 15 a round trip take 200 us.
+        let of = |deadline| imminence(30.0, 20.0, round_trip, deadline, now);
+        assert_eq!(of(Some(Time::from_us(1_200))), 1.0);
+        assert_eq!(of(Some(Time::from_us(1_160))), 1.25);
+        assert_eq!(of(Some(Time::from_us(1_250))), 0.8);
+        assert_eq!([1_001, 9_000].map(|us| of(Some(Time::from_us(us)))), [2.0, 0.5]);
+        assert_eq!([Some(Time::from_us(1_000)), Some(Time::ZERO), None].map(of), [1.0; 3]);
     }
 }

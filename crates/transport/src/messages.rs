@@ -11,9 +11,9 @@ pub struct Message {
     pub id: u32,
     /// Payload; at least 1.
     pub bytes: u64,
-    /// When it was handed over. This and the rest is for whoever tags its packets; the transport does not look at it.
+    /// When it was handed over. This and the rest is for whoever tags its packets; the transport looks at the deadline alone.
     pub start: Time,
-    /// When it should have finished.
+    /// When it should have finished; D2TCP's window depends on it.
     pub deadline: Option<Time>,
     /// Its coflow.
     pub coflow: Option<u32>,

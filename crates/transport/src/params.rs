@@ -88,6 +88,13 @@ pub enum Congestion {
         /// Alpha before anything is known: 1 in RFC 8257 §4.2, 0 in ns-2.
         initial_alpha: f64,
     },
+    /// D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on the deadline of the message.
+    D2tcp {
+        /// As DCTCP's.
+        gain: f64,
+        /// As DCTCP's.
+        initial_alpha: f64,
+    },
 }
 
 /// How losses are found before the retransmission timer.

@@ -1,4 +1,4 @@
-//! The sender of TCP NewReno with SACK, DCTCP and pFabric's transport: one state machine, set by [`TcpParams`].
+//! The sender of TCP NewReno with SACK, DCTCP, D2TCP and pFabric's transport: one state machine, set by [`TcpParams`].
 //!
 //! It has no clock and sends nothing: the owner calls it with what happened and then takes packets with
 //! [`TcpSender::poll`] until there are none.
@@ -21,7 +21,7 @@
 use flowsieve_core::Time;
 
 use crate::board::Board;
-use crate::congestion::{Delivery, Window};
+use crate::congestion::{Delivery, Window, imminence};
 use crate::header::Header;
 use crate::messages::{Message, Messages, Span};
 use crate::params::{LossDetection, Restart, TcpParams, WindowRule};
@@ -257,7 +257,12 @@ impl TcpSender {
             una: self.board.una,
             nxt: self.nxt,
         };
-        self.window.on_delivery(delivery, params);
+        let (messages, board) = (&mut self.messages, &self.board);
+        self.window.on_delivery(delivery, params, |cwnd| {
+            let Some(span) = messages.of(board.una) else { return 1.0 };
+            let segments = f64::from((span.end - board.una).saturating_sub(board.sacked));
+            imminence(segments, cwnd, ack.round_trip, span.message.deadline, now)
+        });
     }
 
     /// RACK: what was sent so long before the newest delivery that it must be lost.

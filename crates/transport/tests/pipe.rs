@@ -63,7 +63,8 @@ fn params() -> impl Strategy<Value = TcpParams> {
     ];
     let congestion = prop_oneof![
         Just(Congestion::NewReno),
-        (0.0..=1.0).prop_map(|a| Congestion::Dctcp { gain: 0.0625, initial_alpha: a })
+        (0.0..=1.0).prop_map(|a| Congestion::Dctcp { gain: 0.0625, initial_alpha: a }),
+        (0.0..=1.0).prop_map(|a| Congestion::D2tcp { gain: 0.0625, initial_alpha: a })
     ];
     let restart = prop_oneof![Just(Restart::Off), Just(Restart::Initial), Just(Restart::AtMostInitial)];
     let probe_after = prop_oneof![Just(None), (1u32..6).prop_map(Some)];

@@ -360,3 +360,26 @@ fn ns2__after_a_timeout_a_mark_cuts_at_once() {
          2102 = cwnd 3",
     );
 }
+
+#[test]
+fn d2tcp__cuts_by_how_near_the_deadline_is() {
+    // Alpha is a quarter, and 19/64 after the first ACK, which is marked; 19 segments are left, at 7.5 a round trip.
+    let params = TcpParams { congestion: Congestion::D2tcp { gain: 1.0 / 16.0, initial_alpha: 0.25 }, ..rfc() };
+    let window = |push: &str| {
+        let script = format!(
+            "0   push 20 {push}
+             0   > 0-9
+             100 < ack 1 marked
+             100 = alpha 0.296875"
+        );
+        trace(&params, &script).tcp.congestion_window()
+    };
+    let cut = |d: f64| 10.0 * (1.0 - libm::pow(19.0 / 64.0, d) / 2.0);
+    assert!((window("due 300") - cut(19.0 / 7.5 * 100.0 / 200.0)).abs() < 1e-9);
+    assert_eq!([window("due 101"), window("due 9000")], [cut(2.0), cut(0.5)]);
+    assert_eq!([window(""), window("due 100")], [cut(1.0); 2], "none, and one that is over");
+    let dctcp = TcpParams { congestion: dctcp(0.25), ..rfc() };
+    let mut same = Trace::new(false, &dctcp);
+    same.run("0 push 20\n0 > 0-9\n100 < ack 1 marked");
+    assert_eq!(same.tcp.congestion_window(), cut(1.0));
+}

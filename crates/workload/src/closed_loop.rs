@@ -10,6 +10,7 @@
 //! Left out: loops over requests that several hosts answer.
 
 use crate::Flow;
+use crate::deadlines::Deadlines;
 use crate::generator::Offer;
 use crate::pattern::{Pairs, Pattern, PatternError};
 use crate::random::{Purpose, stream, uniform01};
@@ -32,6 +33,7 @@ pub struct ClosedLoop {
     hosts: u32,
     loops: u32,
     flows: u32,
+    deadlines: Option<Deadlines>,
     seed: u64,
 }
 
@@ -48,7 +50,13 @@ impl ClosedLoop {
     ) -> Result<ClosedLoop, PatternError> {
         let pairs = Pairs::new(pattern, hosts, seed)?;
         let loops = hosts.saturating_mul(outstanding.max(1));
-        Ok(ClosedLoop { offer, pairs, think, hosts, loops, flows, seed })
+        Ok(ClosedLoop { offer, pairs, think, hosts, loops, flows, deadlines: None, seed })
+    }
+
+    /// The same flows with deadlines.
+    #[must_use]
+    pub fn with_deadlines(self, deadlines: Option<Deadlines>) -> ClosedLoop {
+        ClosedLoop { deadlines, ..self }
     }
 
     /// The first flow of each loop, in the order of their starts; each loop thinks before it.
@@ -81,7 +89,8 @@ impl ClosedLoop {
         let dst = self.pairs.receiver(src, &mut draws(Purpose::Pairs));
         let (class, bytes) = self.offer.draw(self.seed, (src, dst), &mut draws(Purpose::Sizes));
         let start_ps = from_ps.checked_add(think_ps)?;
-        Some(Flow { id, start_ps, src, dst, bytes, class, deadline_ps: None, coflow: None })
+        let flow = Flow { id, start_ps, src, dst, bytes, class, deadline_ps: None, coflow: None };
+        Some(self.deadlines.map_or(flow, |deadlines| deadlines.put_on(flow, self.seed)))
     }
 }
 
@@ -129,6 +138,20 @@ mod tests {
         assert!(starts.len() == 30 && starts.is_sorted());
         // A mean of a million, within four standard errors.
         assert!((starts.iter().sum::<u64>() / 30).abs_diff(1_000_000) < 730_000, "{starts:?}");
+    }
+
+    #[test]
+    fn with_deadlines__nothing_else_changes() {
+        let bare = closed(2, Think::Exponential(500), 40, 3);
+        let rule = crate::DeadlineRule::Exponential(1_000_000);
+        let due = bare.clone().with_deadlines(Some(Deadlines { up_to: 1_000_000, rule }));
+        let (bare, due) = (run(&bare, |_| 9), run(&due, |_| 9));
+        let with = due.values().filter(|flow| flow.deadline_ps.is_some()).count();
+        assert_eq!(with, bare.values().filter(|flow| flow.bytes <= 1_000_000).count());
+        assert!(with > 10 && with < 40);
+        for (bare, due) in bare.values().zip(due.values()) {
+            assert_eq!(*bare, Flow { deadline_ps: None, ..*due });
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@
 mod arrivals;
 mod builtins;
 mod closed_loop;
+mod deadlines;
 mod distribution;
 mod error;
 pub mod flow_list;
@@ -46,6 +47,7 @@ mod seconds;
 pub use arrivals::{Arrivals, Trace};
 pub use builtins::{Builtin, SOURCE_MEAN, builtin, builtin_names, builtin_with_mean, builtins};
 pub use closed_loop::{ClosedLoop, Think};
+pub use deadlines::{DeadlineRule, Deadlines};
 pub use distribution::{Reading, Rounding, SizeDistribution};
 pub use error::{InputError, Problem};
 pub use generator::{Generator, GeneratorError, Mix, Offer, Traffic};

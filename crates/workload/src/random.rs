@@ -31,6 +31,8 @@ pub enum Purpose {
     Mix = 8,
     /// Which arrivals are requests to many hosts.
     Requests = 9,
+    /// Deadlines; the entity is the flow.
+    Deadlines = 10,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

@@ -5,8 +5,8 @@ use crate::workload::Hosts;
 use crate::workload::sizes::{Reader, Sizes};
 use flowsieve_schemes::settings::{Scope, SettingsError};
 use flowsieve_workload::{
-    Arrivals, ClosedLoop, Framing, Generator, GeneratorError, LoadCounts, Mix, Offer, Pattern, PatternError,
-    SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
+    Arrivals, ClosedLoop, DeadlineRule, Deadlines, Framing, Generator, GeneratorError, LoadCounts, Mix, Offer, Pattern,
+    PatternError, SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
 };
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(super) struct Drawn {
     pub(super) builtin: Option<&'static str>,
     /// Set where flows follow others of the traffic's sizes and hosts; its rate is then that of an idle fabric.
     pub(super) closed: Option<Loops>,
+    /// Which flows have deadlines.
+    pub(super) deadlines: Option<Deadlines>,
 }
 
 /// Closed loops of every host.
@@ -101,9 +103,15 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts
         }
     };
     let hosts = hosts.racks.len() as u32;
+    let deadlines = deadlines(scope)?;
     let builtin = if mix.is_some() { None } else { sizes.builtin };
-    let drawn =
-        Drawn { traffic: Traffic { hosts, pattern, arrivals, from_start, change }, load, builtin, closed: None };
+    let drawn = Drawn {
+        traffic: Traffic { hosts, pattern, arrivals, from_start, change },
+        load,
+        builtin,
+        closed: None,
+        deadlines,
+    };
     // Whether flows can be drawn at all does not depend on the seed.
     Generator::of(&drawn.traffic, 0).map_err(|error| impossible(reader, &drawn.traffic, error))?;
     Ok(drawn)
@@ -134,7 +142,7 @@ fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Err
     from_start.rate_per_host = loops.idle_rate(hosts.bps, from_start.mean_of(SizeDistribution::mean_bytes));
     let traffic =
         Traffic { hosts: hosts.racks.len() as u32, pattern, arrivals: Arrivals::Poisson, from_start, change: None };
-    let drawn = Drawn { traffic, load: None, builtin, closed: Some(loops) };
+    let drawn = Drawn { traffic, load: None, builtin, closed: Some(loops), deadlines: deadlines(scope)? };
     drawn.closed_loop(1, 0).map_err(|error| impossible(reader, &drawn.traffic, error.into()))?;
     Ok(drawn)
 }
@@ -197,6 +205,22 @@ fn mix(reader: &Reader<'_>) -> Result<Option<(Sizes, f64)>, Error> {
     Ok(Some((sizes, reader.scope.number("mix_share", 0.5)?)))
 }
 
+/// Which flows have deadlines, if any.
+fn deadlines(scope: &Scope<'_>) -> Result<Option<Deadlines>, SettingsError> {
+    let time = || match scope.optional_time("deadline_time")? {
+        Some(ps) => Ok(ps),
+        None => Err(scope.invalid("deadline_time", "the time from a flow's start to its deadline")),
+    };
+    let names = ["none", "fixed", "exponential", "qcluster"].map(|name| (name, name));
+    let rule = match scope.choice("deadlines", &names, "none")? {
+        "none" => return Ok(None),
+        "fixed" => DeadlineRule::Fixed(time()?),
+        "exponential" => DeadlineRule::Exponential(time()?),
+        _ => DeadlineRule::Qcluster,
+    };
+    Ok(Some(Deadlines { up_to: scope.bytes("deadline_up_to", 100_000)?, rule }))
+}
+
 /// The error of traffic that cannot be drawn, at the key that decides it.
 fn impossible(reader: &Reader<'_>, traffic: &Traffic, error: GeneratorError) -> Error {
     let key = match (error, &traffic.pattern) {
@@ -214,7 +238,8 @@ impl Drawn {
     pub(super) fn closed_loop(&self, flows: u32, seed: u64) -> Result<Option<ClosedLoop>, PatternError> {
         let Some(Loops { outstanding, think }) = self.closed else { return Ok(None) };
         let Traffic { hosts, pattern, from_start, .. } = &self.traffic;
-        ClosedLoop::new((*hosts, outstanding), pattern, from_start.clone(), think, flows, seed).map(Some)
+        ClosedLoop::new((*hosts, outstanding), pattern, from_start.clone(), think, flows, seed)
+            .map(|closed| Some(closed.with_deadlines(self.deadlines)))
     }
 
     /// The flows that arrive per second from the start and from a change on.

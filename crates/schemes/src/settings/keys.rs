@@ -135,6 +135,10 @@ keys! {
         duration: SOME_TIME, "for how long flows arrive, instead of a number of flows";
         load: Kind::NumberAbove(0.0, 10.0), "offered load of each host link";
         load_counts: Kind::Choice(&["payload", "wire", "wire+acks", "ns2"]), "which bytes the load counts";
+        deadlines: Kind::Choice(&["none", "fixed", "exponential", "qcluster"]),
+            "which deadlines flows up to deadline_up_to have: deadline_time, exponential ones with this mean, or QCluster's by size";
+        deadline_time: SOME_TIME, "time from a flow's start to its deadline, or the mean of it";
+        deadline_up_to: SIZE, "largest flow that has a deadline";
         list: Kind::File, "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s and coflow";
     }
     Network {
@@ -151,9 +155,16 @@ keys! {
         red_max: SIZE, "RED: backlog from which every packet is marked";
         red_probability: PROBABILITY, "RED: marking probability at red_max";
         red_average: Kind::NumberAbove(0.0, 1.0), "RED: weight of the newest backlog in the average; 1 is instantaneous";
-        discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank"]),
+        discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank", "fair-queueing", "sp-pifo", "afq"]),
             "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; by rank; \
-             pFabric's pool; flows in turn; the flow of the least rank";
+             pFabric's pool; flows in turn; the flow of the least rank; bit-by-bit round robin; SP-PIFO's queues; AFQ's \
+             calendar";
+        fifo_from: Kind::Size(1, 4_000_000_000), "pifo: rank from which packets are served as they came, after all of a lower one; not given: none";
+        bytes_per_round: Kind::Size(1, 1_000_000_000_000), "AFQ: bytes of each flow that a round serves";
+        afq_bids: Kind::Choice(&["sketch", "exact"]), "AFQ: whether flows' bids share a count-min sketch or are kept exactly";
+        afq_rows: Kind::Count(1, 16), "AFQ: hash functions of the sketch";
+        afq_columns: Kind::Count(1, 1_048_576), "AFQ: cells for each hash function of the sketch";
+        afq_beyond: Kind::Choice(&["drop", "last-queue"]), "AFQ: what becomes of a packet beyond the calendar";
         weights: Kind::CountList, "weights of the queues under wrr (packets) and drr (packets of credit)";
         mtu: Kind::Size(64, 65_535), "largest packet, headers included; the size of 1pkt";
         header: Kind::Size(0, 1_000), "headers of a packet; an ACK is this long";
@@ -169,8 +180,8 @@ keys! {
         max_window: Kind::Count(1, 1_000_000), "largest congestion window in packets";
         rto: Kind::Choice(&["constant", "rfc6298"]), "retransmission timer: rto_min always, or estimated with back-off";
         rto_min: SOME_TIME, "smallest retransmission timeout";
-        dctcp_g: Kind::NumberAbove(0.0, 1.0), "DCTCP: weight of the newest window in alpha";
-        initial_alpha: PROBABILITY, "DCTCP: alpha of a new connection";
+        dctcp_g: Kind::NumberAbove(0.0, 1.0), "DCTCP, D2TCP: weight of the newest window in alpha";
+        initial_alpha: PROBABILITY, "DCTCP, D2TCP: alpha of a new connection";
         loss_detection: Kind::Choice(&["off", "dupack", "rack", "auto"]),
             "what besides a timeout finds a loss: duplicate ACKs, times (RACK), or by load balancing";
         dupack_threshold: Kind::Count(1, 1_000_000), "duplicate ACKs that mean a loss";
@@ -205,11 +216,16 @@ keys! {
     }
     Scheme {
         base: Kind::Text, "the built-in scheme of which this is a variant";
-        transport: Kind::Choice(&["tcp", "dctcp", "pfabric", "open-loop"]), "how a host sends: congestion control, or all at once";
-        tagger: Kind::Choice(&["plain", "demotion", "remaining", "to-the-end", "attained"]),
-            "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, left to send, or sent";
-        thresholds: Kind::SizeListOr(&["published", "equal-split"]),
-            "demotion thresholds, one less than the queues: sizes, the paper's own, or equal shares of the flows";
+        transport: Kind::Choice(&["tcp", "dctcp", "d2tcp", "pfabric", "open-loop"]), "how a host sends: congestion control, or all at once";
+        tagger: Kind::Choice(&["plain", "demotion", "remaining", "to-the-end", "attained", "deadline"]),
+            "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, left to send, or sent, \
+             or by deadline";
+        edf_rate: Kind::Rate, "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last";
+        message_gap: TIME,
+            "pias: idle time of a connection after which a message counts from nothing; not given: every message does";
+        thresholds: Kind::SizeListOr(&["published", "equal-split", "worst"]),
+            "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, or 60 % of the \
+             bytes in the first queue and 30 % in the last";
     }
 }
 

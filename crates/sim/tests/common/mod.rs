@@ -1,6 +1,7 @@
 //! Random points: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
 //! on one instant, buffers overflow and timers fire.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
@@ -198,13 +199,23 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.5, "red_probability", &["0.3"]),
         maybe(0.5, "red_average", &["0.1"]),
         maybe(0.5, "ecn_counts_arriving", &["false"]),
-        maybe(0.5, "discipline", &["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank"]),
+        maybe(
+            0.5,
+            "discipline",
+            &["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank", "fair-queueing", "sp-pifo", "afq"],
+        ),
+        maybe(0.3, "fifo_from", &["3KB", "100KB"]),
+        maybe(0.5, "bytes_per_round", &["1pkt", "20KB"]),
+        maybe(0.5, "afq_bids", &["exact"]),
+        maybe(0.3, "afq_rows afq_columns", &["1; 1", "2; 4"]),
+        maybe(0.5, "afq_beyond", &["last-queue"]),
         maybe(0.2, "discipline@nic", &["fifo", "sp", "drr", "pifo"]),
         maybe(0.2, "discipline@spine", &["fifo", "sp", "wrr", "pfabric"]),
         maybe(0.5, "queues", &["1", "2", "5", "64"]),
         maybe(0.3, "queues weights", &["2; [3, 1]", "4; [1, 2, 5, 9]"]),
-        maybe(0.4, "tagger", &["plain", "demotion", "remaining", "to-the-end", "attained"]),
-        maybe(0.3, "transport", &["tcp", "dctcp", "pfabric"]),
+        maybe(0.4, "tagger", &["plain", "demotion", "remaining", "to-the-end", "attained", "deadline"]),
+        maybe(0.5, "message_gap", &["0us", "5us", "300us"]),
+        maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "pfabric"]),
         maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
         maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
         maybe(0.2, "max_window", &["5", "30"]),
@@ -225,6 +236,7 @@ struct Sketch {
     dst: Index,
     bytes: u64,
     class: u8,
+    due: Option<NonZeroU64>,
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
@@ -236,13 +248,9 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     ];
     // Many flows start together, or a packet's time apart.
     let start = prop_oneof![1 => Just(0), 3 => (0u64..250).prop_map(|n| n * 1_200_000), 2 => 0u64..300_000_000];
-    (start, any::<Index>(), any::<Index>(), bytes, 0u8..3).prop_map(|(start, src, dst, bytes, class)| Sketch {
-        start,
-        src,
-        dst,
-        bytes,
-        class,
-    })
+    let due = prop::option::weighted(0.4, (1u64..2_000_000_000).prop_map(|ps| NonZeroU64::new(ps).expect("above 0")));
+    (start, any::<Index>(), any::<Index>(), bytes, 0u8..3, due)
+        .prop_map(|(start, src, dst, bytes, class, due)| Sketch { start, src, dst, bytes, class, due })
 }
 
 fn flows(hosts: u32, mut sketches: Vec<Sketch>) -> Vec<Flow> {
@@ -257,7 +265,7 @@ fn flows(hosts: u32, mut sketches: Vec<Sketch>) -> Vec<Flow> {
             dst,
             bytes: sketch.bytes,
             class: sketch.class,
-            deadline_ps: None,
+            deadline_ps: sketch.due,
             coflow: None,
         }
     };

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
+use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::Nic;
@@ -115,8 +116,9 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         };
         let spec = point.scheme.ports.at(place);
         let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
+        let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.framing.overhead.into() };
         Port {
-            scheduler: if free { spec.without_limits().build() } else { spec.build() },
+            scheduler: if free { spec.without_limits().build(line) } else { spec.build(line) },
             busy: false,
             busy_until: Time::ZERO,
             random: stream(point.seed, Purpose::Marking, number as u64),

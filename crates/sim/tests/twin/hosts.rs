@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::{FlowFacts, Tagger};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
 use flowsieve_core::{Kind, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{Connections, Handshake, Nic, Transport};
 use flowsieve_transport::receiver::{AckRule, Arrival, Reply};
 use flowsieve_transport::tcp::{Ack, Emission};
 use flowsieve_transport::{Header, Message, OpenLoopReceiver, Receiver, TcpParams, TcpSender};
+use flowsieve_workload::Flow;
 
 use crate::engine::{Body, Event, Twin};
 
@@ -62,6 +63,11 @@ pub(crate) struct Record {
     pub(crate) out_of_order: u32,
 }
 
+/// When a message should have finished.
+fn due(flow: &Flow) -> Option<Time> {
+    flow.deadline_ps.map(|after| Time(flow.start_ps + after.get()))
+}
+
 fn plain(flow: u32, kind: Kind) -> FlowFacts {
     FlowFacts { flow, kind, ..FlowFacts::default() }
 }
@@ -111,11 +117,14 @@ impl<'a> Twin<'a> {
         }
         let params = self.params(class);
         let now = self.now;
-        self.connection(connection).tcp.push(
-            now,
-            Message { id: message as u32, bytes: flow.bytes, ..Message::default() },
-            params,
-        );
+        let due = due(&flow);
+        let tcp = &mut self.connection(connection).tcp;
+        let last_sent = tcp.last_sent();
+        let idle = if last_sent == Time::ZERO { Time::NEVER } else { now - last_sent };
+        let (id, size) = (message as u32, flow.bytes);
+        tcp.push(now, Message { id, bytes: size, deadline: due, ..Message::default() }, params);
+        let begins = FlowEvent::MessageStart { flow: connection, message: id, size, idle };
+        self.hosts[flow.src as usize].taggers[usize::from(class)].on_event(&begins, now);
         self.send(connection);
     }
 
@@ -134,6 +143,7 @@ impl<'a> Twin<'a> {
                 offset,
                 size: flow.bytes,
                 remaining: flow.bytes,
+                deadline: due(&flow),
                 ..plain(flow.id, Kind::Data)
             };
             let header = Header::Data {
@@ -233,6 +243,7 @@ impl<'a> Twin<'a> {
                     remaining: connection.tcp.remaining(&span, params),
                     retransmission,
                     timeouts: span.timeouts,
+                    deadline: span.message.deadline,
                     ..plain(flow, Kind::Data)
                 };
                 let last = seq + 1 == span.end;
@@ -355,6 +366,9 @@ impl<'a> Twin<'a> {
             let record = &mut self.records[span.message.id as usize];
             record.acknowledged = Some(now);
             (record.retransmissions, record.timeouts) = (span.retransmissions, span.timeouts);
+            let Connection { src, class, .. } = *self.connection(flow);
+            let ends = FlowEvent::MessageEnd { flow, message: span.message.id, size: span.message.bytes };
+            self.hosts[src].taggers[usize::from(class)].on_event(&ends, self.now);
             self.follow(span.message.id);
         }
         let Connection { src, dst, class, .. } = *self.connection(flow);

@@ -4,7 +4,7 @@
 //!
 //! | line | meaning |
 //! | --- | --- |
-//! | `0 push 20` | a message of 20 full segments begins |
+//! | `0 push 20 due 300` | a message of 20 full segments begins, with a deadline at 300 (none by default) |
 //! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
 //! | `100 < syn-ack` | the peer accepts the connection |
 //! | `300 timer` | the sender's next timer is for this instant, and fires |
@@ -98,7 +98,9 @@ impl Trace {
         match words[1] {
             "push" => {
                 let bytes = u64::from(SEGMENT) * words[2].parse::<u64>().unwrap();
-                self.tcp.push(self.now, Message { id: self.messages, bytes, ..Message::default() }, &self.params);
+                let deadline = words.get(4).map(|us| Time::from_us(us.parse().unwrap()));
+                let message = Message { id: self.messages, bytes, deadline, ..Message::default() };
+                self.tcp.push(self.now, message, &self.params);
                 self.messages += 1;
             }
             "<" if words[2] == "syn-ack" => self.tcp.on_syn_ack(self.now, &self.params),

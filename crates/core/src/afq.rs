@@ -1,0 +1,239 @@
+//! Approximate fair queueing (AFQ; Sharma et al., NSDI 2018): bit-by-bit round robin in rounds of some bytes, on a
+//! calendar of FIFO queues.
+//!
+//! A flow's bid is the byte up to which it has bought service. A packet's bid is its length more than the flow's, or than
+//! the start of the current round if that is later; its round is its bid over the bytes of a round. The queue of a round
+//! is sent to the end, then comes the next. A packet whose round is not on the calendar is dropped, or joins the last
+//! round. Bids change only with packets that are taken.
+//!
+//! Bids are kept in a count-min sketch: cells that several flows share hold the largest of their bids, and a flow takes
+//! the least of its cells, so that it is never served earlier than its own bid says. Or they are kept exactly.
+//!
+//! Rounds pass only as packets leave: while nothing is queued the current round stays. Left out: the limited bits of a
+//! switch's counters, and the time that it takes to rotate its queues.
+
+use std::collections::BTreeMap;
+
+use crate::admission::Admission;
+use crate::bank::FifoBank;
+use crate::discipline::Discipline;
+use crate::marker::Marker;
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+
+/// Where flows' bids are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BidStore {
+    /// In a count-min sketch.
+    Sketch {
+        /// Hash functions, at least 1.
+        rows: u32,
+        /// Cells of each, at least 1.
+        columns: u32,
+    },
+    /// One for each flow that has bought service beyond the current round.
+    Exact,
+}
+
+/// What becomes of a packet that the calendar has no queue for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// It is dropped (NSDI 2018).
+    Drop,
+    /// It joins the calendar's last queue.
+    LastQueue,
+}
+
+/// What AFQ is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AfqRules {
+    /// FIFO queues: rounds on the calendar.
+    pub queues: usize,
+    /// Bytes of each flow that a round serves, at least 1.
+    pub bytes_per_round: u64,
+    /// Where bids are kept.
+    pub bids: BidStore,
+    /// Beyond the calendar.
+    pub beyond: Beyond,
+}
+
+/// Bids by flow, in bytes.
+pub enum Bids {
+    /// Rows of as many cells, with the number of each row's cells.
+    Sketch {
+        /// Row after row.
+        cells: Vec<u64>,
+        /// Cells of a row.
+        columns: u32,
+    },
+    /// By flow.
+    Exact {
+        /// Those that matter.
+        bids: BTreeMap<u32, u64>,
+        /// How many there may be before those that no longer matter are taken out.
+        most: usize,
+    },
+}
+
+impl Bids {
+    /// No bids.
+    pub fn new(store: BidStore) -> Bids {
+        match store {
+            BidStore::Sketch { rows, columns } => {
+                let (rows, columns) = (rows.max(1), columns.max(1));
+                Bids::Sketch { cells: vec![0; rows as usize * columns as usize], columns }
+            }
+            BidStore::Exact => Bids::Exact { bids: BTreeMap::new(), most: 64 },
+        }
+    }
+
+    /// A flow's bid, or more where the sketch has mixed it up with others; 0 if there is none.
+    pub fn get(&self, flow: u32) -> u64 {
+        match self {
+            Bids::Sketch { cells, columns } => {
+                places(cells.len(), *columns, flow).map(|place| cells[place]).min().unwrap_or(0)
+            }
+            Bids::Exact { bids, .. } => bids.get(&flow).copied().unwrap_or(0),
+        }
+    }
+
+    /// A flow's bid is now `bid`, not less than before; bids up to `served` matter no more.
+    pub fn raise(&mut self, flow: u32, bid: u64, served: u64) {
+        match self {
+            Bids::Sketch { cells, columns } => {
+                places(cells.len(), *columns, flow).for_each(|place| cells[place] = cells[place].max(bid));
+            }
+            Bids::Exact { bids, most } => {
+                if bids.len() >= *most {
+                    bids.retain(|_, bid| *bid > served);
+                    *most = 64.max(2 * bids.len());
+                }
+                bids.insert(flow, bid);
+            }
+        }
+    }
+}
+
+/// A flow's place in each row.
+fn places(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
+    (0..cells / columns as usize).map(move |row| {
+        // SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014) over row and flow, then a fair share of the range.
+        let mut hash = (u64::from(flow) | (row as u64 + 1) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^= hash >> 31;
+        row * columns as usize + ((hash >> 32) * u64::from(columns) >> 32) as usize
+    })
+}
+
+/// AFQ's calendar.
+pub struct Afq {
+    /// Its discipline is not used: the calendar says which queue sends.
+    bank: FifoBank,
+    bids: Bids,
+    /// The current round, whose queue is its remainder by the number of queues.
+    round: u64,
+    bytes_per_round: u64,
+    beyond: Beyond,
+}
+
+impl Afq {
+    /// An empty calendar with a limit and a marker. Panics as [`FifoBank::new`].
+    pub fn new(rules: AfqRules, admission: Admission, marker: Marker) -> Afq {
+        Afq {
+            bank: FifoBank::new(rules.queues, admission, marker, Discipline::StrictPriority),
+            bids: Bids::new(rules.bids),
+            round: 0,
+            bytes_per_round: rules.bytes_per_round.max(1),
+            beyond: rules.beyond,
+        }
+    }
+
+    /// The bid of an arriving packet, and how many rounds from now it is served.
+    fn bid(&self, meta: &Meta) -> (u64, u64) {
+        let served = self.round * self.bytes_per_round;
+        let bid = self.bids.get(meta.flow).max(served) + u64::from(meta.len);
+        (bid, bid / self.bytes_per_round - self.round)
+    }
+
+    /// The queue that is served so many rounds from now; the last one for what is beyond.
+    fn queue_in(&self, rounds: u64) -> usize {
+        let queues = self.bank.queues() as u64;
+        ((self.round + rounds.min(queues - 1)) % queues) as usize
+    }
+}
+
+impl PortScheduler for Afq {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let meta = &metas[packet as usize];
+        let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
+        if rounds >= self.bank.queues() as u64 && self.beyond == Beyond::Drop {
+            return Verdict::Dropped;
+        }
+        let verdict = self.bank.enqueue_in(self.queue_in(rounds), metas, packet, around);
+        if verdict == Verdict::Accepted {
+            self.bids.raise(flow, bid, self.round * self.bytes_per_round);
+        }
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+        let queues = self.bank.queues() as u64;
+        let rounds = (0..queues).find(|&rounds| !self.bank.queue(self.queue_in(rounds)).is_empty())?;
+        self.round += rounds;
+        self.bank.dequeue_from(self.queue_in(0), metas)
+    }
+
+    fn found_bytes(&self, meta: &Meta) -> u64 {
+        self.bank.queue(self.queue_in(self.bid(meta).1)).bytes().into()
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bank.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.bank.queues()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sketch__never_says_less_than_a_flow_bid(
+            (rows, columns) in (1u32..5, 1u32..40),
+            raises in prop::collection::vec((0u32..60, 1u64..2_000), 1..300),
+        ) {
+            let mut sketch = Bids::new(BidStore::Sketch { rows, columns });
+            let mut exact = Bids::new(BidStore::Exact);
+            for (flow, more) in raises {
+                let bid = sketch.get(flow) + more;
+                sketch.raise(flow, bid, 0);
+                exact.raise(flow, bid, 0);
+                for flow in 0..60 {
+                    prop_assert!(sketch.get(flow) >= exact.get(flow));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sketch__tells_flows_apart_where_there_is_room() {
+        let mut sketch = Bids::new(BidStore::Sketch { rows: 3, columns: 4_096 });
+        (0..100).for_each(|flow| sketch.raise(flow, 1_000 + u64::from(flow), 0));
+        assert_eq!((0..100).filter(|&flow| sketch.get(flow) == 1_000 + u64::from(flow)).count(), 100);
+        assert!((100..10_000).filter(|&flow| sketch.get(flow) > 0).count() < 10);
+    }
+
+    #[test]
+    fn exact__forgets_what_is_served() {
+        let mut exact = Bids::new(BidStore::Exact);
+        (0..100_000u32).for_each(|flow| exact.raise(flow, u64::from(flow) + 1, u64::from(flow)));
+        let Bids::Exact { bids, .. } = &exact else { panic!() };
+        assert!(bids.len() <= 64, "{}", bids.len());
+    }
+}

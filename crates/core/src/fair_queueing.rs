@@ -1,0 +1,151 @@
+//! Fair queueing by bit-by-bit round robin (BR; Demers, Keshav, Shenker, SIGCOMM 1989 §2): the packet leaves next that
+//! would finish first if flows were served a bit each in turn.
+//!
+//! That *fluid* system serves each of its N active flows at 1/N of the line. Its virtual time is the number of its
+//! rounds and so rises by 1/N; a packet finishes at virtual time F = max(F of the flow's packet before, virtual time at
+//! its arrival) + its length, and a flow is active until virtual time reaches its last F. Both are told in picoseconds of
+//! the line, framing included, so that the fluid system is busy exactly when the line is.
+//!
+//! Virtual time is whole picoseconds. What is left of a division, less than a picosecond of virtual time, is carried to
+//! the next, so that errors do not add up: no more work than was done is ever credited, and at most N picoseconds of it
+//! are still to be. Both times begin anew when the fluid system runs empty. An arrival costs a logarithm of the
+//! active flows and of the packets queued.
+//!
+//! A full port turns the arriving packet away. The paper instead drops the last packet of the flow that holds the
+//! most; that, and its promptness for flows that use less than their share (δ), are left out.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::admission::{Admission, Limits};
+use crate::flow_queues::FlowQueues;
+use crate::marker::{Marker, MarkerState};
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::units::{ByteTime, Time};
+
+/// The line behind a port, for schedulers that must know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// How long a byte takes.
+    pub byte_time: ByteTime,
+    /// Bytes that a packet takes on the line beside its length.
+    pub overhead: u32,
+}
+
+impl Line {
+    /// How long a packet of `len` bytes takes.
+    fn serialise(&self, len: u16) -> Time {
+        self.byte_time.serialise(u32::from(len) + self.overhead)
+    }
+}
+
+/// The packets of all flows by the virtual time at which they would finish; first come first served where it is the same.
+pub struct FairQueueing {
+    line: Line,
+    /// (finish, arrival number, packet).
+    sorted: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    arrivals: u64,
+    fluid: Fluid,
+    bytes: u64,
+    limits: Limits,
+    marker: MarkerState,
+}
+
+/// The bit-by-bit system.
+#[derive(Default)]
+struct Fluid {
+    /// The active flows in the order of their last finish; their packets are not here.
+    active: FlowQueues,
+    /// Virtual time, in picoseconds.
+    virtual_time: u64,
+    /// The instant to which virtual time belongs.
+    seen: Time,
+    /// Time before `seen` that is not in virtual time yet, in picoseconds; less than the active flows.
+    carried: u64,
+}
+
+impl Fluid {
+    /// Serves the active flows until `now`.
+    fn advance(&mut self, now: Time) {
+        let mut time = self.carried + now.since(self.seen).0;
+        self.seen = now;
+        while let Some(slot) = self.active.order.first() {
+            let (flows, ahead) = (self.active.flows() as u64, self.active.order.key(slot) - self.virtual_time);
+            if time / flows < ahead {
+                self.virtual_time += time / flows;
+                self.carried = time % flows;
+                return;
+            }
+            time -= ahead * flows;
+            self.virtual_time += ahead;
+            self.active.close(slot);
+        }
+        (self.virtual_time, self.carried) = (0, 0);
+    }
+
+    /// A flow brings `work` picoseconds; the virtual time at which they are done.
+    fn add(&mut self, flow: u32, work: u64) -> u64 {
+        match self.active.find(flow) {
+            Some(slot) => {
+                let finish = self.active.order.key(slot) + work;
+                self.active.order.set(slot, finish);
+                finish
+            }
+            None => {
+                let finish = self.virtual_time + work;
+                self.active.open(flow, finish);
+                finish
+            }
+        }
+    }
+}
+
+impl FairQueueing {
+    /// An empty port with a limit and a marker; both see one queue.
+    pub fn new(line: Line, admission: Admission, marker: Marker) -> FairQueueing {
+        FairQueueing {
+            line,
+            sorted: BinaryHeap::new(),
+            arrivals: 0,
+            fluid: Fluid::default(),
+            bytes: 0,
+            limits: Limits::new(admission),
+            marker: MarkerState::new(marker, 1),
+        }
+    }
+}
+
+impl PortScheduler for FairQueueing {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let meta = &mut metas[packet as usize];
+        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
+        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
+            return Verdict::Dropped;
+        }
+        meta.queue = 0;
+        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
+            *around.marks += 1;
+        }
+        self.bytes += u64::from(meta.len);
+        self.fluid.advance(around.now);
+        let finish = self.fluid.add(meta.flow, self.line.serialise(meta.len).0);
+        self.sorted.push(Reverse((finish, self.arrivals, packet)));
+        self.arrivals += 1;
+        Verdict::Accepted
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+        let Reverse((_, _, packet)) = self.sorted.pop()?;
+        self.bytes -= u64::from(metas[packet as usize].len);
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn queues(&self) -> usize {
+        1
+    }
+}

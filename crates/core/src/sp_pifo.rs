@@ -1,0 +1,73 @@
+//! SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020): a push-in first-out queue approximated by FIFO queues under strict
+//! priority, with a bound for each queue that follows the ranks that arrive.
+//!
+//! A packet joins the lowest-priority queue whose bound is not above its rank, and that bound becomes its rank
+//! (push-up). A packet whose rank is below all bounds joins the highest-priority queue, and every bound falls by what it
+//! missed, the cost of this inversion (push-down). As in the authors' simulator the bounds begin at 0, and change only
+//! with a packet that was taken: a full queue drops it, and no other is tried. Bounds never fall with the priority of
+//! their queue.
+//!
+//! ACKs have rank 0 with every built-in tagger and move the bounds like any other packet.
+
+use crate::admission::Admission;
+use crate::bank::FifoBank;
+use crate::discipline::Discipline;
+use crate::marker::Marker;
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+
+/// A bank of FIFO queues with SP-PIFO's bounds.
+pub struct SpPifo {
+    bank: FifoBank,
+    /// By queue, the least rank that it takes.
+    bounds: Vec<u32>,
+}
+
+impl SpPifo {
+    /// `queues` queues with a limit and a marker. Panics as [`FifoBank::new`].
+    pub fn new(queues: usize, admission: Admission, marker: Marker) -> SpPifo {
+        SpPifo { bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority), bounds: vec![0; queues] }
+    }
+
+    /// The bounds, the highest priority's first.
+    pub fn bounds(&self) -> &[u32] {
+        &self.bounds
+    }
+
+    fn queue_for(&self, rank: u32) -> usize {
+        self.bounds.iter().rposition(|&bound| bound <= rank).unwrap_or(0)
+    }
+}
+
+impl PortScheduler for SpPifo {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let rank = metas[packet as usize].rank;
+        let queue = self.queue_for(rank);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        if verdict == Verdict::Accepted {
+            let cost = self.bounds[queue].saturating_sub(rank);
+            if cost == 0 {
+                self.bounds[queue] = rank;
+            } else {
+                self.bounds.iter_mut().for_each(|bound| *bound -= cost);
+            }
+        }
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        self.bank.dequeue(metas, around)
+    }
+
+    fn found_bytes(&self, meta: &Meta) -> u64 {
+        self.bank.queue(self.queue_for(meta.rank)).bytes().into()
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bank.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.bank.queues()
+    }
+}

@@ -1,0 +1,69 @@
+//! A port on a bench: packets are handed to it one by one.
+#![allow(dead_code)]
+
+use flowsieve_core::admission::Pool;
+use flowsieve_core::fair_queueing::Line;
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::{Meta, PortScheduler, Rate, Scheduler, Surroundings, Time, Verdict, Victims};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// A port and the frames that it was handed, named by their order of arrival.
+pub(crate) struct Bench {
+    pub(crate) port: Scheduler,
+    pub(crate) metas: Vec<Meta>,
+    pool: Pool,
+    pub(crate) victims: Victims,
+    random: Xoshiro256PlusPlus,
+    pub(crate) marks: u64,
+    pub(crate) now: Time,
+}
+
+impl Bench {
+    pub(crate) fn new(port: Scheduler) -> Bench {
+        Bench {
+            port,
+            metas: Vec::new(),
+            pool: Pool::default(),
+            victims: Victims::default(),
+            random: Xoshiro256PlusPlus::seed_from_u64(1),
+            marks: 0,
+            now: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn call<R>(&mut self, f: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R) -> R {
+        let mut around = Surroundings {
+            now: self.now,
+            pool: &mut self.pool,
+            victims: &mut self.victims,
+            random: &mut self.random,
+            marks: &mut self.marks,
+        };
+        f(&mut self.port, &mut self.metas, &mut around)
+    }
+
+    /// Hands over a packet; says whether it was taken.
+    pub(crate) fn send(&mut self, meta: Meta) -> bool {
+        self.metas.push(meta);
+        let packet = self.metas.len() as u32 - 1;
+        self.call(|port, metas, around| port.enqueue(metas, packet, around)) == Verdict::Accepted
+    }
+
+    pub(crate) fn recv(&mut self) -> Option<u32> {
+        self.call(|port, metas, around| port.dequeue(metas, around))
+    }
+
+    pub(crate) fn drain(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.recv()).collect()
+    }
+}
+
+pub(crate) fn data(flow: u32, priority: u8, rank: u32, len: u16) -> Meta {
+    Meta { flow, priority, rank, len, ecn: Ecn::Capable, ..Meta::default() }
+}
+
+/// A line of 1 Gbit/s: a byte takes 8 ns.
+pub(crate) fn line() -> Line {
+    Line { byte_time: Rate::new(1_000_000_000).expect("a rate").byte_time(), overhead: 0 }
+}

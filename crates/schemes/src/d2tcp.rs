@@ -1,0 +1,20 @@
+//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose senders give way less the nearer their deadline is.
+//! Ports are DCTCP's. Messages without a deadline, or with one that has passed, are sent as DCTCP would.
+
+use crate::parts::{self, Parts};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::Scheme;
+use crate::settings::SettingsError;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "d2tcp",
+    summary: "DCTCP whose senders cut less before a near deadline, and more before a far one",
+    paper: "Vamanan, Hasan, Vijaykumar, SIGCOMM 2012",
+    knows: Knows::Deadline,
+    build,
+};
+
+fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+    parts::build(context, &Parts { transport: "d2tcp", ..Parts::default() })
+}
