@@ -5,14 +5,15 @@
 
 use crate::claims::{self, Claims};
 use crate::error::Error;
+use crate::scale::ScaleTable;
 use crate::source::Source;
 use flowsieve_schemes::settings::{self, KEYS, Key, Origin, Place, Raw, Section, Settings, SettingsError, Table};
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
 
 /// The top level of an experiment file.
-const TOP: [&str; 10] =
-    ["title", "topology", "workload", "network", "transport", "sweep", "run", "schemes", "report", "claims"];
+const TOP: [&str; 11] =
+    ["title", "topology", "workload", "network", "transport", "sweep", "run", "schemes", "report", "scale", "claims"];
 
 /// The name of the sweep's axis over schemes.
 pub const SCHEME: &str = "scheme";
@@ -46,6 +47,8 @@ pub struct Document {
     pub axes: Vec<Axis>,
     /// The tables `[schemes.<name>]`: name → where it stands.
     pub variants: BTreeMap<String, Origin>,
+    /// The tables `[scale.<name>]`.
+    pub(crate) scales: Vec<ScaleTable>,
     /// What a paper says of its points.
     pub(crate) claims: Claims,
 }
@@ -79,6 +82,7 @@ impl Reader<'_> {
                 "run" => self.section(Section::Run, table(name, item, &origin)?)?,
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
                 "sweep" => self.sweep(table(name, item, &origin)?)?,
+                "scale" => self.scales(table(name, item, &origin)?)?,
                 "claims" => self.document.claims = claims::read(self.source, item, &origin)?,
                 "schemes" => self.schemes(table(name, item, &origin)?)?,
                 _ => return Err(unknown_at_top(name, origin)),
@@ -140,6 +144,15 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn scales(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
+        for (name, key, item) in entries(entries_of) {
+            let origin = self.source.origin(key);
+            let entries_of = table(&format!("scale.{name}"), item, &origin)?;
+            self.document.scales.push(ScaleTable::read(name, origin, entries_of, self.source)?);
+        }
+        Ok(())
+    }
+
     fn place(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         let origin = self.source.origin(key);
         for (name, key, item) in entries(table(name, item, &origin)?) {
@@ -150,7 +163,7 @@ impl Reader<'_> {
 
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         let known = known_key(&at, name, self.source.origin(key))?;
-        let (raw, origin) = self.raw(item);
+        let (raw, origin) = raw_item(self.source, item);
         self.document.settings.give(at, known, &raw, origin)
     }
 
@@ -158,7 +171,7 @@ impl Reader<'_> {
         for (name, key, item) in entries(entries_of) {
             let origin = self.source.origin(key);
             let key = sweepable(name, &origin)?;
-            let values = match self.raw(item) {
+            let values = match raw_item(self.source, item) {
                 (Raw::List(values), _) => values,
                 single => vec![single],
             };
@@ -166,15 +179,16 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
 
-    fn raw(&self, item: &Item) -> (Raw, Origin) {
-        let origin = self.source.origin(item.span());
-        match item {
-            Item::Value(value) => (raw_value(value, &|span| self.source.origin(span)), origin),
-            Item::Table(_) => (Raw::Other("a table"), origin),
-            Item::ArrayOfTables(_) => (Raw::Other("a list of tables"), origin),
-            Item::None => (Raw::Other("nothing"), origin),
-        }
+/// What an item holds, and where it stands.
+pub(crate) fn raw_item(source: &Source, item: &Item) -> (Raw, Origin) {
+    let origin = source.origin(item.span());
+    match item {
+        Item::Value(value) => (raw_value(value, &|span| source.origin(span)), origin),
+        Item::Table(_) => (Raw::Other("a table"), origin),
+        Item::ArrayOfTables(_) => (Raw::Other("a list of tables"), origin),
+        Item::None => (Raw::Other("nothing"), origin),
     }
 }
 

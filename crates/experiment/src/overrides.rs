@@ -14,28 +14,50 @@ pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error
     let Some((path, value)) = argument.split_once('=') else {
         return Err(SettingsError::new(origin, "there is no `=`").expected("--set key=value").into());
     };
-    let (path, value) = (path.trim(), value.trim());
+    Ok(give(document, path.trim(), &origin, |of_lists| values(value.trim(), of_lists, &origin))?)
+}
+
+/// The same of a value that stands in the file, at `at`, under a name or path, at `origin`.
+pub(crate) fn apply_value(
+    document: &mut Document,
+    path: &str,
+    origin: &Origin,
+    (raw, at): &(Raw, Origin),
+) -> Result<(), SettingsError> {
+    give(document, path, origin, |of_lists| match raw {
+        Raw::List(items) if !of_lists => items.clone(),
+        one => vec![(one.clone(), at.clone())],
+    })
+}
+
+/// Gives a setting, or a sweep, the values that it has if its key does or does not hold a list.
+fn give(
+    document: &mut Document,
+    path: &str,
+    origin: &Origin,
+    values: impl Fn(bool) -> Vec<(Raw, Origin)>,
+) -> Result<(), SettingsError> {
+    let origin = origin.clone();
     match target(path, &origin)? {
         Target::Sweep(key) => {
-            let values = values(value, key.is_some_and(|key| holds_list(key.kind)), &origin);
+            let values = values(key.is_some_and(|key| holds_list(key.kind)));
             sweep(document, document::axis(key, values, origin)?);
         }
         Target::Key(table, key) => {
-            let is_list = holds_list(key.kind);
-            let values = values(value, is_list, &origin);
+            let values = values(holds_list(key.kind));
             let own_section = table == Table::Section(key.section);
             let swept = document.axes.iter().any(|axis| axis.key.is_some_and(|swept| swept.name == key.name));
             if own_section && (swept || values.len() > 1) {
                 let key = document::sweepable(key.name, &origin)?;
                 sweep(document, document::axis(key, values, origin)?);
-            } else if let [(raw, _)] = values.as_slice() {
+            } else if let [(raw, at)] = values.as_slice() {
                 if let Table::Scheme(variant) | Table::SchemeAt(variant, _) = &table {
                     document.variants.entry(variant.clone()).or_insert_with(|| origin.clone());
                 }
-                document.settings.give(table, key, raw, origin)?;
+                document.settings.give(table, key, raw, at.clone())?;
             } else {
                 let problem = format!("`{path}` takes one value");
-                return Err(SettingsError::new(origin, problem).expected(key.kind.expects()).into());
+                return Err(SettingsError::new(origin, problem).expected(key.kind.expects()));
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::engine::{Engine, TraceSize};
 use crate::error::Error;
 use crate::overrides;
 use crate::points::{self, Point};
-use crate::scale::Scale;
+use crate::scale::{Scale, ScaleTable};
 use crate::source::Source;
 use flowsieve_results::{Axis, Claim, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_schemes::settings::{Origin, Raw, Section, Table, find};
@@ -109,14 +109,18 @@ pub fn plan(source: &Source, folder: &Path, changes: &Changes, engine: &dyn Engi
 
 fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
     let mut document = document::parse(source)?;
+    let scale = changes.scale.choose(&mut document)?;
     for set in &changes.sets {
         overrides::apply(&mut document, set)?;
     }
     let schemes = engine.schemes();
     let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let mut points = points::points(&document, &builtin)?;
+    if let Some(table) = &scale {
+        table.give_flows(&mut points, changes.sets.is_empty())?;
+    }
     let classes = size_classes(&document)?;
-    let (first_seed, seeds) = seeds(&mut document, changes)?;
+    let (first_seed, seeds) = seeds(&mut document, changes, scale.is_some())?;
     let record = record(&document)?;
     let claims: Vec<Claim> = document.claims.measured.iter().map(|given| given.claim.clone()).collect();
     let mut experiment = Experiment {
@@ -140,7 +144,9 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
     for (index, point) in points.iter_mut().enumerate() {
-        changes.scale.apply(&mut point.settings);
+        if scale.is_none() {
+            changes.scale.lower(&mut point.settings);
+        }
         let prepared = engine.prepare(point, first_seed, folder)?;
         for warning in prepared.warnings {
             let warning = format!("{}: {warning}", point.label());
@@ -168,11 +174,11 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
         infos.push(info);
     }
     runs.sort_by_key(|run| (run.seed, run.point));
-    refuse_unread(&points, &document, changes, &mut warnings)?;
+    refuse_unread(&points, &document, changes, scale.as_ref(), &mut warnings)?;
     warnings.extend(twins(&infos));
     experiment.points = infos;
-    // A sweep that the command line has narrowed need not have what claims are about.
-    if changes.sets.is_empty() {
+    // A sweep that the command line or a smaller scale has narrowed need not have what claims are about.
+    if changes.sets.is_empty() && (scale.is_none() || changes.scale == Scale::Paper) {
         claims::check(&document.claims.measured, &experiment)?;
     }
     Ok(Plan { experiment, points, runs, warnings, loads, folder: folder.to_path_buf() })
@@ -209,8 +215,8 @@ fn record(document: &Document) -> Result<Record, Error> {
     Ok(document.settings.common().choice("flow_records", &choices, "full")?)
 }
 
-/// The first seed and how many.
-fn seeds(document: &mut Document, changes: &Changes) -> Result<(u64, u64), Error> {
+/// The first seed and how many: as the file says, where it states the scale.
+fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u64, u64), Error> {
     if let (Some(seeds), Some(key)) = (changes.seeds, find("seeds")) {
         let origin = Origin::CommandLine(format!("--seeds {seeds}").into());
         let raw = Raw::Integer(i64::try_from(seeds).unwrap_or(i64::MAX));
@@ -219,7 +225,7 @@ fn seeds(document: &mut Document, changes: &Changes) -> Result<(u64, u64), Error
     let scope = document.settings.common();
     let given = scope.count("seeds", 1)?;
     // Whoever says `--seeds` has said how many.
-    let seeds = if changes.seeds.is_some() { given } else { changes.scale.seeds(given) };
+    let seeds = if changes.seeds.is_some() || stated { given } else { changes.scale.seeds(given) };
     Ok((scope.count("seed", 1)?, seeds))
 }
 
@@ -251,17 +257,19 @@ fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
     infos
 }
 
-/// A given key that nothing reads is an error. Where the command line changed the file, what it left without a reader
-/// is a warning; but what the command line itself gives has to be read.
+/// A given key that nothing reads is an error. Where the command line or a scale changed the file, what that left without a
+/// reader is a warning; but what these give themselves has to be read.
 fn refuse_unread(
     points: &[Point],
     document: &Document,
     changes: &Changes,
+    scale: Option<&ScaleTable>,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let elsewhere = document.settings.unread();
     for error in points::unread(points, &elsewhere) {
         let excused = changes.any() && matches!(error.origin, Origin::File { .. });
+        let excused = excused && !scale.is_some_and(|table| table.holds(&error.origin));
         if !excused {
             return Err(error.into());
         }

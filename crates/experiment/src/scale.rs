@@ -1,8 +1,26 @@
 //! How much of an experiment is run: all of it, or less to see sooner whether it works.
+//!
+//! A file may say itself what a scale runs:
+//!
+//! ```toml
+//! [scale.quick]                 # instead of what the file says, as --set would
+//! load = [0.5, 0.9]
+//! seeds = 3
+//! flows = { web-search = 5_000, data-mining = 2_500 }   # a number, or one for each workload
+//! ```
+//!
+//! Without such a table a scale is a share of the flows.
 
-use flowsieve_schemes::settings::{self, Settings, Table, Value};
+use crate::document::{Document, Span, Wrong, entries, raw_item};
+use crate::error::Error;
+use crate::overrides;
+use crate::points::Point;
+use crate::source::Source;
+use flowsieve_schemes::settings::{self, Key, Origin, Raw, Section, Settings, Table, Value, one_of};
+use toml_edit::{Item, TableLike};
 
-/// The share of an experiment that is run. The flows keep their sizes and load; there are fewer of them.
+/// The share of an experiment that is run where the file has no table for it. The flows keep their sizes and load; there are
+/// fewer of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     /// A hundredth of the flows or time, one seed: does it run at all?
@@ -44,8 +62,22 @@ impl Scale {
         }
     }
 
+    /// Changes a document to what its table of this scale says, and gives that table; every table is checked.
+    pub(crate) fn choose(self, document: &mut Document) -> Result<Option<ScaleTable>, Error> {
+        let (chosen, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut document.scales).into_iter().partition(|table| table.scale == self);
+        for table in others {
+            table.change(&mut document.clone())?;
+        }
+        let chosen = chosen.into_iter().next();
+        if let Some(table) = &chosen {
+            table.change(document)?;
+        }
+        Ok(chosen)
+    }
+
     /// Lowers the number of flows, or the times, of a point.
-    pub fn apply(self, point: &mut Settings) {
+    pub fn lower(self, point: &mut Settings) {
         let divisor = self.divisor();
         if divisor == 1 {
             return;
@@ -66,6 +98,111 @@ impl Scale {
     }
 }
 
+/// A table `[scale.<name>]`: what the file says for that scale.
+#[derive(Debug, Clone)]
+pub(crate) struct ScaleTable {
+    scale: Scale,
+    /// Name or path of a setting, where that stands, and the value with its place.
+    values: Vec<(String, Origin, (Raw, Origin))>,
+    /// Workload, where its name stands, and how many flows of it.
+    flows: Vec<(String, Origin, (Raw, Origin))>,
+}
+
+impl ScaleTable {
+    pub(crate) fn read(name: &str, at: Origin, table: &dyn TableLike, source: &Source) -> Result<ScaleTable, Wrong> {
+        let all = [Scale::Smoke, Scale::Quick, Scale::Paper];
+        let scale = all.into_iter().find(|scale| scale.name() == name).ok_or_else(|| {
+            let names = all.map(Scale::name);
+            Wrong::new(at, format!("there is no scale `{name}`")).expected(one_of(&names)).names(name, names)
+        })?;
+        let mut read = ScaleTable { scale, values: Vec::new(), flows: Vec::new() };
+        for (name, key, item) in entries(table) {
+            match item.as_table_like().filter(|_| name == FLOWS) {
+                Some(workloads) => {
+                    let of = |(name, key, item): (&str, Span, &Item)| {
+                        (name.to_owned(), source.origin(key), raw_item(source, item))
+                    };
+                    read.flows = entries(workloads).into_iter().map(of).collect();
+                }
+                None => read.add(name, source.origin(key), item, source),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Takes an entry; tables within it make paths.
+    fn add(&mut self, path: &str, origin: Origin, item: &Item, source: &Source) {
+        match item.as_table_like() {
+            None => self.values.push((path.to_owned(), origin, raw_item(source, item))),
+            Some(table) => {
+                for (name, key, item) in entries(table) {
+                    self.add(&format!("{path}.{name}"), source.origin(key), item, source);
+                }
+            }
+        }
+    }
+
+    /// Changes a document to what it says, but for the flows of each workload.
+    fn change(&self, document: &mut Document) -> Result<(), Wrong> {
+        for (path, origin, value) in &self.values {
+            overrides::apply_value(document, path, origin, value)?;
+        }
+        let key = flows_key(Origin::Default)?;
+        self.flows.iter().try_for_each(|(_, _, (raw, at))| key.kind.read(FLOWS, raw, at).map(drop))
+    }
+
+    /// Gives each point the flows of its workload. `whole` is whether the points are all that the file asks for.
+    pub(crate) fn give_flows(&self, points: &mut [Point], whole: bool) -> Result<(), Wrong> {
+        let Some((_, first, _)) = self.flows.first() else { return Ok(()) };
+        let key = flows_key(first.clone())?;
+        let sizes = |point: &Point| match point.settings.given(&(Table::Section(Section::Workload), "sizes")) {
+            Some((Value::Text(sizes), _)) => sizes.clone(),
+            _ => String::new(),
+        };
+        let there: Vec<String> = points.iter().map(sizes).collect();
+        for (name, origin, _) in self.flows.iter().filter(|_| whole) {
+            if !there.contains(name) {
+                return Err(Wrong::new(origin.clone(), format!("the sweep has no workload `{name}`"))
+                    .expected("a value of `sizes`")
+                    .names(name, there));
+            }
+        }
+        for (point, sizes) in points.iter_mut().zip(there) {
+            let address = (Table::Section(Section::Workload), FLOWS);
+            match point.settings.given(&address) {
+                Some((_, Origin::CommandLine(_))) => continue,
+                _ if !point.values.iter().any(|(swept, _)| *swept == FLOWS) => {}
+                _ => {
+                    return Err(Wrong::new(first.clone(), "`flows` is swept, and given here for each workload")
+                        .expected("one of the two"));
+                }
+            }
+            let Some((_, _, (raw, at))) = self.flows.iter().find(|(name, ..)| *name == sizes) else {
+                return Err(Wrong::new(first.clone(), format!("`flows` has no number for the workload `{sizes}`"))
+                    .expected("one for each workload of the sweep, or one number for all"));
+            };
+            point.settings.give(address.0, key, raw, at.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Whether a place lies within one of its values.
+    pub(crate) fn holds(&self, origin: &Origin) -> bool {
+        let Origin::File { span, .. } = origin else { return false };
+        self.values.iter().any(|(_, _, (_, at))| match at {
+            Origin::File { span: outer, .. } => outer.start <= span.start && span.end <= outer.end,
+            _ => false,
+        })
+    }
+}
+
+/// The key that may have a value for each workload.
+const FLOWS: &str = "flows";
+
+fn flows_key(origin: Origin) -> Result<&'static Key, Wrong> {
+    settings::find(FLOWS).ok_or_else(|| Wrong::new(origin, "unknown setting `flows`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,12 +210,12 @@ mod tests {
 
     fn flows_of(scale: Scale, flows: i64) -> u64 {
         let mut settings = Settings::default().with(None, "flows", flows);
-        scale.apply(&mut settings);
+        scale.lower(&mut settings);
         settings.common().count("flows", 0).unwrap()
     }
 
     #[test]
-    fn apply__lowers_and_never_raises() {
+    fn lower__lowers_and_never_raises() {
         assert_eq!(flows_of(Scale::Paper, 100_000), 100_000);
         assert_eq!(flows_of(Scale::Quick, 100_000), 10_000);
         assert_eq!(flows_of(Scale::Smoke, 100_000), 1_000);
@@ -89,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn apply__keeps_the_place_in_the_file() {
+    fn lower__keeps_the_place_in_the_file() {
         let mut settings = Settings::default();
         let key = settings::find("duration").unwrap();
         let origin = Origin::CommandLine("--set duration=1s".into());
         let table = Table::Section(Section::Workload);
         settings.give(table.clone(), key, &Raw::from("1s"), origin.clone()).unwrap();
-        Scale::Quick.apply(&mut settings);
+        Scale::Quick.lower(&mut settings);
         assert_eq!(settings.given(&(table, "duration")), Some((&Value::Time(100_000_000_000), &origin)));
     }
 }

@@ -105,9 +105,9 @@ pub(crate) struct Run {
 /// How much of an experiment to run.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(crate) enum ScaleArg {
-    /// A hundredth of the flows, one seed
+    /// What the file says for it; otherwise a hundredth of the flows, one seed
     Smoke,
-    /// A tenth of the flows, three seeds at most
+    /// What the file says for it; otherwise a tenth of the flows, three seeds at most
     Quick,
     /// All of it
     #[default]
