@@ -86,6 +86,93 @@ pub trait TagPackets: Send {
     fn on_event(&mut self, event: &FlowEvent, now: Time);
 }
 
+/// A host before QCluster's switches (Table 3): priority 0 for flows with the special property and 1 for the others,
+/// where there is such a property, and what the packet's weight is taken from as the rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterTagger {
+    /// Which flows are special.
+    pub special: Special,
+    /// What is written into packets of special flows.
+    pub special_rank: Rank,
+    /// What is written into the others.
+    pub rank: Rank,
+}
+
+/// A property for which flows get queues of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// There is none: all packets have priority 0.
+    None,
+    /// No flow of this class has it.
+    Never,
+    /// Every flow of this class has it: TSN flows.
+    Always,
+    /// A deadline that is not over.
+    Deadline,
+    /// Less was acknowledged than the minimum rate asks for since the message began.
+    BelowRate {
+        /// Bit/s.
+        bps: u64,
+    },
+}
+
+/// What a host writes as a packet's rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// The message's number: it tells messages apart.
+    Message,
+    /// The coflow's number; the message's above all coflows where it has none.
+    Coflow,
+    /// Bytes that are not acknowledged.
+    Remaining,
+    /// Bytes of the message.
+    Size,
+    /// Time to the deadline for each remaining packet of [`Rank::PACKET`], in ns: how urgent the authors' code takes a
+    /// flow to be.
+    TimePerPacket,
+    /// The deadline, in ns after the start of the run.
+    Deadline,
+}
+
+impl Rank {
+    /// Bytes of a packet by which [`Rank::TimePerPacket`] counts.
+    pub const PACKET: u64 = 1_460;
+
+    fn of(self, facts: &FlowFacts) -> u32 {
+        let ns = |time: Time| time.0 / 1_000;
+        saturate(match self {
+            Rank::Message => facts.message.into(),
+            Rank::Coflow => facts.coflow.map_or(u64::from(!facts.message), u64::from),
+            Rank::Remaining => facts.remaining,
+            Rank::Size => facts.size,
+            Rank::Deadline => facts.deadline.map_or(u64::MAX, ns),
+            Rank::TimePerPacket => match facts.deadline {
+                Some(deadline) if deadline > facts.now => {
+                    ns(deadline - facts.now) / facts.remaining.div_ceil(Rank::PACKET).max(1)
+                }
+                _ => u64::MAX,
+            },
+        })
+    }
+}
+
+impl ClusterTagger {
+    fn tag(&self, facts: &FlowFacts) -> Tag {
+        let special = match self.special {
+            Special::None | Special::Always => true,
+            Special::Never => false,
+            Special::Deadline => facts.deadline.is_some_and(|deadline| facts.now < deadline),
+            Special::BelowRate { bps } => {
+                let acknowledged = u128::from(facts.size - facts.remaining) * 8_000_000_000_000;
+                let elapsed = facts.now.0.saturating_sub(facts.start.0);
+                acknowledged <= u128::from(bps) * u128::from(elapsed)
+            }
+        };
+        let rank = if special && self.special != Special::None { self.special_rank } else { self.rank };
+        Tag { priority: u8::from(!special), rank: rank.of(facts) }
+    }
+}
+
 /// Every built-in tagger.
 pub enum Tagger {
     /// All packets alike.
@@ -114,6 +201,8 @@ pub enum Tagger {
         /// The rate of the host's link.
         rate: Rate,
     },
+    /// What QCluster's switches need to know.
+    Cluster(ClusterTagger),
     /// A tagger of the user's own.
     Boxed(Box<dyn TagPackets>),
 }
@@ -148,12 +237,19 @@ impl Tagger {
                 rank: 0,
             };
         }
+        if let Tagger::Cluster(tagger) = self {
+            return tagger.tag(facts);
+        }
         let rank = match self {
             Tagger::DeadlineFirst { rate } => deadline_first::rank(facts, *rate).into(),
             Tagger::Remaining => facts.remaining,
             Tagger::ToTheEnd => facts.size - facts.offset,
             Tagger::Attained => facts.offset,
-            Tagger::Plain | Tagger::Demotion { .. } | Tagger::DemotionByGap { .. } | Tagger::Boxed(_) => 0,
+            Tagger::Plain
+            | Tagger::Demotion { .. }
+            | Tagger::DemotionByGap { .. }
+            | Tagger::Cluster(_)
+            | Tagger::Boxed(_) => 0,
         };
         Tag { priority: 0, rank: saturate(rank) }
     }
@@ -210,6 +306,33 @@ mod tests {
         {
             assert_eq!(tagger.tag(|| ack), Tag::default());
         }
+    }
+
+    #[test]
+    fn cluster__special_flows_are_first_while_they_have_the_property() {
+        let of = |special, facts: FlowFacts| {
+            let tagger = ClusterTagger { special, special_rank: Rank::TimePerPacket, rank: Rank::Remaining };
+            let Tag { priority, rank } = Tagger::Cluster(tagger).tag(|| facts);
+            (priority, rank)
+        };
+        let us = Time::from_us;
+        let ten_packets = FlowFacts { now: us(100), ..data(0, 14_600, 14_600) };
+        assert_eq!(of(Special::None, ten_packets), (0, 14_600));
+        assert_eq!(of(Special::Deadline, ten_packets), (1, 14_600));
+        assert_eq!(of(Special::Deadline, FlowFacts { deadline: Some(us(300)), ..ten_packets }), (0, 20_000));
+        assert_eq!(of(Special::Deadline, FlowFacts { deadline: Some(us(100)), ..ten_packets }), (1, 14_600));
+        // 1,460 of 14,600 bytes in 100 us: 116.8 Mbit/s.
+        let slow = FlowFacts { start: Time::ZERO, remaining: 13_140, ..ten_packets };
+        assert_eq!(of(Special::BelowRate { bps: 116_800_000 }, slow).0, 0);
+        assert_eq!(of(Special::BelowRate { bps: 116_700_000 }, slow).0, 1);
+    }
+
+    #[test]
+    fn cluster__flows_without_a_coflow_are_their_own() {
+        let tagger = ClusterTagger { special: Special::None, special_rank: Rank::Message, rank: Rank::Coflow };
+        let rank =
+            |message, coflow| Tagger::Cluster(tagger).tag(|| FlowFacts { message, coflow, ..data(0, 1, 1) }).rank;
+        assert_eq!([rank(7, Some(3)), rank(8, Some(3)), rank(9, None)], [3, 3, u32::MAX - 9]);
     }
 
     #[test]

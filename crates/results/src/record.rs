@@ -150,6 +150,10 @@ impl Deadlines {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// A part of a scheme that acts once in a period: thresholds recomputed, probes, ageing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeriodicPart {
@@ -190,6 +194,9 @@ pub struct PointResult {
     pub retransmissions: u64,
     /// Data packets that arrived out of order.
     pub out_of_order: u64,
+    /// Packets that a switch queued where they may overtake one of their own flow, where the scheme counts that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overtakes: u64,
     /// Flows that had a deadline, and those of them that missed it.
     #[serde(default, skip_serializing_if = "Deadlines::is_none")]
     pub deadlines: Deadlines,

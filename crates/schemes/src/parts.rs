@@ -261,6 +261,11 @@ fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result
     Ok(PortSpec::Bank { queues, admission, marker, discipline })
 }
 
+/// A class that sends as another one does, with a tagger of its own.
+pub fn with_tagger(class: &Class, tagger: TaggerSpec) -> Class {
+    Class { transport: class.transport.clone(), tagger }
+}
+
 /// One weight a queue, times `unit`.
 fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, SettingsError> {
     let given = scope.count_list("weights")?.unwrap_or_else(|| vec![1; queues]);

@@ -2,7 +2,7 @@
 
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
-use crate::{afq, d2tcp, dctcp, fair_queueing, las, pfabric, pias, sp_pifo, textbook};
+use crate::{afq, d2tcp, dctcp, fair_queueing, las, pfabric, pias, qcluster, sp_pifo, textbook};
 
 /// What a scheme must know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Knows {
     Size,
     /// The size of each message and its deadline.
     Deadline,
+    /// The coflow of each message.
+    Coflow,
 }
 
 impl Knows {
@@ -22,6 +24,7 @@ impl Knows {
             Knows::Nothing => "nothing",
             Knows::Size => "flow sizes",
             Knows::Deadline => "flow sizes and deadlines",
+            Knows::Coflow => "coflows",
         }
     }
 }
@@ -78,6 +81,17 @@ pub const REGISTRY: &[Entry] = &[
     textbook::PS,
     textbook::SRPT,
     textbook::LAS,
+    qcluster::LAS,
+    qcluster::SRPT,
+    qcluster::FQ,
+    qcluster::DDL,
+    qcluster::SJF,
+    qcluster::DDL_LAS,
+    qcluster::DDL_SJF,
+    qcluster::DDL_FQ,
+    qcluster::COFLOW,
+    qcluster::MIN_RATE,
+    qcluster::TSN,
 ];
 
 /// The scheme of this name.

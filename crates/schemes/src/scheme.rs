@@ -13,8 +13,9 @@ use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
+use flowsieve_core::qcluster::{ClusterParams, ClusterPort};
 use flowsieve_core::sp_pifo::SpPifo;
-use flowsieve_core::tagger::{TagPackets, Tagger};
+use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{PortScheduler, Rate, Scheduler, Time};
 use flowsieve_transport::TcpParams;
 
@@ -53,6 +54,11 @@ impl<T> Places<T> {
     pub fn try_from_fn<E>(mut make: impl FnMut(Place) -> Result<T, E>) -> Result<Places<T>, E> {
         let [nic, leaf, spine, core] = Place::ALL;
         Ok(Places { values: [make(nic)?, make(leaf)?, make(spine)?, make(core)?] })
+    }
+
+    /// What `make` makes of the value at each place.
+    pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<Places<T>, E> {
+        Places::try_from_fn(|place| make(place, self.at(place)))
     }
 
     /// The value at a place.
@@ -146,6 +152,8 @@ pub enum TaggerSpec {
     ToTheEnd,
     /// [`Tagger::Attained`].
     Attained,
+    /// [`Tagger::Cluster`].
+    Cluster(ClusterTagger),
     /// One of the user's own.
     Custom(Custom<dyn TagPackets>),
 }
@@ -163,6 +171,7 @@ impl TaggerSpec {
             TaggerSpec::Remaining => Tagger::Remaining,
             TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
             TaggerSpec::Attained => Tagger::Attained,
+            TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
             TaggerSpec::Custom(make) => Tagger::Boxed(make()),
         }
     }
@@ -230,6 +239,15 @@ pub enum PortSpec {
         /// ECN.
         marker: Marker,
     },
+    /// See [`ClusterPort`].
+    Cluster {
+        /// Groups of queues, sketch, disorder avoidance.
+        params: Arc<ClusterParams>,
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
+    },
     /// One of the user's own.
     Custom(Custom<dyn PortScheduler>),
 }
@@ -259,6 +277,9 @@ impl PortSpec {
             PortSpec::Afq { rules, admission, marker } => {
                 Scheduler::Afq(Box::new(Afq::new(*rules, *admission, *marker)))
             }
+            PortSpec::Cluster { params, admission, marker } => {
+                Scheduler::Cluster(Box::new(ClusterPort::new(params, *admission, *marker)))
+            }
             PortSpec::Custom(make) => Scheduler::Boxed(make()),
         }
     }
@@ -273,6 +294,7 @@ impl PortSpec {
             | PortSpec::Pifo { admission, marker, .. }
             | PortSpec::Flows { admission, marker, .. }
             | PortSpec::Fair { admission, marker }
+            | PortSpec::Cluster { admission, marker, .. }
             | PortSpec::SpPifo { admission, marker, .. } => {
                 *admission = Admission::Unlimited;
                 *marker = Marker::Off;
@@ -295,6 +317,7 @@ impl PortSpec {
             | PortSpec::Pifo { admission, .. }
             | PortSpec::Flows { admission, .. }
             | PortSpec::Fair { admission, .. }
+            | PortSpec::Cluster { admission, .. }
             | PortSpec::SpPifo { admission, .. }
             | PortSpec::Afq { admission, .. } => matches!(admission, Admission::Shared { .. }),
             PortSpec::Pfabric { .. } | PortSpec::Custom(_) => false,
@@ -307,6 +330,7 @@ impl PortSpec {
             PortSpec::Bank { queues, .. } | PortSpec::SpPifo { queues, .. } => *queues,
             PortSpec::Afq { rules, .. } => rules.queues,
             PortSpec::Pifo { fifo_from: Some(_), .. } => 2,
+            PortSpec::Cluster { params, .. } => params.groups.iter().map(|group| group.weights.initial.len() + 1).sum(),
             PortSpec::Custom(make) => make().queues(),
             _ => 1,
         }
@@ -369,6 +393,7 @@ debug_by_shape! {
         TaggerSpec::Remaining => "remaining".into(),
         TaggerSpec::ToTheEnd => "to the end".into(),
         TaggerSpec::Attained => "attained".into(),
+        TaggerSpec::Cluster(tagger) => format!("{tagger:?}"),
         TaggerSpec::Custom(_) => "custom".into();
     PortSpec:
         PortSpec::Bank { queues, admission, marker, discipline } =>
@@ -379,6 +404,7 @@ debug_by_shape! {
         PortSpec::Fair { admission, marker } => format!("fair queueing, {admission:?}, {marker:?}"),
         PortSpec::SpPifo { queues, admission, marker } => format!("SP-PIFO of {queues} queues, {admission:?}, {marker:?}"),
         PortSpec::Afq { rules, admission, marker } => format!("{rules:?}, {admission:?}, {marker:?}"),
+        PortSpec::Cluster { params, admission, marker } => format!("{params:?}, {admission:?}, {marker:?}"),
         PortSpec::Custom(_) => "custom".into();
     BalancerSpec:
         BalancerSpec::Ecmp => "ECMP".into(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
+use flowsieve_core::PortScheduler;
 use flowsieve_core::Time;
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_schemes::scheme::Transport;
@@ -236,6 +237,7 @@ pub(crate) fn result<K: Key>(
         timeouts: rows.iter().map(|row| u64::from(row.timeouts)).sum(),
         retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
         out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
+        overtakes: overtakes(built),
         flows: rows,
         ..PointResult::default()
     };
@@ -348,13 +350,29 @@ fn queues(point: &Point<'_>, class: usize) -> usize {
     feeding.map_or(1, |link| point.scheme.ports.at(place_of(point.fabric, link.from)).queues())
 }
 
-/// Programs of switches that have a timer.
+/// Programs of switches that have a timer, by the one that ticked least; and what ports adapt, which only acts where
+/// packets arrive, by the mean of the ports that adapted at all.
 fn periodic<K: Key>(built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
-    let switches = built.partitions.iter().flat_map(|partition| &partition.network.switches);
-    let ticks: Vec<u64> = switches.map(|switch| switch.ticks).filter(|&ticks| ticks > 0).collect();
-    let Some(&least) = ticks.iter().min() else { return Vec::new() };
-    let part = PeriodicPart { name: "switch programs".into(), period_ps: simulated.0 / least, ticks: least };
-    vec![part]
+    let networks = || built.partitions.iter().map(|partition| &partition.network);
+    let programs =
+        networks().flat_map(|network| &network.switches).map(|switch| switch.ticks).filter(|&ticks| ticks > 0);
+    let ports: Vec<u64> = networks()
+        .flat_map(|network| &network.ports)
+        .filter_map(|port| port.scheduler.ticks())
+        .filter(|&ticks| ticks > 0)
+        .collect();
+    let mean = (!ports.is_empty()).then(|| ports.iter().sum::<u64>() / ports.len() as u64);
+    let part = |(name, ticks): (&str, Option<u64>)| {
+        let ticks = ticks?;
+        Some(PeriodicPart { name: name.into(), period_ps: simulated.0 / ticks, ticks })
+    };
+    [("switch programs", programs.min()), ("thresholds of ports", mean)].into_iter().filter_map(part).collect()
+}
+
+/// Packets that ports queued where they may overtake one of their own flow, where they count that.
+fn overtakes<K: Key>(built: &Built<K>) -> u64 {
+    let ports = built.partitions.iter().flat_map(|partition| &partition.network.ports);
+    ports.map(|port| port.scheduler.overtakes()).sum()
 }
 
 /// What the reader must know before believing a number and cannot see in the result's own figures.

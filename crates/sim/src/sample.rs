@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use flowsieve_core::scheduler::Gauge;
 use flowsieve_core::{Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
 use flowsieve_schemes::scheme::Transport;
@@ -98,6 +99,18 @@ impl PortScheduler for Noting {
         self.within.backlog_bytes()
     }
 
+    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+        self.within.gauges(see);
+    }
+
+    fn ticks(&self) -> Option<u64> {
+        self.within.ticks()
+    }
+
+    fn overtakes(&self) -> u64 {
+        self.within.overtakes()
+    }
+
     fn queues(&self) -> usize {
         self.within.queues()
     }
@@ -111,6 +124,8 @@ struct Watched {
     backlog: Arc<Mutex<Backlog>>,
     least: Vec<f64>,
     most: Vec<f64>,
+    /// What its scheduler has adapted, by name and queue.
+    gauges: BTreeMap<(&'static str, usize), Vec<f64>>,
 }
 
 /// A connection with a message under way, from `first_step` on.
@@ -153,7 +168,8 @@ impl Sampler {
             let placeholder = Scheduler::Pfabric(flowsieve_core::pfabric::PfabricPool::new(0));
             let within = std::mem::replace(&mut port.scheduler, placeholder);
             port.scheduler = Scheduler::Boxed(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
-            links.push(Watched { number, partition, index, backlog, least: Vec::new(), most: Vec::new() });
+            let (least, most, gauges) = (Vec::new(), Vec::new(), BTreeMap::new());
+            links.push(Watched { number, partition, index, backlog, least, most, gauges });
         }
         Sampler {
             interval: Time(sampling.interval.0.max(1)),
@@ -175,7 +191,7 @@ impl Sampler {
     /// Looks, when every event before `at` is done and none from then on.
     pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, at: Time) {
         let step = self.steps;
-        let mut values = 2 * self.links.len();
+        let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.len()).sum();
         let mut found = Vec::new();
         for hosts in built.partitions.iter().map(|partition| &partition.hosts) {
             for connection in hosts.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {
@@ -210,6 +226,9 @@ impl Sampler {
             let (least, most) = open(&link.backlog).take(at);
             link.least.push(least as f64);
             link.most.push(most as f64);
+            network.ports[link.index as usize].scheduler.gauges(&mut |Gauge { name, queue, value }| {
+                link.gauges.entry((name, queue)).or_default().push(value);
+            });
         }
     }
 
@@ -221,6 +240,10 @@ impl Sampler {
             let of = fabric.link_name(link.number);
             for (name, values) in [(LEAST_BACKLOG, link.least), (MOST_BACKLOG, link.most)] {
                 all.push(Series { name: name.to_owned(), of: of.clone(), first_step: 0, step_ps, values });
+            }
+            for ((name, queue), values) in link.gauges {
+                let of = format!("{of}, queue {queue}");
+                all.push(Series { name: name.to_owned(), of, first_step: 0, step_ps, values });
             }
         }
         for (flow, stretches) in self.connections {

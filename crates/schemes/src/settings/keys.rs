@@ -221,11 +221,38 @@ keys! {
             "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, left to send, or sent, \
              or by deadline";
         edf_rate: Kind::Rate, "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last";
-        message_gap: TIME,
-            "pias: idle time of a connection after which a message counts from nothing; not given: every message does";
+        message_gap: SOME_TIME,
+            "idle time of a connection after which its next packet begins a message, where messages are told apart by time: pias \
+             counts each message from nothing unless it is given";
         thresholds: Kind::SizeListOr(&["published", "equal-split", "worst"]),
             "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, or 60 % of the \
              bytes in the first queue and 30 % in the last";
+        sketch: Kind::Size(1, 1_000_000_000), "QCluster: memory of a port's sketch, at 13 bytes a bucket";
+        sketch_arrays: Kind::Count(1, 8), "QCluster: arrays of the sketch";
+        sketch_buckets: Kind::Count(1, 10_000_000), "QCluster: buckets of each array, instead of a memory";
+        conservative_update: Kind::Flag, "QCluster: whether the sketch counts in a flow's least counters alone";
+        messages: Kind::Choice(&["by-gap", "by-number"]), "QCluster: how switches tell a flow's messages apart: by idle time, or exactly";
+        pda: Kind::Choice(&["off", "timed", "audited", "oracle"]),
+            "QCluster: packet disorder avoidance by time; the same, counting what it misses; or by what is in the port";
+        pda_gap: SOME_TIME, "QCluster: idle time after which none of a flow's packets is taken to be in the port";
+        threshold_rule: Kind::Choice(&["adaptive", "geometric", "harmonic", "arithmetic"]),
+            "QCluster: where a threshold lies between two queue weights: by cluster sizes, or at a mean of the two";
+        cluster_size: Kind::Choice(&["same", "proportional"]), "QCluster: what adaptive thresholds hold equal: packets, or packets over weight";
+        alpha: Kind::NumberAbove(0.0, 16.0), "QCluster: exponent of adaptive thresholds at the start";
+        alpha_gain: Kind::Number(0.0, 4.0), "QCluster: how fast alpha follows the cluster sizes, in powers of two an update; 0: it stays";
+        weight_period: SOME_TIME, "QCluster: time between two updates of queue weights and thresholds";
+        weight_half_life: SOME_TIME, "QCluster: time in which what was counted loses half of its weight";
+        initial_thresholds: Kind::SizeList, "QCluster: thresholds at the start, one less than the queues, in bytes or in the unit of weights";
+        weight: Kind::Choice(&["sent", "sent-packets", "coflow", "remaining", "size", "time-per-packet", "deadline"]),
+            "QCluster: what packets are clustered by";
+        order: Kind::Choice(&["sp", "inverse", "shares"]),
+            "QCluster: how queues share: strict priority, round robin against the queue weights, or in shares k, k-1 ... 1";
+        special: Kind::Choice(&["none", "deadline", "below-rate", "class"]), "QCluster: which flows have queues of their own, before the others";
+        special_queues: Kind::Count(1, 63), "QCluster: queues for flows with the special property";
+        special_weight: Kind::Choice(&["sent", "sent-packets", "coflow", "remaining", "size", "time-per-packet", "deadline"]),
+            "QCluster: what packets of these flows are clustered by";
+        special_order: Kind::Choice(&["sp", "inverse", "shares"]), "QCluster: how their queues share";
+        min_rate: Kind::Rate, "QCluster: rate below which a flow is special under special = \"below-rate\"";
     }
 }
 

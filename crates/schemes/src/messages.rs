@@ -1,0 +1,27 @@
+//! How parts that see packets alone tell the messages of a connection apart: by idle time.
+
+use flowsieve_core::Time;
+
+use crate::registry::Context;
+use crate::settings::SettingsError;
+
+/// The gaps of QCluster's authors, a workload each (`Appro_Unknown.cc` and its scripts in `qcluster/QCluster`).
+const PUBLISHED: [(&[&str], Time); 6] = [
+    (&["qcluster-w1", "homa-w1"], Time::from_ns(200)),
+    (&["qcluster-w2", "homa-w2"], Time::from_us(4)),
+    (&["qcluster-w3", "homa-w3"], Time::from_us(25)),
+    (&["qcluster-w4", "homa-w4"], Time::from_us(4_000)),
+    (&["qcluster-w5", "data-mining", "data-mining-bytes"], Time::from_us(14_000)),
+    (&["qcluster-w6", "web-search", "web-search-bytes"], Time::from_us(3_000)),
+];
+
+/// Where nothing was published: the idle time by which PIAS's kernel module ends a message (`HKUST-SING/PIAS-Software`).
+const ELSEWHERE: Time = Time::from_us(500);
+
+/// Idle time after which a connection's next packet begins a message: the setting, or what was published for the
+/// workload.
+pub fn message_gap(context: &Context<'_>) -> Result<Time, SettingsError> {
+    let name = context.workload.distribution();
+    let published = PUBLISHED.iter().find(|(names, _)| name.is_some_and(|name| names.contains(&name)));
+    Ok(Time(context.scope.time("message_gap", published.map_or(ELSEWHERE, |&(_, gap)| gap).0)?))
+}
