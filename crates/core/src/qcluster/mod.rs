@@ -186,9 +186,9 @@ impl ClusterPort {
         }
     }
 
-    /// The queue of an arriving packet, which is counted.
+    /// The queue of an arriving packet, which is counted: what a switch does with each packet.
     #[inline]
-    fn classify(&mut self, meta: &Meta, now: Time) -> usize {
+    pub fn classify(&mut self, meta: &Meta, now: Time) -> usize {
         if meta.kind != Kind::Data {
             return 0;
         }
