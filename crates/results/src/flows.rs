@@ -148,6 +148,25 @@ fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 14] {
     ]
 }
 
+/// A file whose bytes have this digest.
+fn open_parquet(path: &Path, expected: &str) -> Result<ParquetRecordBatchReaderBuilder<File>, ResultError> {
+    if digest(path)? != expected {
+        let why = "cut short, changed, or of another experiment than the JSON file beside it";
+        return Err(ResultError::damaged(path, why));
+    }
+    let file = File::open(path).map_err(ResultError::io("read", path))?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| ResultError::damaged(path, error))
+}
+
+fn build(path: &Path, builder: ParquetRecordBatchReaderBuilder<File>) -> Result<ParquetRecordBatchReader, ResultError> {
+    builder.with_batch_size(BATCH).build().map_err(|error| ResultError::damaged(path, error))
+}
+
+/// The batches of a file whose bytes have this digest.
+pub(crate) fn open_batches(path: &Path, expected: &str) -> Result<ParquetRecordBatchReader, ResultError> {
+    build(path, open_parquet(path, expected)?)
+}
+
 /// Reads the rows of one run after another.
 pub(crate) struct FlowReader {
     path: PathBuf,
@@ -160,17 +179,12 @@ impl FlowReader {
     /// Opens a file of `rows` rows whose bytes have this digest. Nothing of it is decoded before that is known: the
     /// decoder trusts what it reads.
     pub(crate) fn open(path: &Path, expected: &str, rows: u64) -> Result<FlowReader, ResultError> {
-        let damaged = |why: &dyn ToString| ResultError::damaged(path, why.to_string());
-        if digest(path)? != expected {
-            return Err(damaged(&"cut short, changed, or of another experiment than the JSON file beside it"));
-        }
-        let file = File::open(path).map_err(ResultError::io("read", path))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(&error))?;
+        let builder = open_parquet(path, expected)?;
         let found = builder.metadata().file_metadata().num_rows();
         if u64::try_from(found) != Ok(rows) {
-            return Err(damaged(&format!("{found} flows, expected {rows}")));
+            return Err(ResultError::damaged(path, format!("{found} flows, expected {rows}")));
         }
-        let batches = builder.with_batch_size(BATCH).build().map_err(|error| damaged(&error))?;
+        let batches = build(path, builder)?;
         Ok(FlowReader { path: path.into(), batches, batch: None })
     }
 
@@ -253,7 +267,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
     Ok(())
 }
 
-fn column<'a, T: ArrowPrimitiveType>(
+pub(crate) fn column<'a, T: ArrowPrimitiveType>(
     path: &Path,
     batch: &'a RecordBatch,
     name: &str,

@@ -194,6 +194,9 @@ pub struct Manifest {
     pub schema: u32,
     /// BLAKE3 of `flows.parquet`: the two belong together.
     pub flows_blake3: String,
+    /// BLAKE3 of `series.parquet`, where it holds what ports adapted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series_blake3: Option<String>,
     /// What was run.
     pub experiment: Experiment,
     /// The runs by point, then in the order of the point's parts: the order of the rows of `flows.parquet`.

@@ -9,7 +9,7 @@ use crate::files::{read_json, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo};
 use crate::summary::RunFlows;
-use crate::{FlowRow, ResultError, Summary};
+use crate::{FlowRow, ResultError, Series, Summary, series};
 
 /// A finished result, checked to be whole.
 #[derive(Clone, Debug)]
@@ -97,6 +97,14 @@ impl ResultDir {
         let path = self.path.join(name);
         write_whole(&path, |file| file.write_all(bytes).map_err(ResultError::io("write", &path)))?;
         Ok(path)
+    }
+
+    /// What ports adapted over time in the first run of each point, by point, in the order of the file.
+    pub fn adapted(&self) -> Result<Vec<(u32, Series)>, ResultError> {
+        let Some(expected) = &self.manifest.series_blake3 else { return Ok(Vec::new()) };
+        let mut firsts: Vec<(u32, u64)> = self.manifest.runs.iter().map(|run| (run.point, run.seed)).collect();
+        firsts.dedup_by_key(|(point, _)| *point);
+        series::read_adapted(&self.path.join("series.parquet"), expected, &firsts)
     }
 
     /// Hands over the flows of each run, in the order of [`Manifest::runs`], one run in memory at a time.

@@ -7,11 +7,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
-use crate::flows::write_tables;
+use crate::flows::{column, open_batches, write_tables};
 use crate::{FlowRow, ResultError};
 
 /// Steps into which the time of a run is cut.
@@ -31,6 +33,22 @@ pub struct Series {
     pub step_ps: u64,
     /// A value a step.
     pub values: Vec<f64>,
+}
+
+/// Between the place and the queue that a series is of.
+const QUEUE: &str = ", queue ";
+
+impl Series {
+    /// The place and the queue that it is of, where it is of a queue: "leaf0 to host3, queue 2".
+    pub fn queue(&self) -> Option<(&str, usize)> {
+        let (place, queue) = self.of.rsplit_once(QUEUE)?;
+        Some((place, queue.parse().ok()?))
+    }
+
+    /// What [`Series::queue`] takes apart.
+    pub fn of_queue(place: &str, queue: usize) -> String {
+        format!("{place}{QUEUE}{queue}")
+    }
 }
 
 fn is_zero(step: &u64) -> bool {
@@ -120,6 +138,50 @@ fn columns(runs: &[(u32, u64, Vec<Series>)]) -> Vec<(Field, ArrayRef)> {
             Arc::new(Float64Array::from_iter_values(steps().map(|(.., series, at)| series.values[at]))),
         ),
     ]
+}
+
+/// The series of queues of these runs, from a file whose bytes have this digest: nothing of it is decoded before that is
+/// known.
+pub(crate) fn read_adapted(
+    path: &Path,
+    expected: &str,
+    runs: &[(u32, u64)],
+) -> Result<Vec<(u32, Series)>, ResultError> {
+    let mut all: Vec<(u32, Series)> = Vec::new();
+    for batch in open_batches(path, expected)? {
+        let batch = batch.map_err(|error| ResultError::damaged(path, error))?;
+        let (points, seeds) =
+            (column::<UInt32Type>(path, &batch, "point")?, column::<UInt64Type>(path, &batch, "seed")?);
+        let (starts, steps) =
+            (column::<UInt64Type>(path, &batch, "start_ps")?, column::<UInt64Type>(path, &batch, "step_ps")?);
+        let values = column::<Float64Type>(path, &batch, "value")?;
+        let text = |name| {
+            let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
+            column.ok_or_else(|| ResultError::damaged(path, format!("no column {name:?} of text")))
+        };
+        let (names, places) = (text("series")?, text("of")?);
+        for row in 0..batch.num_rows() {
+            let (point, step_ps) = (points.value(row), steps.value(row).max(1));
+            if !runs.contains(&(point, seeds.value(row))) {
+                continue;
+            }
+            let (name, of) = (names.value(row), places.value(row));
+            let goes_on = |(of_point, last): &(u32, Series)| *of_point == point && last.name == name && last.of == of;
+            if !all.last().is_some_and(goes_on) {
+                let first_step = starts.value(row) / step_ps;
+                let series =
+                    Series { name: name.to_owned(), of: of.to_owned(), first_step, step_ps, values: Vec::new() };
+                if series.queue().is_none() {
+                    continue;
+                }
+                all.push((point, series));
+            }
+            if let Some((_, series)) = all.last_mut() {
+                series.values.push(values.value(row));
+            }
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -187,7 +187,10 @@ impl ResultWriter {
             writer.finish()?;
             Ok((runs, summary))
         })?;
-        series::write(&self.path.join("series.parquet"), &series_by_run)?;
+        let series_path = self.path.join("series.parquet");
+        series::write(&series_path, &series_by_run)?;
+        let adapted = series_by_run.iter().flat_map(|(.., all)| all).any(|series| series.queue().is_some());
+        let series_blake3 = adapted.then(|| digest(&series_path)).transpose()?;
         let coflows_path = self.path.join("coflows.parquet");
         if coflows_by_run.iter().any(|(.., rows)| !rows.is_empty()) {
             coflows::write(&coflows_path, &coflows_by_run)?;
@@ -197,7 +200,7 @@ impl ResultWriter {
         kept::join(&self.path, &traces)?;
         let csv_path = self.path.join("summary.csv");
         write_whole(&csv_path, |file| summary_csv::write(file, &csv_path, &experiment, &summary))?;
-        let manifest = Manifest { schema: SCHEMA, flows_blake3: digest(&flows_path)?, experiment, runs };
+        let manifest = Manifest { schema: SCHEMA, flows_blake3: digest(&flows_path)?, series_blake3, experiment, runs };
         write_json(&manifest_path, &manifest)?;
         Ok(ResultDir::from_parts(self.path.clone(), manifest, summary))
     }

@@ -205,7 +205,7 @@ fn group(scope: &Scope<'_>, by: By, queues: usize, order: &str, default: &str) -
         0 => ThresholdRule::Adaptive {
             size: scope.choice("cluster_size", &sizes, if fair { "same" } else { "proportional" })?,
             alpha: scope.number("alpha", 1.0)?,
-            gain: scope.number("alpha_gain", 0.1)?,
+            gain: scope.number("alpha_gain", 0.02)?,
         },
         1 => ThresholdRule::Geometric,
         2 => ThresholdRule::Harmonic,

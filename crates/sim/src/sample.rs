@@ -242,7 +242,7 @@ impl Sampler {
                 all.push(Series { name: name.to_owned(), of: of.clone(), first_step: 0, step_ps, values });
             }
             for ((name, queue), values) in link.gauges {
-                let of = format!("{of}, queue {queue}");
+                let of = Series::of_queue(&of, queue);
                 all.push(Series { name: name.to_owned(), of, first_step: 0, step_ps, values });
             }
         }

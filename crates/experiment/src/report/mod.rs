@@ -14,6 +14,7 @@ pub(crate) mod format;
 mod group;
 mod json;
 mod links;
+mod over_time;
 mod page;
 mod plot;
 mod results_table;
@@ -32,7 +33,8 @@ pub use terminal::table;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
 pub fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
-    let (page, plots) = page::html(dir).map_err(|error| ResultError::Invalid { why: error.to_string() })?;
+    let adapted = over_time::figures(dir)?;
+    let (page, plots) = page::html(dir, adapted).map_err(|error| ResultError::Invalid { why: error.to_string() })?;
     dir.write_beside("plots.csv", plots.as_bytes())?;
     dir.write_beside("report.html", page.as_bytes())
 }

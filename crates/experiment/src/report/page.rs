@@ -30,6 +30,8 @@ struct Page<'a> {
     by_load: Vec<Figure>,
     by_size: Vec<Figure>,
     of_links: Vec<Figure>,
+    /// What ports adapted.
+    over_time: Vec<Figure>,
     points: Vec<PointRows>,
     fabrics: Vec<(String, String)>,
     common: Vec<Common<'a>>,
@@ -48,7 +50,7 @@ struct PointRows {
 }
 
 /// The page as HTML, and the numbers of its plots as CSV.
-pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
+pub(super) fn html(dir: &ResultDir, over_time: Vec<Figure>) -> Result<(String, String), askama::Error> {
     let experiment = &dir.manifest().experiment;
     let scripts = plotly::Plot::offline_js_sources();
     let (common, differing) = settings(experiment);
@@ -75,6 +77,7 @@ pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
             ];
             shown.map(|(metric, statistic)| against_size(dir, at, metric, statistic))
         }),
+        over_time,
         of_links: figures_at_load(&cases, |at| [utilisation(dir, at), drops(dir, at)]),
         points: numbered().flat_map(|(at, case)| point_rows(dir, at, case)).collect(),
         fabrics: fabrics(experiment),
@@ -83,7 +86,8 @@ pub(super) fn html(dir: &ResultDir) -> Result<(String, String), askama::Error> {
         plotly: plotly_js(&scripts),
         cases: cases.clone(),
     };
-    let figures: Vec<&Figure> = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).collect();
+    let figures = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
+    let figures: Vec<&Figure> = figures.collect();
     let plots = csv::plots(&figures, &cases, experiment.classes.as_slice());
     Ok((page.render()?, plots))
 }
@@ -164,7 +168,7 @@ fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Ti
 }
 
 /// JSON that cannot end the script element that holds it.
-fn script_safe(json: String) -> String {
+pub(super) fn script_safe(json: String) -> String {
     json.replace('<', "\\u003c")
 }
 
