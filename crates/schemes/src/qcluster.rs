@@ -220,14 +220,25 @@ fn group(scope: &Scope<'_>, by: By, queues: usize, order: &str, default: &str) -
     Ok(ClusterGroup { weight: by.weight, weights, keep: if fair { Keep::Queue } else { Keep::NoRise }, service })
 }
 
+/// Thresholds from `first` on, each four times as high as the one above, or less where so many queues need it.
+fn spread(first: u32, queues: usize) -> Vec<u32> {
+    const HIGHEST: f64 = 2_147_483_648.0;
+    let steps = queues.saturating_sub(2).max(1) as f64;
+    let ratio = libm::pow(HIGHEST / f64::from(first), 1.0 / steps).min(4.0);
+    let mut thresholds: Vec<u32> = Vec::new();
+    for queue in 0..queues.saturating_sub(1) {
+        let threshold = (f64::from(first) * libm::pow(ratio, queue as f64)).round() as u32;
+        thresholds.push(thresholds.last().map_or(threshold, |last| threshold.max(last + 1)));
+    }
+    thresholds
+}
+
 /// Thresholds at the start, in the unit of weights.
 fn initial(scope: &Scope<'_>, by: By, queues: usize) -> Result<Vec<u32>, SettingsError> {
     // Sizes say nothing of times.
     let in_bytes = !matches!(by.rank, Rank::TimePerPacket | Rank::Deadline);
     let given = if in_bytes { scope.bytes_list("initial_thresholds")? } else { None };
-    let Some(given) = given else {
-        return Ok((0..queues as u32 - 1).map(|queue| by.first.saturating_mul(4u32.saturating_pow(queue))).collect());
-    };
+    let Some(given) = given else { return Ok(spread(by.first, queues)) };
     let unit = if by.counts_packets() { scope.bytes("mtu", DEFAULT_MTU_BYTES)? } else { 1 };
     let thresholds: Option<Vec<u32>> = given.iter().map(|&size| u32::try_from(size / unit).ok()).collect();
     match thresholds {
@@ -295,6 +306,16 @@ mod tests {
             })
             .collect();
         assert_eq!(special, [Special::Never, Special::Always]);
+    }
+
+    #[test]
+    fn spread__rises_whatever_the_number_of_queues() {
+        assert_eq!(spread(1, 8), [1, 4, 16, 64, 256, 1_024, 4_096]);
+        for (first, queues) in [(1, 64), (1_500, 64), (1_000, 2), (1, 1)] {
+            let thresholds = spread(first, queues);
+            assert_eq!(thresholds.len(), queues - 1);
+            assert!(thresholds.is_sorted_by(|a, b| a < b), "{thresholds:?}");
+        }
     }
 
     #[test]
