@@ -140,8 +140,13 @@ proptest! {
                 ("rto_min", "1s"),
             ],
         ].concat();
-        // A flow whose rank falls would overtake itself in SP-PIFO's queues.
-        let tagger: &[_] = if name == "sp-pifo" { &[("tagger", "plain")] } else { &[] };
+        let tagger: &[_] = match name {
+            // A flow whose rank falls would overtake itself in SP-PIFO's queues ...
+            "sp-pifo" => &[("tagger", "plain")],
+            // ... and one that sinks, where all queues have a share.
+            "qc-coflow" => &[("order", "sp")],
+            _ => &[],
+        };
         let mut case = plain(name, &[given.as_slice(), tagger].concat(), vec![flow(0, 777, bytes)]);
         case.framing.overhead = overhead;
         if far {

@@ -214,7 +214,7 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.5, "queues", &["1", "2", "5", "64"]),
         maybe(0.3, "queues weights", &["2; [3, 1]", "4; [1, 2, 5, 9]"]),
         maybe(0.4, "tagger", &["plain", "demotion", "remaining", "to-the-end", "attained", "deadline"]),
-        maybe(0.5, "message_gap", &["0us", "5us", "300us"]),
+        maybe(0.5, "message_gap", &["1ns", "5us", "300us"]),
         maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "pfabric"]),
         maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
         maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
