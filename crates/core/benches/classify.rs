@@ -75,7 +75,7 @@ fn classify(criterion: &mut Criterion) {
         for array in 0..ARRAYS {
             let seed = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(array as u64 + 1);
             let mixed = (u64::from(meta.flow) ^ seed).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
-            let counter = &mut counters[array * buckets + (mixed as usize * buckets >> 32)];
+            let counter = &mut counters[array * buckets + ((mixed as usize * buckets) >> 32)];
             *counter = counter.wrapping_add(u32::from(meta.len));
             least = least.min(*counter);
         }

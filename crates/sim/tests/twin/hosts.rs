@@ -122,7 +122,8 @@ impl<'a> Twin<'a> {
         let last_sent = tcp.last_sent();
         let idle = if last_sent == Time::ZERO { Time::NEVER } else { now - last_sent };
         let (id, size) = (message as u32, flow.bytes);
-        tcp.push(now, Message { id, bytes: size, deadline: due, ..Message::default() }, params);
+        let start = Time(flow.start_ps);
+        tcp.push(now, Message { id, bytes: size, start, deadline: due, coflow: flow.coflow }, params);
         let begins = FlowEvent::MessageStart { flow: connection, message: id, size, idle };
         self.hosts[flow.src as usize].taggers[usize::from(class)].on_event(&begins, now);
         self.send(connection);
@@ -143,7 +144,9 @@ impl<'a> Twin<'a> {
                 offset,
                 size: flow.bytes,
                 remaining: flow.bytes,
+                start: Time(flow.start_ps),
                 deadline: due(&flow),
+                coflow: flow.coflow,
                 ..plain(flow.id, Kind::Data)
             };
             let header = Header::Data {
@@ -243,7 +246,9 @@ impl<'a> Twin<'a> {
                     remaining: connection.tcp.remaining(&span, params),
                     retransmission,
                     timeouts: span.timeouts,
+                    start: span.message.start,
                     deadline: span.message.deadline,
+                    coflow: span.message.coflow,
                     ..plain(flow, Kind::Data)
                 };
                 let last = seq + 1 == span.end;
