@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 /// Packet-hops per second of one core that estimates of time assume: somewhat less than the event loop makes.
 const HOPS_PER_SECOND: f64 = 10e6;
 
+/// The smallest scale among the changes of an experiment.
+const SMOKE: &str = "scale=smoke";
+
 /// One experiment of the catalogue.
 #[derive(Debug)]
 pub struct Figure {
@@ -131,6 +134,10 @@ impl Reproduction {
             count(Verdict::NotResolved),
             count(Verdict::NotMeasured),
         );
+        let is_smoke = |figure: &Figure| figure.plan.experiment.changes.iter().any(|change| change == SMOKE);
+        if self.figures.iter().any(is_smoke) {
+            text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";
+        }
         for ((figure, result), claims) in self.figures.iter().zip(results).zip(&claims) {
             section(&mut text, figure, result, claims);
         }
