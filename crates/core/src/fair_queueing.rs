@@ -17,9 +17,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::admission::{Admission, Limits};
+use crate::admission::Admission;
 use crate::flow_queues::FlowQueues;
-use crate::marker::{Marker, MarkerState};
+use crate::gate::Gate;
+use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
 use crate::units::{ByteTime, Time};
@@ -47,9 +48,7 @@ pub struct FairQueueing {
     sorted: BinaryHeap<Reverse<(u64, u64, u32)>>,
     arrivals: u64,
     fluid: Fluid,
-    bytes: u64,
-    limits: Limits,
-    marker: MarkerState,
+    gate: Gate,
 }
 
 /// The bit-by-bit system.
@@ -109,9 +108,7 @@ impl FairQueueing {
             sorted: BinaryHeap::new(),
             arrivals: 0,
             fluid: Fluid::default(),
-            bytes: 0,
-            limits: Limits::new(admission),
-            marker: MarkerState::new(marker, 1),
+            gate: Gate::new(admission, marker),
         }
     }
 }
@@ -119,15 +116,10 @@ impl FairQueueing {
 impl PortScheduler for FairQueueing {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
-        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
+        if !self.gate.take(meta, around) {
             return Verdict::Dropped;
         }
         meta.queue = 0;
-        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
-        }
-        self.bytes += u64::from(meta.len);
         self.fluid.advance(around.now);
         let finish = self.fluid.add(meta.flow, self.line.serialise(meta.len).0);
         self.sorted.push(Reverse((finish, self.arrivals, packet)));
@@ -137,12 +129,12 @@ impl PortScheduler for FairQueueing {
 
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
-        self.bytes -= u64::from(metas[packet as usize].len);
+        self.gate.leave(&metas[packet as usize]);
         Some(packet)
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.bytes
+        self.gate.bytes()
     }
 
     fn queues(&self) -> usize {

@@ -6,9 +6,10 @@
 //! with a limit is Nagle's. A flow is forgotten when its queue runs empty, so SRPT and LAS take what is left, or what was
 //! attained, from the rank of the flow's oldest packet.
 
-use crate::admission::{Admission, Limits};
+use crate::admission::Admission;
 use crate::fifo::Fifo;
-use crate::marker::{Marker, MarkerState};
+use crate::gate::Gate;
+use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
 
@@ -228,23 +229,14 @@ pub enum Order {
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,
-    limits: Limits,
-    marker: MarkerState,
-    bytes: u64,
+    gate: Gate,
     turn: u64,
 }
 
 impl FlowScheduler {
     /// An empty scheduler.
     pub fn new(order: Order, admission: Admission, marker: Marker) -> FlowScheduler {
-        FlowScheduler {
-            flows: FlowQueues::default(),
-            order,
-            limits: Limits::new(admission),
-            marker: MarkerState::new(marker, 1),
-            bytes: 0,
-            turn: 0,
-        }
+        FlowScheduler { flows: FlowQueues::default(), order, gate: Gate::new(admission, marker), turn: 0 }
     }
 
     fn key(&mut self, rank: u32) -> u64 {
@@ -259,16 +251,11 @@ impl FlowScheduler {
 impl PortScheduler for FlowScheduler {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let (flow, rank, len) = (meta.flow, meta.rank, meta.len);
-        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
-        if !self.limits.admit(len, queued, self.bytes, around.pool) {
+        let (flow, rank) = (meta.flow, meta.rank);
+        if !self.gate.take(meta, around) {
             return Verdict::Dropped;
         }
         meta.queue = 0;
-        if self.marker.marks(len, 0, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
-        }
-        self.bytes += u64::from(len);
         let slot = match self.flows.find(flow) {
             Some(slot) => slot,
             None => {
@@ -283,7 +270,7 @@ impl PortScheduler for FlowScheduler {
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
-        self.bytes -= u64::from(metas[packet as usize].len);
+        self.gate.leave(&metas[packet as usize]);
         match self.flows.packets(slot).front() {
             Some(next) => {
                 let key = self.key(metas[next as usize].rank);
@@ -291,21 +278,18 @@ impl PortScheduler for FlowScheduler {
             }
             None => self.flows.close(slot),
         }
-        if self.bytes == 0 {
+        if self.gate.bytes() == 0 {
             self.turn = 0;
         }
         Some(packet)
     }
 
     fn passes(&self) -> u64 {
-        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
-            (Some(fits), Some(unmarked)) => fits.min(unmarked),
-            _ => 0,
-        }
+        self.gate.passes()
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.bytes
+        self.gate.bytes()
     }
 
     fn queues(&self) -> usize {

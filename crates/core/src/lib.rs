@@ -16,6 +16,7 @@ pub mod discipline;
 pub mod fair_queueing;
 pub mod fifo;
 pub mod flow_queues;
+mod gate;
 pub mod marker;
 pub mod message_gap;
 pub mod meta;

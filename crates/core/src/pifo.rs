@@ -7,8 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::admission::{Admission, Limits};
-use crate::marker::{Marker, MarkerState};
+use crate::admission::Admission;
+use crate::gate::Gate;
+use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
 
@@ -17,41 +18,27 @@ pub struct Pifo {
     /// (rank, arrival number, packet); its memory grows to the port's limit once.
     sorted: BinaryHeap<Reverse<(u32, u64, u32)>>,
     arrivals: u64,
-    bytes: u64,
     /// The rank from which packets wait in the FIFO.
     fifo_from: Option<u32>,
-    limits: Limits,
-    marker: MarkerState,
+    gate: Gate,
 }
 
 impl Pifo {
     /// A PIFO, with a FIFO for ranks from `fifo_from` on, a limit and a marker; these see one queue.
     pub fn new(fifo_from: Option<u32>, admission: Admission, marker: Marker) -> Pifo {
-        Pifo {
-            fifo_from,
-            sorted: BinaryHeap::new(),
-            arrivals: 0,
-            bytes: 0,
-            limits: Limits::new(admission),
-            marker: MarkerState::new(marker, 1),
-        }
+        Pifo { fifo_from, sorted: BinaryHeap::new(), arrivals: 0, gate: Gate::new(admission, marker) }
     }
 }
 
 impl PortScheduler for Pifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
-        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
+        if !self.gate.take(meta, around) {
             return Verdict::Dropped;
         }
         // All ranks of the FIFO are the first of them: a PIFO serves equals as they came.
         let fifo = self.fifo_from.filter(|from| meta.rank >= *from);
         meta.queue = u8::from(fifo.is_some());
-        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
-        }
-        self.bytes += u64::from(meta.len);
         self.sorted.push(Reverse((fifo.unwrap_or(meta.rank), self.arrivals, packet)));
         self.arrivals += 1;
         Verdict::Accepted
@@ -59,21 +46,17 @@ impl PortScheduler for Pifo {
 
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
-        self.bytes -= u64::from(metas[packet as usize].len);
+        self.gate.leave(&metas[packet as usize]);
         Some(packet)
     }
 
     fn passes(&self) -> u64 {
-        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
-            // What passes counts for the queue of its priority, and not of its rank.
-            _ if self.fifo_from.is_some() => 0,
-            (Some(fits), Some(unmarked)) => fits.min(unmarked),
-            _ => 0,
-        }
+        // What passes counts for the queue of its priority, and not of its rank.
+        if self.fifo_from.is_some() { 0 } else { self.gate.passes() }
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.bytes
+        self.gate.bytes()
     }
 
     fn queues(&self) -> usize {

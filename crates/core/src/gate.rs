@@ -1,0 +1,50 @@
+//! What a port of one queue admits, marks and holds, whatever the order in which it serves.
+
+use crate::admission::{Admission, Limits};
+use crate::marker::{Marker, MarkerState};
+use crate::meta::Meta;
+use crate::scheduler::Surroundings;
+
+/// Drop-tail and ECN over all that is queued.
+pub(crate) struct Gate {
+    limits: Limits,
+    marker: MarkerState,
+    bytes: u64,
+}
+
+impl Gate {
+    pub(crate) fn new(admission: Admission, marker: Marker) -> Gate {
+        Gate { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
+    }
+
+    /// Takes an arriving packet, and marks it if need be; `false`: there is no room for it.
+    pub(crate) fn take(&mut self, meta: &mut Meta, around: &mut Surroundings<'_>) -> bool {
+        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
+        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
+            return false;
+        }
+        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
+            *around.marks += 1;
+        }
+        self.bytes += u64::from(meta.len);
+        true
+    }
+
+    /// A packet that was taken leaves.
+    pub(crate) fn leave(&mut self, meta: &Meta) {
+        self.bytes -= u64::from(meta.len);
+    }
+
+    /// Bytes queued.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The longest packet that an empty port takes and does not mark, whatever came before; 0: that depends.
+    pub(crate) fn passes(&self) -> u64 {
+        match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
+            (Some(fits), Some(unmarked)) => fits.min(unmarked),
+            _ => 0,
+        }
+    }
+}
