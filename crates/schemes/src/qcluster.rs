@@ -158,9 +158,11 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
         }
         let mut groups = Vec::new();
         if let Some(own) = own {
-            groups.push(group(scope, own, of_special, "special_order", row.special_order)?);
+            let initial = spread(own.first, of_special);
+            groups.push(group(scope, own, initial, "special_order", row.special_order)?);
         }
-        groups.push(group(scope, others, queues - of_special, "order", row.order)?);
+        let initial = initial(scope, others, queues - of_special)?;
+        groups.push(group(scope, others, initial, "order", row.order)?);
         let params = Arc::new(ClusterParams { groups, sketch, key, unit, avoidance });
         Ok(PortSpec::Cluster { params, admission: *admission, marker: *marker })
     })?;
@@ -186,13 +188,19 @@ fn sketch(context: &Context<'_>) -> Result<SketchParams, SettingsError> {
     })
 }
 
-/// A group of `queues` queues; `order`: the setting of their service order.
-fn group(scope: &Scope<'_>, by: By, queues: usize, order: &str, default: &str) -> Result<ClusterGroup, SettingsError> {
+/// A group of queues with these thresholds at the start; `order`: the setting of their service order.
+fn group(
+    scope: &Scope<'_>,
+    by: By,
+    initial: Vec<u32>,
+    order: &str,
+    default: &str,
+) -> Result<ClusterGroup, SettingsError> {
     let service = match scope.choice(order, &[("sp", 0), ("inverse", 1), ("shares", 2)], default)? {
         0 => Service::StrictPriority,
         1 => Service::InverseWeights,
         // Aalo's own: a queue's share falls linearly.
-        _ => Service::Shares((1..=queues as u32).rev().collect()),
+        _ => Service::Shares((1..=initial.len() as u32 + 1).rev().collect()),
     };
     // Fair queueing is the policy whose clusters are of one size (§3.4).
     let fair = service == Service::InverseWeights;
@@ -212,7 +220,7 @@ fn group(scope: &Scope<'_>, by: By, queues: usize, order: &str, default: &str) -
         _ => ThresholdRule::Arithmetic,
     };
     let weights = WeightParams {
-        initial: initial(scope, by, queues)?,
+        initial,
         rule,
         period: Time(scope.time("weight_period", Time::from_us(100).0)?),
         half_life: Time(scope.time("weight_half_life", Time::from_us(10_000).0)?),
@@ -233,7 +241,7 @@ fn spread(first: u32, queues: usize) -> Vec<u32> {
     thresholds
 }
 
-/// Thresholds at the start, in the unit of weights.
+/// Thresholds at the start of the queues for flows without the special property, in the unit of weights.
 fn initial(scope: &Scope<'_>, by: By, queues: usize) -> Result<Vec<u32>, SettingsError> {
     // Sizes say nothing of times.
     let in_bytes = !matches!(by.rank, Rank::TimePerPacket | Rank::Deadline);
@@ -290,6 +298,16 @@ mod tests {
         let sizes: Vec<usize> = params.groups.iter().map(|group| group.weights.initial.len() + 1).collect();
         assert_eq!(sizes, [3, 5]);
         assert!(params.groups.iter().all(|group| group.weight == Weight::Rank));
+    }
+
+    #[test]
+    fn initial_thresholds__are_those_of_ordinary_flows() {
+        let sizes = ["1KB", "2KB", "3KB", "4KB"].map(|size| (Raw::from(size), Origin::Default)).to_vec();
+        let settings =
+            Settings::default().with(None, "special_queues", 3).with(None, "initial_thresholds", Raw::List(sizes));
+        let params = params("qc-min-rate", &settings).unwrap();
+        assert_eq!(params.groups[0].weights.initial, [1_500, 6_000]);
+        assert_eq!(params.groups[1].weights.initial, [1_000, 2_000, 3_000, 4_000]);
     }
 
     #[test]

@@ -227,9 +227,9 @@ keys! {
         thresholds: Kind::SizeListOr(&["published", "equal-split", "worst"]),
             "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, or 60 % of the \
              bytes in the first queue and 30 % in the last";
-        sketch: Kind::Size(1, 1_000_000_000), "QCluster: memory of a port's sketch, at 13 bytes a bucket";
+        sketch: Kind::Size(1, 10_000_000), "QCluster: memory of a port's sketch, at 13 bytes a bucket";
         sketch_arrays: Kind::Count(1, 8), "QCluster: arrays of the sketch";
-        sketch_buckets: Kind::Count(1, 10_000_000), "QCluster: buckets of each array, instead of a memory";
+        sketch_buckets: Kind::Count(1, 1_000_000), "QCluster: buckets of each array, instead of a memory";
         conservative_update: Kind::Flag, "QCluster: whether the sketch counts in a flow's least counters alone";
         messages: Kind::Choice(&["by-gap", "by-number"]), "QCluster: how switches tell a flow's messages apart: by idle time, or exactly";
         pda: Kind::Choice(&["off", "timed", "audited", "oracle"]),
@@ -242,7 +242,7 @@ keys! {
         alpha_gain: Kind::Number(0.0, 4.0), "QCluster: how fast alpha follows the cluster sizes, in powers of two an update; 0: it stays";
         weight_period: SOME_TIME, "QCluster: time between two updates of queue weights and thresholds";
         weight_half_life: SOME_TIME, "QCluster: time in which what was counted loses half of its weight";
-        initial_thresholds: Kind::SizeList, "QCluster: thresholds at the start, one less than the queues, in bytes or in the unit of weights";
+        initial_thresholds: Kind::SizeList, "QCluster: thresholds at the start, one less than the queues of flows without the special property";
         weight: Kind::Choice(&["sent", "sent-packets", "coflow", "remaining", "size", "time-per-packet", "deadline"]),
             "QCluster: what packets are clustered by";
         order: Kind::Choice(&["sp", "inverse", "shares"]),
