@@ -26,6 +26,7 @@ pub mod qcluster;
 pub mod scheduler;
 pub mod sp_pifo;
 pub mod tagger;
+pub mod thresholds;
 pub mod units;
 
 pub use meta::{Kind, Meta, NONE};
