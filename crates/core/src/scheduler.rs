@@ -11,6 +11,7 @@ use crate::afq::Afq;
 use crate::bank::FifoBank;
 use crate::fair_queueing::FairQueueing;
 use crate::flow_queues::FlowScheduler;
+use crate::host_queues::HostQueues;
 use crate::meta::Meta;
 use crate::pfabric::PfabricPool;
 use crate::pifo::Pifo;
@@ -158,6 +159,8 @@ pub enum Scheduler {
     Pfabric(PfabricPool),
     /// The textbook disciplines over flows: PS, SRPT, LAS.
     Flows(FlowScheduler),
+    /// A host's queues by its own levels.
+    Host(Box<HostQueues>),
     /// QCluster's queues.
     Cluster(Box<ClusterPort>),
     /// SP-PIFO's queues.
@@ -177,6 +180,7 @@ macro_rules! each {
             Scheduler::Pifo($scheduler) => $call,
             Scheduler::Pfabric($scheduler) => $call,
             Scheduler::Flows($scheduler) => $call,
+            Scheduler::Host($scheduler) => $call,
             Scheduler::Cluster($scheduler) => $call,
             Scheduler::SpPifo($scheduler) => $call,
             Scheduler::Afq($scheduler) => $call,

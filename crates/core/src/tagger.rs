@@ -5,6 +5,7 @@
 //! ACKs travel at priority 0 in the lineage of PIAS.
 
 use crate::deadline_first;
+use crate::levels::{Levels, level};
 use crate::message_gap::MessageGap;
 use crate::meta::Kind;
 use crate::units::{Rate, Time};
@@ -52,7 +53,7 @@ pub enum FlowEvent {
         /// How long the flow was idle before; [`Time::NEVER`] for its first message.
         idle: Time,
     },
-    /// All of a message is acknowledged.
+    /// All of a message is acknowledged; of one that nobody answers, it is sent.
     MessageEnd {
         /// The flow.
         flow: u32,
@@ -190,6 +191,8 @@ pub enum Tagger {
         /// What counts as sent before a message.
         sent: Box<MessageGap>,
     },
+    /// The levels of the network and of the host, both of which adapt (NOS2).
+    Levels(Box<Levels>),
     /// Rank is the bytes that remain, before acknowledgement, of the message (pFabric; SRPT in closed loop).
     Remaining,
     /// Rank is the bytes from this packet to the end of the message: SRPT where nothing is acknowledged.
@@ -232,10 +235,10 @@ impl Tagger {
         }
         if let Tagger::DemotionByGap { thresholds, sent } = self {
             let bytes = sent.before(facts.message) + facts.offset;
-            return Tag {
-                priority: thresholds.iter().take_while(|&&threshold| bytes > threshold).count() as u8,
-                rank: 0,
-            };
+            return Tag { priority: level(thresholds, bytes) as u8, rank: 0 };
+        }
+        if let Tagger::Levels(levels) = self {
+            return levels.tag(facts);
         }
         if let Tagger::Cluster(tagger) = self {
             return tagger.tag(facts);
@@ -248,6 +251,7 @@ impl Tagger {
             Tagger::Plain
             | Tagger::Demotion { .. }
             | Tagger::DemotionByGap { .. }
+            | Tagger::Levels(_)
             | Tagger::Cluster(_)
             | Tagger::Boxed(_) => 0,
         };
@@ -260,6 +264,7 @@ impl Tagger {
         match self {
             Tagger::Boxed(own) => own.on_event(event, now),
             Tagger::DemotionByGap { sent, .. } => sent.on_event(event, now),
+            Tagger::Levels(levels) => levels.on_event(event, now),
             _ => {}
         }
     }

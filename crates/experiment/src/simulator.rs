@@ -99,6 +99,7 @@ impl Engine for OwnSchemes {
 fn thresholds(scheme: &Scheme) -> Vec<u64> {
     let of = |class: &Class| match &class.tagger {
         TaggerSpec::Demotion(thresholds) => Some(thresholds.clone()),
+        TaggerSpec::Levels(params) => Some(params.network.clone()),
         _ => None,
     };
     scheme.classes.iter().find_map(of).unwrap_or_default()

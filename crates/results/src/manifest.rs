@@ -194,7 +194,7 @@ pub struct Manifest {
     pub schema: u32,
     /// BLAKE3 of `flows.parquet`: the two belong together.
     pub flows_blake3: String,
-    /// BLAKE3 of `series.parquet`, where it holds what ports adapted.
+    /// BLAKE3 of `series.parquet`, where it holds what was adapted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series_blake3: Option<String>,
     /// What was run.

@@ -99,7 +99,7 @@ impl ResultDir {
         Ok(path)
     }
 
-    /// What ports adapted over time in the first run of each point, by point, in the order of the file.
+    /// What was adapted over time in the first run of each point, by point, in the order of the file.
     pub fn adapted(&self) -> Result<Vec<(u32, Series)>, ResultError> {
         let Some(expected) = &self.manifest.series_blake3 else { return Ok(Vec::new()) };
         let mut firsts: Vec<(u32, u64)> = self.manifest.runs.iter().map(|run| (run.point, run.seed)).collect();

@@ -1,12 +1,15 @@
 //! The schemes: one file each, which says what the scheme is made of and holds its paper's parameters; the registry;
 //! and the settings from which they are built.
 
+mod adaptation;
 pub mod afq;
 pub mod d2tcp;
 pub mod dctcp;
+pub mod es8;
 pub mod fair_queueing;
 pub mod las;
 pub mod messages;
+pub mod nos2;
 pub mod parameters;
 pub mod parts;
 pub mod pfabric;

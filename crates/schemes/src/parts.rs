@@ -29,6 +29,8 @@ pub struct Parts {
     pub discipline: &'static str,
     /// Queues of a port.
     pub queues: u64,
+    /// Queues of a host's own port by levels of the host's own. 0: its port is like a switch's.
+    pub host_queues: u64,
     /// What ECN marking compares with its threshold.
     pub marking: &'static str,
     /// Buffer of a port, in full packets.
@@ -52,6 +54,7 @@ impl Parts {
         tagger: "plain",
         discipline: "fifo",
         queues: 1,
+        host_queues: 0,
         marking: "per-port",
         buffer_packets: 240,
         admission: "per-port",
@@ -225,7 +228,9 @@ fn balancer(scope: &Scope<'_>, set: ParameterSet) -> Result<BalancerSpec, Settin
 /// A port at one place; `limited`: with its buffer and marks.
 fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
     let scope = &scope.at(place);
-    let discipline = scope.text("discipline", parts.discipline)?;
+    let own = place == Place::Nic && parts.host_queues > 0;
+    let discipline = scope.text("discipline", if own { "levels" } else { parts.discipline })?;
+    let queues = if own { parts.host_queues } else { parts.queues };
     let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
     let buffer = parts.buffer_packets * mtu;
     if discipline == "pfabric" {
@@ -246,13 +251,17 @@ fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result
             return Ok(PortSpec::Pifo { fifo_from, admission, marker });
         }
         "sp-pifo" => {
-            let queues = scope.count("queues", parts.queues)? as usize;
+            let queues = scope.count("queues", queues)? as usize;
             return Ok(PortSpec::SpPifo { queues, admission, marker });
+        }
+        "levels" => {
+            let queues = scope.count("queues", queues)? as usize;
+            return Ok(PortSpec::HostQueues { queues, admission, marker });
         }
         "afq" => return Ok(PortSpec::Afq { rules: afq::rules(scope, parts, mtu)?, admission, marker }),
         _ => {}
     }
-    let queues = if discipline == "fifo" { 1 } else { scope.count("queues", parts.queues)? as usize };
+    let queues = if discipline == "fifo" { 1 } else { scope.count("queues", queues)? as usize };
     let discipline = match discipline.as_str() {
         "wrr" => Discipline::WeightedRoundRobin { weights: weights(scope, queues, 1)? },
         "drr" => Discipline::DeficitRoundRobin { quanta: weights(scope, queues, mtu)? },

@@ -8,11 +8,13 @@
 //! other queues share the rest equally here, and packets are counted by their bytes.
 
 use flowsieve_core::Time;
+use flowsieve_core::levels::Rule;
 
+use crate::adaptation;
 use crate::parts::{self, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{SettingsError, SizesOrName};
+use crate::settings::{Place, SettingsError, SizesOrName};
 use crate::thresholds::{by_bytes, equal_split};
 
 /// The registry's line.
@@ -21,35 +23,52 @@ pub const ENTRY: Entry = Entry {
     summary: "hosts demote flows by bytes sent; strict priorities with per-port ECN",
     paper: "Bai et al., NSDI 2015",
     knows: Knows::Nothing,
-    build,
+    build: |context| build_with(context, None),
 };
 
-fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+/// PIAS with this rule for its thresholds where none is given; `None`: the authors' where they published some for the
+/// workload, an equal split elsewhere.
+pub(crate) fn build_with(context: &Context<'_>, rule: Option<&str>) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
     let parts = Parts { discipline: "sp", queues: 8, tagger: "demotion", ..Parts::default() };
     let mut scheme = parts::build(context, &parts)?;
     for class in &mut scheme.classes {
         if let TaggerSpec::Demotion(_) = class.tagger {
-            let thresholds = thresholds(context)?;
-            class.tagger = match context.scope.optional_time("message_gap")? {
-                None => TaggerSpec::Demotion(thresholds),
-                Some(gap) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),
+            let queues = scope.count("queues", 8)? as usize;
+            let controller = adaptation::controller(context, "none", queues)?;
+            let unknown = || controller.is_some() && !scope.is_given("thresholds");
+            let thresholds = match thresholds(context, queues, rule) {
+                Err(_) if unknown() => Vec::new(),
+                found => found?,
+            };
+            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller)?;
+            class.tagger = match (scope.optional_time("message_gap")?, tagger) {
+                (None, tagger) => tagger,
+                (Some(gap), TaggerSpec::Demotion(thresholds)) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),
+                _ => {
+                    return Err(
+                        scope.invalid("message_gap", "none where thresholds adapt: sizes are those of messages")
+                    );
+                }
             };
         }
     }
     Ok(scheme)
 }
 
-/// The demotion thresholds of the settings, in bytes, rising. Not given: the authors' where they published some for
-/// this workload, an equal split elsewhere.
-fn thresholds(context: &Context<'_>) -> Result<Vec<u64>, SettingsError> {
+/// The demotion thresholds of the settings, in bytes, rising, or those of a rule.
+fn thresholds(context: &Context<'_>, queues: usize, rule: Option<&str>) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
-    let queues = scope.count("queues", 8)? as usize;
     let published = (queues == 8).then(|| published(context)).flatten();
+    let default = rule.unwrap_or(if published.is_some() { "published" } else { "equal-split" });
     let rule = match scope.sizes_or_name("thresholds")? {
-        Some(SizesOrName::Sizes(sizes)) => return given(context, sizes, queues),
+        Some(SizesOrName::Sizes(sizes)) => return adaptation::given(context, "thresholds", sizes, queues),
         Some(SizesOrName::Name(rule)) => rule,
-        None => scope.text("thresholds", if published.is_some() { "published" } else { "equal-split" })?,
+        None => scope.text("thresholds", default)?,
     };
+    if rule == adaptation::UNKNOWN {
+        return Ok(Vec::new());
+    }
     if rule == "published" {
         return published.ok_or_else(|| {
             let expected = "sizes, \"equal-split\" or \"worst\": thresholds were published for 8 queues, and for web-search, \
@@ -58,19 +77,14 @@ fn thresholds(context: &Context<'_>) -> Result<Vec<u64>, SettingsError> {
         });
     }
     let quantile = |p| context.workload.quantile_bytes(p);
-    let computed = if rule == "worst" { by_bytes(&worst(queues), quantile) } else { equal_split(queues, quantile) };
+    let computed = match rule.as_str() {
+        "worst" => by_bytes(&worst(queues), quantile),
+        "optimal" => adaptation::known(context, Rule::Optimal, queues),
+        "two-level" if queues == 2 => adaptation::known(context, Rule::TwoLevel, queues),
+        "two-level" => return Err(scope.invalid("thresholds", format!("another rule for {queues} queues"))),
+        _ => equal_split(queues, quantile),
+    };
     computed.ok_or_else(|| scope.invalid("thresholds", "sizes: nothing is known of the workload's to split"))
-}
-
-fn given(context: &Context<'_>, sizes: Vec<u64>, queues: usize) -> Result<Vec<u64>, SettingsError> {
-    let scope = &context.scope;
-    if sizes.len() + 1 != queues {
-        return Err(scope.invalid("thresholds", format!("{} sizes for {queues} queues", queues - 1)));
-    }
-    if !sizes.is_sorted_by(|a, b| a < b) {
-        return Err(scope.invalid("thresholds", "sizes that rise"));
-    }
-    Ok(sizes)
 }
 
 /// The shares of the bytes that lie before each threshold.
@@ -171,7 +185,8 @@ mod tests {
     use crate::testing::Facts;
 
     fn thresholds_of(settings: &Settings, facts: &Facts) -> Result<Vec<u64>, SettingsError> {
-        thresholds(&Context { scope: settings.scheme("pias"), workload: facts })
+        let context = Context { scope: settings.scheme("pias"), workload: facts };
+        thresholds(&context, context.scope.count("queues", 8)? as usize, None)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
-use crate::{afq, d2tcp, dctcp, fair_queueing, las, pfabric, pias, qcluster, sp_pifo, textbook};
+use crate::{afq, d2tcp, dctcp, es8, fair_queueing, las, nos2, pfabric, pias, qcluster, sp_pifo, textbook};
 
 /// What a scheme must know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct Entry {
 pub const REGISTRY: &[Entry] = &[
     dctcp::ENTRY,
     pias::ENTRY,
+    es8::ENTRY,
+    nos2::ENTRY,
     pfabric::ENTRY,
     pfabric::EDF,
     sp_pifo::ENTRY,

@@ -9,6 +9,8 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::fair_queueing::{FairQueueing, Line};
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
+use flowsieve_core::host_queues::HostQueues;
+use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
 use flowsieve_core::pfabric::PfabricPool;
@@ -144,6 +146,8 @@ pub enum TaggerSpec {
     Demotion(Vec<u64>),
     /// [`Tagger::DemotionByGap`]: thresholds, and the gap.
     DemotionByGap(Vec<u64>, Time),
+    /// [`Tagger::Levels`].
+    Levels(Box<LevelParams>),
     /// [`Tagger::DeadlineFirst`].
     DeadlineFirst(Rate),
     /// [`Tagger::Remaining`].
@@ -167,6 +171,7 @@ impl TaggerSpec {
             TaggerSpec::DemotionByGap(thresholds, gap) => {
                 Tagger::DemotionByGap { thresholds: thresholds.clone(), sent: Box::new(MessageGap::new(*gap)) }
             }
+            TaggerSpec::Levels(params) => Tagger::Levels(Box::new(Levels::new(params))),
             TaggerSpec::DeadlineFirst(rate) => Tagger::DeadlineFirst { rate: *rate },
             TaggerSpec::Remaining => Tagger::Remaining,
             TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
@@ -190,6 +195,15 @@ pub enum PortSpec {
         marker: Marker,
         /// Service order.
         discipline: Discipline,
+    },
+    /// A host's queues by its own levels; see [`HostQueues`].
+    HostQueues {
+        /// How many.
+        queues: usize,
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
     },
     /// One queue sorted by rank; see [`Pifo`].
     Pifo {
@@ -259,6 +273,9 @@ impl PortSpec {
             PortSpec::Bank { queues, admission, marker, discipline } => {
                 Scheduler::Bank(FifoBank::new(*queues, *admission, *marker, discipline.clone()))
             }
+            PortSpec::HostQueues { queues, admission, marker } => {
+                Scheduler::Host(Box::new(HostQueues::new(*queues, *admission, *marker)))
+            }
             PortSpec::Pifo { fifo_from, admission, marker } => {
                 // No rank is above 32 bits.
                 let from = fifo_from.and_then(|from| u32::try_from(from).ok());
@@ -291,6 +308,7 @@ impl PortSpec {
         let mut free = self.clone();
         match &mut free {
             PortSpec::Bank { admission, marker, .. }
+            | PortSpec::HostQueues { admission, marker, .. }
             | PortSpec::Pifo { admission, marker, .. }
             | PortSpec::Flows { admission, marker, .. }
             | PortSpec::Fair { admission, marker }
@@ -314,6 +332,7 @@ impl PortSpec {
     pub fn shares_memory(&self) -> bool {
         match self {
             PortSpec::Bank { admission, .. }
+            | PortSpec::HostQueues { admission, .. }
             | PortSpec::Pifo { admission, .. }
             | PortSpec::Flows { admission, .. }
             | PortSpec::Fair { admission, .. }
@@ -327,7 +346,9 @@ impl PortSpec {
     /// How many queues its packets are told apart by.
     pub fn queues(&self) -> usize {
         match self {
-            PortSpec::Bank { queues, .. } | PortSpec::SpPifo { queues, .. } => *queues,
+            PortSpec::Bank { queues, .. } | PortSpec::HostQueues { queues, .. } | PortSpec::SpPifo { queues, .. } => {
+                *queues
+            }
             PortSpec::Afq { rules, .. } => rules.queues,
             PortSpec::Pifo { fifo_from: Some(_), .. } => 2,
             PortSpec::Cluster { params, .. } => params.groups.iter().map(|group| group.weights.initial.len() + 1).sum(),
@@ -389,6 +410,7 @@ debug_by_shape! {
         TaggerSpec::Plain => "plain".into(),
         TaggerSpec::Demotion(t) => format!("demotion at {t:?}"),
         TaggerSpec::DemotionByGap(t, gap) => format!("demotion at {t:?}, messages apart by {gap}"),
+        TaggerSpec::Levels(params) => format!("{params:?}"),
         TaggerSpec::DeadlineFirst(rate) => format!("deadline first, at {rate}"),
         TaggerSpec::Remaining => "remaining".into(),
         TaggerSpec::ToTheEnd => "to the end".into(),
@@ -398,6 +420,7 @@ debug_by_shape! {
     PortSpec:
         PortSpec::Bank { queues, admission, marker, discipline } =>
             format!("{queues} queues, {discipline:?}, {admission:?}, {marker:?}"),
+        PortSpec::HostQueues { queues, admission, marker } => format!("{queues} queues of the host's, {admission:?}, {marker:?}"),
         PortSpec::Pifo { fifo_from, admission, marker } => format!("PIFO, FIFO from {fifo_from:?}, {admission:?}, {marker:?}"),
         PortSpec::Pfabric { limit } => format!("pFabric pool of {limit} bytes"),
         PortSpec::Flows { order, admission, marker } => format!("flows, {order:?}, {admission:?}, {marker:?}"),

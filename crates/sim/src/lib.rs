@@ -6,6 +6,7 @@
 //! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
 
 mod build;
+mod control;
 pub mod event;
 mod following;
 mod found;

@@ -12,6 +12,7 @@ use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::{ClosedLoop, Flow};
 
 use crate::build::{Built, build};
+use crate::control::Control;
 use crate::event::Key;
 use crate::following::Following;
 use crate::hosts::Coming;
@@ -95,8 +96,9 @@ fn run_with<K: Key>(
     let mut built = build::<K>(point)?;
     let tracing = watchers.tracing.as_mut();
     let mut run = Run {
-        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, &mut built)),
+        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, point.fabric, &mut built)),
         tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, point, &mut built)),
+        control: Control::new(point),
         built,
         point: *point,
         flows: Vec::new(),
@@ -119,6 +121,9 @@ fn run_with<K: Key>(
     };
     run.gather();
     let mut result = measure::result(point, &run.built, &run.flows, ended)?;
+    if let Some(control) = &run.control {
+        result.periodic.extend(control.periodic(Time(result.simulated_ps)));
+    }
     if let Some(sampler) = run.sampler {
         let (series, warning) = sampler.finish(point.fabric);
         result.series.extend(series);
@@ -140,6 +145,7 @@ struct Run<'a, 't, K> {
     stop: Time,
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
+    control: Option<Control>,
 }
 
 impl<K: Key> Run<'_, '_, K> {
@@ -317,11 +323,16 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Runs every event before `horizon` and the end of the run.
     fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+        let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
-        while let Some(at) = self.next_sample(horizon) {
+        while let Some(at) = [self.next_control(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min()
+        {
             self.events_until(at, progress)?;
-            if let Some(sampler) = &mut self.sampler {
-                sampler.sample(&mut self.built, at);
+            if let Some(control) = &mut self.control {
+                control.act(&mut self.built, at);
+            }
+            if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
+                sampler.sample(&mut self.built, self.control.as_ref(), at);
             }
         }
         self.events_until(horizon, progress)?;
@@ -343,13 +354,21 @@ impl<K: Key> Run<'_, '_, K> {
     /// When to sample next, up to `horizon`, and not any more once the fabric is empty for good.
     fn next_sample(&self, horizon: Time) -> Option<Time> {
         let at = self.sampler.as_ref()?.next()?;
-        let waits = || {
-            let waits = |partition: &crate::partition::Partition<K>| {
-                partition.network.events.first() != K::NEVER || partition.network.next_crossing() != Time::NEVER
-            };
-            self.built.partitions.iter().any(waits)
+        (at <= horizon && (horizon < Time::NEVER || self.waits())).then_some(at)
+    }
+
+    /// When to adapt next, up to `horizon`, and while the fabric drains as long as it is not empty.
+    fn next_control(&self, horizon: Time, drains: bool) -> Option<Time> {
+        let at = self.control.as_ref()?.next()?;
+        (at <= horizon && (!drains || self.waits())).then_some(at)
+    }
+
+    /// Whether something will happen.
+    fn waits(&self) -> bool {
+        let waits = |partition: &crate::partition::Partition<K>| {
+            partition.network.events.first() != K::NEVER || partition.network.next_crossing() != Time::NEVER
         };
-        (at <= horizon && (horizon < Time::NEVER || waits())).then_some(at)
+        self.built.partitions.iter().any(waits)
     }
 
     fn events_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {

@@ -9,14 +9,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::scheduler::Gauge;
+use flowsieve_core::tagger::Tagger;
 use flowsieve_core::{Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_transport::params::Congestion;
 
 use crate::build::Built;
+use crate::control::Control;
 use crate::event::Key;
-use crate::topology::Fabric;
+use crate::topology::{Fabric, Node};
 
 /// What to sample, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,14 @@ pub const ALPHA: &str = "dctcp alpha";
 pub const LEAST_BACKLOG: &str = "least backlog (bytes)";
 /// The most.
 pub const MOST_BACKLOG: &str = "most backlog (bytes)";
+/// A threshold of a sampled host's own queues, where it has such; it belongs to the queue above it.
+pub const HOST_THRESHOLD: &str = "host's threshold (bytes)";
+/// A threshold by which a sampled host tags packets for the network, where that adapts.
+pub const TAG_THRESHOLD: &str = "tag threshold (bytes)";
+/// A threshold as the controller published it last, whether or not it has arrived at the hosts.
+pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
+/// What [`CONTROLLER_THRESHOLD`] is of.
+pub const CONTROLLER: &str = "controller";
 
 /// What a port held since somebody looked.
 struct Backlog {
@@ -124,8 +134,48 @@ struct Watched {
     backlog: Arc<Mutex<Backlog>>,
     least: Vec<f64>,
     most: Vec<f64>,
-    /// What its scheduler has adapted, by name and queue.
-    gauges: BTreeMap<(&'static str, usize), Vec<f64>>,
+    /// The host whose port it is: its partition and place there.
+    host: Option<(u32, u32)>,
+    /// What its scheduler and its host have adapted.
+    gauges: Gauges,
+}
+
+/// What was adapted, by name and queue: the step at which it was first there, and the values from then on.
+#[derive(Default)]
+struct Gauges(BTreeMap<(&'static str, usize), (u64, Vec<f64>)>);
+
+impl Gauges {
+    fn see(&mut self, step: u64, Gauge { name, queue, value }: Gauge) {
+        self.0.entry((name, queue)).or_insert((step, Vec::new())).1.push(value);
+    }
+
+    fn see_thresholds(&mut self, step: u64, name: &'static str, thresholds: &[u64]) {
+        for (queue, &threshold) in thresholds.iter().enumerate() {
+            self.see(step, Gauge { name, queue, value: threshold as f64 });
+        }
+    }
+
+    fn series(self, place: &str, step_ps: u64) -> impl Iterator<Item = Series> {
+        self.0.into_iter().map(move |((name, queue), (first_step, values))| Series {
+            name: name.to_owned(),
+            of: Series::of_queue(place, queue),
+            first_step,
+            step_ps,
+            values,
+        })
+    }
+}
+
+/// The thresholds of a host that adapts any, of the first class of flows that has them.
+fn see_host(taggers: &[Tagger], step: u64, gauges: &mut Gauges) {
+    let levels = taggers.iter().find_map(|tagger| match tagger {
+        Tagger::Levels(levels) => Some(levels),
+        _ => None,
+    });
+    if let Some(levels) = levels {
+        gauges.see_thresholds(step, HOST_THRESHOLD, levels.own().unwrap_or_default());
+        gauges.see_thresholds(step, TAG_THRESHOLD, levels.network());
+    }
 }
 
 /// A connection with a message under way, from `first_step` on.
@@ -146,6 +196,8 @@ impl Window {
 pub(crate) struct Sampler {
     interval: Time,
     links: Vec<Watched>,
+    /// What the controller published.
+    controller: Gauges,
     /// By the flow of its packets, stretch by stretch.
     connections: BTreeMap<u32, Vec<Window>>,
     /// Samples so far.
@@ -157,7 +209,7 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Wraps the ports of the sampled links.
-    pub(crate) fn new<K: Key>(sampling: &Sampling, built: &mut Built<K>) -> Sampler {
+    pub(crate) fn new<K: Key>(sampling: &Sampling, fabric: &Fabric, built: &mut Built<K>) -> Sampler {
         let mut links = Vec::new();
         for &number in &sampling.links {
             let (partition, index) = built.places.from[number as usize];
@@ -168,12 +220,17 @@ impl Sampler {
             let placeholder = Scheduler::Pfabric(flowsieve_core::pfabric::PfabricPool::new(0));
             let within = std::mem::replace(&mut port.scheduler, placeholder);
             port.scheduler = Scheduler::Boxed(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
-            let (least, most, gauges) = (Vec::new(), Vec::new(), BTreeMap::new());
-            links.push(Watched { number, partition, index, backlog, least, most, gauges });
+            let host = match fabric.links[number as usize].from {
+                Node::Host(host) => Some(built.places.hosts[host as usize]),
+                Node::Switch(_) => None,
+            };
+            let (least, most, gauges) = (Vec::new(), Vec::new(), Gauges::default());
+            links.push(Watched { number, partition, index, backlog, least, most, host, gauges });
         }
         Sampler {
             interval: Time(sampling.interval.0.max(1)),
             links,
+            controller: Gauges::default(),
             connections: BTreeMap::new(),
             steps: 0,
             values: 0,
@@ -189,9 +246,10 @@ impl Sampler {
     }
 
     /// Looks, when every event before `at` is done and none from then on.
-    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, at: Time) {
+    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, control: Option<&Control>, at: Time) {
         let step = self.steps;
-        let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.len()).sum();
+        let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.0.len()).sum();
+        values += self.controller.0.len();
         let mut found = Vec::new();
         for hosts in built.partitions.iter().map(|partition| &partition.hosts) {
             for connection in hosts.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {
@@ -226,10 +284,14 @@ impl Sampler {
             let (least, most) = open(&link.backlog).take(at);
             link.least.push(least as f64);
             link.most.push(most as f64);
-            network.ports[link.index as usize].scheduler.gauges(&mut |Gauge { name, queue, value }| {
-                link.gauges.entry((name, queue)).or_default().push(value);
-            });
+            let gauges = &mut link.gauges;
+            network.ports[link.index as usize].scheduler.gauges(&mut |gauge| gauges.see(step, gauge));
+            if let Some((partition, host)) = link.host {
+                see_host(&built.partitions[partition as usize].hosts.hosts[host as usize].taggers, step, gauges);
+            }
         }
+        let published = control.and_then(Control::published).unwrap_or_default();
+        self.controller.see_thresholds(step, CONTROLLER_THRESHOLD, published);
     }
 
     /// What was sampled, links first, and what the reader should know of it.
@@ -241,11 +303,9 @@ impl Sampler {
             for (name, values) in [(LEAST_BACKLOG, link.least), (MOST_BACKLOG, link.most)] {
                 all.push(Series { name: name.to_owned(), of: of.clone(), first_step: 0, step_ps, values });
             }
-            for ((name, queue), values) in link.gauges {
-                let of = Series::of_queue(&of, queue);
-                all.push(Series { name: name.to_owned(), of, first_step: 0, step_ps, values });
-            }
+            all.extend(link.gauges.series(&of, step_ps));
         }
+        all.extend(self.controller.series(CONTROLLER, step_ps));
         for (flow, stretches) in self.connections {
             for Window { first_step, windows, alphas } in stretches {
                 for (name, values) in [(WINDOW, windows), (ALPHA, alphas)].into_iter().filter(|(_, v)| !v.is_empty()) {

@@ -38,6 +38,9 @@ impl Hosts {
             self.note_begun(coming.flow.id, coming, segment);
             self.announce(network.now, coming, class, coming.flow.id, Time::NEVER);
             self.send_all(network, coming, class, segment);
+            let Flow { id, bytes, .. } = coming.flow;
+            let event = FlowEvent::MessageEnd { flow: id, message: id, size: bytes };
+            self.hosts[coming.host as usize].taggers[usize::from(class)].on_event(&event, network.now);
             return;
         }
         let connection = self.connection_for(coming, class);

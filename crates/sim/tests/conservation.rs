@@ -5,7 +5,7 @@ mod common;
 #[path = "common/plain.rs"]
 mod plain;
 
-use common::{Case, case};
+use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::REGISTRY;
@@ -76,7 +76,9 @@ proptest! {
     #![proptest_config(common::config(250))]
 
     #[test]
-    fn packets__are_neither_lost_nor_made(case in case(80)) {
+    fn packets__are_neither_lost_nor_made(
+        case in prop_oneof![4 => case(80), 1 => case_of(BY_THE_CLOCK.to_vec(), 80)]
+    ) {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "makes packets");
         let result = result(&case).map_err(|error| TestCaseError::fail(error.to_string()))?;
         if case.max_time.is_some_and(|stop| Time(result.simulated_ps) + Time::from_us(9_000_000) > stop) {

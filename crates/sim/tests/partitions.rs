@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Case, case};
+use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec, Transport};
@@ -73,6 +73,11 @@ proptest! {
 
     #[test]
     fn run__the_same_however_it_is_cut(case in case(80)) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn run__the_same_however_it_is_cut_where_thresholds_adapt(case in case_of(BY_THE_CLOCK.to_vec(), 80)) {
         check(&case)?;
     }
 
@@ -149,7 +154,9 @@ proptest! {
     fn run__the_same_with_wide_keys(case in case(60), early_us in 0u64..300, racks: bool) {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
         // Ranks are instants, or ports adapt at instants that are counted from the beginning.
-        let by_clock = |class: &Class| matches!(class.tagger, TaggerSpec::DeadlineFirst(_) | TaggerSpec::Cluster(_));
+        let by_clock = |class: &Class| {
+            matches!(class.tagger, TaggerSpec::DeadlineFirst(_) | TaggerSpec::Cluster(_) | TaggerSpec::Levels(_))
+        };
         prop_assume!(!case.scheme.classes.iter().any(by_clock), "the instant matters");
         let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
         let narrow = timeless(result(&case, partitioning).map_err(|error| TestCaseError::fail(error.to_string()))?);
@@ -159,5 +166,36 @@ proptest! {
         let late = Case { flows, max_time: case.max_time.map(|stop| stop + span), ..case };
         let wide = timeless(result(&late, partitioning).map_err(|error| TestCaseError::fail(error.to_string()))?);
         prop_assert_eq!(narrow, wide);
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(12))]
+
+    /// The same where thresholds adapt: after whole periods and windows in which nothing happens.
+    #[test]
+    fn run__the_same_with_wide_keys_where_thresholds_adapt(
+        case in case_of(BY_THE_CLOCK.to_vec(), 60), early_ms in 0u64..3, racks: bool
+    ) {
+        prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
+        prop_assume!(case.scheme.classes.iter().any(|class| matches!(class.tagger, TaggerSpec::Levels(_))));
+        let mut case = case;
+        for class in &mut case.scheme.classes {
+            if let TaggerSpec::Levels(params) = &mut class.tagger {
+                params.adaptation.period = Time::from_us(1_000);
+                params.adaptation.window = Time::from_us(4_000);
+            }
+        }
+        // After a whole window, and some in another period than the first.
+        case.flows.iter_mut().for_each(|flow| flow.start_ps = 4_000_000_000 + 20 * flow.start_ps);
+        let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
+        let run = |case: &Case| {
+            result(case, partitioning).map(timeless).map_err(|error| TestCaseError::fail(error.to_string()))
+        };
+        let narrow = run(&case)?;
+        let span = Time::from_us(((3 << 46) / 4_000_000_000 * 4 - 4 * early_ms) * 1_000);
+        let flows = shifted(&case, span);
+        let late = Case { flows, max_time: case.max_time.map(|stop| stop + span), ..case };
+        prop_assert_eq!(narrow, run(&late)?);
     }
 }

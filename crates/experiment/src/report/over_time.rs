@@ -1,4 +1,4 @@
-//! The plots of what ports adapt: thresholds, queue weights, packets by queue, over the time of a run.
+//! The plots of what ports, hosts and controllers adapt: thresholds, queue weights, packets by queue, over the time of a run.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const PLACES: usize = 200;
 
 const PS_PER_MS: f64 = 1e9;
 
-/// A figure for each name and sampled link of a point, with a line a queue.
+/// A figure for each name and place of a point, with a line a queue.
 pub(super) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
     let mut queues: BTreeMap<(u32, String, String), Vec<Series>> = BTreeMap::new();
     for (point, values) in dir.adapted()? {

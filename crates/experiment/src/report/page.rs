@@ -30,7 +30,7 @@ struct Page<'a> {
     by_load: Vec<Figure>,
     by_size: Vec<Figure>,
     of_links: Vec<Figure>,
-    /// What ports adapted.
+    /// What was adapted.
     over_time: Vec<Figure>,
     points: Vec<PointRows>,
     fabrics: Vec<(String, String)>,

@@ -155,10 +155,11 @@ keys! {
         red_max: SIZE, "RED: backlog from which every packet is marked";
         red_probability: PROBABILITY, "RED: marking probability at red_max";
         red_average: Kind::NumberAbove(0.0, 1.0), "RED: weight of the newest backlog in the average; 1 is instantaneous";
-        discipline: Kind::Choice(&["fifo", "sp", "wrr", "drr", "pifo", "pfabric", "ps", "least-rank", "fair-queueing", "sp-pifo", "afq"]),
-            "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; by rank; \
-             pFabric's pool; flows in turn; the flow of the least rank; bit-by-bit round robin; SP-PIFO's queues; AFQ's \
-             calendar";
+        discipline: Kind::Choice(&[
+            "fifo", "sp", "wrr", "drr", "levels", "pifo", "pfabric", "ps", "least-rank", "fair-queueing", "sp-pifo", "afq",
+        ]), "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; strict priority by \
+             the host's own level; by rank; pFabric's pool; flows in turn; the flow of the least rank; bit-by-bit round robin; \
+             SP-PIFO's queues; AFQ's calendar";
         fifo_from: Kind::Size(1, 4_000_000_000), "pifo: rank from which packets are served as they came, after all of a lower one; not given: none";
         bytes_per_round: Kind::Size(1, 1_000_000_000_000), "AFQ: bytes of each flow that a round serves";
         afq_bids: Kind::Choice(&["sketch", "exact"]), "AFQ: whether flows' bids share a count-min sketch or are kept exactly";
@@ -224,9 +225,19 @@ keys! {
         message_gap: SOME_TIME,
             "idle time of a connection after which its next packet begins a message, where messages are told apart by time: pias \
              counts each message from nothing unless it is given";
-        thresholds: Kind::SizeListOr(&["published", "equal-split", "worst"]),
-            "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, or 60 % of the \
-             bytes in the first queue and 30 % in the last";
+        thresholds: Kind::SizeListOr(&["published", "equal-split", "worst", "optimal", "two-level", "unknown"]),
+            "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, 60 % of the \
+             bytes in the first queue and 30 % in the last, or none before there are estimates";
+        host_thresholds: Kind::SizeListOr(&["equal-split", "unknown"]),
+            "discipline = \"levels\" at hosts: thresholds of a host's own queues at the start, one less than these: sizes, equal \
+             shares of the workload's flows, or none before there are estimates";
+        controller: Kind::Choice(&["none", "equal-split", "optimal", "two-level"]),
+            "a central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
+             optimisation, or NOS2's one threshold";
+        controller_period: Kind::Time(1_000_000, MAX_TIME_PS), "time between two estimates of thresholds, by hosts and controller";
+        controller_delay: TIME, "from the hosts' sizes at the controller to its thresholds at the hosts";
+        observe_window: SOME_TIME, "how long hosts remember the sizes of their messages, at most; at least half as long";
+        observe_least: Kind::Count(1, 1_000_000_000), "fewest sizes that make an estimate, of a host or of all for the controller";
         sketch: Kind::Size(1, 10_000_000), "QCluster: memory of a port's sketch, at 13 bytes a bucket";
         sketch_arrays: Kind::Count(1, 8), "QCluster: arrays of the sketch";
         sketch_buckets: Kind::Count(1, 1_000_000), "QCluster: buckets of each array, instead of a memory";

@@ -209,11 +209,15 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.5, "afq_bids", &["exact"]),
         maybe(0.3, "afq_rows afq_columns", &["1; 1", "2; 4"]),
         maybe(0.5, "afq_beyond", &["last-queue"]),
-        maybe(0.2, "discipline@nic", &["fifo", "sp", "drr", "pifo"]),
+        maybe(0.2, "discipline@nic", &["fifo", "sp", "drr", "levels", "pifo"]),
         maybe(0.2, "discipline@spine", &["fifo", "sp", "wrr", "pfabric"]),
         maybe(0.5, "queues", &["1", "2", "5", "64"]),
         maybe(0.3, "queues weights", &["2; [3, 1]", "4; [1, 2, 5, 9]"]),
         maybe(0.4, "tagger", &["plain", "demotion", "remaining", "to-the-end", "attained", "deadline"]),
+        maybe(0.5, "controller", &["none", "equal-split", "optimal", "two-level"]),
+        one_of("controller_period controller_delay", &["12us; 0us", "30us; 7us", "60us; 150us", "1ms; 1us"]),
+        one_of("observe_window observe_least", &["1ns; 1", "100us; 2", "1ms; 10", "1s; 1"]),
+        maybe(0.3, "host_thresholds", &["unknown", "equal-split"]),
         maybe(0.5, "message_gap", &["1ns", "5us", "300us"]),
         maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "pfabric"]),
         maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
@@ -343,7 +347,14 @@ fn put_programs(fabric: &Fabric, scheme: &mut Scheme) {
 
 /// Any point of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
-    let names: Vec<&'static str> = REGISTRY.iter().map(|entry| entry.name).collect();
+    case_of(REGISTRY.iter().map(|entry| entry.name).collect(), most_flows)
+}
+
+/// Schemes whose thresholds adapt by the clock, or may.
+pub(crate) const BY_THE_CLOCK: [&str; 3] = ["nos2", "es-8", "pias"];
+
+/// The same of these schemes.
+pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strategy<Value = Case> {
     let changes = prop::collection::vec(
         (any::<Index>(), select(&["loss 0.02", "loss 0.2", "rate 1Gbps", "delay 5us", "failed true"][..])),
         0..3,

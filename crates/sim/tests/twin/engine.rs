@@ -11,9 +11,12 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
 use flowsieve_core::fair_queueing::Line;
+use flowsieve_core::levels::{Controller, LevelParams, Levels, Published, Seen};
+use flowsieve_core::observed::{RecentSizes, SizeSketch};
+use flowsieve_core::tagger::Tagger;
 use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::{Drops, Sketch};
-use flowsieve_schemes::scheme::Nic;
+use flowsieve_schemes::scheme::{Nic, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::Node;
 use flowsieve_sim::{Flows, Point};
@@ -27,11 +30,33 @@ use crate::hosts::{Alarm, Connection, Host, Record, Side};
 /// What happens. The order of the variants, and of their fields, is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    LineFree { link: usize },
-    Arrival { link: usize, nth: u64, packet: u32 },
-    Start { message: usize },
-    Timer { host: usize, alarm: Alarm },
-    Program { switch: usize },
+    /// Thresholds of a class of flows are at the hosts.
+    Published {
+        class: usize,
+        nth: usize,
+    },
+    /// Hosts estimate, and so does their controller.
+    Estimate {
+        class: usize,
+    },
+    LineFree {
+        link: usize,
+    },
+    Arrival {
+        link: usize,
+        nth: u64,
+        packet: u32,
+    },
+    Start {
+        message: usize,
+    },
+    Timer {
+        host: usize,
+        alarm: Alarm,
+    },
+    Program {
+        switch: usize,
+    },
 }
 
 /// What switches do not see of a packet.
@@ -83,6 +108,8 @@ pub(crate) struct Twin<'a> {
     pools: Vec<Pool>,
     switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
     pub(crate) hosts: Vec<Host>,
+    /// By class of flows: its controller, and what it has published.
+    controllers: Vec<Option<(Controller, Vec<Published>)>>,
     /// By the message that opened them.
     pub(crate) connections: BTreeMap<u32, Connection>,
     pub(crate) receivers: BTreeMap<u32, Side>,
@@ -142,6 +169,7 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         pools: vec![Pool::new(point.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
         hosts: (0..fabric.hosts).map(|_| Host::new(point.scheme)).collect(),
+        controllers: Vec::new(),
         connections: BTreeMap::new(),
         receivers: BTreeMap::new(),
         records: Vec::new(),
@@ -154,13 +182,21 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         flows_arrive: true,
         drained: false,
     };
+    for class in 0..point.scheme.classes.len() {
+        let params = twin.adapts(class);
+        let made = |of| (Controller::new(of, params?.adaptation.least, &params?.network), Vec::new()).into();
+        twin.controllers.push(params.and_then(|params| params.adaptation.controller).and_then(made));
+        if let Some(params) = params {
+            twin.at(params.adaptation.period, Event::Estimate { class });
+        }
+    }
     first.into_iter().for_each(|flow| twin.add(flow));
     (0..fabric.switches.len()).for_each(|switch| twin.arm_program(switch));
     twin.run();
     twin
 }
 
-impl Twin<'_> {
+impl<'a> Twin<'a> {
     pub(crate) fn at(&mut self, time: Time, event: Event) {
         if time != Time::NEVER {
             self.queue.push(Reverse((time, event)));
@@ -213,9 +249,54 @@ impl Twin<'_> {
                 }
                 Event::Timer { host, alarm } => self.on_timer(host, alarm),
                 Event::Program { switch } => self.on_program(switch),
+                Event::Estimate { class } => self.on_estimate(class),
+                Event::Published { class, nth } => {
+                    let published = self.controllers[class].as_ref().expect("a controller").1[nth].clone();
+                    self.levels(class).for_each(|levels| levels.apply(&published));
+                }
             }
         }
         self.drained = true;
+    }
+
+    fn adapts(&self, class: usize) -> Option<&'a LevelParams> {
+        match &self.point.scheme.classes[class].tagger {
+            TaggerSpec::Levels(params) => Some(params),
+            _ => None,
+        }
+    }
+
+    fn levels(&mut self, class: usize) -> impl Iterator<Item = &mut Levels> {
+        self.hosts.iter_mut().filter_map(move |host| match &mut host.taggers[class] {
+            Tagger::Levels(levels) => Some(&mut **levels),
+            _ => None,
+        })
+    }
+
+    fn on_estimate(&mut self, class: usize) {
+        let now = self.now;
+        let adaptation = self.adapts(class).expect("a class that adapts").adaptation;
+        let mut sizes = SizeSketch::default();
+        for levels in self.levels(class) {
+            levels.re_estimate(now);
+            levels.gather(now, &mut sizes);
+        }
+        let fabric = self.point.fabric;
+        let rate_bps = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps()).sum();
+        let seen = Seen { sizes: &sizes, span: RecentSizes::span(adaptation.window, now), rate_bps };
+        if let Some((controller, published)) = &mut self.controllers[class]
+            && let Some(decided) = controller.decide(&seen)
+        {
+            published.push(decided);
+            let nth = published.len() - 1;
+            let delay = adaptation.controller.expect("a controller").delay;
+            self.at(now + delay, Event::Published { class, nth });
+        }
+        // Where nothing else is left to happen, nobody will ask.
+        let adapts = |event: &Event| matches!(event, Event::Estimate { .. } | Event::Published { .. });
+        if self.queue.iter().any(|Reverse((_, event))| !adapts(event)) {
+            self.at(now + adaptation.period, Event::Estimate { class });
+        }
     }
 
     pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {

@@ -23,7 +23,7 @@ pub(crate) enum Alarm {
 }
 
 pub(crate) struct Host {
-    taggers: Vec<Tagger>,
+    pub(crate) taggers: Vec<Tagger>,
     /// By destination and class: whether a connection was opened before, and those that stand idle (or, where there is
     /// one for all messages, that one).
     pairs: BTreeMap<(u32, u8), (bool, BTreeSet<u32>)>,
@@ -158,6 +158,8 @@ impl<'a> Twin<'a> {
             let payload = (flow.bytes - offset).min(segment) as u16;
             self.emit(flow.src as usize, flow.dst, class, facts, (header, self.stamp()), payload, false);
         }
+        let ends = FlowEvent::MessageEnd { flow: flow.id, message: flow.id, size: flow.bytes };
+        self.hosts[flow.src as usize].taggers[usize::from(class)].on_event(&ends, self.now);
     }
 
     /// A packet leaves its host's hands.

@@ -5,7 +5,7 @@ mod common;
 mod engine;
 mod hosts;
 
-use common::{Case, case, scheme, settings};
+use common::{BY_THE_CLOCK, Case, case, case_of, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Transport;
@@ -134,6 +134,15 @@ proptest! {
         loops in loops(),
     ) {
         check_closed(&case, loops)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(300))]
+
+    #[test]
+    fn run__agrees_with_the_twin_where_thresholds_adapt(case in case_of(BY_THE_CLOCK.to_vec(), 100)) {
+        check(&case)?;
     }
 }
 

@@ -1,0 +1,88 @@
+//! A host's own priority queues, apart from those of the switches (NOS2, GLOBECOM 2019, §IV, Fig. 3).
+//!
+//! A packet carries both: the level of the host's queues as its rank, and the network's tag as its priority. A host's port
+//! sorts by the former, switches by the latter and may have as many queues as there are tags. Both are written as the packet
+//! leaves the transport, so that a packet that waits here keeps the tag that it came with.
+//!
+//! It leaves out what a host's stack does between socket and port.
+
+use crate::admission::Admission;
+use crate::bank::FifoBank;
+use crate::discipline::Discipline;
+use crate::marker::Marker;
+use crate::meta::Meta;
+use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+
+/// FIFO queues under strict priority, by the rank; ranks beyond the last queue join it.
+pub struct HostQueues {
+    bank: FifoBank,
+}
+
+impl HostQueues {
+    /// `queues` queues with a limit and a marker. Panics as [`FifoBank::new`].
+    pub fn new(queues: usize, admission: Admission, marker: Marker) -> HostQueues {
+        HostQueues { bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority) }
+    }
+
+    fn level(&self, meta: &Meta) -> usize {
+        (meta.rank as usize).min(self.bank.queues() - 1)
+    }
+}
+
+impl PortScheduler for HostQueues {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let level = self.level(&metas[packet as usize]);
+        self.bank.enqueue_in(level, metas, packet, around)
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        self.bank.dequeue(metas, around)
+    }
+
+    fn found_bytes(&self, meta: &Meta) -> u64 {
+        self.bank.queue(self.level(meta)).bytes().into()
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bank.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.bank.queues()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::Pool;
+    use crate::scheduler::Victims;
+    use crate::units::Time;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    #[test]
+    fn queues__by_the_hosts_level_whatever_the_tag() {
+        let of = |rank, priority| Meta { rank, priority, len: 1_500, ..Meta::default() };
+        // Levels 2, 0, 1 and one beyond the last; the tags say otherwise.
+        let mut metas = [of(2, 0), of(0, 1), of(1, 0), of(9, 0)];
+        let mut port = HostQueues::new(3, Admission::Unlimited, Marker::Off);
+        let (mut pool, mut victims, mut marks) = (Pool::default(), Victims::default(), 0);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut around = Surroundings {
+            now: Time::ZERO,
+            pool: &mut pool,
+            victims: &mut victims,
+            random: &mut random,
+            marks: &mut marks,
+        };
+        for packet in 0..4 {
+            assert_eq!(port.enqueue(&mut metas, packet, &mut around), Verdict::Accepted);
+        }
+        assert_eq!((port.backlog_bytes(), port.found_bytes(&of(7, 0)), port.passes()), (6_000, 3_000, 0));
+        let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut around)).collect();
+        assert_eq!(order, [1, 2, 0, 3]);
+        assert_eq!(order.iter().map(|&packet| metas[packet as usize].queue).collect::<Vec<_>>(), [0, 1, 2, 2]);
+        assert_eq!(order.iter().map(|&packet| metas[packet as usize].priority).collect::<Vec<_>>(), [1, 0, 0, 0]);
+    }
+}

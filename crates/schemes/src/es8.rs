@@ -1,0 +1,34 @@
+//! ES-8 of NOS2 (Sviridov, Bianco and Giaccone, GLOBECOM 2019, §III and Fig. 2): PIAS's queues in hosts and switches, with
+//! thresholds that split the flows of the whole data centre equally.
+
+use crate::pias;
+use crate::registry::{Entry, Knows};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "es-8",
+    summary: "hosts demote flows by bytes sent, as many flows into each of eight queues; strict priorities",
+    paper: "Sviridov et al., GLOBECOM 2019",
+    knows: Knows::Nothing,
+    build: |context| pias::build_with(context, Some("equal-split")),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Context;
+    use crate::scheme::{PortSpec, TaggerSpec};
+    use crate::settings::{Place, Settings};
+    use crate::testing::Facts;
+
+    #[test]
+    fn build__an_equal_split_whatever_was_published() {
+        let facts = Facts { name: Some("web-search"), load: Some(0.8), uniform_to: Some(8_000) };
+        let settings = Settings::default();
+        let scheme = (ENTRY.build)(&Context { scope: settings.scheme("es-8"), workload: &facts }).unwrap();
+        assert!(
+            matches!(&scheme.classes[0].tagger, TaggerSpec::Demotion(t) if t[..2] == [1_000, 2_000] && t.len() == 7)
+        );
+        assert!(matches!(scheme.ports.at(Place::Nic), PortSpec::Bank { queues: 8, .. }));
+    }
+}

@@ -1,0 +1,120 @@
+//! NOS2 (Sviridov, Bianco and Giaccone, GLOBECOM 2019): a host sorts its packets into eight queues of its own, with
+//! thresholds that split the sizes of its own messages equally (§IV-B); switches have two queues, and the one threshold
+//! between them is that of a central controller, which knows the sizes of all hosts (§IV-A). The transport is DCTCP with
+//! marks per port.
+
+use flowsieve_core::levels::Rule;
+
+use crate::adaptation;
+use crate::parts::{self, Parts};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::{Scheme, TaggerSpec};
+use crate::settings::{Place, SettingsError};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "nos2",
+    summary: "eight queues in hosts, by their own sizes; two in switches, by a central controller",
+    paper: "Sviridov et al., GLOBECOM 2019",
+    knows: Knows::Nothing,
+    build,
+};
+
+/// Levels of the network's tags.
+const LEVELS: usize = 2;
+
+/// How the threshold between them may be computed.
+const RULES: [(&str, Rule); 3] =
+    [("two-level", Rule::TwoLevel), ("equal-split", Rule::EqualSplit), ("optimal", Rule::Optimal)];
+
+fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+    let parts =
+        Parts { discipline: "sp", queues: LEVELS as u64, host_queues: 8, tagger: "demotion", ..Parts::default() };
+    let mut scheme = parts::build(context, &parts)?;
+    let nic = scheme.ports.at(Place::Nic);
+    for class in &mut scheme.classes {
+        if let TaggerSpec::Demotion(_) = class.tagger {
+            let controller = adaptation::controller(context, "two-level", LEVELS)?;
+            let default = controller.map_or(Rule::TwoLevel, |controller| controller.rule);
+            let start = adaptation::start(context, "thresholds", &RULES, default, LEVELS)?;
+            class.tagger = adaptation::tagger(context, nic, start, controller)?;
+        }
+    }
+    Ok(scheme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::{Nic, PortSpec};
+    use crate::settings::Settings;
+    use crate::testing::Facts;
+    use flowsieve_core::Time;
+    use flowsieve_core::admission::Admission;
+    use flowsieve_core::levels::LevelParams;
+
+    const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+
+    fn built(settings: &Settings, facts: &Facts) -> Result<Scheme, SettingsError> {
+        build(&Context { scope: settings.scheme("nos2"), workload: facts })
+    }
+
+    fn levels(settings: &Settings, facts: &Facts) -> LevelParams {
+        match &built(settings, facts).unwrap().classes[0].tagger {
+            TaggerSpec::Levels(params) => (**params).clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn build__eight_queues_at_hosts_and_two_in_switches() {
+        for set in ["ns2", "rfc"] {
+            let scheme = built(&Settings::default().with(None, "parameters", set), &UNIFORM).unwrap();
+            assert!(matches!(scheme.ports.at(Place::Nic), PortSpec::HostQueues { queues: 8, .. }));
+            for place in [Place::Leaf, Place::Spine, Place::Core] {
+                assert!(matches!(scheme.ports.at(place), PortSpec::Bank { queues: 2, .. }));
+            }
+            let paused = scheme.ports.at(Place::Nic).without_limits();
+            assert!(matches!(paused, PortSpec::HostQueues { queues: 8, admission: Admission::Unlimited, .. }));
+            assert_eq!(scheme.nic == Nic::Scheme, set == "ns2");
+        }
+    }
+
+    #[test]
+    fn start__from_what_is_known_of_the_workload() {
+        let params = levels(&Settings::default(), &UNIFORM);
+        let own = params.own.unwrap();
+        assert_eq!((own.queues, own.thresholds), (8, vec![1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]));
+        assert_eq!(params.network.len(), 1);
+        let controller = params.adaptation.controller.unwrap();
+        assert_eq!((controller.rule, controller.levels, controller.delay), (Rule::TwoLevel, 2, Time::from_us(1_000)));
+        let halves = levels(&Settings::default().with(None, "thresholds", "equal-split"), &UNIFORM);
+        assert_eq!(halves.network, [4_000]);
+    }
+
+    #[test]
+    fn start__from_nothing_where_nothing_is_known_or_wanted() {
+        let unknown = Facts { name: None, load: None, uniform_to: None };
+        let nothing = |params: LevelParams| params.network.is_empty() && params.own.unwrap().thresholds.is_empty();
+        assert!(nothing(levels(&Settings::default(), &unknown)));
+        let settings = Settings::default().with(None, "thresholds", "unknown").with(None, "host_thresholds", "unknown");
+        assert!(nothing(levels(&settings, &UNIFORM)));
+        for key in ["thresholds", "host_thresholds"] {
+            let settings = Settings::default().with(None, key, "equal-split");
+            let refused = built(&settings, &unknown).unwrap_err().to_string();
+            assert!(refused.contains(key), "{refused}");
+        }
+    }
+
+    #[test]
+    fn settings__place_by_place() {
+        // A host like the switches has no levels of its own, and without a controller nothing adapts.
+        let alike = Settings::default().with(None, "discipline", "sp").with(None, "controller", "none");
+        assert!(matches!(&built(&alike, &UNIFORM).unwrap().classes[0].tagger, TaggerSpec::Demotion(t) if t.len() == 1));
+        let settings = Settings::default().with(None, "queues", 3).with(None, "controller", "none");
+        let params = levels(&settings, &UNIFORM);
+        assert_eq!((params.own.unwrap().thresholds.len(), params.network.len()), (2, 1));
+        assert_eq!(params.adaptation.controller, None);
+        assert!(built(&Settings::default().with(None, "thresholds", "published"), &UNIFORM).is_err());
+    }
+}
