@@ -123,3 +123,66 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
     };
     rule.thresholds(&law, load, levels).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::find;
+    use crate::scheme::Scheme;
+    use crate::settings::Settings;
+    use crate::testing::Facts;
+
+    const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+
+    fn built(scheme: &str, settings: &Settings, facts: &Facts) -> Result<Scheme, SettingsError> {
+        (find(scheme).unwrap().build)(&Context { scope: settings.scheme(scheme), workload: facts })
+    }
+
+    fn levels(scheme: &str, settings: &Settings, facts: &Facts) -> LevelParams {
+        match &built(scheme, settings, facts).unwrap().classes[0].tagger {
+            TaggerSpec::Levels(params) => (**params).clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn controller__of_eight_levels_begins_with_what_is_known() {
+        let settings = Settings::default().with(None, "controller", "optimal").with(None, "controller_delay", "3ms");
+        for scheme in ["pias", "es-8"] {
+            let params = levels(scheme, &settings, &UNIFORM);
+            assert_eq!((params.network.len(), params.own), (7, None));
+            let controller = params.adaptation.controller.unwrap();
+            assert_eq!(
+                (controller.rule, controller.levels, controller.delay),
+                (Rule::Optimal, 8, Time::from_us(3_000))
+            );
+            let unknown = Facts { name: None, load: None, uniform_to: None };
+            assert!(levels(scheme, &settings, &unknown).network.is_empty());
+            assert_eq!(settings.effective()["scheme.thresholds"], "unknown");
+            assert!(
+                built(scheme, &Settings::default(), &unknown).is_err(),
+                "without a controller nothing will be known"
+            );
+        }
+    }
+
+    #[test]
+    fn controller__refuses_what_does_not_fit() {
+        let two = Settings::default().with(None, "controller", "two-level");
+        let refused = built("pias", &two, &UNIFORM).unwrap_err().to_string();
+        assert!(refused.contains("controller"), "{refused}");
+        assert_eq!(levels("pias", &two.with(None, "queues", 2), &UNIFORM).adaptation.controller.unwrap().levels, 2);
+        let gap = Settings::default().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
+        let refused = built("pias", &gap, &UNIFORM).unwrap_err().to_string();
+        assert!(refused.contains("message_gap"), "{refused}");
+    }
+
+    #[test]
+    fn levels__of_hosts_under_any_scheme_that_demotes() {
+        // The keys of the nic alone would do: what switches have does not matter to hosts.
+        let settings =
+            Settings::default().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
+        let params = levels("pias", &settings, &UNIFORM);
+        assert_eq!((params.own.unwrap().queues, params.network.len(), params.adaptation.controller), (8, 7, None));
+    }
+}

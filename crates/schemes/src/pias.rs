@@ -36,11 +36,9 @@ pub(crate) fn build_with(context: &Context<'_>, rule: Option<&str>) -> Result<Sc
         if let TaggerSpec::Demotion(_) = class.tagger {
             let queues = scope.count("queues", 8)? as usize;
             let controller = adaptation::controller(context, "none", queues)?;
-            let unknown = || controller.is_some() && !scope.is_given("thresholds");
-            let thresholds = match thresholds(context, queues, rule) {
-                Err(_) if unknown() => Vec::new(),
-                found => found?,
-            };
+            let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
+            let rule = if nothing_known { Some(adaptation::UNKNOWN) } else { rule };
+            let thresholds = thresholds(context, queues, rule)?;
             let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller)?;
             class.tagger = match (scope.optional_time("message_gap")?, tagger) {
                 (None, tagger) => tagger,
