@@ -19,7 +19,7 @@ use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::Extras;
-use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator};
+use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator, SizeDistribution};
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -215,7 +215,12 @@ impl Workload {
     /// nothing is known, and it counts as all-to-all.
     pub fn crossings(&self, fabric: &Fabric, seed: u64) -> Vec<f64> {
         match &self.origin {
-            Origin::Drawn(drawn) => crossings::crossings(&drawn.traffic.pattern, fabric, seed),
+            Origin::Drawn(drawn) => {
+                let offer = &drawn.traffic.from_start;
+                let bytes = |sizes: &SizeDistribution| self.framing.cost(sizes).data_bytes;
+                let each = [&offer.sizes, offer.mix.as_ref().map_or(&offer.sizes, |mix| &mix.sizes)].map(bytes);
+                crossings::crossings(&drawn.traffic.pattern, fabric, seed, |pair| offer.mean_of_pair(pair, each))
+            }
             Origin::Listed(_) => fabric.class_shares().iter().map(|share| share.crossing).collect(),
         }
     }
@@ -342,6 +347,37 @@ mod tests {
         // Three quarters have one packet, and a little more than a tenth of the others at most ten.
         assert_eq!([0.5, 0.75].map(|p| workload.quantile_bytes(p)), [Some(1_460), Some(1_460)]);
         assert!(workload.quantile_bytes(0.8).unwrap() > 10_000);
+    }
+
+    #[test]
+    fn read__rising_pairs_have_the_load_on_every_host_link() {
+        let mixed = settings().with(None, "mix_sizes", "fixed(14600B)").with(None, "mix_pairs", "rising");
+        let workload = read(&mixed).unwrap();
+        let load = workload.offered_bps().unwrap() / (144.0 * 10e9);
+        assert!((load - 0.6 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
+        // As many bytes in the one direction as in the other, of whole packets.
+        let offer = &drawn(&workload).traffic.from_start;
+        let mix = offer.mix.as_ref().unwrap();
+        assert!((mix.share * 14_600.0 / ((1.0 - mix.share) * offer.sizes.mean_bytes()) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn read__listed_pairs_load_the_busiest_link() {
+        let listed = Settings::default()
+            .with(None, "sizes", "fixed(14600B)")
+            .with(None, "mix_sizes", "fixed(1460KB)")
+            .with(None, "mix_pairs", "from")
+            .with(None, "mix_from", &["host1", "host3"][..])
+            .with(None, "pattern", "listed")
+            .with(None, "pairs", &["host2 to host0", "host1 to host0", "host3 to host0"][..])
+            .with(None, "load", 0.5)
+            .with(None, "flows", 100);
+        let workload = read(&listed).unwrap();
+        // Everything goes to host 0: data and ACKs on its link.
+        let load = workload.offered_bps().unwrap() / 10e9;
+        assert!((load - 0.5 * 1540.0 / 1500.0).abs() < 1e-9, "{load}");
+        // One pair in three has short flows.
+        assert_eq!(drawn(&workload).traffic.from_start.mix.as_ref().unwrap().share, 2.0 / 3.0);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 
 use crate::Flow;
 use crate::deadlines::Deadlines;
-use crate::generator::Offer;
+use crate::offer::Offer;
 use crate::pattern::{Pairs, Pattern, PatternError};
 use crate::random::{Purpose, stream, uniform01};
 
@@ -39,7 +39,7 @@ pub struct ClosedLoop {
 
 impl ClosedLoop {
     /// `outstanding` loops at each of `hosts`, which start `flows` flows in all. The offer's rate has no meaning here,
-    /// and under [`Pattern::Incast`] every flow is one of its all-to-all flows.
+    /// and under [`Pattern::Incast`] and [`Pattern::Listed`] every flow is all-to-all.
     pub fn new(
         (hosts, outstanding): (u32, u32),
         pattern: &Pattern,

@@ -11,8 +11,9 @@
 use crate::Flow;
 use crate::arrivals::{Arrivals, Gaps};
 use crate::distribution::SizeDistribution;
+use crate::offer::{MixPairs, Offer};
 use crate::pattern::{Pairs, Pattern, PatternError};
-use crate::random::{Purpose, Xoshiro256PlusPlus, stream, uniform01};
+use crate::random::{Purpose, Xoshiro256PlusPlus, stream};
 use thiserror::Error;
 
 const PS_PER_SECOND: f64 = 1e12;
@@ -32,64 +33,6 @@ pub struct Traffic {
     pub change: Option<(u64, Offer)>,
 }
 
-/// Sizes at a rate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
-    /// The distribution that sizes are drawn from.
-    pub sizes: SizeDistribution,
-    /// Another distribution, for some of the host pairs.
-    pub mix: Option<Mix>,
-    /// Flows that each host starts per second on average.
-    pub rate_per_host: f64,
-}
-
-/// A second workload for some of the host pairs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mix {
-    /// The distribution that their sizes are drawn from; their flows have class 1.
-    pub sizes: SizeDistribution,
-    /// The share of the ordered host pairs that have it, 0 to 1. Which ones is drawn once for the whole run.
-    pub share: f64,
-}
-
-impl Mix {
-    /// Whether the flows from `src` to `dst` are of the second workload.
-    pub(crate) fn has(&self, seed: u64, src: u32, dst: u32) -> bool {
-        let pair = u64::from(src) << 32 | u64::from(dst);
-        uniform01(&mut stream(seed, Purpose::Mix, pair)) < self.share
-    }
-}
-
-impl Offer {
-    /// The mean over all flows of a `measure` that sizes have.
-    pub fn mean_of(&self, measure: impl Fn(&SizeDistribution) -> f64) -> f64 {
-        match &self.mix {
-            None => measure(&self.sizes),
-            Some(mix) => (1.0 - mix.share) * measure(&self.sizes) + mix.share * measure(&mix.sizes),
-        }
-    }
-
-    /// The smallest size, in bytes, that a share `p` of the flows do not exceed.
-    pub fn quantile(&self, p: f64) -> u64 {
-        let Some(mix) = &self.mix else { return self.sizes.quantile(p) };
-        let (first, second) = (self.sizes.quantile(p), mix.sizes.quantile(p));
-        let (mut low, mut high) = (first.min(second), first.max(second));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.mean_of(|sizes| sizes.cdf(middle)) < p { low = middle + 1 } else { high = middle }
-        }
-        high
-    }
-
-    /// The class and the size of a flow between two hosts.
-    pub(crate) fn draw(&self, seed: u64, (src, dst): (u32, u32), draws: &mut Xoshiro256PlusPlus) -> (u8, u64) {
-        match &self.mix {
-            Some(mix) if mix.has(seed, src, dst) => (1, mix.sizes.sample(draws)),
-            _ => (0, self.sizes.sample(draws)),
-        }
-    }
-}
-
 /// Flows without end, in the order of their starts. It ends only where time (213 days) or flow ids (2³²) run out.
 #[derive(Clone, Debug)]
 pub struct Generator {
@@ -105,6 +48,7 @@ pub struct Generator {
     gaps: Gaps,
     pairs: Pairs,
     size_draws: Xoshiro256PlusPlus,
+    turn_draws: Xoshiro256PlusPlus,
     /// Pairs of the current arrival whose flows are still to be given, the next one last.
     waiting: Vec<(u32, u32)>,
 }
@@ -115,6 +59,9 @@ pub enum GeneratorError {
     /// A pattern that the hosts cannot have.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// Pairs of rising numbers that do not make up half of all.
+    #[error("sizes of their own for pairs of rising numbers; expected hosts that all send to all others alike")]
+    Rising,
     /// A rate that is no rate, or that puts more than one flow into each picosecond.
     #[error("{0} flows per second; expected a rate above 0 and at most 1e12 over all hosts")]
     Rate(f64),
@@ -137,6 +84,11 @@ impl Generator {
     /// The flows of `traffic`.
     pub fn of(traffic: &Traffic, seed: u64) -> Result<Generator, GeneratorError> {
         let pairs = Pairs::new(&traffic.pattern, traffic.hosts, seed)?;
+        let offers = traffic.change.iter().map(|(_, offer)| offer).chain([&traffic.from_start]);
+        let mut mixes = offers.filter_map(|offer| offer.mix.as_ref());
+        if traffic.pattern != Pattern::AllToAll && mixes.any(|mix| mix.pairs == MixPairs::Rising) {
+            return Err(GeneratorError::Rising);
+        }
         let mean_gap_ps = |offer: &Offer| {
             let rate = offer.rate_per_host * f64::from(traffic.hosts);
             let accepted = rate > 0.0 && rate <= PS_PER_SECOND;
@@ -158,6 +110,7 @@ impl Generator {
             gaps: Gaps::new(&traffic.arrivals, seed),
             pairs,
             size_draws: stream(seed, Purpose::Sizes, 0),
+            turn_draws: stream(seed, Purpose::Turns, 0),
             waiting: Vec::new(),
         })
     }
@@ -192,7 +145,8 @@ impl Iterator for Generator {
             self.pairs.arrive(&mut self.waiting);
             self.waiting.reverse();
         }
-        let (src, dst) = self.waiting.pop()?;
+        let pair = self.waiting.pop()?;
+        let (src, dst) = self.offer.turn(pair, &mut self.turn_draws);
         self.next_id = id.checked_add(1);
         let (class, bytes) = self.offer.draw(self.seed, (src, dst), &mut self.size_draws);
         Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class, deadline_ps: None, coflow: None })
@@ -206,7 +160,6 @@ mod tests {
     use crate::builtins::builtin;
     use crate::distribution::Rounding;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     fn generator(rate_per_host: f64, hosts: u32, seed: u64) -> Generator {
@@ -352,35 +305,6 @@ mod tests {
         let same = traffic(Arrivals::Poisson, Pattern::AllToAll, offer(20, 5e5));
         let of = |traffic: &Traffic| Generator::of(traffic, 3).unwrap().take(100).collect::<Vec<_>>();
         assert_eq!(of(&other), of(&same));
-    }
-
-    #[test]
-    fn mix__gives_each_pair_one_of_two_workloads() {
-        let sizes = SizeDistribution::fixed(77, Rounding::Bytes).unwrap();
-        let mixed = Offer { mix: Some(Mix { sizes, share: 0.25 }), ..offer(10, 1e5) };
-        let hosts = 40;
-        let mixed = Traffic { hosts, ..traffic(Arrivals::Poisson, Pattern::AllToAll, mixed) };
-        let mut of_pair = BTreeMap::new();
-        for flow in Generator::of(&mixed, 1).unwrap().take(40_000) {
-            assert_eq!(flow.bytes, if flow.class == 1 { 77 } else { 10 });
-            assert_eq!(*of_pair.entry((flow.src, flow.dst)).or_insert(flow.class), flow.class);
-        }
-        // 1,560 pairs; five standard deviations are 86.
-        let second = of_pair.values().filter(|class| **class == 1).count();
-        assert_eq!(of_pair.len(), 1_560);
-        assert!(second.abs_diff(390) < 86, "{second}");
-        assert_eq!(mixed.from_start.mean_of(SizeDistribution::mean_bytes), 0.75 * 10.0 + 0.25 * 77.0);
-    }
-
-    #[test]
-    fn quantile__of_a_mix_is_that_of_both_together() {
-        let uniform = |low, high| SizeDistribution::uniform(low, high, Rounding::Bytes).unwrap();
-        let mixed = Offer {
-            sizes: uniform(1, 100),
-            mix: Some(Mix { sizes: uniform(51, 150), share: 0.5 }),
-            rate_per_host: 1.0,
-        };
-        assert_eq!([0.0, 0.25, 0.5, 0.75, 1.0].map(|p| mixed.quantile(p)), [1, 50, 75, 100, 150]);
     }
 
     proptest! {

@@ -38,6 +38,7 @@ pub mod flow_list;
 mod generator;
 mod law;
 mod load;
+mod offer;
 mod pattern;
 mod points;
 pub mod random;
@@ -50,10 +51,11 @@ pub use closed_loop::{ClosedLoop, Think};
 pub use deadlines::{DeadlineRule, Deadlines};
 pub use distribution::{Reading, Rounding, SizeDistribution};
 pub use error::{InputError, Problem};
-pub use generator::{Generator, GeneratorError, Mix, Offer, Traffic};
+pub use generator::{Generator, GeneratorError, Traffic};
 pub use law::LawError;
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_rate_per_host, counted_bytes};
-pub use pattern::{Pattern, PatternError, permutation};
+pub use offer::{Mix, MixPairs, Offer};
+pub use pattern::{ListedPair, Pattern, PatternError, permutation};
 
 use std::num::NonZeroU64;
 

@@ -1,12 +1,14 @@
 //! Who sends to whom: patterns of traffic, and the host pairs that they draw.
 //!
 //! One arrival is one flow, or under incast the answers of several hosts to one request, which start together (the
-//! partition-aggregate pattern: Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 2.1). In every pattern each
-//! host sends and receives as much as any other on average, so that a load is that of every host's link.
+//! partition-aggregate pattern: Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 2.1). Of drawn pairs each
+//! host sends and receives as much as any other on average, so that a load is that of every host's link; of listed ones it is
+//! that of the busiest.
 //!
 //! Left out: the request's own packets, and any time between the answers to it.
 
 use crate::random::{Purpose, Xoshiro256PlusPlus, below, stream, uniform01};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -31,6 +33,19 @@ pub enum Pattern {
         /// Share of the flows that are answers, above 0 and up to 1; the others are all-to-all.
         share: f64,
     },
+    /// These host pairs alone.
+    Listed(Arc<[ListedPair]>),
+}
+
+/// A host pair of [`Pattern::Listed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedPair {
+    /// The sender.
+    pub src: u32,
+    /// The receiver.
+    pub dst: u32,
+    /// Its flows, in proportion to the other pairs' weights.
+    pub weight: u32,
 }
 
 impl Pattern {
@@ -41,6 +56,21 @@ impl Pattern {
             Pattern::Incast { fan_in, share } => f64::from(*fan_in) / (f64::from(*fan_in) * (1.0 - share) + share),
             _ => 1.0,
         }
+    }
+
+    /// Of listed pairs, what the mean flow puts on the busiest of the hosts' links, in either direction, where the flows of
+    /// a pair (sender, receiver) put `bytes` on both of theirs. None for other patterns.
+    pub fn busiest(&self, bytes: impl Fn((u32, u32)) -> f64) -> Option<f64> {
+        let Pattern::Listed(pairs) = self else { return None };
+        let mut links: BTreeMap<(bool, u32), f64> = BTreeMap::new();
+        let mut weights = 0.0;
+        for ListedPair { src, dst, weight } in pairs.iter() {
+            let all = f64::from(*weight) * bytes((*src, *dst));
+            *links.entry((false, *src)).or_default() += all;
+            *links.entry((true, *dst)).or_default() += all;
+            weights += f64::from(*weight);
+        }
+        Some(links.into_values().fold(0.0, f64::max) / weights.max(1.0))
     }
 }
 
@@ -75,6 +105,19 @@ pub enum PatternError {
         /// Hosts of the fabric.
         hosts: u32,
     },
+    /// A list without a pair.
+    #[error("no host pair with flows; expected one at least")]
+    NoPairs,
+    /// A listed pair that the fabric does not have.
+    #[error("flows from host {src} to host {dst}; expected two of the {hosts} hosts")]
+    Pair {
+        /// The sender.
+        src: u32,
+        /// The receiver.
+        dst: u32,
+        /// Hosts of the fabric.
+        hosts: u32,
+    },
 }
 
 /// A pattern over the hosts of a fabric, with what its seed fixes for the whole run.
@@ -99,6 +142,8 @@ enum Rule {
         /// All hosts in any order: what it is shuffled to draw hosts that differ.
         order: Vec<u32>,
     },
+    /// Pairs, each with the sum of the weights up to it.
+    Listed(Vec<(u32, u32, u64)>),
 }
 
 #[derive(Clone, Debug)]
@@ -137,6 +182,7 @@ impl Pairs {
                     order: (0..hosts).collect(),
                 }
             }
+            Pattern::Listed(pairs) => Rule::Listed(cumulated(pairs, hosts)?),
         };
         Ok(Pairs { hosts, rule, draws: stream(seed, Purpose::Pairs, 0) })
     }
@@ -156,6 +202,12 @@ impl Pairs {
             }
             return;
         }
+        if let Rule::Listed(listed) = &self.rule {
+            let at = below(&mut self.draws, listed.last().map_or(0, |(.., all)| *all));
+            let (src, dst, _) = listed[listed.partition_point(|(.., upto)| *upto <= at)];
+            pairs.push((src, dst));
+            return;
+        }
         let src = below(&mut self.draws, u64::from(self.hosts)) as u32;
         pairs.push((src, self.rule.receiver(self.hosts, src, &mut self.draws)));
     }
@@ -169,7 +221,7 @@ impl Pairs {
 impl Rule {
     fn receiver(&self, hosts: u32, src: u32, draws: &mut Xoshiro256PlusPlus) -> u32 {
         match self {
-            Rule::AllToAll | Rule::Incast { .. } => {
+            Rule::AllToAll | Rule::Incast { .. } | Rule::Listed(_) => {
                 let other = below(draws, u64::from(hosts) - 1) as u32;
                 if other < src { other } else { other + 1 }
             }
@@ -180,6 +232,20 @@ impl Rule {
             }
         }
     }
+}
+
+/// Listed pairs, each with the sum of the weights up to it; those without flows are left out.
+fn cumulated(pairs: &[ListedPair], hosts: u32) -> Result<Vec<(u32, u32, u64)>, PatternError> {
+    let mut all = 0;
+    let mut cumulated = Vec::with_capacity(pairs.len());
+    for ListedPair { src, dst, weight } in pairs.iter().copied().filter(|pair| pair.weight > 0) {
+        if src == dst || src >= hosts || dst >= hosts {
+            return Err(PatternError::Pair { src, dst, hosts });
+        }
+        all += u64::from(weight);
+        cumulated.push((src, dst, all));
+    }
+    if cumulated.is_empty() { Err(PatternError::NoPairs) } else { Ok(cumulated) }
 }
 
 /// By host, the receiver of its flows under [`Pattern::Permutation`]: the next of one cycle through all, each cycle
@@ -333,6 +399,30 @@ mod tests {
         assert!((flows as f64 / 40_000.0 / pattern.flows_per_arrival() - 1.0).abs() < 0.02, "{flows}");
     }
 
+    fn listed(pairs: &[(u32, u32, u32)]) -> Pattern {
+        Pattern::Listed(pairs.iter().map(|&(src, dst, weight)| ListedPair { src, dst, weight }).collect())
+    }
+
+    #[test]
+    fn listed__has_each_pair_by_its_weight() {
+        let flows = drawn(&listed(&[(2, 0, 8), (1, 0, 1), (3, 0, 1), (0, 3, 0)]), 4, 40_000).concat();
+        // 32,000 and 4,000; six standard deviations.
+        for (pair, expected) in [((2, 0), 32_000), ((1, 0), 4_000), ((3, 0), 4_000), ((0, 3), 0)] {
+            let found = flows.iter().filter(|flow| **flow == pair).count();
+            assert!(found.abs_diff(expected) <= 480, "{pair:?}: {found}");
+        }
+        assert!(flows.iter().all(|flow| flow.1 == 0));
+    }
+
+    #[test]
+    fn busiest__link_of_any_host_in_either_direction() {
+        let of = |pairs: &[(u32, u32, u32)]| listed(pairs).busiest(|(src, _)| if src == 2 { 10.0 } else { 1_000.0 });
+        // All to host 0: the mean flow. Apart, host 1 sends nine of ten flows.
+        assert_eq!(of(&[(2, 0, 8), (1, 0, 1), (3, 0, 1)]), Some(208.0));
+        assert_eq!(of(&[(1, 0, 4), (1, 3, 5), (2, 4, 1)]), Some(900.0));
+        assert_eq!(Pattern::AllToAll.busiest(|_| 1.0), None);
+    }
+
     #[test]
     fn new__refuses_what_hosts_cannot_do() {
         let hosts = "1 host(s); expected at least 2, because flows go from one host to another";
@@ -344,17 +434,22 @@ mod tests {
         assert!(refused(&racks(&[0, 0, 1], 0.5), 3).starts_with("host 2 is alone in its rack"));
         assert!(refused(&racks(&[4, 4, 4], 0.5), 3).starts_with("all hosts are in one rack"));
         assert_eq!(refused(&racks(&[0, 0], 0.5), 3), "racks of 2 hosts; expected 3");
+        assert_eq!(refused(&listed(&[(0, 1, 0)]), 4), "no host pair with flows; expected one at least");
+        let pair = "flows from host 2 to host 4; expected two of the 4 hosts";
+        assert_eq!(refused(&listed(&[(0, 1, 1), (2, 4, 1)]), 4), pair);
+        assert!(refused(&listed(&[(2, 2, 1)]), 4).starts_with("flows from host 2 to host 2"));
         assert!(Pairs::new(&racks(&[0, 0, 1], 0.0), 3, 1).is_ok());
         assert!(Pairs::new(&racks(&[4, 4, 4], 1.0), 3, 1).is_ok());
     }
 
     proptest! {
         #[test]
-        fn arrive__names_hosts_that_differ(hosts in 2u32..40, which in 0u8..4, share in 0.01..=1.0, seed: u64) {
+        fn arrive__names_hosts_that_differ(hosts in 2u32..40, which in 0u8..5, share in 0.01..=1.0, seed: u64) {
             let pattern = match which {
                 0 => Pattern::AllToAll,
                 1 => Pattern::Permutation,
                 2 => Pattern::Incast { fan_in: 1 + hosts / 3, share },
+                3 => listed(&(0..hosts).map(|host| (host, (host + 1) % hosts, host)).collect::<Vec<_>>()),
                 _ => racks(&(0..hosts).map(|host| host / 2 % (hosts / 2)).collect::<Vec<_>>(), if hosts < 4 { 1.0 } else { share }),
             };
             let mut pairs = Pairs::new(&pattern, hosts, seed).unwrap();

@@ -33,6 +33,8 @@ pub enum Purpose {
     Requests = 9,
     /// Deadlines; the entity is the flow.
     Deadlines = 10,
+    /// Which of a host pair's two directions a flow takes, where one has more flows than the other.
+    Turns = 11,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

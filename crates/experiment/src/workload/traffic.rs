@@ -5,8 +5,8 @@ use crate::workload::Hosts;
 use crate::workload::sizes::{Reader, Sizes};
 use flowsieve_schemes::settings::{Scope, SettingsError};
 use flowsieve_workload::{
-    Arrivals, ClosedLoop, DeadlineRule, Deadlines, Framing, Generator, GeneratorError, LoadCounts, Mix, Offer, Pattern,
-    PatternError, SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
+    Arrivals, ClosedLoop, DeadlineRule, Deadlines, Framing, Generator, GeneratorError, ListedPair, LoadCounts, Mix,
+    MixPairs, Offer, Pattern, PatternError, SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
 };
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts
     };
     let pattern = pattern(reader, hosts)?;
     let sizes = reader.of_workload()?;
-    let mix = mix(reader)?;
+    let mix = mix(reader, &pattern, hosts)?;
     let load = scope.optional_number("load")?;
     // A trace at its own rate has nothing to count.
     let counts = match (load, &own_rate) {
@@ -68,21 +68,31 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts
             let bytes = counted_bytes(counts, framing, &sizes.distribution);
             sizes.rate_mean.map_or(bytes, |mean| bytes * (mean / sizes.distribution.mean_bytes()))
         };
-        let rate_per_host = match (load, counts, own_rate) {
-            (Some(load), Some(counts), _) => {
-                let bytes = match &mix {
-                    None => counted(sizes, counts),
-                    Some((other, share)) => (1.0 - share) * counted(sizes, counts) + share * counted(other, counts),
-                };
-                arrival_rate(load, hosts.bps, bytes).map_err(|error| scope.error(key, error.to_string()))?
+        let second = mix.as_ref().map_or(sizes, |(second, _)| second);
+        let each = counts.map(|counts| [sizes, second].map(|sizes| counted(sizes, counts)));
+        let mut offer = Offer {
+            sizes: sizes.distribution.clone(),
+            mix: mix.as_ref().map(|(other, which)| {
+                which.of(other, each.unwrap_or([sizes, second].map(|sizes| sizes.distribution.mean_bytes())))
+            }),
+            rate_per_host: 0.0,
+        };
+        offer.rate_per_host = match (load, each, own_rate) {
+            (Some(load), Some([first, second]), _) => {
+                let rate = |bytes| arrival_rate(load, hosts.bps, bytes);
+                let share = offer.mix.as_ref().map_or(0.0, |mix| mix.share);
+                match pattern.busiest(|pair| offer.mean_of_pair(pair, [first, second])) {
+                    None => rate((1.0 - share) * first + share * second),
+                    Some(bytes) => rate(bytes).map(|all| all / f64::from(hosts.racks.len() as u32)),
+                }
+                .map_err(|error| scope.error(key, error.to_string()))?
             }
             (_, _, Some(arrivals_per_second)) => {
                 arrivals_per_second * pattern.flows_per_arrival() / f64::from(hosts.racks.len() as u32)
             }
             _ => return Err(scope.invalid("load", "a load of the host links, in [workload] or [sweep]").into()),
         };
-        let mix = mix.as_ref().map(|(sizes, share)| Mix { sizes: sizes.distribution.clone(), share: *share });
-        Ok(Offer { sizes: sizes.distribution.clone(), mix, rate_per_host })
+        Ok(offer)
     };
     let from_start = offer(&sizes, ("load", load))?;
     let change = match scope.optional_time("change_at")? {
@@ -128,15 +138,15 @@ fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Err
         return Err(scope.error(other, problem).expected(expected).into());
     }
     let pattern = pattern(reader, hosts)?;
-    if matches!(pattern, Pattern::Incast { .. }) {
-        let problem = "incast with arrivals = \"closed-loop\"";
+    if matches!(pattern, Pattern::Incast { .. } | Pattern::Listed(_)) {
+        let problem = format!("{} with arrivals = \"closed-loop\"", scope.text("pattern", "")?);
         return Err(scope
             .error("pattern", problem)
             .expected("a pattern in which each flow has a sender of its own")
             .into());
     }
     let sizes = reader.of_workload()?;
-    let mix = mix(reader)?.map(|(sizes, share)| Mix { sizes: sizes.distribution, share });
+    let mix = mix(reader, &pattern, hosts)?.map(|(sizes, which)| which.of(&sizes, [1.0; 2]));
     let builtin = if mix.is_some() { None } else { sizes.builtin };
     let mut from_start = Offer { sizes: sizes.distribution, mix, rate_per_host: 0.0 };
     from_start.rate_per_host = loops.idle_rate(hosts.bps, from_start.mean_of(SizeDistribution::mean_bytes));
@@ -177,7 +187,7 @@ fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
 
 fn pattern(reader: &Reader<'_>, hosts: &Hosts) -> Result<Pattern, SettingsError> {
     let scope = reader.scope;
-    let names = ["all-to-all", "incast", "permutation", "rack-local"].map(|name| (name, name));
+    let names = ["all-to-all", "incast", "permutation", "rack-local", "listed"].map(|name| (name, name));
     match scope.choice("pattern", &names, "all-to-all")? {
         "incast" => {
             let Some(fan_in) = scope.optional_count("fan_in")? else {
@@ -194,15 +204,73 @@ fn pattern(reader: &Reader<'_>, hosts: &Hosts) -> Result<Pattern, SettingsError>
             };
             Ok(Pattern::RackLocal { racks: Arc::clone(&hosts.racks), share })
         }
+        "listed" => Ok(Pattern::Listed(listed(scope, hosts)?)),
         _ => Ok(Pattern::AllToAll),
     }
 }
 
-/// The second workload and the share of the host pairs that have it.
-fn mix(reader: &Reader<'_>) -> Result<Option<(Sizes, f64)>, Error> {
-    let Some(text) = reader.scope.optional_text("mix_sizes")? else { return Ok(None) };
+/// The listed host pairs.
+fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, SettingsError> {
+    let expected = "host pairs such as [\"host2 to host0\", \"host1 to host0\"]";
+    let Some(texts) = scope.text_list("pairs")? else { return Err(scope.invalid("pairs", expected)) };
+    let weights = scope.count_list("pair_weights")?.unwrap_or_else(|| vec![1; texts.len()]);
+    if weights.len() != texts.len() {
+        return Err(scope.invalid("pair_weights", format!("{} numbers, one for each of `pairs`", texts.len())));
+    }
+    let pair = |(text, weight): (&String, &u64)| {
+        let ends = text.split_once(" to ").ok_or_else(|| scope.invalid("pairs", expected))?;
+        let weight = u32::try_from(*weight).map_err(|_| scope.invalid("pair_weights", "numbers below 4.29 billion"))?;
+        Ok(ListedPair { src: host(scope, "pairs", ends.0, hosts)?, dst: host(scope, "pairs", ends.1, hosts)?, weight })
+    };
+    texts.iter().zip(&weights).map(pair).collect()
+}
+
+/// The host of a name such as `host3`.
+fn host(scope: &Scope<'_>, key: &str, name: &str, hosts: &Hosts) -> Result<u32, SettingsError> {
+    let number = name.strip_prefix("host").filter(|digits| !digits.starts_with(['+', '0']) || *digits == "0");
+    let known = number.and_then(|digits| digits.parse().ok()).filter(|host| (*host as usize) < hosts.racks.len());
+    known.ok_or_else(|| {
+        let expected = format!("host0 to host{}", hosts.racks.len().saturating_sub(1));
+        scope.error(key, format!("there is no host {name:?}")).expected(expected)
+    })
+}
+
+/// Which host pairs have a second workload, as the settings say it.
+struct Which {
+    pairs: MixPairs,
+    /// Their share of the flows; none under [`MixPairs::Rising`], where it follows from the sizes.
+    share: Option<f64>,
+}
+
+impl Which {
+    /// The mix with `second`, where the mean flows of the two count so many bytes.
+    fn of(&self, second: &Sizes, [first_bytes, second_bytes]: [f64; 2]) -> Mix {
+        // As many bytes from a pair of the one as from a pair of the other.
+        let share = self.share.unwrap_or(first_bytes / (first_bytes + second_bytes));
+        Mix { sizes: second.distribution.clone(), pairs: self.pairs.clone(), share }
+    }
+}
+
+/// The second workload and the host pairs that have it.
+fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(Sizes, Which)>, Error> {
+    let scope = reader.scope;
+    let Some(text) = scope.optional_text("mix_sizes")? else { return Ok(None) };
     let sizes = reader.of_text("mix_sizes", &text)?;
-    Ok(Some((sizes, reader.scope.number("mix_share", 0.5)?)))
+    let names = ["drawn", "rising", "from"].map(|name| (name, name));
+    let which = match scope.choice("mix_pairs", &names, "drawn")? {
+        "rising" => Which { pairs: MixPairs::Rising, share: None },
+        "from" => {
+            let Some(names) = scope.text_list("mix_from")? else {
+                return Err(scope.invalid("mix_from", "the senders that have mix_sizes, such as [\"host1\"]").into());
+            };
+            let senders: Result<Vec<u32>, _> = names.iter().map(|name| host(scope, "mix_from", name, hosts)).collect();
+            let senders = senders?;
+            let share = MixPairs::share_from(&senders, pattern, hosts.racks.len() as u32);
+            Which { pairs: MixPairs::From(senders.into()), share: Some(share) }
+        }
+        _ => Which { pairs: MixPairs::Drawn, share: Some(scope.number("mix_share", 0.5)?) },
+    };
+    Ok(Some((sizes, which)))
 }
 
 /// Which flows have deadlines, if any.
@@ -227,7 +295,9 @@ fn impossible(reader: &Reader<'_>, traffic: &Traffic, error: GeneratorError) -> 
         (GeneratorError::Pattern(PatternError::FanIn { .. }), _) => "fan_in",
         (GeneratorError::Pattern(PatternError::Share(_)), Pattern::Incast { .. }) => "incast_share",
         (GeneratorError::Pattern(_), Pattern::RackLocal { .. }) => "rack_local",
+        (GeneratorError::Pattern(_), Pattern::Listed(_)) => "pairs",
         (GeneratorError::Pattern(_), _) => "pattern",
+        (GeneratorError::Rising, _) => "mix_pairs",
         (GeneratorError::Rate(_), _) => "load",
     };
     reader.scope.error(key, error.to_string()).into()

@@ -117,7 +117,10 @@ keys! {
         reading: Kind::Choice(&["stepped", "interpolated"]), "how a distribution is read between its points";
         rounding: Kind::Choice(&["bytes", "packets"]), "sizes as drawn, or rounded up to whole packets of payload";
         mix_sizes: Kind::Text, "flow sizes of some of the host pairs instead, as in `sizes`";
-        mix_share: Kind::NumberAbove(0.0, 1.0), "share of the host pairs that have mix_sizes";
+        mix_pairs: Kind::Choice(&["drawn", "rising", "from"]),
+            "which host pairs have mix_sizes: a drawn share; those whose sender has a lower number than the receiver; or all of some senders";
+        mix_share: Kind::NumberAbove(0.0, 1.0), "share of the host pairs that have mix_sizes under mix_pairs = \"drawn\"";
+        mix_from: Kind::TextList, "the senders that have mix_sizes under mix_pairs = \"from\", such as [\"host1\", \"host3\"]";
         change_at: SOME_TIME, "time at which sizes or load change";
         change_sizes: Kind::Text, "flow sizes from change_at on, as in `sizes`";
         change_load: Kind::NumberAbove(0.0, 10.0), "load from change_at on";
@@ -126,14 +129,17 @@ keys! {
         think_time: TIME, "how long a closed loop waits before each flow, on average";
         think_law: Kind::Choice(&["fixed", "exponential"]), "whether a closed loop always waits think_time, or exponential times with this mean";
         arrival_trace: Kind::File, "the starts that arrivals = \"trace\" follows, over and over: CSV rows of start_s";
-        pattern: Kind::Choice(&["all-to-all", "incast", "permutation", "rack-local"]),
-            "who sends to whom: anyone to anyone, several hosts to one at once, each host to one, or a share within the rack";
+        pattern: Kind::Choice(&["all-to-all", "incast", "permutation", "rack-local", "listed"]),
+            "who sends to whom: anyone to anyone, several hosts to one at once, each host to one, a share within the rack, or \
+             listed pairs alone";
         fan_in: Kind::Count(1, 65_535), "hosts that answer a request at once under incast";
         incast_share: Kind::NumberAbove(0.0, 1.0), "share of the flows that are answers under incast; the others are all-to-all";
         rack_local: PROBABILITY, "share of the flows that stay within their sender's rack under rack-local";
+        pairs: Kind::TextList, "the host pairs that send under pattern = \"listed\", such as [\"host2 to host0\", \"host1 to host0\"]";
+        pair_weights: Kind::CountList, "how many flows each of them has, in proportion";
         flows: Kind::Count(1, 50_000_000), "how many flows arrive";
         duration: SOME_TIME, "for how long flows arrive, instead of a number of flows";
-        load: Kind::NumberAbove(0.0, 10.0), "offered load of each host link";
+        load: Kind::NumberAbove(0.0, 10.0), "offered load of each host link; of listed pairs that of the busiest one";
         load_counts: Kind::Choice(&["payload", "wire", "wire+acks", "ns2"]), "which bytes the load counts";
         deadlines: Kind::Choice(&["none", "fixed", "exponential", "qcluster"]),
             "which deadlines flows up to deadline_up_to have: deadline_time, exponential ones with this mean, or QCluster's by size";

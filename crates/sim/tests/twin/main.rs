@@ -11,7 +11,7 @@ use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
-use flowsieve_workload::{ClosedLoop, Flow, Mix, Offer, Pattern, Rounding, SizeDistribution, Think};
+use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hosts::Record;
 use proptest::prelude::*;
 
@@ -113,7 +113,11 @@ fn is_answered(case: &Case) -> bool {
 fn check_closed(case: &Case, (outstanding, think, flows): (u32, Think, u32)) -> Result<(), TestCaseError> {
     let sizes = |most| SizeDistribution::uniform(1, most, Rounding::Bytes).expect("sizes");
     // Of two classes, where the scheme has them.
-    let offer = Offer { sizes: sizes(40_000), mix: Some(Mix { sizes: sizes(3_000), share: 0.4 }), rate_per_host: 0.0 };
+    let offer = Offer {
+        sizes: sizes(40_000),
+        mix: Some(Mix { sizes: sizes(3_000), pairs: MixPairs::Drawn, share: 0.4 }),
+        rate_per_host: 0.0,
+    };
     let hosts = (case.fabric.hosts, outstanding);
     let closed = ClosedLoop::new(hosts, &Pattern::AllToAll, offer, think, flows, case.seed).expect("loops");
     let until = if case.seed.is_multiple_of(3) { Time::from_us(150) } else { Time::NEVER };
