@@ -25,7 +25,7 @@ Examples:
   flowsieve compare results/quickstart pias dctcp
   flowsieve doctor results/quickstart
   flowsieve reproduce pias --scale quick
-  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method equal-split
+  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve validate --quick
 
 Exit status: 0 done, 1 the simulation failed, 2 something in the file, the arguments or the folders has to be changed.";
@@ -266,7 +266,9 @@ pub(crate) struct Reproduce {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method equal-split
+  flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
+  flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
+  flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200
   flowsieve thresholds --cdf sizes.csv --queues 4")]
 pub(crate) struct Thresholds {
     /// A built-in distribution (see `flowsieve list workloads`)
@@ -275,15 +277,24 @@ pub(crate) struct Thresholds {
     /// A file of a distribution: rows of size_bytes,cdf
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) cdf: Option<String>,
-    /// Load of the host links, of which the table says how much each queue carries
-    #[arg(long, default_value_t = 0.8)]
-    pub(crate) load: f64,
-    /// Number of queues
-    #[arg(long, default_value_t = 8)]
-    pub(crate) queues: u64,
+    /// Load of the host links, or several loads for a table of them
+    #[arg(long, value_delimiter = ',', default_value = "0.8")]
+    pub(crate) load: Vec<f64>,
+    /// Number of queues [default: 8, and 2 for --method two-level]
+    #[arg(long)]
+    pub(crate) queues: Option<u64>,
     /// How the thresholds are chosen
     #[arg(long, value_enum, default_value_t)]
     pub(crate) method: MethodArg,
+    /// Simulate: sets of thresholds to run at most, without the runs with other flows at the end [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) evaluations: Option<u32>,
+    /// Simulate: flows of a run [default: 2000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) flows: Option<u32>,
+    /// Simulate: runs at a time [default: as many as the machine has processors]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -295,12 +306,28 @@ pub(crate) enum MethodArg {
     /// As many flows end in each queue
     #[default]
     EqualSplit,
+    /// Best by PIAS's model, a tandem of M/M/1 queues
+    Pias,
+    /// Best by an M/G/1 foreground-background queue with FIFO levels
+    Background,
+    /// One threshold, best by two-level processor sharing
+    TwoLevel,
+    /// Those published for PIAS
+    Published,
+    /// Best in the packet simulator, by a search from the others
+    Simulate,
 }
 
-impl From<MethodArg> for Method {
-    fn from(method: MethodArg) -> Method {
-        match method {
-            MethodArg::EqualSplit => Method::EqualSplit,
+impl MethodArg {
+    /// The method, unless thresholds are searched for.
+    pub(crate) fn computed(self) -> Option<Method> {
+        match self {
+            MethodArg::EqualSplit => Some(Method::EqualSplit),
+            MethodArg::Pias => Some(Method::Pias),
+            MethodArg::Background => Some(Method::Background),
+            MethodArg::TwoLevel => Some(Method::TwoLevel),
+            MethodArg::Published => Some(Method::Published),
+            MethodArg::Simulate => None,
         }
     }
 }

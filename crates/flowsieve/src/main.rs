@@ -1,14 +1,15 @@
 //! `flowsieve`, the command of a researcher: runs experiments, shows and reports their results.
 
 mod args;
+mod computation;
 mod progress;
 mod validation;
 
-use args::{Cli, Command, Compare, Doctor, Flows, List, Reproduce, Run, Thresholds, What};
+use args::{Cli, Command, Compare, Doctor, Flows, List, Reproduce, Run, What};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment::execute::{How, execute, execute_sharing};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, reproduce, thresholds};
+use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, reproduce};
 use progress::{Progress, hops_in_words, in_words};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor(&args),
         Command::Reproduce(args) => reproduction(&args),
         Command::Flows(args) => write_flows(&args),
-        Command::Thresholds(args) => show_thresholds(args),
+        Command::Thresholds(args) => computation::thresholds(&args),
         Command::Validate(args) => validation::validate(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut std::io::stdout());
@@ -170,22 +171,6 @@ fn write_flows(args: &Flows) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, &Simulator)?;
     export::flows(&plan, args.seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
-}
-
-fn show_thresholds(args: Thresholds) -> Result<(), Error> {
-    let wanted = thresholds::Wanted {
-        workload: args.workload,
-        cdf: args.cdf,
-        load: args.load,
-        queues: args.queues,
-        method: args.method.into(),
-    };
-    let found = thresholds::thresholds(&wanted)?;
-    if args.json {
-        return print_json(&found);
-    }
-    print(&found.text());
-    Ok(())
 }
 
 /// Prints a value as indented JSON.

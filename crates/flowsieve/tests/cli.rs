@@ -204,6 +204,15 @@ fn json__of_lists_tables_and_reports_is_the_same_data() {
     let thresholds = json(folder.path(), &thresholds);
     assert_eq!(thresholds["thresholds_bytes"].as_array().unwrap().len(), 3);
     assert_eq!(thresholds["queues"][3]["up_to_bytes"], serde_json::Value::Null);
+    let loads = ["thresholds", "--workload", "web-search", "--load", "0.5,0.9", "--method", "pias", "--json"];
+    let loads = json(folder.path(), &loads);
+    let tandem = |index: usize| loads[index]["expected"]["tandem"].as_f64().unwrap();
+    // k ((1 − ρ)^(−1/k) − 1) / ρ for eight queues.
+    assert!((tandem(0) - 1.448_2).abs() < 1e-3 && (tandem(1) - 2.964_9).abs() < 1e-3, "{loads}");
+    let searched =
+        ["thresholds", "--workload", "homa-w3", "--queues", "3", "--method", "simulate", "--evaluations", "5"];
+    let searched = json(folder.path(), &[&searched[..], &["--flows", "200", "--json"]].concat());
+    assert_eq!((&searched["evaluations"], &searched["compared"][0]["method"]), (&5.into(), &"simulate".into()));
     let experiments = json(folder.path(), &["list", "experiments", "--json", "--folder", "."]);
     assert_eq!(experiments[0]["title"], "Eight hosts");
 }
@@ -342,6 +351,12 @@ fn wrong_arguments_end_with_status_2() {
         &["thresholds"],
         &["thresholds", "--workload", "web-search", "--cdf", "x.csv"],
         &["thresholds", "--workload", "web-search", "--queues", "0"],
+        &["thresholds", "--workload", "web-search", "--method", "pias", "--load", "0.5,1"],
+        &["thresholds", "--workload", "web-search", "--method", "two-level", "--queues", "3"],
+        &["thresholds", "--workload", "fb-web-server", "--method", "published"],
+        &["thresholds", "--workload", "web-search", "--evaluations", "5"],
+        &["thresholds", "--workload", "web-search", "--method", "simulate", "--evaluations", "0"],
+        &["thresholds", "--workload", "bounded-pareto(0.5, 1KB, 1000TB)", "--method", "simulate"],
         &["completions", "klingon"],
     ];
     for arguments in wrong {
@@ -362,6 +377,11 @@ fn list__and_the_rest_say_what_there_is() {
         (&["list", "settings"], "ecn_threshold"),
         (&["list", "experiments", "--folder", "."], "Eight hosts"),
         (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "thresholds = [\"8.76KB\", "),
+        (
+            &["thresholds", "--workload", "data-mining", "--method", "two-level"],
+            "two exponential phases: 80.6 % of the flows",
+        ),
+        (&["thresholds", "--workload", "web-search", "--load", "0.5,0.8", "--method", "published"], "1.32714MB"),
         (&["completions", "bash"], "_flowsieve"),
         (&["--help"], "Examples:"),
         (&["run", "--help"], "--scale"),

@@ -5,17 +5,17 @@
 //! and five loads (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2), and those with which QCluster's
 //! authors compare (`piasParams.py` of qcluster/QCluster), who take PIAS's own for their W5 and W6. `worst` are the
 //! thresholds that QCluster calls PIAS-WST (§6.2): 60 % of the packets go to the first queue and 30 % to the last. The
-//! other queues share the rest equally here, and packets are counted by their bytes.
+//! other queues share the rest equally here, and packets are counted by their bytes. The other rules, which compute
+//! thresholds for the point's sizes and load, are those of [`crate::thresholds`].
 
 use flowsieve_core::Time;
-use flowsieve_core::levels::Rule;
 
 use crate::adaptation;
 use crate::parts::{self, Parts};
-use crate::registry::{Context, Entry, Knows};
+use crate::registry::{Context, Entry, Knows, WorkloadFacts};
 use crate::scheme::{Scheme, TaggerSpec};
 use crate::settings::{Place, SettingsError, SizesOrName};
-use crate::thresholds::{by_bytes, equal_split};
+use crate::thresholds::by_rule;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -57,7 +57,7 @@ pub(crate) fn build_with(context: &Context<'_>, rule: Option<&str>) -> Result<Sc
 /// The demotion thresholds of the settings, in bytes, rising, or those of a rule.
 fn thresholds(context: &Context<'_>, queues: usize, rule: Option<&str>) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
-    let published = (queues == 8).then(|| published(context)).flatten();
+    let published = (queues == PUBLISHED_QUEUES).then(|| published(context.workload)).flatten();
     let default = rule.unwrap_or(if published.is_some() { "published" } else { "equal-split" });
     let rule = match scope.sizes_or_name("thresholds")? {
         Some(SizesOrName::Sizes(sizes)) => return adaptation::given(context, "thresholds", sizes, queues),
@@ -67,35 +67,29 @@ fn thresholds(context: &Context<'_>, queues: usize, rule: Option<&str>) -> Resul
     if rule == adaptation::UNKNOWN {
         return Ok(Vec::new());
     }
-    if rule == "published" {
-        return published.ok_or_else(|| {
-            let expected = "sizes, \"equal-split\" or \"worst\": thresholds were published for 8 queues, and for web-search, \
-                            data-mining and qcluster-w1 to w6 alone";
-            scope.invalid("thresholds", expected)
-        });
+    if rule != "published" {
+        return by_rule(context, &rule, queues);
     }
-    let quantile = |p| context.workload.quantile_bytes(p);
-    let computed = match rule.as_str() {
-        "worst" => by_bytes(&worst(queues), quantile),
-        "optimal" => adaptation::known(context, Rule::Optimal, queues),
-        "two-level" if queues == 2 => adaptation::known(context, Rule::TwoLevel, queues),
-        "two-level" => return Err(scope.invalid("thresholds", format!("another rule for {queues} queues"))),
-        _ => equal_split(queues, quantile),
-    };
-    computed.ok_or_else(|| scope.invalid("thresholds", "sizes: nothing is known of the workload's to split"))
+    published.ok_or_else(|| {
+        let expected = "sizes or another rule, such as \"equal-split\": thresholds were published for 8 queues, and for web-search, \
+                        data-mining and qcluster-w1 to w6 alone";
+        scope.invalid("thresholds", expected)
+    })
 }
 
-/// The shares of the bytes that lie before each threshold.
-fn worst(queues: usize) -> Vec<f64> {
-    let between = queues.saturating_sub(2);
-    (0..queues.saturating_sub(1)).map(|i| if i == 0 { 0.6 } else { 0.6 + 0.1 * i as f64 / between as f64 }).collect()
+/// The queues for which thresholds were published.
+pub const PUBLISHED_QUEUES: usize = 8;
+
+/// The workloads for which thresholds were published.
+pub fn published_workloads() -> impl Iterator<Item = &'static str> {
+    PUBLISHED.iter().flat_map(|(names, ..)| names.iter().copied())
 }
 
-/// The published thresholds for the workload, at the published load that is nearest to the point's (the higher of two).
-fn published(context: &Context<'_>) -> Option<Vec<u64>> {
-    let name = context.workload.distribution()?;
+/// The thresholds in bytes published for the workload, at the published load that is nearest to its (the higher of two).
+pub fn published(workload: &dyn WorkloadFacts) -> Option<Vec<u64>> {
+    let name = workload.distribution()?;
     let (_, unit, table) = PUBLISHED.iter().find(|(names, ..)| names.contains(&name))?;
-    let load = context.workload.load()?;
+    let load = workload.load()?;
     let row = ((load * 10.0).round() as usize).clamp(5, 9) - 5;
     Some(table[row].iter().map(|thresholds| thresholds * unit).collect())
 }
@@ -198,28 +192,6 @@ mod tests {
         for row in PUBLISHED.iter().flat_map(|(_, _, table)| table) {
             assert!(row.is_sorted_by(|a, b| a < b), "{row:?}");
         }
-    }
-
-    #[test]
-    fn thresholds__worst_by_the_bytes_of_packets() {
-        let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(1_000_000) };
-        let worst = |queues| {
-            let settings = Settings::default().with(None, "queues", queues).with(None, "thresholds", "worst");
-            thresholds_of(&settings, &uniform).unwrap()
-        };
-        // Of uniform sizes up to 1, a share 2a - a² of the bytes lies before the offset a.
-        let offset = |share: f64| 1e6 * (1.0 - (1.0 - share).sqrt());
-        let near = |found: &[u64], shares: &[f64]| {
-            assert_eq!(found.len(), shares.len());
-            for (found, share) in found.iter().zip(shares) {
-                assert!((*found as f64 - offset(*share)).abs() < 20.0, "{found} for {share}");
-            }
-        };
-        near(&worst(2), &[0.6]);
-        near(&worst(3), &[0.6, 0.7]);
-        let eighths: Vec<f64> = (0..7).map(|i| 0.6 + 0.1 * f64::from(i) / 6.0).collect();
-        near(&worst(8), &eighths);
-        assert_eq!(worst(1), []);
     }
 
     #[test]

@@ -11,8 +11,9 @@ const CELLS: u32 = 1 << 10;
 /// A share of the flows that is not divided further.
 const FINEST: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// Sizes that differ by this share of the larger are not told apart.
+/// Sizes that differ by this share of the larger are not told apart, where this share of all bytes does not either.
 const CLOSE: f64 = 0.01;
+const NEGLIGIBLE: f64 = 1e-7;
 
 /// How far from a line, as a share of its rise, a quantile function may lie halfway.
 const STRAIGHT: f64 = 0.001;
@@ -74,23 +75,26 @@ impl SizeLaw {
     }
 
     /// What `quantile` says: for a share from 0 to 1 the size that it does not exceed. It must not fall. Cells of the
-    /// share are halved until sizes within differ by less than 1 %, lie on a line, or are those of 2⁻⁴⁴ of the flows.
+    /// share are halved until sizes within lie on a line, or differ by less than 1 % and a ten-millionth of all bytes,
+    /// or are those of 2⁻⁴⁴ of the flows.
     ///
     /// A `quantile` without bound, as that of a distribution with infinite mean, is refused by what it says for 1.
     pub fn from_quantiles(quantile: &dyn Fn(f64) -> Option<u64>) -> Result<SizeLaw, ThresholdError> {
         let at = |share: f64| bounded(quantile(share).ok_or(ThresholdError::Empty)?);
+        let ends = (0..=CELLS).map(|cell| f64::from(cell) / f64::from(CELLS));
+        let ends: Vec<(f64, u64)> = ends.map(|share| Ok((share, at(share)?))).collect::<Result<_, _>>()?;
+        let mean = ends.iter().map(|(_, size)| *size as f64).sum::<f64>() / f64::from(CELLS);
         let mut pieces = Vec::new();
-        let mut from = (0.0, at(0.0)?);
-        for cell in 1..=CELLS {
-            let share = f64::from(cell) / f64::from(CELLS);
+        let mut from = ends[0];
+        for end in &ends[1..] {
             // Ends of cells that still have to be taken, the next one last.
-            let mut ends = vec![(share, at(share)?)];
+            let mut ends = vec![*end];
             while let Some(&to) = ends.last() {
                 if to.1 < from.1 {
                     return Err(ThresholdError::Falls { share: to.0, before: from.1, found: to.1 });
                 }
-                let rise = (to.1 - from.1) as f64;
-                if rise > CLOSE * to.1 as f64 && to.0 - from.0 > FINEST {
+                let (share, rise) = (to.0 - from.0, (to.1 - from.1) as f64);
+                if share > FINEST && (rise > CLOSE * to.1 as f64 || share * rise > NEGLIGIBLE * mean) {
                     let middle = (from.0 + to.0) / 2.0;
                     let size = at(middle)?;
                     let line = from.1 as f64 + rise / 2.0;
@@ -99,7 +103,7 @@ impl SizeLaw {
                         continue;
                     }
                 }
-                let piece = Piece { from: from.1, to: to.1, share: to.0 - from.0, up_to: to.0, beyond: 1.0 - to.0 };
+                let piece = Piece { from: from.1, to: to.1, share, up_to: to.0, beyond: 1.0 - to.0 };
                 add(&mut pieces, piece);
                 from = to;
                 ends.pop();

@@ -231,9 +231,10 @@ keys! {
         message_gap: SOME_TIME,
             "idle time of a connection after which its next packet begins a message, where messages are told apart by time: pias \
              counts each message from nothing unless it is given";
-        thresholds: Kind::SizeListOr(&["published", "equal-split", "worst", "optimal", "two-level", "unknown"]),
-            "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, 60 % of the \
-             bytes in the first queue and 30 % in the last, or none before there are estimates";
+        thresholds: Kind::SizeListOr(&["published", "equal-split", "optimal", "background", "two-level", "worst", "unknown"]),
+            "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, the best at the \
+             point's load in the tandem of M/M/1 queues, in the foreground-background queue or (2 queues) in two-level processor \
+             sharing, 60 % of the bytes in the first queue and 30 % in the last, or none before there are estimates";
         host_thresholds: Kind::SizeListOr(&["equal-split", "unknown"]),
             "discipline = \"levels\" at hosts: thresholds of a host's own queues at the start, one less than these: sizes, equal \
              shares of the workload's flows, or none before there are estimates";
