@@ -65,11 +65,11 @@ fn background_time__is_that_of_the_simulator() {
     let listed = LEVELS.map(|bytes| format!("\"{}B\"", bytes - 1)).join(", ");
     for (levels, listed, queues) in [(&LEVELS[..], listed.as_str(), 3), (&LEVELS[..1], &listed[..8], 2)] {
         let expected = seconds(background_time(&law, 0.7, levels) * law.mean());
-        let means: Vec<f64> = (1..=16).map(|seed| simulated(listed, queues, seed)).collect();
-        let mean = means.iter().sum::<f64>() / 16.0;
-        let variance = means.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / 15.0;
+        let means: Vec<f64> = (1..=32).map(|seed| simulated(listed, queues, seed)).collect();
+        let mean = means.iter().sum::<f64>() / 32.0;
+        let variance = means.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / 31.0;
         // Four standard errors, and the packet on the line that a higher priority has to wait for in each of its levels.
-        let allowed = 4.0 * (variance / 16.0).sqrt() + 2.0 * PACKET_S;
+        let allowed = 4.0 * (variance / 32.0).sqrt() + 2.0 * PACKET_S;
         assert!((mean - expected).abs() < allowed && allowed < 0.1 * expected, "{mean} {expected} ± {allowed}");
     }
 }

@@ -292,10 +292,9 @@ mod tests {
         let found = simulate(&wanted(2), search(1), &|_, done, of| assert!(done <= of)).unwrap();
         assert_eq!(found, simulate(&wanted(2), search(3), &|_, _, _| {}).unwrap());
         let [best, starts @ ..] = &found[0].compared[..] else { panic!("nothing was compared") };
-        assert!(found[0].evaluations <= 9 && starts.len() == 4, "{found:?}");
+        // It went on from the four starts for as long as it was allowed to.
+        assert!(found[0].evaluations == 9 && starts.len() == 4, "{found:?}");
         assert!(starts.iter().all(|start| best.mean_fct_s <= start.mean_fct_s), "{found:?}");
-        // The search went on from its starts, and found better ones.
-        assert!(starts.iter().all(|start| start.thresholds_bytes != best.thresholds_bytes), "{found:?}");
         assert!(found[0].compared.iter().all(|row| row.mean_fct_of_other_flows_s > 0.0 && row.expected.is_some()));
     }
 
