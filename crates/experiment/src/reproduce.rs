@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::plan::{self, Changes, Plan};
 use crate::report::claims::{ClaimRow, claim_rows};
 use crate::report::format::{decimals, with_decimals};
+use crate::source::Source;
 use flowsieve_results::{Metric, ResultDir, Statistic, Verdict};
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
@@ -16,6 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Packet-hops per second of one core that estimates of time assume: somewhat less than the event loop makes.
 const HOPS_PER_SECOND: f64 = 10e6;
+
+/// The file of a paper's folder that the page ends with: what was checked where a claim and the measured value disagree.
+pub const CHECKS: &str = "checks.md";
 
 /// The smallest scale among the changes of an experiment.
 const SMOKE: &str = "scale=smoke";
@@ -38,6 +42,8 @@ pub struct Reproduction {
     pub paper: String,
     /// Its figures by name.
     pub figures: Vec<Figure>,
+    /// What its folder says, in [`CHECKS`], of claims that measurements do not bear out; empty if it says nothing.
+    pub checks: String,
 }
 
 /// What a reproduction takes.
@@ -77,7 +83,9 @@ pub fn read(folder: &Path, what: &str, changes: &Changes, engine: &dyn Engine) -
         Ok(Figure { name, file, plan })
     };
     let figures = wanted.into_iter().map(plan_of).collect::<Result<Vec<_>, Error>>()?;
-    Ok(Reproduction { paper: paper.to_owned(), figures })
+    let checks = folder.join(paper).join(CHECKS);
+    let checks = if checks.exists() { Source::read(&checks)?.text.to_string() } else { String::new() };
+    Ok(Reproduction { paper: paper.to_owned(), figures, checks })
 }
 
 /// The names, without extension, of what a folder holds, sorted.
@@ -140,6 +148,9 @@ impl Reproduction {
         }
         for ((figure, result), claims) in self.figures.iter().zip(results).zip(&claims) {
             section(&mut text, figure, result, claims);
+        }
+        if !self.checks.is_empty() {
+            let _ = write!(text, "\n## What was checked\n\n{}\n", self.checks.trim());
         }
         text
     }

@@ -9,10 +9,10 @@ use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
-use flowsieve_schemes::settings::{Settings, SettingsError};
+use flowsieve_schemes::settings::{Scope, Settings, SettingsError, units};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
 use flowsieve_sim::sample::Sampling;
-use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::topology::{Fabric, Link};
 use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
@@ -66,6 +66,7 @@ impl Engine for OwnSchemes {
         let entry = self.entries().find(|entry| entry.name == base);
         let entry = entry.ok_or_else(|| scope.invalid("base", "a built-in scheme"))?;
         let scheme = (entry.build)(&Context { scope, workload: &workload })?;
+        refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
             framing: framing(settings, point)?,
             fct_end: fct_end(settings)?,
@@ -93,6 +94,23 @@ impl Engine for OwnSchemes {
             run: Box::new(move |show, trace| run.simulate(show, trace)),
         })
     }
+}
+
+/// The most memory that the sketches of all ports may take, in bytes.
+const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
+
+fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+    let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).sketch_bytes();
+    let bytes: u64 = fabric.links.iter().map(of_port).sum();
+    if bytes <= MOST_SKETCH_BYTES {
+        return Ok(());
+    }
+    let key = ["sketch_buckets", "afq_columns"].into_iter().find(|key| scope.is_given(key)).unwrap_or("sketch");
+    let (ports, took) = (fabric.links.len(), units::format_size(bytes));
+    let most = units::format_size(MOST_SKETCH_BYTES);
+    Err(scope
+        .error(key, format!("the sketches of {ports} ports take {took}"))
+        .expected(format!("at most {most} in all")))
 }
 
 /// The thresholds of the first class of flows that is tagged by any.

@@ -206,6 +206,7 @@ fn reproduce__figures_share_their_points() {
     // The same points at one load.
     let one_load = GOOD.replace("load = [0.5, 0.8]", "load = 0.8").replace("title = \"Good\"", "title = \"One load\"");
     std::fs::write(paper.join("fig-2.toml"), one_load).unwrap();
+    std::fs::write(paper.join("checks.md"), "- `first`: at twice the load the same.\n").unwrap();
     let all = reproduce::read(folder.path(), "paper", &Changes::default(), &Simulator).unwrap();
     let parts = folder.path().join("out/parts");
     let before = all.estimate(&parts);
@@ -223,7 +224,8 @@ fn reproduce__figures_share_their_points() {
     assert!(
         page.starts_with("# paper\n\n12 claims: ")
             && page.contains(", 2 are not measured.")
-            && page.contains("\n## fig-2: One load\n"),
+            && page.contains("\n## fig-2: One load\n")
+            && page.ends_with("\n## What was checked\n\n- `first`: at twice the load the same.\n"),
         "{page}"
     );
     assert_eq!(

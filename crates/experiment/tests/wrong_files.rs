@@ -110,6 +110,11 @@ const CASES: &[Case] = &[
     ("flows that are swept and given for each workload", &[("[run]", "flows = [10, 20]\n[scale.paper]\nflows = { web-search = 50 }\n[run]")]),
     ("a key of a scale that nothing reads", &[("[run]", "[scale.paper]\nprobe_after = 3\n[run]")]),
     ("size classes that fall", &[("[run]", "[report]\nsize_classes = [\"1MB\", \"1KB\"]\n[run]")]),
+    ("sketches that no machine holds", &[
+        ("hosts_per_leaf = 4", "hosts_per_leaf = 64"),
+        ("scheme = [\"dctcp\", \"pias\"]", "scheme = [\"pias\", \"qc-las\"]"),
+        ("[schemes.pias]", "[schemes.qc-las]\nsketch_arrays = 8\nsketch_buckets = 1_000_000\n[schemes.pias]"),
+    ]),
     ("no room for payload", &[("queues = 8", "queues = 8\nmtu = \"64B\"\nheader = \"64B\"")]),
     ("a number of flows beside a window", &[("seeds = 2", "measure = \"window\"\nwindow = [\"1ms\", \"2ms\"]")]),
     ("a flow list beside a load", &[("sizes = \"web-search\"\nflows = 100", "list = \"flows.csv\"")]),

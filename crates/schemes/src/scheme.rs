@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flowsieve_core::admission::Admission;
-use flowsieve_core::afq::{Afq, AfqRules, Beyond};
+use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
 use flowsieve_core::balancer::{Balancer, FlowletTable, SwitchProgram};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
@@ -340,6 +340,17 @@ impl PortSpec {
             | PortSpec::SpPifo { admission, .. }
             | PortSpec::Afq { admission, .. } => matches!(admission, Admission::Shared { .. }),
             PortSpec::Pfabric { .. } | PortSpec::Custom(_) => false,
+        }
+    }
+
+    /// Bytes of its sketch, as a switch holds it; 0 where it has none.
+    pub fn sketch_bytes(&self) -> u64 {
+        match self {
+            PortSpec::Cluster { params, .. } => params.sketch.bytes() as u64,
+            PortSpec::Afq { rules: AfqRules { bids: BidStore::Sketch { rows, columns }, .. }, .. } => {
+                8 * *rows as u64 * *columns as u64
+            }
+            _ => 0,
         }
     }
 

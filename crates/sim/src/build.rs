@@ -143,14 +143,6 @@ fn lookahead(fabric: &Fabric) -> Time {
     crossing.map(|link| link.delay).min().unwrap_or(Time::NEVER)
 }
 
-/// The place whose ports feed a link.
-pub(crate) fn place_of(fabric: &Fabric, node: Node) -> Place {
-    match node {
-        Node::Host(_) => Place::Nic,
-        Node::Switch(switch) => fabric.switches[switch as usize].place,
-    }
-}
-
 /// Adds a link to the partitions of its ends.
 fn add_link<K>(
     networks: &mut [Network<K>],
@@ -161,7 +153,7 @@ fn add_link<K>(
 ) {
     let Point { fabric, scheme, .. } = *point;
     let link = &fabric.links[number];
-    let place = place_of(fabric, link.from);
+    let place = fabric.place_of(link.from);
     let spec = scheme.ports.at(place);
     let paused = matches!((place, scheme.nic), (Place::Nic, Nic::Backpressure { .. }));
     let spec = if paused { spec.without_limits() } else { spec.clone() };

@@ -93,12 +93,30 @@ impl<K: Key> WinnerTree<K> {
         self.first = (self.climb)(&mut self.nodes, source, key);
     }
 
+    /// Whether there are so many sources that what their events need lies beyond the nearest caches.
+    #[inline(always)]
+    pub fn is_large(&self) -> bool {
+        self.nodes.len() >= LARGE
+    }
+
+    /// Of a large tree: whose event comes first in the quarter, the sixteenth and the 64th where `source` is. Every source
+    /// is named as the first of its 64th, then of its sixteenth, then of its quarter before its turn comes.
+    #[inline(always)]
+    pub fn soon(&self, source: u32) -> [u32; 3] {
+        let leaf = self.nodes.len() / 2 + source as usize;
+        let levels = leaf.ilog2();
+        [2, 4, 6].map(|level| self.nodes[leaf >> (levels - level)].source())
+    }
+
     /// The next event's key.
     #[inline(always)]
     pub fn first(&self) -> K {
         self.first
     }
 }
+
+/// Nodes of a large tree: 2,048 sources.
+const LARGE: usize = 1 << 12;
 
 /// Levels of the smallest tree.
 const FEWEST_LEVELS: u32 = 5;

@@ -17,6 +17,7 @@ mod measure;
 mod network;
 mod partition;
 mod point;
+mod read_ahead;
 mod receiving;
 mod run;
 pub mod sample;

@@ -45,7 +45,7 @@ pub(crate) struct Link {
     /// Propagation, and the host's delay where an end is a host.
     delay: Time,
     /// The packets in flight, in the order of arrival.
-    first: u32,
+    pub(crate) first: u32,
     last: u32,
     /// Packets that wait at the port.
     pub(crate) queued: u32,

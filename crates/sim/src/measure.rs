@@ -9,7 +9,7 @@ use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointR
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::Flow;
 
-use crate::build::{Built, place_of};
+use crate::build::Built;
 use crate::event::Key;
 use crate::found::Found;
 use crate::hosts::{Received, Sent};
@@ -347,7 +347,7 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
 /// Queues of the ports that feed a class of links.
 fn queues(point: &Point<'_>, class: usize) -> usize {
     let feeding = point.fabric.links.iter().find(|link| usize::from(link.class) == class);
-    feeding.map_or(1, |link| point.scheme.ports.at(place_of(point.fabric, link.from)).queues())
+    feeding.map_or(1, |link| point.scheme.ports.at(point.fabric.place_of(link.from)).queues())
 }
 
 /// Programs of switches that have a timer, by the one that ticked least; and what ports adapt, which only acts where

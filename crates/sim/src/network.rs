@@ -402,6 +402,7 @@ impl<K: Key> Network<K> {
         let (packet, to) = (state.pop(metas), state.to);
         // As long as packets wait at the port, one is on the line.
         self.events.set(link, state.next_arrival(metas).map_or(K::NEVER, |at| K::new(at, link)));
+        self.read_ahead(link);
         (packet, to)
     }
 

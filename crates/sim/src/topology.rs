@@ -135,6 +135,14 @@ impl Fabric {
             .map_err(|cut| overrides::explain(cut, settings))
     }
 
+    /// The place whose ports feed the links out of a node.
+    pub fn place_of(&self, node: Node) -> Place {
+        match node {
+            Node::Host(_) => Place::Nic,
+            Node::Switch(switch) => self.switches[switch as usize].place,
+        }
+    }
+
     /// Propagation and host delays of a packet and its answer between the hosts that are farthest from each other,
     /// without serialisation, over the quickest of their equal-cost ways.
     pub fn base_rtt(&self) -> Time {
