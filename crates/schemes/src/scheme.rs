@@ -386,7 +386,7 @@ impl PortSpec {
     /// Bytes of its sketch, as a switch holds it; 0 where it has none.
     pub fn sketch_bytes(&self) -> u64 {
         match self {
-            PortSpec::Cluster { params, .. } => params.sketch.bytes() as u64,
+            PortSpec::Cluster { params, .. } => params.sketch.bytes(),
             PortSpec::Afq { rules: AfqRules { bids: BidStore::Sketch { rows, columns }, .. }, .. } => {
                 8 * *rows as u64 * *columns as u64
             }
