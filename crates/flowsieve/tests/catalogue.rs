@@ -30,8 +30,9 @@ fn ids(figure: &Figure) -> impl Iterator<Item = String> {
     measured.chain(listed).collect::<Vec<_>>().into_iter()
 }
 
-/// Papers, and the numbers of their claims: those of QCluster's section 6 and Table 4, and NOS2's Fig 1 and section V.
-const PAPERS: [(&str, u32); 2] = [("qcluster", 67), ("nos2", 12)];
+/// Papers, and the numbers of their claims: those of QCluster's section 6 and Table 4, NOS2's Fig 1 and section V, and
+/// AWAFS's chapter 5.
+const PAPERS: [(&str, u32); 3] = [("qcluster", 67), ("nos2", 12), ("awafs", 53)];
 
 #[test]
 fn papers__have_each_claim_once() {
@@ -42,25 +43,52 @@ fn papers__have_each_claim_once() {
         let mut distinct = found.clone();
         distinct.dedup();
         assert_eq!(found, distinct);
-        // A claim may have others beside it, of the same words: `qcluster-64-code`.
+        // A claim may have others beside it, of the same words: `qcluster-64-code`. AWAFS has no numbers for misuse.
         let number = |id: &&str| id.len() == paper.len() + 3;
         let own: Vec<&str> = found.iter().map(String::as_str).filter(number).collect();
         assert_eq!(own, (1..=claims).map(|number| format!("{paper}-{number:02}")).collect::<Vec<_>>());
-        for beside in found.iter().filter(|id| !own.contains(&id.as_str())) {
+        for beside in found.iter().filter(|id| !own.contains(&id.as_str()) && !id.starts_with("awafs-misuse-")) {
             assert!(own.iter().any(|id| beside.starts_with(&format!("{id}-"))), "{beside}");
         }
     }
 }
 
 #[test]
-fn nos2__figures_share_runs_at_every_scale() {
+fn awafs_and_nos2__figures_share_runs_at_every_scale() {
     for scale in [Scale::Smoke, Scale::Quick, Scale::Paper] {
+        let awafs = planned("awafs", scale);
+        let same = [
+            ("fig05-01", "fig05-09"),
+            ("fig05-05", "fig05-06"),
+            ("fig05-13", "fig05-14"),
+            ("fig05-13", "fig05-15"),
+            ("fig05-18", "fig05-19"),
+            ("fig05-18", "fig05-20"),
+            ("fig05-18", "fig05-21"),
+            ("fig05-23", "fig05-24"),
+            ("fig05-23", "fig05-25"),
+            ("fig05-23", "fig05-26"),
+            ("fig05-27", "fig05-28"),
+            ("fig05-27", "fig05-29"),
+            ("fig05-27", "fig05-30"),
+        ];
+        for (one, other) in same {
+            assert_eq!(keys(&awafs, one), keys(&awafs, other), "{one} and {other} at {scale:?}");
+        }
+        for part in ["fig05-10", "fig05-11", "fig05-12"] {
+            assert!(keys(&awafs, part).is_subset(&keys(&awafs, "fig05-13")), "{part} at {scale:?}");
+        }
+        for (one, other) in [("fig05-09", "fig05-10"), ("fig05-16", "fig05-13")] {
+            assert!(!keys(&awafs, one).is_disjoint(&keys(&awafs, other)), "{one} and {other} at {scale:?}");
+        }
         let nos2 = planned("nos2", scale);
         for (figure, parts) in [("fig06", vec!["fig06a", "fig06b", "fig06c"]), ("fig07a", vec!["fig07b", "fig07c"])] {
             assert!(parts.iter().all(|part| keys(&nos2, part) == keys(&nos2, figure)), "{figure} at {scale:?}");
         }
-        for figure in &nos2.figures {
-            assert_eq!(figure.plan.warnings, Vec::<String>::new(), "{}", figure.name);
+        for figure in awafs.figures.iter().chain(&nos2.figures) {
+            // A scale may leave schemes out.
+            let other = figure.plan.warnings.iter().find(|warning| !warning.ends_with("which is not in the sweep"));
+            assert_eq!(other, None, "{}", figure.name);
         }
     }
 }
@@ -141,6 +169,11 @@ fn row<'a>(page: &'a str, id: &str) -> &'a str {
 #[test]
 fn qcluster__runs_at_smoke_scale_and_judges_every_claim() {
     reproduced("qcluster");
+}
+
+#[test]
+fn awafs__runs_at_smoke_scale_and_judges_every_claim() {
+    reproduced("awafs");
 }
 
 #[test]
