@@ -99,6 +99,15 @@ impl FifoBank {
         Some(packet)
     }
 
+    /// Moves all packets into the first queue, in the order of queues: that in which strict priority would serve them.
+    /// [`Meta::queue`] goes on naming the queue that each had entered.
+    pub fn boost(&mut self, metas: &mut [Meta]) {
+        if let Some((first, others)) = self.queues.split_first_mut() {
+            others.iter_mut().for_each(|queue| first.append(metas, queue));
+            self.occupied = u64::from(!first.is_empty());
+        }
+    }
+
     /// The packets of a queue.
     pub fn queue(&self, index: usize) -> &Fifo {
         &self.queues[index]

@@ -36,7 +36,7 @@ pub struct Line {
 
 impl Line {
     /// How long a packet of `len` bytes takes.
-    fn serialise(&self, len: u16) -> Time {
+    pub(crate) fn serialise(&self, len: u16) -> Time {
         self.byte_time.serialise(u32::from(len) + self.overhead)
     }
 }

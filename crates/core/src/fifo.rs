@@ -71,6 +71,22 @@ impl Fifo {
         Some(packet)
     }
 
+    /// Appends another list, which is empty afterwards.
+    pub fn append(&mut self, metas: &mut [Meta], other: &mut Fifo) {
+        if other.packets == 0 {
+            return;
+        }
+        if self.packets == 0 {
+            self.head = other.head;
+        } else {
+            metas[self.tail as usize].next = other.head;
+        }
+        self.tail = other.tail;
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        *other = Fifo::default();
+    }
+
     /// The packets, oldest first.
     pub fn iter<'a>(&self, metas: &'a [Meta]) -> impl Iterator<Item = u32> + 'a {
         let mut next = self.head;
@@ -125,6 +141,20 @@ mod tests {
         assert_eq!((fifo.pop(&metas), fifo.pop(&metas)), (Some(0), Some(1)));
         assert_eq!(fifo.bytes(), 100);
         assert_eq!((fifo.pop(&metas), fifo.pop(&metas)), (Some(2), None));
+    }
+
+    #[test]
+    fn append__to_and_of_empty_lists() {
+        let (mut metas, mut fifo) = packets(&[1, 1, 1]);
+        let mut other = Fifo::default();
+        fifo.append(&mut metas, &mut other);
+        other.append(&mut metas, &mut fifo);
+        assert_eq!((fifo.packets(), other.bytes()), (0, 300));
+        let last = other.pop(&metas).unwrap();
+        fifo.push(&mut metas, last);
+        other.append(&mut metas, &mut fifo);
+        assert_eq!(other.iter(&metas).collect::<Vec<_>>(), [1, 2, 0]);
+        assert_eq!((other.packets(), other.bytes(), fifo.is_empty()), (3, 300, true));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 pub mod admission;
 pub mod afq;
+pub mod awafs;
 pub mod balancer;
 pub mod bank;
 pub mod deadline_first;

@@ -8,6 +8,7 @@ use rand_core::Rng;
 
 use crate::admission::Pool;
 use crate::afq::Afq;
+use crate::awafs::AwafsPort;
 use crate::bank::FifoBank;
 use crate::fair_queueing::FairQueueing;
 use crate::flow_queues::FlowScheduler;
@@ -169,6 +170,8 @@ pub enum Scheduler {
     Afq(Box<Afq>),
     /// Bit-by-bit round robin over flows.
     Fair(Box<FairQueueing>),
+    /// AWAFS's queues.
+    Awafs(Box<AwafsPort>),
     /// A scheduler of the user's own.
     Boxed(Box<dyn PortScheduler>),
 }
@@ -185,6 +188,7 @@ macro_rules! each {
             Scheduler::SpPifo($scheduler) => $call,
             Scheduler::Afq($scheduler) => $call,
             Scheduler::Fair($scheduler) => $call,
+            Scheduler::Awafs($scheduler) => $call,
             Scheduler::Boxed($scheduler) => $call,
         }
     };

@@ -4,6 +4,7 @@
 //! rank. There is one tagger a host and class of flow. All the taggers here put packets that carry no payload first:
 //! ACKs travel at priority 0 in the lineage of PIAS.
 
+use crate::awafs::{END_OF_FLOW, HostThresholds};
 use crate::deadline_first;
 use crate::levels::{Levels, level};
 use crate::message_gap::MessageGap;
@@ -27,6 +28,8 @@ pub struct FlowFacts {
     pub kind: Kind,
     /// Bytes of the message before this packet's payload.
     pub offset: u64,
+    /// Bytes of this packet's payload.
+    pub payload: u32,
     /// Bytes of the message.
     pub size: u64,
     /// Bytes of the message that are not acknowledged yet, selectively or not.
@@ -206,6 +209,13 @@ pub enum Tagger {
     },
     /// What QCluster's switches need to know.
     Cluster(ClusterTagger),
+    /// What AWAFS's switches need to know: see [`crate::awafs`].
+    Ends {
+        /// Rank is the bytes before this packet; or else nothing but the end is written.
+        sent: bool,
+    },
+    /// AWAFS at end hosts.
+    Adaptive(Box<HostThresholds>),
     /// A tagger of the user's own.
     Boxed(Box<dyn TagPackets>),
 }
@@ -240,8 +250,15 @@ impl Tagger {
         if let Tagger::Levels(levels) = self {
             return levels.tag(facts);
         }
-        if let Tagger::Cluster(tagger) = self {
-            return tagger.tag(facts);
+        match self {
+            Tagger::Cluster(tagger) => return tagger.tag(facts),
+            Tagger::Adaptive(host) => return host.tag(facts),
+            Tagger::Ends { sent } => {
+                let last = facts.offset + u64::from(facts.payload) == facts.size;
+                let rank = if *sent { saturate(facts.offset) } else { 0 };
+                return Tag { priority: if last { END_OF_FLOW } else { 0 }, rank };
+            }
+            _ => {}
         }
         let rank = match self {
             Tagger::DeadlineFirst { rate } => deadline_first::rank(facts, *rate).into(),
@@ -253,6 +270,8 @@ impl Tagger {
             | Tagger::DemotionByGap { .. }
             | Tagger::Levels(_)
             | Tagger::Cluster(_)
+            | Tagger::Ends { .. }
+            | Tagger::Adaptive(_)
             | Tagger::Boxed(_) => 0,
         };
         Tag { priority: 0, rank: saturate(rank) }
@@ -265,6 +284,7 @@ impl Tagger {
             Tagger::Boxed(own) => own.on_event(event, now),
             Tagger::DemotionByGap { sent, .. } => sent.on_event(event, now),
             Tagger::Levels(levels) => levels.on_event(event, now),
+            Tagger::Adaptive(host) => host.on_event(event, now),
             _ => {}
         }
     }
@@ -338,6 +358,19 @@ mod tests {
         let rank =
             |message, coflow| Tagger::Cluster(tagger).tag(|| FlowFacts { message, coflow, ..data(0, 1, 1) }).rank;
         assert_eq!([rank(7, Some(3)), rank(8, Some(3)), rank(9, None)], [3, 3, u32::MAX - 9]);
+    }
+
+    #[test]
+    fn ends__the_last_packet_is_marked_and_others_say_what_was_sent() {
+        let packet = |offset, payload| FlowFacts { payload, ..data(offset, 3_000, 3_000) };
+        let tags = |sent| {
+            let mut tagger = Tagger::Ends { sent };
+            [packet(0, 1_460), packet(1_460, 1_460), packet(2_920, 80)].map(|facts| tagger.tag(|| facts))
+        };
+        assert_eq!(tags(true).map(|tag| (tag.rank, tag.priority)), [(0, 0), (1_460, 0), (2_920, END_OF_FLOW)]);
+        assert_eq!(tags(false).map(|tag| (tag.rank, tag.priority)), [(0, 0), (0, 0), (0, END_OF_FLOW)]);
+        let ack = FlowFacts { kind: Kind::Ack, ..FlowFacts::default() };
+        assert_eq!(Tagger::Ends { sent: true }.tag(|| ack), Tag::default());
     }
 
     #[test]

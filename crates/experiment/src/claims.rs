@@ -16,7 +16,7 @@
 //! Without `baseline` a claim is of the scheme's figure itself: `claimed = "10KB"` or `["23KB", "28KB"]`. With `schemes`, a
 //! list, it is of all of them: `claimed = "rising"` or `"close"`. With `unmeasured`, a reason, it is listed as text.
 //!
-//! `series`, `of` and `time` say of which series a claim is; `workload`, `deadline` and `started` of which flows; `at` narrows
+//! `series`, `of` and `time` say of which series a claim is; `workload`, `deadline`, `started` and `senders` of which flows; `at` narrows
 //! it to values of other swept keys, and `note` says what else there is to it.
 
 use crate::document::{Wrong, entries, raw_value, tables};

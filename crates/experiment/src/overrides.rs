@@ -110,7 +110,10 @@ fn section_of(name: &str) -> Option<Section> {
 }
 
 fn holds_list(kind: Kind) -> bool {
-    matches!(kind, Kind::SizeList | Kind::TimeList | Kind::CountList | Kind::TextList | Kind::SizeListOr(_))
+    matches!(
+        kind,
+        Kind::SizeList | Kind::TimeList | Kind::NumberList(..) | Kind::CountList | Kind::TextList | Kind::SizeListOr(_)
+    )
 }
 
 /// The values in an argument: what stands in brackets is a list of TOML, commas separate, and what is no TOML is a text.

@@ -68,6 +68,7 @@ scheme = "dctcp"
 workload = 0
 deadline = false
 started = ["0s", "1ms"]
+senders = [0, 8]
 claimed = "81.6us"
 "#;
 
@@ -97,6 +98,8 @@ fn claims__messages() {
         ("a scheme beside itself", "baseline = \"dctcp\"", "baseline = \"fcfs\""),
         ("a load outside of the sweep", "load = 0.8\n", "load = 0.7\n"),
         ("a load that is none", "load = 0.8\n", "load = \"high\"\n"),
+        ("senders that do not rise", "senders = [0, 8]", "senders = [8, 8]"),
+        ("senders that are no numbers", "senders = [0, 8]", "senders = [\"host0\", \"host8\"]"),
         ("a value outside of the sweep", "= \"30pkt\" }", "= \"31pkt\" }"),
         ("an unknown key of the sweep", "\"network.ecn_threshold\" = ", "\"network.ecn_treshold\" = "),
         ("a value of another kind", "= \"30pkt\" }", "= \"30us\" }"),
@@ -156,7 +159,8 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
         lines("fourth")[0].contains("finished (bit/s) at 10.0 us, dctcp") && table.contains("Gbit/s to 1.66 Gbit/s")
     );
     assert!(
-        lines("sixth")[0].contains("p99 FCT of all flows of workload 0 without deadlines started from 0 ns to"),
+        lines("sixth")[0].contains("p99 FCT of all flows of workload 0 without deadlines started from 0 ns to")
+            && lines("sixth")[0].contains("sent by hosts 0 to 7"),
         "{table}"
     );
     assert!(lines("fifth")[0].ends_with("not measured: needs the switch itself"), "{table}");

@@ -81,7 +81,7 @@ load = 0.1
 [sweep]
 kind = ["leaf-spine", "fat-tree", "three-tier"]
 parameters = ["ns2", "rfc"]
-scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "qc-las", "nos2"]
+scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "qc-las", "nos2", "awafs", "idle"]
 [schemes.dupack]
 base = "dctcp"
 loss_detection = "dupack"
@@ -95,6 +95,9 @@ admission = "shared"
 [schemes.red]
 base = "dctcp"
 marking = "red"
+[schemes.idle]
+base = "awafs"
+flow_ends = "idle"
 [schemes.flowlet]
 base = "dctcp"
 load_balancing = "flowlet"

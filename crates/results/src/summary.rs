@@ -199,6 +199,7 @@ struct Sized {
     fct_ps: Option<u64>,
     ideal_ps: u64,
     class: u8,
+    src: u32,
     has_deadline: bool,
 }
 
@@ -217,6 +218,7 @@ impl RunFlows {
             fct_ps: row.fct_ps,
             ideal_ps: row.ideal_ps,
             class: row.class,
+            src: row.src,
             has_deadline: row.deadline_ps.is_some(),
         };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
@@ -253,7 +255,7 @@ impl RunFlows {
         };
         let upto = |bound: u64| flows.partition_point(|flow| flow.bytes <= bound);
         let flows = &flows[upto(class.above_bytes)..class.up_to_bytes.map_or(flows.len(), upto)];
-        let flows = || flows.iter().filter(|flow| only.holds(flow.class, flow.has_deadline, flow.start_ps));
+        let flows = || flows.iter().filter(|flow| only.holds(flow.class, flow.has_deadline, flow.start_ps, flow.src));
         let count = flows().count();
         let mut fct: Vec<f64> = flows().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
         let mut slowdown: Vec<f64> = flows().filter_map(Sized::slowdown).collect();
@@ -378,8 +380,13 @@ pub(crate) mod tests {
 
     #[test]
     fn stats__of_some_of_the_flows() {
-        let with =
-            |start_ps, class, deadline_ps| FlowRow { start_ps, class, deadline_ps, ..flow(1, Some(start_ps + 1)) };
+        let with = |start_ps, class, deadline_ps| FlowRow {
+            src: start_ps as u32,
+            start_ps,
+            class,
+            deadline_ps,
+            ..flow(1, Some(start_ps + 1))
+        };
         let run =
             RunFlows::of(1, &[with(0, 0, None), with(1, 1, None), with(2, 0, Some(9)), with(3, 1, Some(9))], None);
         let all = SizeClass::between(0, None);
@@ -389,6 +396,7 @@ pub(crate) mod tests {
         assert_eq!(mean(Only { deadline: Some(true), ..Only::default() }), Some(3.5));
         assert_eq!(mean(Only { deadline: Some(false), workload: Some(1), ..Only::default() }), Some(2.0));
         assert_eq!(mean(Only { started_ps: Some((1, 3)), ..Only::default() }), Some(2.5));
+        assert_eq!(mean(Only { senders: Some((2, 4)), ..Only::default() }), Some(3.5));
         assert_eq!(mean(Only { started_ps: Some((4, 9)), ..Only::default() }), None);
         let sketch = RunFlows::of_sketch(1, FlowSketch::of(&[with(0, 0, None)], &[]), None);
         assert!(sketch.stats(&all, &Only::default()).is_some());

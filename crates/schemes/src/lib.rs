@@ -3,6 +3,7 @@
 
 mod adaptation;
 pub mod afq;
+pub mod awafs;
 pub mod d2tcp;
 pub mod dctcp;
 pub mod es8;

@@ -93,6 +93,8 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         classes: vec![Class { transport, tagger: tagger(scope, parts)? }],
         connections,
         handshake,
+        // Not given it is no part of the configuration.
+        misusing_hosts: scope.optional_count("misusing_hosts")?.unwrap_or(0) as u32,
         nic,
         ports,
         balancers,
@@ -198,11 +200,20 @@ fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &Transport) -> Result<Ni
     }
 }
 
+/// The rate of the hosts' links, in bit/s.
+pub fn host_link(scope: &Scope<'_>) -> Result<u64, SettingsError> {
+    scope.common().rate("host_link", 10_000_000_000)
+}
+
+/// A setting's rate in bit/s as a link's.
+pub fn link_rate(scope: &Scope<'_>, name: &str, bps: u64) -> Result<Rate, SettingsError> {
+    Rate::new(bps).ok_or_else(|| scope.invalid(name, "1Mbps to 800Gbps"))
+}
+
 fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError> {
     if scope.text("tagger", parts.tagger)? == "deadline" {
-        let host_link = scope.common().rate("host_link", 10_000_000_000)?;
-        let rate = Rate::new(scope.rate("edf_rate", host_link)?);
-        return rate.map(TaggerSpec::DeadlineFirst).ok_or_else(|| scope.invalid("edf_rate", "1Mbps to 800Gbps"));
+        let rate = scope.rate("edf_rate", host_link(scope)?)?;
+        return Ok(TaggerSpec::DeadlineFirst(link_rate(scope, "edf_rate", rate)?));
     }
     let kinds = [
         ("plain", TaggerSpec::Plain),

@@ -2,7 +2,7 @@
 
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
-use crate::{afq, d2tcp, dctcp, es8, fair_queueing, las, nos2, pfabric, pias, qcluster, sp_pifo, textbook};
+use crate::{afq, awafs, d2tcp, dctcp, es8, fair_queueing, las, nos2, pfabric, pias, qcluster, sp_pifo, textbook};
 
 /// What a scheme must know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,8 @@ pub const REGISTRY: &[Entry] = &[
     qcluster::COFLOW,
     qcluster::MIN_RATE,
     qcluster::TSN,
+    awafs::ENTRY,
+    awafs::AUTO,
 ];
 
 /// The scheme of this name.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Afq, AfqRules, Beyond};
+use flowsieve_core::awafs::host::HostParams;
+use flowsieve_core::awafs::{AwafsParams, AwafsPort, HostThresholds};
 use flowsieve_core::balancer::{Balancer, FlowletTable, SwitchProgram};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
@@ -34,6 +36,8 @@ pub struct Scheme {
     pub connections: Connections,
     /// Which connections begin with a handshake.
     pub handshake: Handshake,
+    /// The first hosts, so many, write nothing into packets that would lower their priority.
+    pub misusing_hosts: u32,
     /// A host's own port.
     pub nic: Nic,
     /// By [`Place`]; the NIC's is in force with [`Nic::Scheme`] and, without limits and marks, with
@@ -43,6 +47,15 @@ pub struct Scheme {
     pub balancers: Places<BalancerSpec>,
     /// Bytes of a switch's memory where its ports share one.
     pub shared_buffer: u64,
+}
+
+impl Scheme {
+    /// The taggers of a host, by class of flow.
+    pub fn taggers(&self, host: u32) -> Vec<Tagger> {
+        let misuses = host < self.misusing_hosts;
+        let tagger = |class: &Class| if misuses { class.tagger.misused().build() } else { class.tagger.build() };
+        self.classes.iter().map(tagger).collect()
+    }
 }
 
 /// One value for each place.
@@ -158,6 +171,10 @@ pub enum TaggerSpec {
     Attained,
     /// [`Tagger::Cluster`].
     Cluster(ClusterTagger),
+    /// [`Tagger::Ends`]: whether bytes sent are written, too.
+    Ends(bool),
+    /// [`Tagger::Adaptive`].
+    Adaptive(Arc<HostParams>),
     /// One of the user's own.
     Custom(Custom<dyn TagPackets>),
 }
@@ -177,8 +194,17 @@ impl TaggerSpec {
             TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
             TaggerSpec::Attained => Tagger::Attained,
             TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
+            TaggerSpec::Ends(sent) => Tagger::Ends { sent: *sent },
+            TaggerSpec::Adaptive(params) => Tagger::Adaptive(Box::new(HostThresholds::new(params))),
             TaggerSpec::Custom(make) => Tagger::Boxed(make()),
         }
+    }
+
+    /// What a host writes that claims the highest priority for all it sends: priority 0 and rank 0. The end of a
+    /// connection alone is no claim but the transport's own, a FIN.
+    #[must_use]
+    pub fn misused(&self) -> TaggerSpec {
+        if let TaggerSpec::Ends(false) = self { TaggerSpec::Ends(false) } else { TaggerSpec::Plain }
     }
 }
 
@@ -262,6 +288,15 @@ pub enum PortSpec {
         /// ECN.
         marker: Marker,
     },
+    /// See [`AwafsPort`].
+    Awafs {
+        /// Thresholds, ends of flows, boost.
+        params: Arc<AwafsParams>,
+        /// Drop-tail limit.
+        admission: Admission,
+        /// ECN.
+        marker: Marker,
+    },
     /// One of the user's own.
     Custom(Custom<dyn PortScheduler>),
 }
@@ -297,6 +332,9 @@ impl PortSpec {
             PortSpec::Cluster { params, admission, marker } => {
                 Scheduler::Cluster(Box::new(ClusterPort::new(params, *admission, *marker)))
             }
+            PortSpec::Awafs { params, admission, marker } => {
+                Scheduler::Awafs(Box::new(AwafsPort::new(params, line, *admission, *marker)))
+            }
             PortSpec::Custom(make) => Scheduler::Boxed(make()),
         }
     }
@@ -313,6 +351,7 @@ impl PortSpec {
             | PortSpec::Flows { admission, marker, .. }
             | PortSpec::Fair { admission, marker }
             | PortSpec::Cluster { admission, marker, .. }
+            | PortSpec::Awafs { admission, marker, .. }
             | PortSpec::SpPifo { admission, marker, .. } => {
                 *admission = Admission::Unlimited;
                 *marker = Marker::Off;
@@ -337,6 +376,7 @@ impl PortSpec {
             | PortSpec::Flows { admission, .. }
             | PortSpec::Fair { admission, .. }
             | PortSpec::Cluster { admission, .. }
+            | PortSpec::Awafs { admission, .. }
             | PortSpec::SpPifo { admission, .. }
             | PortSpec::Afq { admission, .. } => matches!(admission, Admission::Shared { .. }),
             PortSpec::Pfabric { .. } | PortSpec::Custom(_) => false,
@@ -352,6 +392,7 @@ impl PortSpec {
             PortSpec::Afq { rules, .. } => rules.queues,
             PortSpec::Pifo { fifo_from: Some(_), .. } => 2,
             PortSpec::Cluster { params, .. } => params.groups.iter().map(|group| group.weights.initial.len() + 1).sum(),
+            PortSpec::Awafs { params, .. } => params.actuator.initial.len() + 1,
             PortSpec::Custom(make) => make().queues(),
             _ => 1,
         }
@@ -416,6 +457,8 @@ debug_by_shape! {
         TaggerSpec::ToTheEnd => "to the end".into(),
         TaggerSpec::Attained => "attained".into(),
         TaggerSpec::Cluster(tagger) => format!("{tagger:?}"),
+        TaggerSpec::Ends(sent) => format!("ends of flows, bytes sent: {sent}"),
+        TaggerSpec::Adaptive(params) => format!("{params:?}"),
         TaggerSpec::Custom(_) => "custom".into();
     PortSpec:
         PortSpec::Bank { queues, admission, marker, discipline } =>
@@ -428,6 +471,7 @@ debug_by_shape! {
         PortSpec::SpPifo { queues, admission, marker } => format!("SP-PIFO of {queues} queues, {admission:?}, {marker:?}"),
         PortSpec::Afq { rules, admission, marker } => format!("{rules:?}, {admission:?}, {marker:?}"),
         PortSpec::Cluster { params, admission, marker } => format!("{params:?}, {admission:?}, {marker:?}"),
+        PortSpec::Awafs { params, admission, marker } => format!("{params:?}, {admission:?}, {marker:?}"),
         PortSpec::Custom(_) => "custom".into();
     BalancerSpec:
         BalancerSpec::Ecmp => "ECMP".into(),

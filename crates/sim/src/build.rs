@@ -117,7 +117,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     let mut hosts: Vec<Vec<Host>> = (0..count).map(|_| Vec::new()).collect();
     for (number, &(partition, _)) in places.hosts.iter().enumerate() {
         let nic = places.from[fabric.host_uplink[number] as usize].1;
-        let taggers = scheme.classes.iter().map(|class| class.tagger.build()).collect();
+        let taggers = scheme.taggers(number as u32);
         hosts[partition as usize].push(Host::new(number as u16, nic, taggers));
     }
     let rules = Rules::new(scheme, point.framing.header);

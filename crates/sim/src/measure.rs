@@ -5,8 +5,9 @@ use std::num::NonZeroU64;
 
 use flowsieve_core::PortScheduler;
 use flowsieve_core::Time;
+use flowsieve_core::awafs::actuator::EFFECTIVE_WINDOW;
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
-use flowsieve_schemes::scheme::Transport;
+use flowsieve_schemes::scheme::{PortSpec, Transport};
 use flowsieve_workload::Flow;
 
 use crate::build::{Built, place_of};
@@ -244,6 +245,7 @@ pub(crate) fn result<K: Key>(
     if !point.flows.are_closed() {
         result.warnings = warnings(&result);
     }
+    result.warnings.extend(short_window(point, built));
     Ok(result)
 }
 
@@ -373,6 +375,30 @@ fn periodic<K: Key>(built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
 fn overtakes<K: Key>(built: &Built<K>) -> u64 {
     let ports = built.partitions.iter().flat_map(|partition| &partition.network.ports);
     ports.map(|port| port.scheduler.overtakes()).sum()
+}
+
+/// Lists of completed flows that were full, so that thresholds followed less than the window that was asked for.
+fn short_window<K: Key>(point: &Point<'_>, built: &Built<K>) -> Option<String> {
+    let (mut shortest, mut ports, mut short) = (Time::NEVER.as_secs(), 0, 0);
+    for (number, link) in point.fabric.links.iter().enumerate() {
+        let PortSpec::Awafs { params, .. } = point.scheme.ports.at(place_of(point.fabric, link.from)) else { continue };
+        let (partition, index) = built.places.from[number];
+        let network = &built.partitions[partition as usize].network;
+        ports += 1;
+        network.ports[index as usize].scheduler.gauges(&mut |gauge| {
+            if gauge.name == EFFECTIVE_WINDOW && gauge.value < params.actuator.window.as_secs() {
+                short += 1;
+                shortest = shortest.min(gauge.value);
+            }
+        });
+    }
+    (short > 0).then(|| {
+        format!(
+            "thresholds of {short} of {ports} ports last followed less than update_window, the shortest {:.1} ms: more flows \
+             complete than list_memory holds",
+            1e3 * shortest
+        )
+    })
 }
 
 /// What the reader must know before believing a number and cannot see in the result's own figures.

@@ -168,13 +168,14 @@ impl Gauges {
 
 /// The thresholds of a host that adapts any, of the first class of flows that has them.
 fn see_host(taggers: &[Tagger], step: u64, gauges: &mut Gauges) {
-    let levels = taggers.iter().find_map(|tagger| match tagger {
-        Tagger::Levels(levels) => Some(levels),
-        _ => None,
-    });
-    if let Some(levels) = levels {
-        gauges.see_thresholds(step, HOST_THRESHOLD, levels.own().unwrap_or_default());
-        gauges.see_thresholds(step, TAG_THRESHOLD, levels.network());
+    let adapts = |tagger: &&Tagger| matches!(tagger, Tagger::Levels(_) | Tagger::Adaptive(_));
+    match taggers.iter().find(adapts) {
+        Some(Tagger::Levels(levels)) => {
+            gauges.see_thresholds(step, HOST_THRESHOLD, levels.own().unwrap_or_default());
+            gauges.see_thresholds(step, TAG_THRESHOLD, levels.network());
+        }
+        Some(Tagger::Adaptive(host)) => host.actuator().gauges(&mut |gauge| gauges.see(step, gauge)),
+        _ => {}
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
-use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec, Transport};
+use flowsieve_schemes::scheme::{BalancerSpec, Class, PortSpec, TaggerSpec, Transport};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -155,9 +155,17 @@ proptest! {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
         // Ranks are instants, or ports adapt at instants that are counted from the beginning.
         let by_clock = |class: &Class| {
-            matches!(class.tagger, TaggerSpec::DeadlineFirst(_) | TaggerSpec::Cluster(_) | TaggerSpec::Levels(_))
+            matches!(
+                class.tagger,
+                TaggerSpec::DeadlineFirst(_)
+                    | TaggerSpec::Cluster(_)
+                    | TaggerSpec::Levels(_)
+                    | TaggerSpec::Adaptive(_)
+            )
         };
-        prop_assume!(!case.scheme.classes.iter().any(by_clock), "the instant matters");
+        let adapts = |&place: &Place| matches!(case.scheme.ports.at(place), PortSpec::Awafs { .. });
+        let clocked = case.scheme.classes.iter().any(by_clock) || Place::ALL.iter().any(adapts);
+        prop_assume!(!clocked, "the instant matters");
         let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
         let narrow = timeless(result(&case, partitioning).map_err(|error| TestCaseError::fail(error.to_string()))?);
         // Whole nanoseconds, as timestamps are.

@@ -9,7 +9,7 @@ use flowsieve_schemes::settings::{KEYS as SETTINGS, Kind, MAX_TIME_PS, Origin, R
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 19] = [
+pub(super) const KEYS: [&str; 20] = [
     "id",
     "where",
     "metric",
@@ -20,6 +20,7 @@ pub(super) const KEYS: [&str; 19] = [
     "workload",
     "deadline",
     "started",
+    "senders",
     "scheme",
     "baseline",
     "schemes",
@@ -35,6 +36,8 @@ pub(super) const KEYS: [&str; 19] = [
 const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
 
 const STARTED: &str = "two times that rise, such as [\"5s\", \"35s\"]";
+
+const SENDERS: &str = "two numbers of hosts that rise, such as [4, 16]: from the first on and before the second";
 
 /// What a key of a claim holds.
 pub(super) enum Value {
@@ -76,7 +79,8 @@ impl Fields {
     pub(super) fn claim(&self) -> Result<Given, Wrong> {
         let figure = self.figure()?;
         let series = self.series(figure)?;
-        let of_flows = ["class", "workload", "deadline", "started"].into_iter().find_map(|name| self.find(name));
+        let of_flows =
+            ["class", "workload", "deadline", "started", "senders"].into_iter().find_map(|name| self.find(name));
         if let Some((origin, _)) = of_flows.filter(|_| !figure.is_of_flows()) {
             let problem = format!("`{}` is of whole runs", figure.name());
             return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
@@ -186,7 +190,24 @@ impl Fields {
                 }
             }
         };
-        Ok(Only { workload, deadline, started_ps })
+        let senders = match self.raw("senders")? {
+            None => None,
+            Some((origin, raw)) => {
+                let number = |(raw, _): &(Raw, Origin)| match raw {
+                    Raw::Integer(number) => u32::try_from(*number).ok(),
+                    _ => None,
+                };
+                let numbers: Option<Vec<u32>> = match raw {
+                    Raw::List(items) => items.iter().map(number).collect(),
+                    _ => None,
+                };
+                match numbers.as_deref() {
+                    Some(&[from, to]) if from < to => Some((from, to)),
+                    _ => return Err(wrong(origin, "senders", raw, SENDERS)),
+                }
+            }
+        };
+        Ok(Only { workload, deadline, started_ps, senders })
     }
 
     fn find(&self, name: &str) -> Option<(&Origin, &Value)> {

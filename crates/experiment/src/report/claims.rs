@@ -77,7 +77,7 @@ fn what(claim: &Claim) -> String {
         (None, Figure::Coflows(_)) => format!("{} of coflows", claim.figure.name().replace("cct", "CCT")),
         (None, figure) => figure.name(),
     };
-    let Only { workload, deadline, started_ps } = claim.only;
+    let Only { workload, deadline, started_ps, senders } = claim.only;
     if let Some(class) = workload {
         text += &format!(" of workload {class}");
     }
@@ -86,6 +86,9 @@ fn what(claim: &Claim) -> String {
     }
     if let Some((from, to)) = started_ps {
         text += &format!(" started from {} to {}", time(from), time(to));
+    }
+    if let Some((from, to)) = senders {
+        text += &format!(" sent by hosts {from} to {}", to - 1);
     }
     let between = match claim.expected {
         Expected::Rising => " < ",

@@ -151,6 +151,9 @@ pub struct Only {
     /// Flows that arrived from one time on and before another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ps: Option<(u64, u64)>,
+    /// Flows that hosts from one number on and before another send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub senders: Option<(u32, u32)>,
 }
 
 impl Only {
@@ -159,10 +162,11 @@ impl Only {
         *self == Only::default()
     }
 
-    pub(crate) fn holds(&self, workload: u8, has_deadline: bool, start_ps: u64) -> bool {
+    pub(crate) fn holds(&self, workload: u8, has_deadline: bool, start_ps: u64, src: u32) -> bool {
         self.workload.is_none_or(|class| class == workload)
             && self.deadline.is_none_or(|deadline| deadline == has_deadline)
             && self.started_ps.is_none_or(|(from, to)| from <= start_ps && start_ps < to)
+            && self.senders.is_none_or(|(from, to)| from <= src && src < to)
     }
 }
 

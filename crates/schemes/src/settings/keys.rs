@@ -199,6 +199,7 @@ keys! {
         handshake: Kind::Choice(&["none", "cold", "always"]), "which connections begin with a handshake";
         connections: Kind::Choice(&["per-flow", "persistent", "pool"]), "how messages of a host pair share connections";
         ecn: Kind::Flag, "whether the transport reacts to marks";
+        misusing_hosts: Kind::Count(0, 65_536), "hosts, the first ones, that claim the highest priority and rank for all that they send";
     }
     Run {
         seeds: Kind::Count(1, 10_000), "how many seeds each point runs with";
@@ -245,6 +246,17 @@ keys! {
         controller_delay: TIME, "from the hosts' sizes at the controller to its thresholds at the hosts";
         observe_window: SOME_TIME, "how long hosts remember the sizes of their messages, at most; at least half as long";
         observe_least: Kind::Count(1, 1_000_000_000), "fewest sizes that make an estimate, of a host or of all for the controller";
+        place_of_thresholds: Kind::Choice(&["switch", "host"]), "AWAFS: whether each port of a switch has thresholds, or each host";
+        update_period: SOME_TIME, "AWAFS: T_schedule, the time between two updates of the thresholds";
+        update_window: SOME_TIME, "AWAFS: W_update, for how long a completed flow counts; not below update_period";
+        percentiles: Kind::NumberList(0.0, 1.0), "AWAFS: percentile of the completed flows' sizes that each threshold follows, rising";
+        flow_ends: Kind::Choice(&["marked", "fin", "idle"]),
+            "AWAFS: how a switch knows of a flow's end and bytes: from the host, or counting itself until a connection's last packet \
+             or idle time";
+        flow_idle: SOME_TIME, "AWAFS: idle time that ends a flow under flow_ends = \"idle\"";
+        flow_table: Kind::Count(1, 1_000_000), "AWAFS: flows that a port counts at once where it counts itself";
+        list_memory: Kind::Size(12, 1_000_000), "AWAFS: memory of a list of completed flows, at 12 bytes a flow";
+        boost: SOME_TIME, "AWAFS: time between two priority boosts, at which all that waits goes to the first queue; not given: none";
         sketch: Kind::Size(1, 10_000_000), "QCluster: memory of a port's sketch, at 13 bytes a bucket";
         sketch_arrays: Kind::Count(1, 8), "QCluster: arrays of the sketch";
         sketch_buckets: Kind::Count(1, 1_000_000), "QCluster: buckets of each array, instead of a memory";

@@ -171,6 +171,15 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Numbers.
+    pub fn number_list(&self, name: &str, default: &[f64]) -> Result<Vec<f64>, SettingsError> {
+        match self.read(name, Some(Value::NumberList(default.to_vec()))) {
+            None => Ok(default.to_vec()),
+            Some(Value::NumberList(numbers)) => Ok(numbers),
+            Some(other) => mismatch(name, &other),
+        }
+    }
+
     /// Whole numbers, if given.
     pub fn count_list(&self, name: &str) -> Result<Option<Vec<u64>>, SettingsError> {
         match self.read(name, None) {

@@ -93,6 +93,8 @@ pub enum Kind {
     SizeList,
     /// A list of times.
     TimeList,
+    /// A list of numbers, each from and up to these.
+    NumberList(f64, f64),
     /// A list of whole numbers of at least 1.
     CountList,
     /// A list of texts.
@@ -122,6 +124,8 @@ pub enum Value {
     SizeList(Vec<Size>),
     /// Times in ps.
     TimeList(Vec<u64>),
+    /// Numbers.
+    NumberList(Vec<f64>),
     /// Whole numbers.
     CountList(Vec<u64>),
     /// Texts.
@@ -168,6 +172,7 @@ impl Kind {
             Kind::File => "a file's path, as a text".to_owned(),
             Kind::SizeList => "a list of sizes, such as [\"100KB\", \"10MB\"]".to_owned(),
             Kind::TimeList => "a list of times, such as [\"10ms\", \"60ms\"]".to_owned(),
+            Kind::NumberList(low, high) => format!("a list of numbers, each {low} to {high}"),
             Kind::CountList => "a list of whole numbers of at least 1".to_owned(),
             Kind::TextList => "a list of texts".to_owned(),
             Kind::SizeListOr(names) => {
@@ -189,6 +194,7 @@ impl Kind {
                 | (Kind::Text | Kind::Choice(_) | Kind::File, Value::Text(_))
                 | (Kind::SizeList, Value::SizeList(_))
                 | (Kind::TimeList, Value::TimeList(_))
+                | (Kind::NumberList(..), Value::NumberList(_))
                 | (Kind::CountList, Value::CountList(_))
                 | (Kind::TextList, Value::TextList(_))
                 | (Kind::SizeListOr(_), Value::SizeList(_) | Value::Text(_))
@@ -260,6 +266,13 @@ impl Kind {
                     _ => None,
                 })?)
             }
+            (Kind::NumberList(low, high), Raw::List(items)) => {
+                let numbers = items.iter().map(item(Kind::Number(*low, *high)));
+                Value::NumberList(collect(numbers, |value| match value {
+                    Value::Number(number) => Some(number),
+                    _ => None,
+                })?)
+            }
             (Kind::CountList, Raw::List(items)) => {
                 let counts = items.iter().map(item(Kind::Count(1, u64::from(u32::MAX))));
                 Value::CountList(collect(counts, |value| match value {
@@ -312,6 +325,7 @@ impl fmt::Display for Value {
             Value::Text(text) => text.clone(),
             Value::SizeList(sizes) => list(sizes, size),
             Value::TimeList(times) => list(times, |ps| units::format_time(*ps)),
+            Value::NumberList(numbers) => list(numbers, f64::to_string),
             Value::CountList(counts) => list(counts, u64::to_string),
             Value::TextList(texts) => list(texts, String::clone),
         })

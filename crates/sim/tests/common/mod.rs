@@ -230,6 +230,13 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.2, "probe_after", &["1", "2"]),
         maybe(0.3, "slow_start_restart", &["false"]),
         maybe(0.3, "mtu", &["576B", "9000B"]),
+        maybe(0.2, "place_of_thresholds", &["host"]),
+        maybe(0.5, "flow_ends", &["fin", "idle"]),
+        maybe(0.8, "flow_idle flow_table", &["30us; 3", "200us; 20"]),
+        maybe(0.8, "update_period update_window", &["7us; 20us", "100us; 100us", "300us; 1ms"]),
+        maybe(0.5, "list_memory", &["12B", "60B"]),
+        maybe(0.4, "boost", &["5us", "90us"]),
+        maybe(0.2, "misusing_hosts", &["1", "2"]),
     ])
 }
 

@@ -168,7 +168,7 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         ports: (0..fabric.links.len()).map(port).collect(),
         pools: vec![Pool::new(point.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
-        hosts: (0..fabric.hosts).map(|_| Host::new(point.scheme)).collect(),
+        hosts: (0..fabric.hosts).map(|host| Host::new(point.scheme, host)).collect(),
         controllers: Vec::new(),
         connections: BTreeMap::new(),
         receivers: BTreeMap::new(),

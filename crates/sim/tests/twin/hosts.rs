@@ -34,8 +34,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(scheme: &Scheme) -> Host {
-        let taggers = scheme.classes.iter().map(|class| class.tagger.build()).collect();
+    pub(crate) fn new(scheme: &Scheme, number: u32) -> Host {
+        let taggers = scheme.taggers(number);
         Host { taggers, pairs: BTreeMap::new(), ring: VecDeque::new(), waits: false }
     }
 }
@@ -138,10 +138,12 @@ impl<'a> Twin<'a> {
         let packets = flow.bytes.div_ceil(segment);
         for seq in 0..packets {
             let offset = seq * segment;
+            let payload = (flow.bytes - offset).min(segment) as u16;
             let facts = FlowFacts {
                 message: flow.id,
                 now: self.now,
                 offset,
+                payload: payload.into(),
                 size: flow.bytes,
                 remaining: flow.bytes,
                 start: Time(flow.start_ps),
@@ -155,7 +157,6 @@ impl<'a> Twin<'a> {
                 last: seq + 1 == packets,
                 retransmission: false,
             };
-            let payload = (flow.bytes - offset).min(segment) as u16;
             self.emit(flow.src as usize, flow.dst, class, facts, (header, self.stamp()), payload, false);
         }
         let ends = FlowEvent::MessageEnd { flow: flow.id, message: flow.id, size: flow.bytes };
@@ -244,6 +245,7 @@ impl<'a> Twin<'a> {
                     message: span.message.id,
                     now,
                     offset: span.offset(seq, params.segment),
+                    payload: span.payload(seq, params.segment).into(),
                     size: span.message.bytes,
                     remaining: connection.tcp.remaining(&span, params),
                     retransmission,

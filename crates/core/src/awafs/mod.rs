@@ -1,0 +1,201 @@
+//! AWAFS (S. A. Gutiérrez Betancur's thesis, chapter 4): multi-level feedback queues whose demotion thresholds follow the sizes of the
+//! flows that have completed.
+//!
+//! A port has strict-priority queues. A packet before which its flow has sent fewer bytes than threshold i goes to the
+//! first such queue i; beyond all thresholds to the last. The Sensor lists completed flows ([`CompletedFlows`]), the
+//! Actuator sets the thresholds by that list ([`Actuator`]), and [`AwafsPort`] is the Scheduler with both. At end hosts
+//! [`HostThresholds`] has them instead, and switches read its tags.
+//!
+//! # What hosts write
+//! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet. Here the bytes before the packet
+//! are [`crate::Meta::rank`], and the mark is the priority [`END_OF_FLOW`]; no other meaning of the priority is left, since the
+//! switch classifies by bytes. A flow is a message. Its size is the bytes before its last packet and that packet's payload.
+//!
+//! # What a switch sees
+//! A packet is sensed once it is queued, so that one that is turned away counts when it is sent again. An end mark that is
+//! lost further on is listed again by the ports before. Packets without payload go to the first queue and count nowhere.
+
+pub mod actuator;
+pub mod completed;
+mod flow_table;
+pub mod host;
+mod load;
+
+use crate::admission::Admission;
+use crate::bank::FifoBank;
+use crate::discipline::Discipline;
+use crate::fair_queueing::Line;
+use crate::marker::Marker;
+use crate::meta::{Kind, Meta};
+use crate::scheduler::{Gauge, PortScheduler, Surroundings, Verdict};
+use crate::units::Time;
+pub use actuator::{Actuator, ActuatorParams};
+pub use completed::CompletedFlows;
+use flow_table::FlowTable;
+pub use host::HostThresholds;
+
+/// The priority of a flow's last packet, where hosts mark it; the others have priority 0.
+pub const END_OF_FLOW: u8 = 1;
+
+/// How a switch knows what a flow has sent and where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEnds {
+    /// Hosts say both.
+    Marked,
+    /// It counts bytes itself; a flow ends with the packet that hosts mark, a connection's FIN.
+    Fin {
+        /// Flows that it counts at once, at most; at least 1.
+        flows: usize,
+    },
+    /// It counts bytes itself; a flow ends once none of its packets came for so long.
+    Idle {
+        /// Above zero.
+        after: Time,
+        /// Flows that it counts at once, at most; at least 1.
+        flows: usize,
+    },
+}
+
+/// A port's parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwafsParams {
+    /// Thresholds; there is one queue more.
+    pub actuator: ActuatorParams,
+    /// How flows are told from packets.
+    pub ends: FlowEnds,
+    /// From one priority boost to the next, above zero; `None`: there is none.
+    pub boost: Option<Time>,
+    /// Bytes of a packet that are no payload.
+    pub header: u16,
+}
+
+/// MLFQ's priority boost: at every multiple of a period all that is queued moves to the first queue.
+#[derive(Clone, Copy, Debug)]
+struct Boost {
+    period: Time,
+    next: Time,
+}
+
+/// A port that adapts its thresholds.
+pub struct AwafsPort {
+    bank: FifoBank,
+    actuator: Actuator,
+    ends: FlowEnds,
+    /// Where hosts do not say what flows have sent.
+    table: Option<FlowTable>,
+    boost: Option<Boost>,
+    header: u16,
+    line: Line,
+}
+
+impl AwafsPort {
+    /// An empty port in front of `line`.
+    ///
+    /// # Panics
+    /// Where the parameters are not as they say they are; set-up checks them.
+    pub fn new(params: &AwafsParams, line: Line, admission: Admission, marker: Marker) -> AwafsPort {
+        let queues = params.actuator.initial.len() + 1;
+        AwafsPort {
+            bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority),
+            actuator: Actuator::new(&params.actuator),
+            ends: params.ends,
+            table: match params.ends {
+                FlowEnds::Marked => None,
+                FlowEnds::Fin { flows } | FlowEnds::Idle { flows, .. } => Some(FlowTable::new(flows)),
+            },
+            boost: params.boost.map(|period| Boost { period, next: period }),
+            header: params.header,
+            line,
+        }
+    }
+
+    /// Everything that is due by `now`.
+    #[inline]
+    fn catch_up(&mut self, metas: &mut [Meta], now: Time) {
+        if let Some(boost) = &mut self.boost
+            && now >= boost.next
+        {
+            // Nothing has arrived since it was due, and what has left since then left in the same order.
+            self.bank.boost(metas);
+            boost.next = Time(now.0 - now.0 % boost.period.0) + boost.period;
+        }
+        if self.actuator.is_due(now) {
+            self.end_idle(self.actuator.last_tick(now));
+            self.actuator.tick(now);
+        }
+        self.end_idle(now);
+    }
+
+    /// Lists the flows that had been idle for too long at `now`, each when that became known.
+    #[inline]
+    fn end_idle(&mut self, now: Time) {
+        let (FlowEnds::Idle { after, .. }, Some(table)) = (self.ends, &mut self.table) else { return };
+        while let Some((seen, size)) = table.take_idle(now.since(after)) {
+            self.actuator.complete(seen + after, size);
+        }
+    }
+
+    /// A packet with payload has been queued.
+    #[inline]
+    fn sense(&mut self, flow: u32, sent: u32, payload: u32, marked: bool, now: Time) {
+        let completed = match &mut self.table {
+            None => marked.then(|| sent.saturating_add(payload)),
+            Some(table) => {
+                if let Some(size) = table.count(flow, payload, now) {
+                    self.actuator.complete(now, size);
+                }
+                let fin = marked && matches!(self.ends, FlowEnds::Fin { .. });
+                if fin { table.end(flow) } else { None }
+            }
+        };
+        if let Some(size) = completed {
+            self.actuator.complete(now, size);
+        }
+    }
+
+    /// The thresholds, and the flows that they follow.
+    pub fn actuator(&self) -> &Actuator {
+        &self.actuator
+    }
+}
+
+impl PortScheduler for AwafsPort {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let now = around.now;
+        self.catch_up(metas, now);
+        let Meta { flow, rank, len, priority, kind, .. } = metas[packet as usize];
+        if self.actuator.chooses() {
+            self.actuator.note(self.line.serialise(len));
+        }
+        if kind != Kind::Data {
+            return self.bank.enqueue_in(0, metas, packet, around);
+        }
+        let sent = self.table.as_ref().map_or(rank, |table| table.sent(flow));
+        let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, around);
+        if verdict == Verdict::Accepted {
+            let payload = u32::from(len.saturating_sub(self.header));
+            self.sense(flow, sent, payload, priority == END_OF_FLOW, now);
+        }
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        self.bank.dequeue(metas, around)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bank.backlog_bytes()
+    }
+
+    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+        self.actuator.gauges(see);
+    }
+
+    fn ticks(&self) -> Option<u64> {
+        Some(self.actuator.ticks())
+    }
+
+    fn queues(&self) -> usize {
+        self.bank.queues()
+    }
+}

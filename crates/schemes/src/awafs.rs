@@ -1,0 +1,251 @@
+//! AWAFS (S. A. Gutiérrez Betancur's thesis): demotion thresholds follow percentiles of the sizes of completed flows, in
+//! each port of a switch or at each host (§4.3.2); the transport is DCTCP with marks per port (§5.1).
+//!
+//! The numbers are those of the large-scale experiments (§5.4): eight queues, percentiles from 0.1 in steps of 0.1, first
+//! thresholds from 7 KB in steps of 7 KB, an update each 200 ms over a window of 250 ms. What the thesis leaves open stands
+//! in [docs/awafs.md](../../../docs/awafs.md).
+
+use std::sync::Arc;
+
+use flowsieve_core::Time;
+use flowsieve_core::awafs::actuator::WHOLE;
+use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
+use flowsieve_core::awafs::host::HostParams;
+use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
+
+use crate::parameters::header;
+use crate::parts::{self, Parts};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::{Connections, PortSpec, Scheme, TaggerSpec, Transport};
+use crate::settings::{Scope, SettingsError};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "awafs",
+    summary: "queues by bytes sent, with thresholds at percentiles of the sizes of completed flows",
+    paper: "Gutiérrez Betancur, thesis",
+    knows: Knows::Nothing,
+    build: |context| build(context, false),
+};
+
+/// The registry's line of AWAFS with percentiles chosen from the traffic, the thesis's future work (§6.2).
+pub const AUTO: Entry = Entry {
+    name: "awafs-auto",
+    summary: "the same with percentiles chosen from these sizes and the load",
+    paper: "Gutiérrez Betancur, thesis",
+    knows: Knows::Nothing,
+    build: |context| build(context, true),
+};
+
+fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
+    let scheme = parts::build(context, &Parts { discipline: "sp", queues: 8, ..Parts::default() })?;
+    if scope.choice("place_of_thresholds", &[("switch", false), ("host", true)], "switch")? {
+        at_hosts(scope, scheme, chooses)
+    } else {
+        in_switches(scope, scheme, chooses)
+    }
+}
+
+/// Each port has thresholds of its own.
+fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
+    let flows = |scope: &Scope<'_>| Ok::<_, SettingsError>(scope.count("flow_table", 4_096)? as usize);
+    let (ends, tagger) = match scope.choice("flow_ends", &[("marked", 0), ("fin", 1), ("idle", 2)], "marked")? {
+        0 => (FlowEnds::Marked, TaggerSpec::Ends(true)),
+        1 if scheme.connections != Connections::PerFlow => {
+            let expected =
+                "\"marked\" or \"idle\": a connection ends with a flow under connections = \"per-flow\" alone";
+            return Err(scope.invalid("flow_ends", expected));
+        }
+        1 => (FlowEnds::Fin { flows: flows(scope)? }, TaggerSpec::Ends(false)),
+        _ => {
+            let after = Time(scope.time("flow_idle", Time::from_us(10_000).0)?);
+            (FlowEnds::Idle { after, flows: flows(scope)? }, TaggerSpec::Plain)
+        }
+    };
+    for class in &mut scheme.classes {
+        if let TaggerSpec::Plain = class.tagger {
+            class.tagger = tagger.clone();
+        }
+    }
+    let boost = scope.optional_time("boost")?.map(Time);
+    let header = header(scope)?;
+    scheme.ports = scheme.ports.try_map(|place, port| {
+        let PortSpec::Bank { queues, admission, marker, .. } = port else { return Ok(port.clone()) };
+        let actuator = actuator(&scope.at(place), *queues, chooses)?;
+        let params = Arc::new(AwafsParams { actuator, ends, boost, header });
+        Ok(PortSpec::Awafs { params, admission: *admission, marker: *marker })
+    })?;
+    Ok(scheme)
+}
+
+/// Each host has thresholds; ports serve by the priorities that it writes.
+fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
+    let queues = scope.count("queues", 8)? as usize;
+    let boost = scope.optional_time("boost")?.map(Time);
+    let rate = parts::link_rate(scope, "host_link", parts::host_link(scope)?)?;
+    let params = Arc::new(HostParams { actuator: actuator(scope, queues, chooses)?, boost, rate });
+    for class in &mut scheme.classes {
+        if let Transport::OpenLoop { .. } = class.transport {
+            let expected =
+                "\"switch\": a host knows by the last ACK that a flow has completed, and an open loop has none";
+            return Err(scope.invalid("place_of_thresholds", expected));
+        }
+        if let TaggerSpec::Plain = class.tagger {
+            class.tagger = TaggerSpec::Adaptive(Arc::clone(&params));
+        }
+    }
+    Ok(scheme)
+}
+
+/// What is adapted for so many queues, and how.
+fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorParams, SettingsError> {
+    let period = Time(scope.time("update_period", Time::from_us(200_000).0)?);
+    let window = Time(scope.time("update_window", Time::from_us(250_000).0)?);
+    if window < period {
+        let expected = format!("at least update_period, {period}: no flow between two updates is left out");
+        return Err(scope.invalid("update_window", expected));
+    }
+    let entries = scope.bytes("list_memory", 4_096)? / ENTRY_BYTES;
+    Ok(ActuatorParams {
+        initial: initial(scope, queues)?,
+        percentiles: percentiles(scope, queues)?,
+        chooses,
+        period,
+        window,
+        entries: usize::try_from(entries).unwrap_or(usize::MAX),
+    })
+}
+
+/// Thresholds at the start.
+fn initial(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> {
+    let Some(given) = scope.bytes_list("thresholds")? else {
+        return Ok((1..queues as u32).map(|threshold| 7_000 * threshold).collect());
+    };
+    let sizes: Option<Vec<u32>> =
+        given.iter().map(|&size| u32::try_from(size).ok().filter(|&s| s <= LARGEST)).collect();
+    let sizes = sizes.filter(|sizes| sizes.len() + 1 == queues && sizes.is_sorted_by(|a, b| a < b));
+    sizes.ok_or_else(|| {
+        let expected = format!("{} sizes that rise, each below 4.29 GB, for {queues} queues", queues - 1);
+        scope.invalid("thresholds", expected)
+    })
+}
+
+/// The percentiles that thresholds follow, in 1 / [`WHOLE`]: tenths as far as they go, or equal shares.
+fn percentiles(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> {
+    let default: Vec<f64> = (1..queues).map(|i| i as f64 / queues.max(10) as f64).collect();
+    let given = scope.number_list("percentiles", &default)?;
+    let percentiles: Vec<u32> = given.iter().map(|share| (share * f64::from(WHOLE)).round() as u32).collect();
+    if percentiles.len() + 1 != queues || !percentiles.is_sorted_by(|a, b| a < b) {
+        let expected = format!("{} numbers that rise by a millionth or more, for {queues} queues", queues - 1);
+        return Err(scope.invalid("percentiles", expected));
+    }
+    Ok(percentiles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Origin, Place, Raw, Settings};
+    use crate::testing::Facts;
+
+    fn scheme(settings: &Settings) -> Result<Scheme, String> {
+        let workload = Facts { name: None, load: Some(0.9), uniform_to: None };
+        build(&Context { scope: settings.scheme("awafs"), workload: &workload }, false)
+            .map_err(|error| error.to_string())
+    }
+
+    fn params(settings: &Settings) -> Arc<AwafsParams> {
+        match scheme(settings).unwrap().ports.at(Place::Spine) {
+            PortSpec::Awafs { params, .. } => Arc::clone(params),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn list(items: &[f64]) -> Raw {
+        Raw::List(items.iter().map(|&item| (Raw::from(item), Origin::Default)).collect())
+    }
+
+    #[test]
+    fn switch__the_theses_numbers() {
+        let params = params(&Settings::default());
+        let AwafsParams { actuator, ends, boost, header } = &*params;
+        assert_eq!(actuator.initial, [7_000, 14_000, 21_000, 28_000, 35_000, 42_000, 49_000]);
+        assert_eq!(actuator.percentiles, [100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000]);
+        assert_eq!((actuator.period, actuator.window), (Time::from_us(200_000), Time::from_us(250_000)));
+        assert_eq!((actuator.entries, *ends, *boost, *header), (341, FlowEnds::Marked, None, 40));
+        let scheme = scheme(&Settings::default()).unwrap();
+        assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(true)));
+        assert!(format!("{:?}", scheme.ports.at(Place::Leaf)).contains("above: 97500, scope: Port"));
+    }
+
+    #[test]
+    fn percentiles__rise_whatever_the_number_of_queues() {
+        for queues in 1..=64 {
+            let params = params(&Settings::default().with(None, "queues", queues as i64));
+            assert_eq!(params.actuator.percentiles.len() + 1, queues);
+            assert!(params.actuator.percentiles.iter().all(|&share| share < WHOLE));
+        }
+    }
+
+    #[test]
+    fn flow_ends__what_the_switch_counts_and_hosts_write() {
+        let fin = Settings::default().with(None, "flow_ends", "fin").with(None, "connections", "per-flow");
+        assert_eq!(params(&fin).ends, FlowEnds::Fin { flows: 4_096 });
+        assert!(matches!(scheme(&fin).unwrap().classes[0].tagger, TaggerSpec::Ends(false)));
+        let idle = Settings::default().with(None, "flow_ends", "idle").with(None, "flow_idle", "3ms");
+        assert_eq!(params(&idle).ends, FlowEnds::Idle { after: Time::from_us(3_000), flows: 4_096 });
+        assert!(matches!(scheme(&idle).unwrap().classes[0].tagger, TaggerSpec::Plain));
+    }
+
+    #[test]
+    fn host__ports_read_the_tag() {
+        let settings = Settings::default().with(None, "place_of_thresholds", "host").with(None, "queues", 3);
+        let scheme = scheme(&settings).unwrap();
+        assert!(matches!(scheme.ports.at(Place::Leaf), PortSpec::Bank { queues: 3, .. }));
+        let TaggerSpec::Adaptive(params) = &scheme.classes[0].tagger else { panic!() };
+        assert_eq!((&params.actuator.initial[..], params.boost), (&[7_000, 14_000][..], None));
+    }
+
+    #[test]
+    fn misuse__claims_everything_but_the_end_of_a_connection() {
+        let taggers = |settings: &Settings| {
+            let scheme = scheme(&settings.clone().with(None, "misusing_hosts", 2)).unwrap();
+            let tag = |host| {
+                let facts = flowsieve_core::tagger::FlowFacts {
+                    offset: 99_000,
+                    payload: 1_000,
+                    size: 100_000,
+                    ..Default::default()
+                };
+                let tag = scheme.taggers(host)[0].tag(|| facts);
+                (tag.priority, tag.rank)
+            };
+            [tag(1), tag(2)]
+        };
+        let default = Settings::default();
+        assert_eq!(taggers(&default), [(0, 0), (1, 99_000)]);
+        assert_eq!(taggers(&default.clone().with(None, "place_of_thresholds", "host")), [(0, 0), (7, 0)]);
+        let fin = default.with(None, "flow_ends", "fin").with(None, "connections", "per-flow");
+        assert_eq!(taggers(&fin), [(1, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn build__refuses_what_does_not_fit() {
+        let with = |key: &str, value: Raw| Settings::default().with(None, "queues", 3).with(None, key, value);
+        let sizes = |sizes: [&str; 2]| Raw::from(&sizes[..]);
+        for (settings, expected) in [
+            (with("percentiles", list(&[0.5, 0.5])), "2 numbers that rise"),
+            (with("percentiles", list(&[0.5])), "2 numbers that rise"),
+            (with("thresholds", sizes(["2KB", "1KB"])), "2 sizes that rise"),
+            (with("thresholds", sizes(["2KB", "5GB"])), "below 4.29 GB"),
+            (with("thresholds", Raw::from("published")), "a list of sizes"),
+            (with("update_window", Raw::from("199ms")), "at least update_period, 200 ms"),
+            (with("flow_ends", Raw::from("fin")), "connections = \"per-flow\""),
+            (with("place_of_thresholds", Raw::from("host")).with(None, "transport", "open-loop"), "the last ACK"),
+        ] {
+            let error = scheme(&settings).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
