@@ -2,7 +2,8 @@
 //! number stands in the place of flows, and their CCT in that of FCT.
 //!
 //! FCT in µs. `…_pm` is half the 95 % interval over seeds; `fct_mean_ratio` is the mean FCT over that of the first scheme
-//! at the same load and axes, paired by seed, with the ends of its interval. Intervals and ratios are rounded to six
+//! at the same load and axes, paired by seed, with the ends of its interval, and `fct_mean_gain` one over that: NOS2's FCT gain
+//! (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals and ratios are rounded to six
 //! significant digits, for they go through functions whose last bit may differ between machines. An empty cell: no
 //! finished flow, or no interval, since there is one seed.
 
@@ -41,6 +42,9 @@ pub(crate) fn write(
             row.extend([class.seeds.len() as u64, class.flows(), class.unfinished()].map(|count| count.to_string()));
             row.extend(statistics(class));
             row.extend(ratio(class, baseline));
+            let variation = class.over_seeds(|seed| seed.fct_variation);
+            row.push(variation.map_or(String::new(), |variation| exact(variation.value)));
+            row.push(variation.and_then(|variation| variation.half_width).map_or(String::new(), rounded));
             csv.write_record(&row).map_err(failed)
         };
         for (at, class) in point.classes.iter().enumerate() {
@@ -63,7 +67,10 @@ fn header(axes: &[&str]) -> Vec<String> {
             names.extend([name.clone(), format!("{name}_pm")]);
         }
     }
-    names.extend(["fct_mean_ratio", "fct_mean_ratio_low", "fct_mean_ratio_high"].map(String::from));
+    for name in ["fct_mean_ratio", "fct_mean_gain"] {
+        names.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
+    }
+    names.extend(["fct_cv", "fct_cv_pm"].map(String::from));
     names
 }
 
@@ -88,10 +95,13 @@ fn statistics(class: &ClassSummary) -> Vec<String> {
 
 fn ratio(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
     let ratio = baseline.and_then(|baseline| class.ratio(baseline, Metric::Fct, Statistic::Mean));
-    let mut cells = vec![ratio.map_or(String::new(), |ratio| rounded(ratio.value))];
-    let interval = ratio.and_then(|ratio| ratio.interval);
-    cells.extend(interval.map_or_else(Default::default, |(low, high)| [rounded(low), rounded(high)]));
-    cells
+    let Some(ratio) = ratio else { return vec![String::new(); 6] };
+    let cells = |value: f64, ends: Option<[f64; 2]>| {
+        let ends = ends.map_or_else(Default::default, |ends| ends.map(rounded));
+        [rounded(value)].into_iter().chain(ends)
+    };
+    let gain = cells(1.0 / ratio.value, ratio.interval.map(|(low, high)| [1.0 / high, 1.0 / low]));
+    cells(ratio.value, ratio.interval.map(|(low, high)| [low, high])).chain(gain).collect()
 }
 
 /// The shortest digits that read back as the same number.
