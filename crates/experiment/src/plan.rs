@@ -258,7 +258,7 @@ fn scheme_infos(points: &[Point], builtin: &[SchemeInfo]) -> Vec<SchemeInfo> {
 }
 
 /// A given key that nothing reads is an error. Where the command line or a scale changed the file, what that left without a
-/// reader is a warning; but what these give themselves has to be read.
+/// reader is a warning, or nothing where its scheme was left out; but what these give themselves has to be read.
 fn refuse_unread(
     points: &[Point],
     document: &Document,
@@ -267,10 +267,11 @@ fn refuse_unread(
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let elsewhere = document.settings.unread();
-    for error in points::unread(points, &elsewhere) {
-        let excused = changes.any() && matches!(error.origin, Origin::File { .. });
-        let excused = excused && !scale.is_some_and(|table| table.holds(&error.origin));
-        if !excused {
+    let excused = |origin: &Origin| {
+        changes.any() && matches!(origin, Origin::File { .. }) && !scale.is_some_and(|table| table.holds(origin))
+    };
+    for error in points::unread(points, &elsewhere, excused) {
+        if !excused(&error.origin) {
             return Err(error.into());
         }
         warnings.push(format!("{}: {}", error.origin, error.problem));

@@ -144,8 +144,12 @@ fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant])
 }
 
 /// The keys that no point read, and that are `elsewhere` unread as well (seeds and size classes belong to no point).
-/// Keys of schemes that are not in the sweep count as unread.
-pub(crate) fn unread(points: &[Point], elsewhere: &[(Address, Origin)]) -> Vec<SettingsError> {
+/// Keys of schemes that are not in the sweep count as unread, unless they are `excused`.
+pub(crate) fn unread(
+    points: &[Point],
+    elsewhere: &[(Address, Origin)],
+    excused: impl Fn(&Origin) -> bool,
+) -> Vec<SettingsError> {
     let mut unread = points.first().map(|point| point.settings.unread()).unwrap_or_default();
     for left in points.iter().map(|point| point.settings.unread()) {
         // A swept key has another origin in every point; its address counts.
@@ -153,13 +157,16 @@ pub(crate) fn unread(points: &[Point], elsewhere: &[(Address, Origin)]) -> Vec<S
     }
     let swept = |name| points.iter().any(|point| point.values.iter().any(|(swept, _)| *swept == name));
     unread.retain(|(address, _)| swept(address.1) || elsewhere.iter().any(|(other, _)| other == address));
-    let problem = |(table, name): &(Table, &str)| match table {
-        Table::Scheme(variant) | Table::SchemeAt(variant, _)
-            if !points.iter().any(|point| point.variant.name == *variant) =>
-        {
-            format!("`{name}` is for the scheme `{variant}`, which is not in the sweep")
+    let left_out = |table: &Table| match table {
+        Table::Scheme(variant) | Table::SchemeAt(variant, _) => {
+            (!points.iter().any(|point| point.variant.name == *variant)).then(|| variant.clone())
         }
-        table => format!("nothing reads `{name}` in [{table}]"),
+        _ => None,
+    };
+    unread.retain(|((table, _), origin)| !excused(origin) || left_out(table).is_none());
+    let problem = |(table, name): &(Table, &str)| match left_out(table) {
+        Some(variant) => format!("`{name}` is for the scheme `{variant}`, which is not in the sweep"),
+        None => format!("nothing reads `{name}` in [{table}]"),
     };
     let expected = |(table, name): &(Table, &str)| match table {
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),

@@ -83,3 +83,18 @@ fn scale__the_command_line_wins() {
     // Of a workload that is left out, the number of flows is no mistake.
     assert_eq!(points(&planned(Scale::Quick, &["sizes=web-search"], None))[0].2, "400");
 }
+
+#[test]
+fn scheme_left_out__its_tables_need_no_reader_but_what_the_change_gives_does() {
+    let file = FILE
+        .replace("[run]", "[schemes.pias]\nnic.ecn_threshold = \"9pkt\"\n[run]")
+        .replace("[scale.smoke]", "[scale.smoke]\nscheme = \"dctcp\"");
+    let planned = |set: Option<&str>| {
+        let changes =
+            Changes { sets: set.into_iter().map(str::to_owned).collect(), scale: Scale::Smoke, ..Changes::default() };
+        plan(&Source::new("file.toml", &file), Path::new(""), &changes, &Simulator)
+    };
+    assert!(planned(None).unwrap().warnings.is_empty());
+    let refused = planned(Some("schemes.pias.queues=4")).unwrap_err().to_string();
+    assert!(refused.contains("`queues` is for the scheme `pias`, which is not in the sweep"), "{refused}");
+}
