@@ -187,7 +187,7 @@ impl<K: Key> Run<'_, '_, K> {
         while self.programs_go_on() {
             // They may never stop by themselves: the flows decide, at fixed instants.
             if end >= self.stop || !self.flows_follow() && self.is_finished() {
-                return Ok(Some(end.min(self.stop)));
+                return Ok(Some(self.cut_off(end.min(self.stop))));
             }
             end += PROGRAM_EPOCH;
             self.until(end, progress)?;
@@ -196,9 +196,13 @@ impl<K: Key> Run<'_, '_, K> {
         if self.is_drained() {
             return Ok(None);
         }
-        // What left before the end counts, whether or not anybody looked at the port since.
-        self.advance_all(Time(self.stop.0.saturating_sub(1)));
-        Ok(Some(self.stop))
+        Ok(Some(self.cut_off(self.stop)))
+    }
+
+    /// The run ends before the fabric is empty. What left before counts, whether or not anybody looked at the port since.
+    fn cut_off(&mut self, end: Time) -> Time {
+        self.advance_all(Time(end.0.saturating_sub(1)));
+        end
     }
 
     /// Runs until the flows of the window have finished; says when the run ended.

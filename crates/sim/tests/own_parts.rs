@@ -374,6 +374,44 @@ fn own_switch_program__without_end_does_not_keep_a_run_going() {
     assert_eq!(probed(Time::NEVER, Partitioning::Racks), endless);
 }
 
+/// A program that sends three packets of 9,000 bytes by port 1, 2 us before each millisecond.
+struct Burst(Time);
+
+impl SwitchProgram for Burst {
+    fn choose(&mut self, _: &Meta, _: usize, _: usize, _: Time, _: &mut dyn Rng) -> usize {
+        1
+    }
+
+    fn next_timer(&self) -> Time {
+        self.0
+    }
+
+    fn on_timer(&mut self, now: Time, out: &mut Vec<ControlPacket>) {
+        self.0 = now + Time::from_us(1_000);
+        out.extend([0; 3].map(|word| ControlPacket { port: 1, len: 9_000, priority: 0, word }));
+    }
+
+    fn on_control(&mut self, _: u16, _: u64, _: Time, _: &mut Vec<ControlPacket>) {}
+}
+
+#[test]
+fn own_switch_program__what_left_before_the_end_counts_although_nobody_looked() {
+    // Ports 1 of two leaves lead by 5 us to a spine, and take 1.8 us for each packet of the burst: these leave at 998, 999.8 and
+    // 1,001.6 us, and the run ends at 1,000 us, before any has arrived. The flow's packet and its ACK go by the other spine.
+    let settings =
+        settings("leaf-spine").with(None, "leaves", 2).with(None, "spines", 2).with(None, "hosts_per_leaf", 1);
+    let settings = with_link(settings, [("between", Raw::from(&["leaf0", "spine0"][..])), ("delay", Raw::from("5us"))]);
+    let mut scheme = scheme("dctcp", &settings);
+    let program = |place| {
+        let first = if place == Place::Leaf { Time::from_us(998) } else { Time::NEVER };
+        Ok::<_, Infallible>(BalancerSpec::Custom(Arc::new(move || Box::new(Burst(first)))))
+    };
+    scheme.balancers = Places::try_from_fn(program).unwrap_or_else(|never| match never {});
+    let result = Trial::new(&settings, scheme).run(&[flow(0, (0, 1), 1)]);
+    assert_eq!(result.simulated_ps, 1_000 * US);
+    assert_eq!(class(&result, "leaf-up").packets, 2 + 2 * 2);
+}
+
 // Parts by class of flow, and by place.
 
 #[test]
