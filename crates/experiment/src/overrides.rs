@@ -1,8 +1,9 @@
 //! What the command line changes in an experiment: `--set key=value`.
 //!
 //! The key is a setting's name (`load`), its path (`network.leaf.queues`, `schemes.pias.thresholds`) or `scheme`.
-//! The value is written as in the file, except that a text needs no quotes; several, separated by commas, make a sweep,
-//! and so does one value for a key that the file sweeps already: `--set load=0.8` runs that load alone.
+//! The value is written as in the file, except that a text needs no quotes and a list no brackets: `thresholds=20KB`. Several,
+//! separated by commas, for a key that holds no list make a sweep, and so does one value for a key that the file sweeps
+//! already: `--set load=0.8` runs that load alone.
 
 use crate::document::{self, Axis, Document};
 use crate::error::Error;
@@ -14,7 +15,7 @@ pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error
     let Some((path, value)) = argument.split_once('=') else {
         return Err(SettingsError::new(origin, "there is no `=`").expected("--set key=value").into());
     };
-    Ok(give(document, path.trim(), &origin, |of_lists| values(value.trim(), of_lists, &origin))?)
+    Ok(give(document, path.trim(), &origin, |kind| values(value.trim(), kind, &origin))?)
 }
 
 /// The same of a value that stands in the file, at `at`, under a name or path, at `origin`.
@@ -24,27 +25,27 @@ pub(crate) fn apply_value(
     origin: &Origin,
     (raw, at): &(Raw, Origin),
 ) -> Result<(), SettingsError> {
-    give(document, path, origin, |of_lists| match raw {
-        Raw::List(items) if !of_lists => items.clone(),
+    give(document, path, origin, |kind| match raw {
+        Raw::List(items) if !kind.is_some_and(holds_list) => items.clone(),
         one => vec![(one.clone(), at.clone())],
     })
 }
 
-/// Gives a setting, or a sweep, the values that it has if its key does or does not hold a list.
+/// Gives a setting, or a sweep, the values that it has if its key is of that kind; `None`: a sweep of schemes.
 fn give(
     document: &mut Document,
     path: &str,
     origin: &Origin,
-    values: impl Fn(bool) -> Vec<(Raw, Origin)>,
+    values: impl Fn(Option<Kind>) -> Vec<(Raw, Origin)>,
 ) -> Result<(), SettingsError> {
     let origin = origin.clone();
     match target(path, &origin)? {
         Target::Sweep(key) => {
-            let values = values(key.is_some_and(|key| holds_list(key.kind)));
+            let values = values(key.map(|key| key.kind));
             sweep(document, document::axis(key, values, origin)?);
         }
         Target::Key(table, key) => {
-            let values = values(holds_list(key.kind));
+            let values = values(Some(key.kind));
             let own_section = table == Table::Section(key.section);
             let swept = document.axes.iter().any(|axis| axis.key.is_some_and(|swept| swept.name == key.name));
             if own_section && (swept || values.len() > 1) {
@@ -117,17 +118,21 @@ fn holds_list(kind: Kind) -> bool {
 }
 
 /// The values in an argument: what stands in brackets is a list of TOML, commas separate, and what is no TOML is a text.
-fn values(text: &str, of_lists: bool, origin: &Origin) -> Vec<(Raw, Origin)> {
+fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)> {
+    let of_lists = kind.is_some_and(holds_list);
     let with_origin = |raw| (raw, origin.clone());
-    match toml_value(text, origin) {
-        Some(Raw::List(items)) if !of_lists => items,
-        Some(raw) => vec![with_origin(raw)],
+    let parts = match toml_value(text, origin) {
+        Some(Raw::List(items)) if !of_lists => return items,
+        Some(list @ Raw::List(_)) => return vec![with_origin(list)],
+        Some(one) => vec![with_origin(one)],
         None => {
             let item = |part: &str| with_origin(toml_value(part, origin).unwrap_or_else(|| Raw::from(part)));
-            let parts: Vec<_> = text.split(',').map(|part| item(part.trim())).collect();
-            if of_lists && parts.len() > 1 { vec![with_origin(Raw::List(parts))] } else { parts }
+            text.split(',').map(|part| item(part.trim())).collect()
         }
-    }
+    };
+    // Alone it may also be a text that stands for a list.
+    let names_a_list = matches!(kind, Some(Kind::SizeListOr(_))) && !text.starts_with(|c: char| c.is_ascii_digit());
+    if of_lists && !(parts.len() == 1 && names_a_list) { vec![with_origin(Raw::List(parts))] } else { parts }
 }
 
 fn toml_value(text: &str, origin: &Origin) -> Option<Raw> {

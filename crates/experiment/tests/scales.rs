@@ -98,3 +98,17 @@ fn scheme_left_out__its_tables_need_no_reader_but_what_the_change_gives_does() {
     let refused = planned(Some("schemes.pias.queues=4")).unwrap_err().to_string();
     assert!(refused.contains("`queues` is for the scheme `pias`, which is not in the sweep"), "{refused}");
 }
+
+#[test]
+fn set__a_list_of_one_needs_no_brackets_and_a_name_stays_a_name() {
+    for (set, given) in [
+        ("thresholds=20KB", "[20KB]"),
+        ("thresholds=[\"20KB\"]", "[20KB]"),
+        ("thresholds=20KB,30KB", "[20KB, 30KB]"),
+        ("thresholds=optimal", "optimal"),
+    ] {
+        let queues = format!("queues={}", if set.contains(',') { 3 } else { 2 });
+        let plan = planned(Scale::Smoke, &["scheme=pias", &queues, set], None);
+        assert_eq!(plan.experiment.points[0].settings["scheme.thresholds"], given, "{set}");
+    }
+}
