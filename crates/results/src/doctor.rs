@@ -51,44 +51,51 @@ pub struct Finding {
     pub points: Vec<u32>,
 }
 
-/// Everything that looks wrong, what matters most first. Equal sentences are one finding.
+/// Everything that looks wrong, what matters most first. Equal sentences are one finding, and so are those of runs that differ in
+/// numbers alone.
 pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let mut found = Found::default();
     for run in &manifest.runs {
-        let add = |severity, text: String, remedy: &str| found.add(severity, text, remedy, run.point);
-        of_run(run, add);
+        of_run(run, |severity, text, remedy| {
+            found.add_as(text.replace(|c: char| c.is_ascii_digit(), ""), severity, text, remedy, run.point);
+        });
     }
     for (index, point) in summary.points.iter().enumerate() {
-        let add = |severity, text: String, remedy: &str| found.add(severity, text, remedy, index as u32);
-        of_point(manifest, index, point, add);
+        of_point(manifest, index, point, |severity, text, remedy| found.add(severity, text, remedy, index as u32));
     }
     twins(manifest, summary, &mut found);
-    let take = |(severity, text): (Severity, String)| {
-        let (remedy, points) = found.all.remove(&text).unwrap_or_default();
-        Finding { severity, text, remedy, points }
-    };
-    let mut findings: Vec<Finding> = std::mem::take(&mut found.order).into_iter().map(take).collect();
+    let mut findings: Vec<Finding> = found.order.iter().filter_map(|key| found.all.remove(key)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }
 
+/// Ends a finding's sentence where others differ from it in numbers.
+const AND_THE_LIKE: &str = " (in other runs with other numbers)";
+
 #[derive(Default)]
 struct Found {
-    /// By sentence: remedy and points.
-    all: BTreeMap<String, (String, Vec<u32>)>,
-    order: Vec<(Severity, String)>,
+    /// By what makes sentences one finding.
+    all: BTreeMap<String, Finding>,
+    order: Vec<String>,
 }
 
 impl Found {
     fn add(&mut self, severity: Severity, text: String, remedy: &str, point: u32) {
-        let (_, points) = self.all.entry(text.clone()).or_insert_with(|| {
-            self.order.push((severity, text));
-            (remedy.to_owned(), Vec::new())
+        self.add_as(text.clone(), severity, text, remedy, point);
+    }
+
+    fn add_as(&mut self, key: String, severity: Severity, text: String, remedy: &str, point: u32) {
+        let finding = self.all.entry(key.clone()).or_insert_with(|| {
+            self.order.push(key);
+            Finding { severity, text: text.clone(), remedy: remedy.to_owned(), points: Vec::new() }
         });
-        if points.last() != Some(&point) {
-            points.push(point);
-            points.sort_unstable();
-            points.dedup();
+        if finding.text != text && !finding.text.ends_with(AND_THE_LIKE) {
+            finding.text.push_str(AND_THE_LIKE);
+        }
+        if finding.points.last() != Some(&point) {
+            finding.points.push(point);
+            finding.points.sort_unstable();
+            finding.points.dedup();
         }
     }
 }
@@ -103,7 +110,7 @@ fn of_run(run: &Run, mut add: impl FnMut(Severity, String, &str)) {
             "{} acted {} in a run (every {} ms): fewer than {TICKS} times, so the run is too short to show it",
             part.name,
             times(part.ticks),
-            part.period_ps as f64 / 1e9
+            (part.period_ps as f64 / 1e6).round() / 1e3
         );
         add(Severity::Careful, text, "send more flows");
     }

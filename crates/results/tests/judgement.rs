@@ -340,6 +340,20 @@ fn doctor__saturated_links_are_one_finding_that_names_the_worst() {
 }
 
 #[test]
+fn doctor__runs_that_differ_in_numbers_alone_are_one_finding() {
+    let run = |scheme: &str, load: f64, seed: u64, run: &mut flowsieve_results::PointResult| {
+        if scheme == "new" {
+            run.warnings.push(format!("{} of 8 lists were full", if load > 0.7 { seed } else { 1 }));
+        }
+    };
+    let full =
+        |found: Vec<(Severity, String, Vec<u32>)>| found.into_iter().filter(|(_, text, _)| text.contains("full"));
+    let found: Vec<_> = full(findings(Made { run, ..Made::default() })).collect();
+    let text = "1 of 8 lists were full (in other runs with other numbers)".to_owned();
+    assert_eq!(found, [(Severity::Careful, text, vec![1, 3])]);
+}
+
+#[test]
 fn doctor__notes_what_is_good_to_know() {
     let folder = tempfile::tempdir().unwrap();
     let notes = made(folder.path(), &Made { seeds: 1, flows: 900, record: Record::None, ..Made::default() }).findings();
