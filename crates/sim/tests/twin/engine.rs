@@ -233,7 +233,10 @@ impl<'a> Twin<'a> {
             if self.point.max_time.is_some_and(|stop| time >= stop) {
                 return;
             }
-            if time.0 >= last_start && !matches!(event, Event::LineFree { .. }) {
+            // What leaves at that very instant counts; thresholds adapt before it and departures follow.
+            let before_arrivals =
+                matches!(event, Event::LineFree { .. } | Event::Estimate { .. } | Event::Published { .. });
+            if time.0 >= last_start && !before_arrivals {
                 self.flows_arrive = false;
             }
             self.now = time;
