@@ -46,8 +46,7 @@ impl Hosts {
         let connection = self.connection_for(coming, class);
         let params = tcp_params!(self, class);
         let state = &mut self.connections[connection as usize];
-        let last_sent = state.tcp.last_sent();
-        let idle = if last_sent == Time::ZERO { Time::NEVER } else { network.now.since(last_sent) };
+        let idle = state.tcp.idle_for(network.now);
         let flow = state.flow;
         let Flow { id, bytes, start_ps, coflow, .. } = coming.flow;
         let message = Message { id, bytes, start: Time(start_ps), deadline: deadline(&coming.flow), coflow };

@@ -252,10 +252,12 @@ fn estimates__of_equal_sizes_and_of_one_flow_demote_nobody() {
     }
 }
 
-/// A controller whose thresholds never arrive changes nothing, takes no event, and has acted all the same.
+/// A controller whose thresholds never arrive changes nothing, takes no event, and has acted all the same. The last flow
+/// begins as the controller acts and as a packet leaves host 0, which is busy from 300 to 660 us: the packet leaves while
+/// flows arrive.
 #[test]
 fn controller__is_no_event_of_the_run() {
-    let flows: Vec<Flow> = ten(0, 3).chain(ten(300, 30)).collect();
+    let flows: Vec<Flow> = ten(0, 3).chain(ten(300, 30)).chain([flow(420 * US, (1, 2), 1)]).collect();
     let settings = || three_hosts().with(None, "thresholds", sizes(&[5_000, 9_000])).with(None, "queues", 3);
     let run = |settings: &Settings| Trial::new(settings, scheme("pias", settings)).run(&flows);
     let without = run(&settings());

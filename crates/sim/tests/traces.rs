@@ -255,6 +255,24 @@ fn retransmission__two_milliseconds_after_the_last_ack() {
 }
 
 #[test]
+fn message_gap__none_between_messages_of_one_instant() {
+    // Two packets are beyond the threshold: another message of the same connection goes on from there unless it begins
+    // longer than the gap after they were emitted. The run's first instant is an instant like any other.
+    let settings = rack(2).with(None, "connections", "persistent").with(None, "handshake", "none");
+    let settings =
+        settings.with(None, "thresholds", &["2000B"][..]).with(None, "queues", 2).with(None, "message_gap", "1ns");
+    let demoted = |gap: u64, at: u64| {
+        let flows = [flow(at, (0, 1), 2), flow(at + gap, (0, 1), 1)];
+        let result = trial("pias", &settings).run(&flows);
+        result.links[0].packets_by_priority.get(1).copied().unwrap_or(0)
+    };
+    for at in [0, NS, MS] {
+        // On the links of hosts.
+        assert_eq!([0, NS, 2 * NS].map(|gap| demoted(gap, at)), [1, 1, 0], "from {at} ps");
+    }
+}
+
+#[test]
 fn pfabric__a_short_flow_overtakes_in_the_switch() {
     // Host 0's ten packets are at the switch every 1.2 us from 1.4 us on and pass. Host 1's two come at 4.4 and 5.6 us:
     // they wait for the end of the packet on the wire, at 5.0 us, and take the line until 7.4 us.

@@ -95,6 +95,7 @@ pub struct TcpSender {
     limited: bool,
     rto: Rto,
     deadline: Time,
+    /// [`Time::NEVER`] before the first segment or SYN.
     last_sent: Time,
     /// Timeouts since the last ACK of any kind.
     silent_timeouts: u32,
@@ -115,7 +116,7 @@ impl TcpSender {
             limited: false,
             rto: Rto::default(),
             deadline: Time::NEVER,
-            last_sent: Time::ZERO,
+            last_sent: Time::NEVER,
             silent_timeouts: 0,
             rack: (params.loss_detection == LossDetection::Rack).then(Box::default),
         }
@@ -123,7 +124,7 @@ impl TcpSender {
 
     /// A message begins. Panics as [`Messages::push`].
     pub fn push(&mut self, now: Time, message: Message, params: &TcpParams) {
-        let idle = self.board.una == self.nxt && now.since(self.last_sent) > self.rto.value(params.rto);
+        let idle = self.board.una == self.nxt && self.idle_for(now) > self.rto.value(params.rto);
         if idle && self.nxt > 0 {
             let initial = params.initial();
             match params.restart {
@@ -140,9 +141,9 @@ impl TcpSender {
         self.messages.is_empty()
     }
 
-    /// When the last segment or SYN was sent; [`Time::ZERO`] before the first.
-    pub fn last_sent(&self) -> Time {
-        self.last_sent
+    /// How long ago the last segment or SYN was sent; [`Time::NEVER`] before the first.
+    pub fn idle_for(&self, now: Time) -> Time {
+        if self.last_sent == Time::NEVER { Time::NEVER } else { now.since(self.last_sent) }
     }
 
     /// When [`TcpSender::on_timer`] wants to be called; [`Time::NEVER`] while nothing is outstanding.

@@ -119,8 +119,7 @@ impl<'a> Twin<'a> {
         let now = self.now;
         let due = due(&flow);
         let tcp = &mut self.connection(connection).tcp;
-        let last_sent = tcp.last_sent();
-        let idle = if last_sent == Time::ZERO { Time::NEVER } else { now - last_sent };
+        let idle = tcp.idle_for(now);
         let (id, size) = (message as u32, flow.bytes);
         let start = Time(flow.start_ps);
         tcp.push(now, Message { id, bytes: size, start, deadline: due, coflow: flow.coflow }, params);
