@@ -1,6 +1,6 @@
 //! Reads a finished result directory.
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::claims::{Checked, Claim};
@@ -93,9 +93,16 @@ impl ResultDir {
     }
 
     /// Writes a file beside the result, such as its report, and gives its path. It is whole or absent.
-    pub fn write_beside(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ResultError> {
+    pub fn write_beside(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<PathBuf, ResultError> {
         let path = self.path.join(name);
-        write_whole(&path, |file| file.write_all(bytes).map_err(ResultError::io("write", &path)))?;
+        write_whole(&path, |file| {
+            let mut file = BufWriter::new(file);
+            write(&mut file).and_then(|()| file.flush()).map_err(ResultError::io("write", &path))
+        })?;
         Ok(path)
     }
 

@@ -13,6 +13,10 @@ use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
 use flowsieve_workload::{Generator, LoadCounts, arrival_rate_per_host, builtin};
 use rustix::time::{ClockId, clock_gettime};
 
+/// That of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const LOAD: f64 = 0.6;
 
 struct WebSearch;

@@ -34,9 +34,7 @@ pub use terminal::table;
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
 pub fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
     let adapted = over_time::figures(dir)?;
-    let (page, plots) = page::html(dir, adapted).map_err(|error| ResultError::Invalid { why: error.to_string() })?;
-    dir.write_beside("plots.csv", plots.as_bytes())?;
-    dir.write_beside("report.html", page.as_bytes())
+    page::write(dir, adapted)
 }
 
 #[cfg(test)]

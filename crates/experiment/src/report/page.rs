@@ -1,9 +1,10 @@
 //! The page: what it says, for `templates/report.html` to say how.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use askama::Template;
-use flowsieve_results::{Experiment, Metric, ResultDir, Run, Statistic, Verdict};
+use flowsieve_results::{Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict};
 
 use super::cases::{AtLoad, Case, cases};
 use super::claims::{ClaimRow, claim_rows};
@@ -49,8 +50,8 @@ struct PointRows {
     run: RunRow,
 }
 
-/// The page as HTML, and the numbers of its plots as CSV.
-pub(super) fn html(dir: &ResultDir, over_time: Vec<Figure>) -> Result<(String, String), askama::Error> {
+/// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
+pub(super) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let scripts = plotly::Plot::offline_js_sources();
     let (common, differing) = settings(experiment);
@@ -89,7 +90,8 @@ pub(super) fn html(dir: &ResultDir, over_time: Vec<Figure>) -> Result<(String, S
     let figures = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
     let figures: Vec<&Figure> = figures.collect();
     let plots = csv::plots(&figures, &cases, experiment.classes.as_slice());
-    Ok((page.render()?, plots))
+    dir.write_beside("plots.csv", |file| file.write_all(plots.as_bytes()))?;
+    dir.write_beside("report.html", |file| page.write_into(file))
 }
 
 /// The script of plotly.js alone: the library hands it over with another, for formulas, which nothing here has.
