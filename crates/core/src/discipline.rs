@@ -33,8 +33,9 @@ pub struct Group {
     pub weights: Option<Vec<u32>>,
 }
 
-/// A discipline with its turn.
+/// A discipline with its turn. Strict priority needs the first field alone.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Turn {
     discipline: Discipline,
     current: usize,

@@ -58,8 +58,14 @@ pub(crate) struct Link {
     pub(crate) class: u8,
 }
 
-/// The port at a link's sending end, and what is rarely touched.
+/// The port at a link's sending end: what packets that wait touch, in two cache lines where a bank schedules, and what is
+/// rarely touched.
+#[repr(C, align(64))]
 pub(crate) struct Port {
+    /// The most bytes that waited.
+    pub(crate) most_backlog: u64,
+    /// Packets marked.
+    pub(crate) marks: u64,
     pub(crate) scheduler: Scheduler,
     pub(crate) special: Special,
     /// Chance for the scheduler.
@@ -72,9 +78,7 @@ pub(crate) struct Port {
     pub(crate) back: u16,
     /// It stands in a list of ports with a departure due.
     pub(crate) due: bool,
-    pub(crate) marks: u64,
     pub(crate) drops: Drops,
-    pub(crate) most_backlog: u64,
 }
 
 /// What most links do without.
