@@ -36,8 +36,8 @@ pub enum Ecn {
 /// The owner (a simulator's slab, a switch's frame table) holds a slice of these and names packets by index.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meta {
-    /// In flight: when it arrives at the far end. The scheduler of a port may keep its own instant here while it holds
-    /// the packet.
+    /// In flight: when the packet behind it arrives at the far end. The scheduler of a port may keep its own instant here
+    /// while it holds the packet.
     pub time: Time,
     /// The flow: one connection's packets in one direction share it.
     pub flow: u32,

@@ -44,6 +44,8 @@ pub(crate) struct Link {
     pub(crate) byte_time: ByteTime,
     /// Propagation, and the host's delay where an end is a host.
     delay: Time,
+    /// When the first of the packets in flight arrives; [`Time::NEVER`]: there is none.
+    pub(crate) next_arrival: Time,
     /// The packets in flight, in the order of arrival.
     pub(crate) first: u32,
     last: u32,
@@ -165,6 +167,7 @@ impl Link {
             busy_until: Time::ZERO,
             byte_time: link.rate.byte_time(),
             delay: link.delay,
+            next_arrival: Time::NEVER,
             first: NONE,
             last: NONE,
             queued: 0,
@@ -200,31 +203,31 @@ impl Link {
         whole.min(start + self.byte_time.serialise(head) + self.delay)
     }
 
-    /// A packet is in flight; says whether it is the only one.
+    /// A packet is in flight and arrives at `at`; says whether it is the only one. Each packet in flight has the instant
+    /// of the one behind it, so that an arrival touches no packet but its own.
     #[inline(always)]
-    pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32) -> bool {
-        let alone = self.first == NONE;
+    pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32, at: Time) -> bool {
+        let alone = self.next_arrival == Time::NEVER;
         if alone {
             self.first = packet;
+            self.next_arrival = at;
         } else {
-            metas[self.last as usize].next = packet;
+            let before = &mut metas[self.last as usize];
+            before.next = packet;
+            before.time = at;
         }
         self.last = packet;
-        metas[packet as usize].next = NONE;
+        metas[packet as usize].time = Time::NEVER;
         alone
-    }
-
-    /// When the first packet in flight arrives.
-    #[inline(always)]
-    pub(crate) fn next_arrival(&self, metas: &[Meta]) -> Option<Time> {
-        (self.first != NONE).then(|| metas[self.first as usize].time)
     }
 
     /// Takes the first packet in flight, of which there is one.
     #[inline(always)]
     pub(crate) fn pop(&mut self, metas: &[Meta]) -> u32 {
         let packet = self.first;
-        self.first = metas[packet as usize].next;
+        let meta = &metas[packet as usize];
+        self.first = meta.next;
+        self.next_arrival = meta.time;
         packet
     }
 }

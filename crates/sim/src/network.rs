@@ -115,8 +115,7 @@ fn put_on_plain_line(
     let on_wire = u32::from(meta.len) + overhead;
     class.count(meta, on_wire, passed);
     let at = link.put_on_line(on_wire, start);
-    meta.time = at;
-    link.push(metas, packet).then_some(at)
+    link.push(metas, packet, at).then_some(at)
 }
 
 /// A packet has joined a port's queue; says whether the line is free for it.
@@ -212,23 +211,23 @@ impl<K: Key> Network<K> {
         let meta = &mut self.slab.metas[packet as usize];
         let on_wire = u32::from(meta.len) + self.overhead;
         self.classes[usize::from(state.class)].count(meta, on_wire, passed);
-        meta.time = match special.forwards_after {
+        let at = match special.forwards_after {
             Some(head) => state.put_on_line_cut_through(on_wire, start, head),
             None => state.put_on_line(on_wire, start),
         };
         if let Some((partition, link)) = special.beyond {
+            meta.time = at;
             let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
             self.slab.remove(packet);
             self.crossings.push(Crossing { partition, link, meta, body });
         } else {
-            self.put_in_flight(link, packet);
+            self.put_in_flight(link, packet, at);
         }
     }
 
-    /// A packet with its instant of arrival is in flight.
-    fn put_in_flight(&mut self, link: u32, packet: u32) {
-        let at = self.slab.metas[packet as usize].time;
-        if self.links[link as usize].push(&mut self.slab.metas, packet) {
+    /// A packet is in flight and arrives at `at`.
+    fn put_in_flight(&mut self, link: u32, packet: u32, at: Time) {
+        if self.links[link as usize].push(&mut self.slab.metas, packet, at) {
             self.events.set(link, K::new(at, link));
         }
     }
@@ -236,7 +235,7 @@ impl<K: Key> Network<K> {
     /// A packet that comes from another partition is in flight.
     pub(crate) fn cross(&mut self, crossing: Crossing) {
         let packet = self.slab.insert(crossing.meta, crossing.body);
-        self.put_in_flight(crossing.link, packet);
+        self.put_in_flight(crossing.link, packet, crossing.meta.time);
     }
 
     /// A packet that is in no list arrives at a link's port.
@@ -401,7 +400,8 @@ impl<K: Key> Network<K> {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
         let (packet, to) = (state.pop(metas), state.to);
         // As long as packets wait at the port, one is on the line.
-        self.events.set(link, state.next_arrival(metas).map_or(K::NEVER, |at| K::new(at, link)));
+        let next = state.next_arrival;
+        self.events.set(link, if next == Time::NEVER { K::NEVER } else { K::new(next, link) });
         self.read_ahead(link);
         (packet, to)
     }
@@ -412,7 +412,7 @@ impl<K: Key> Network<K> {
         let special = self.ports[link as usize].special;
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
         let early = special.forwards_after.is_some();
-        if early && state.next_arrival(metas).is_none_or(|at| at > self.now) {
+        if early && state.next_arrival > self.now {
             self.schedule_specially(link);
             self.looks += 1;
             return None;
@@ -433,10 +433,12 @@ impl<K: Key> Network<K> {
     /// (cut-through), the turn of the next packet.
     fn schedule_specially(&mut self, link: u32) {
         let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].special.beyond);
-        match state.next_arrival(&self.slab.metas) {
-            Some(at) => self.events.set(link, K::new(at, link)),
-            None if state.queued > 0 && beyond.is_none() => self.events.set(link, K::new(state.busy_until, link)),
-            None => self.events.set(link, K::NEVER),
+        match state.next_arrival {
+            Time::NEVER if state.queued > 0 && beyond.is_none() => {
+                self.events.set(link, K::new(state.busy_until, link));
+            }
+            Time::NEVER => self.events.set(link, K::NEVER),
+            at => self.events.set(link, K::new(at, link)),
         }
     }
 
