@@ -37,8 +37,10 @@ struct Page<'a> {
     fabrics: Vec<(String, String)>,
     common: Vec<Common<'a>>,
     differing: Vec<Differing<'a>>,
-    plotly: &'a str,
+    plotly: &'static str,
 }
+
+const PLOTLY_JS: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
 
 /// What the tables of counts say of a point.
 struct PointRows {
@@ -53,7 +55,6 @@ struct PointRows {
 /// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
 pub(super) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
-    let scripts = plotly::Plot::offline_js_sources();
     let (common, differing) = settings(experiment);
     let cases = cases(experiment);
     let numbered = || cases.iter().enumerate();
@@ -84,7 +85,7 @@ pub(super) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, 
         fabrics: fabrics(experiment),
         common,
         differing,
-        plotly: plotly_js(&scripts),
+        plotly: PLOTLY_JS,
         cases: cases.clone(),
     };
     let figures = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
@@ -92,13 +93,6 @@ pub(super) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, 
     let plots = csv::plots(&figures, &cases, experiment.classes.as_slice());
     dir.write_beside("plots.csv", |file| file.write_all(plots.as_bytes()))?;
     dir.write_beside("report.html", |file| page.write_into(file))
-}
-
-/// The script of plotly.js alone: the library hands it over with another, for formulas, which nothing here has.
-fn plotly_js(scripts: &str) -> &str {
-    let begin = scripts.find('>').map_or(0, |at| at + 1);
-    let end = scripts.find("</script>").unwrap_or(scripts.len());
-    scripts.get(begin..end).unwrap_or("")
 }
 
 fn seeds(experiment: &Experiment) -> Vec<u64> {
