@@ -1,9 +1,9 @@
 //! Admission by drop-tail: per queue, per port, or out of a memory that the switch's ports share.
 
-/// Which limit an arriving packet must keep.
+/// Which limit an arriving packet must keep, beside that of every port: 4 GiB, beyond which queues cannot count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Nothing is dropped.
+    /// No other.
     Unlimited,
     /// The port's queues together hold at most this many bytes.
     PerPort {
@@ -23,6 +23,9 @@ pub enum Admission {
     },
 }
 
+/// The most bytes of a port.
+const MOST_BYTES: u64 = u32::MAX as u64;
+
 /// An [`Admission`] as a port checks it: every limit is a number, so that the common ones cost no branch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -36,10 +39,10 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(admission: Admission) -> Limits {
-        let none = Limits { port: u64::MAX, queue: u64::MAX, shared: None };
+        let none = Limits { port: MOST_BYTES, queue: MOST_BYTES, shared: None };
         match admission {
             Admission::Unlimited => none,
-            Admission::PerPort { limit } => Limits { port: limit, ..none },
+            Admission::PerPort { limit } => Limits { port: limit.min(MOST_BYTES), ..none },
             Admission::PerQueue { limit } => Limits { queue: limit, ..none },
             Admission::Shared { alpha_256 } => Limits { shared: Some(alpha_256), ..none },
         }
@@ -59,7 +62,7 @@ impl Limits {
             None => fits,
             Some(alpha_256) => {
                 let free = pool.free();
-                fits && len <= free && queue << 8 < u64::from(alpha_256) * free
+                fits && len <= free && queue << 8 < u64::from(alpha_256).saturating_mul(free)
             }
         }
     }
@@ -114,6 +117,21 @@ mod tests {
         let queue = Limits::new(Admission::PerQueue { limit: 3000 });
         assert!(queue.admit(1500, 1500, 9_000_000, &pool));
         assert!(!queue.admit(1501, 1500, 0, &pool));
+    }
+
+    #[test]
+    fn admits__no_port_holds_more_than_its_queues_can_count() {
+        let pool = Pool::new(u64::MAX);
+        for admission in [
+            Admission::Unlimited,
+            Admission::PerPort { limit: u64::MAX },
+            Admission::PerQueue { limit: u64::MAX },
+            Admission::Shared { alpha_256: u32::MAX },
+        ] {
+            let limits = Limits::new(admission);
+            assert!(limits.admit(1500, 0, u64::from(u32::MAX) - 1500, &pool), "{admission:?}");
+            assert!(!limits.admit(1500, 0, u64::from(u32::MAX) - 1499, &pool), "{admission:?}");
+        }
     }
 
     #[test]
