@@ -23,6 +23,7 @@ mod run;
 pub mod sample;
 mod sending;
 mod slab;
+mod special;
 pub mod topology;
 pub mod trace;
 

@@ -1,7 +1,7 @@
 //! Switches, ports, lines and packets of a partition: a packet's way through them.
 //!
 //! What every packet meets is in place, in one cache line a link; what few fabrics have (shared memory, cut-through, losses,
-//! other partitions) is called, by links that are marked special.
+//! other partitions) is called, by links that are marked [special](crate::special).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,10 +13,9 @@ use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time, Verdict, Victims};
 use flowsieve_results::PacketEvent;
 use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
-use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
-use crate::link::{ClassCount, Endpoint, Link, Port, Special};
+use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::slab::{Body, Slab};
 use crate::trace::Record;
 
@@ -183,50 +182,8 @@ impl<K: Key> Network<K> {
         }
     }
 
-    #[inline(never)]
-    fn depart_specially(&mut self, link: u32, now: Time) {
-        while self.links[link as usize].owes(now) {
-            let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-            let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
-            let shares = port.special.shares;
-            let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
-            let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
-                debug_assert!(false, "a port of {} packets has none to send", state.queued);
-                return;
-            };
-            state.queued -= 1;
-            if shares {
-                pool.give(metas[packet as usize].len);
-            }
-            self.put_on_special_line(link, packet, start, false);
-        }
-    }
-
-    /// The line, which cuts through, loses packets, leads into another partition or is traced, is free at `start` and takes a
-    /// packet.
-    #[inline(never)]
-    fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
-        self.trace_sent(link, packet, start, passed);
-        let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
-        let meta = &mut self.slab.metas[packet as usize];
-        let on_wire = u32::from(meta.len) + self.overhead;
-        self.classes[usize::from(state.class)].count(meta, on_wire, passed);
-        let at = match special.forwards_after {
-            Some(head) => state.put_on_line_cut_through(on_wire, start, head),
-            None => state.put_on_line(on_wire, start),
-        };
-        if let Some((partition, link)) = special.beyond {
-            meta.time = at;
-            let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
-            self.slab.remove(packet);
-            self.crossings.push(Crossing { partition, link, meta, body });
-        } else {
-            self.put_in_flight(link, packet, at);
-        }
-    }
-
     /// A packet is in flight and arrives at `at`.
-    fn put_in_flight(&mut self, link: u32, packet: u32, at: Time) {
+    pub(crate) fn put_in_flight(&mut self, link: u32, packet: u32, at: Time) {
         if self.links[link as usize].push(&mut self.slab.metas, packet, at) {
             self.events.set(link, K::new(at, link));
         }
@@ -320,74 +277,6 @@ impl<K: Key> Network<K> {
         self.send_or_wait(link);
     }
 
-    /// A packet has joined the queue of a port whose departures matter elsewhere, so that somebody must look at it unasked.
-    #[inline(never)]
-    fn note_special(&mut self, link: u32, packet: u32) {
-        let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
-        let Special { shares, beyond, forwards_after, .. } = port.special;
-        if shares {
-            self.pools[port.switch as usize].take(self.slab.metas[packet as usize].len);
-        }
-        if state.busy_until <= self.now {
-            return; // it is sent at once
-        }
-        if !port.due && (shares || beyond.is_some()) {
-            self.look_again(link);
-        }
-        if forwards_after.is_some() && beyond.is_none() {
-            self.schedule_specially(link);
-        }
-    }
-
-    /// A packet waits at a port whose departures matter elsewhere: somebody must look at it unasked.
-    fn look_again(&mut self, link: u32) {
-        let port = &mut self.ports[link as usize];
-        port.due = true;
-        if port.special.shares {
-            let busy_until = self.links[link as usize].busy_until;
-            self.switches[port.switch as usize].due.push(Reverse((busy_until, link)));
-        }
-        if port.special.beyond.is_some() {
-            self.waiting.push(link);
-        }
-    }
-
-    /// Moves out what is due at a port; says whether packets still wait there.
-    fn look_at(&mut self, link: u32, now: Time) -> bool {
-        self.advance(link, now);
-        let waits = self.links[link as usize].queued > 0;
-        self.ports[link as usize].due = waits;
-        waits
-    }
-
-    /// Departures of the switch's other ports that the shared memory must know of.
-    fn free_memory(&mut self, switch: u32, now: Time) {
-        while let Some(&Reverse((at, link))) = self.switches[switch as usize].due.peek() {
-            if at > now {
-                return;
-            }
-            self.switches[switch as usize].due.pop();
-            if self.look_at(link, now) {
-                let busy_until = self.links[link as usize].busy_until;
-                self.switches[switch as usize].due.push(Reverse((busy_until, link)));
-            }
-        }
-    }
-
-    /// Moves out what waits at ports to other partitions up to `now`, in the order of the ports.
-    pub(crate) fn advance_waiting(&mut self, now: Time) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.sort_unstable();
-        waiting.dedup();
-        waiting.retain(|&link| self.look_at(link, now));
-        self.waiting.append(&mut waiting);
-    }
-
-    /// The earliest turn of a packet that waits at a port to another partition.
-    pub(crate) fn next_crossing(&self) -> Time {
-        self.waiting.iter().map(|&port| self.links[port as usize].busy_until).min().unwrap_or(Time::NEVER)
-    }
-
     /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
@@ -406,44 +295,8 @@ impl<K: Key> Network<K> {
         (packet, to)
     }
 
-    /// The same on a line that loses packets or cuts through: `None` if it is lost, or none arrives yet.
-    #[inline(never)]
-    fn arrive_specially(&mut self, link: u32) -> Option<(u32, Endpoint)> {
-        let special = self.ports[link as usize].special;
-        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
-        let early = special.forwards_after.is_some();
-        if early && state.next_arrival > self.now {
-            self.schedule_specially(link);
-            self.looks += 1;
-            return None;
-        }
-        let (packet, to) = (state.pop(metas), state.to);
-        self.schedule_specially(link);
-        let port = &mut self.ports[link as usize];
-        if special.loss > 0 && port.loss_random.next_u32() < special.loss {
-            port.drops.loss += 1;
-            self.trace(link, packet, self.now, PacketEvent::DroppedLoss, None);
-            self.discard(packet);
-            return None;
-        }
-        Some((packet, to))
-    }
-
-    /// The link's next event: an arrival; or, where all that was sent has arrived although the line is not free yet
-    /// (cut-through), the turn of the next packet.
-    fn schedule_specially(&mut self, link: u32) {
-        let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].special.beyond);
-        match state.next_arrival {
-            Time::NEVER if state.queued > 0 && beyond.is_none() => {
-                self.events.set(link, K::new(state.busy_until, link));
-            }
-            Time::NEVER => self.events.set(link, K::NEVER),
-            at => self.events.set(link, K::new(at, link)),
-        }
-    }
-
     /// A packet is lost. A message that is sent open loop and lost a packet never finishes.
-    fn discard(&mut self, packet: u32) {
+    pub(crate) fn discard(&mut self, packet: u32) {
         self.last_arrival = self.now;
         let body = &self.slab.bodies[packet as usize];
         if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
