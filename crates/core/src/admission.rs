@@ -23,8 +23,8 @@ pub enum Admission {
     },
 }
 
-/// The most bytes of a port.
-const MOST_BYTES: u64 = u32::MAX as u64;
+/// The most bytes of a port, pFabric's pool included.
+pub(crate) const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// An [`Admission`] as a port checks it: every limit is a number, so that the common ones cost no branch.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@
 //! A flow's oldest packet is mostly its worst, so an exact worst rank would be searched at every departure. The pool
 //! keeps an upper bound a flow instead and tightens it only when an eviction asks: evictions are rare.
 
+use crate::admission::MOST_BYTES;
 use crate::flow_queues::{FlowQueues, IndexedHeap};
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
@@ -31,8 +32,9 @@ fn place(meta: &Meta) -> u64 {
 }
 
 impl PfabricPool {
-    /// A pool of `limit` bytes.
+    /// A pool of `limit` bytes, or of 4 GiB if that is less.
     pub fn new(limit: u64) -> PfabricPool {
+        let limit = limit.min(MOST_BYTES);
         PfabricPool { flows: FlowQueues::default(), worst: IndexedHeap::default(), bytes: 0, limit, arrivals: 0 }
     }
 

@@ -121,6 +121,12 @@ fn pfabric__a_retransmission_lifts_the_packets_before_it() {
 }
 
 #[test]
+fn pfabric__a_pool_holds_no_more_than_its_queues_can_count() {
+    assert_eq!(PfabricPool::new(1_000_000_000_000).passes(), u64::from(u32::MAX));
+    assert_eq!(PfabricPool::new(36_000).passes(), 36_000);
+}
+
+#[test]
 fn pfabric__full_pool_evicts_the_worst_and_the_newest_of_it() {
     let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(4500)));
     for (flow, rank) in [(1, 9), (2, 9), (3, 2)] {
