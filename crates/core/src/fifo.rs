@@ -1,5 +1,7 @@
 //! A first-in first-out list of packets, linked through [`Meta::next`].
 
+use prefetch_index::prefetch_index;
+
 use crate::meta::{Meta, NONE};
 
 /// A list's ends and what it holds. An empty list's ends are meaningless.
@@ -34,6 +36,12 @@ impl Fifo {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets == 0
+    }
+
+    /// Fetches the packet that [`Fifo::pop`] would take, if there is one.
+    #[inline(always)]
+    pub(crate) fn fetch_front(&self, metas: &[Meta]) {
+        prefetch_index(metas, self.head as usize);
     }
 
     /// The packet that [`Fifo::pop`] would take.

@@ -217,6 +217,25 @@ impl Scheduler {
     }
 }
 
+/// Fetching ahead, for owners with more ports than the caches hold; where it is not worth it, nothing happens.
+impl Scheduler {
+    /// Fetches the queues.
+    #[inline(always)]
+    pub fn fetch_queues(&self) {
+        if let Scheduler::Bank(bank) = self {
+            bank.fetch_queues();
+        }
+    }
+
+    /// Fetches the packet that may leave next.
+    #[inline(always)]
+    pub fn fetch_front(&self, metas: &[Meta]) {
+        if let Scheduler::Bank(bank) = self {
+            bank.fetch_front(metas);
+        }
+    }
+}
+
 impl PortScheduler for Scheduler {
     #[inline(always)]
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {

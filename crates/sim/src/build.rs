@@ -11,6 +11,7 @@ use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules};
+use crate::joining::Joining;
 use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
@@ -72,6 +73,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     // Only programs of the user's own have timers.
     let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
     let racks = Racks::new(fabric);
+    let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
         let programs = if timed { switches_in[partition] } else { 0 };
@@ -79,10 +81,19 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         if sources > K::SOURCES {
             return Err(SimError::KeyTooNarrow);
         }
+        let events = WinnerTree::new(sources);
+        let joining = if events.is_large() && !timed {
+            Joining::new(links_in[partition] as usize, least_delay)
+        } else {
+            Joining::none()
+        };
         networks.push(Network {
             now: Time::ZERO,
-            events: WinnerTree::new(sources),
+            horizon: K::NEVER,
+            stop: K::NEVER,
+            events,
             slab: Slab::default(),
+            joining,
             links: Vec::new(),
             ports: Vec::new(),
             classes: vec![ClassCount::default(); fabric.classes.len()],

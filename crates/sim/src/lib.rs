@@ -12,6 +12,7 @@ mod following;
 mod found;
 mod hosts;
 pub mod ideal;
+mod joining;
 mod link;
 mod measure;
 mod network;

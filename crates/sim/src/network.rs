@@ -15,6 +15,7 @@ use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
+use crate::joining::Joining;
 use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::slab::{Body, Slab};
 use crate::trace::Record;
@@ -53,8 +54,13 @@ pub(crate) struct Crossing {
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
+    /// Events from here on wait for another call, ...
+    pub(crate) horizon: K,
+    /// ... and those from here on until packets that are [joining](crate::joining) have joined.
+    pub(crate) stop: K,
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
+    pub(crate) joining: Joining,
     /// Links with an end here; a link's number is its source of events.
     pub(crate) links: Vec<Link>,
     /// By link: the port at its sending end.
@@ -132,6 +138,9 @@ fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
 
 impl<K> Network<K> {
     pub(crate) fn add_link(&mut self, link: Link, port: Port) {
+        if link.special {
+            self.joining = Joining::none();
+        }
         self.links.push(link);
         self.ports.push(port);
     }
@@ -280,8 +289,19 @@ impl<K: Key> Network<K> {
     /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
-        self.advance(link, self.now);
-        if self.links[link as usize].special { self.arrive_specially(link) } else { Some(self.arrive_plainly(link)) }
+        if self.joining.awaits(link) {
+            self.join_all();
+        }
+        let state = &self.links[link as usize];
+        if state.special {
+            self.advance(link, self.now);
+            return self.arrive_specially(link);
+        }
+        // As long as others are in flight, what is due at the port can wait.
+        if state.is_last() && state.owes(self.now) {
+            self.depart(link, self.now);
+        }
+        Some(self.arrive_plainly(link))
     }
 
     #[inline(always)]
@@ -297,7 +317,7 @@ impl<K: Key> Network<K> {
 
     /// A packet is lost. A message that is sent open loop and lost a packet never finishes.
     pub(crate) fn discard(&mut self, packet: u32) {
-        self.last_arrival = self.now;
+        self.last_arrival = self.last_arrival.max(self.now);
         let body = &self.slab.bodies[packet as usize];
         if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
             self.hopeless.push(message);
@@ -316,7 +336,7 @@ impl<K: Key> Network<K> {
             link if link & GROUP == 0 => link,
             group => self.balance(switch, group & !GROUP, packet),
         };
-        self.enqueue(link, packet);
+        if self.joining.exists() { self.join_soon(link, packet) } else { self.enqueue(link, packet) }
     }
 
     /// One of a group's equal next hops.

@@ -36,12 +36,18 @@ impl<K: Key> Partition<K> {
     /// Handles events before `horizon`, at most `most` of them; says whether that was all.
     pub(crate) fn run(&mut self, horizon: Time, most: u64) -> bool {
         let horizon = K::new(horizon.min(K::END), 0);
+        self.network.horizon = horizon;
+        self.network.join_all();
         let links = self.first_timer - 1;
         for handled in 0..most {
-            let key = self.network.events.first();
-            if key >= horizon {
-                self.network.events_handled += handled;
-                return true;
+            let mut key = self.network.events.first();
+            if key >= self.network.stop {
+                self.network.join_all();
+                key = self.network.events.first();
+                if key >= horizon {
+                    self.network.events_handled += handled;
+                    return true;
+                }
             }
             debug_assert!(key.time() >= self.network.now, "time goes back");
             self.network.now = key.time();

@@ -15,6 +15,7 @@ use flowsieve_transport::Header;
 
 use crate::build::Built;
 use crate::event::Key;
+use crate::joining::Joining;
 use crate::network::{Network, SWITCH};
 use crate::point::{Point, SimError};
 use crate::slab::Body;
@@ -136,6 +137,7 @@ impl<'a> Tracer<'a> {
                 let network = &mut built.partitions[partition as usize].network;
                 network.ports[index as usize].special.traced = Some(place);
                 network.links[index as usize].special = true;
+                network.joining = Joining::none();
             }
         }
         for partition in &mut built.partitions {

@@ -14,6 +14,7 @@ use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hosts::Record;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 /// What of a flow's row the twin knows: start, FCT, retransmissions, timeouts, packets out of order.
 type Row = (u32, u64, Option<u64>, u32, u32, u32);
@@ -146,6 +147,70 @@ proptest! {
 
     #[test]
     fn run__agrees_with_the_twin_where_thresholds_adapt(case in case_of(BY_THE_CLOCK.to_vec(), 100)) {
+        check(&case)?;
+    }
+}
+
+/// Fabrics of so many ports that packets stand in line for them (the simulator's `joining`), with six busy hosts.
+fn large() -> impl Strategy<Value = Case> {
+    let settings_of = |(scheme, delays, balancing, buffer): (&str, (&str, &str), &str, &str)| {
+        let given = [
+            ("kind", "leaf-spine"),
+            ("leaves", "2"),
+            ("spines", "3"),
+            ("hosts_per_leaf", "180"),
+            ("fabric_link", "10Gbps"),
+            ("link_delay", delays.0),
+            ("host_delay", delays.1),
+            ("load_balancing", balancing),
+            ("buffer", buffer),
+        ];
+        (scheme.to_owned(), given.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec())
+    };
+    let given = (
+        select(vec!["dctcp", "pias", "pfabric", "ps"]),
+        select(vec![("0ns", "0ns"), ("7ns", "3us"), ("1200ns", "0ns"), ("200ns", "20us")]),
+        select(vec!["ecmp", "spray", "spray-random", "flowlet"]),
+        select(vec!["3pkt", "20pkt"]),
+    );
+    let flow = (0u64..40, 0u32..6, 1u32..6, 1u64..60_000);
+    let stop = prop::option::weighted(0.2, 10u64..400);
+    (given.prop_map(settings_of), prop::collection::vec(flow, 1..60), 0u64..1_000, stop).prop_map(
+        |((name, given), mut flows, seed, stop)| {
+            flows.sort_by_key(|flow| flow.0);
+            let host = |busy: u32| busy / 3 * 180 + busy % 3;
+            let flow = |(id, (start, src, offset, bytes)): (u32, (u64, u32, u32, u64))| Flow {
+                id,
+                start_ps: start * 1_200_000,
+                src: host(src),
+                dst: host((src + offset) % 6),
+                bytes,
+                class: 0,
+                deadline_ps: None,
+                coflow: None,
+            };
+            let settings = settings(&given);
+            Case {
+                fabric: Fabric::from_settings(&settings).expect("a fabric"),
+                scheme: scheme(&name, &settings).expect("a scheme"),
+                flows: (0..).zip(flows).map(flow).collect(),
+                framing: Framing { header: 40, overhead: 24 },
+                fct_end: FctEnd::Ack,
+                measure: Measure::All,
+                seed,
+                max_time: stop.map(Time::from_us),
+                partitioning: Partitioning::Whole,
+                settings: given,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(common::config(200))]
+
+    #[test]
+    fn run__agrees_with_the_twin_where_packets_stand_in_line(case in large()) {
         check(&case)?;
     }
 }
