@@ -6,6 +6,8 @@
 //! with a limit is Nagle's. A flow is forgotten when its queue runs empty, so SRPT and LAS take what is left, or what was
 //! attained, from the rank of the flow's oldest packet.
 
+use prefetch_index::prefetch_index;
+
 use crate::admission::Admission;
 use crate::fifo::Fifo;
 use crate::gate::Gate;
@@ -18,67 +20,79 @@ const EMPTY: u32 = u32::MAX;
 /// A binary min-heap of slots with a key each, which can change.
 #[derive(Default)]
 pub(crate) struct IndexedHeap {
-    heap: Vec<u32>,
-    /// By slot.
-    keys: Vec<u64>,
-    /// By slot: its place in `heap`.
-    places: Vec<u32>,
+    /// One array for what belongs to slots and to places, so that a small heap is a cache line or two.
+    entries: Vec<HeapEntry>,
+    size: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct HeapEntry {
+    /// Of the slot of this number.
+    key: u64,
+    /// Where the slot of this number stands.
+    place: u32,
+    /// Which slot stands in the place of this number.
+    slot: u32,
 }
 
 impl IndexedHeap {
     /// The slot of the least key.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
-        self.heap.first().copied()
+        (self.size > 0).then(|| self.entries[0].slot)
     }
 
     #[inline]
     pub(crate) fn key(&self, slot: u32) -> u64 {
-        self.keys[slot as usize]
+        self.entries[slot as usize].key
+    }
+
+    /// The slots that it holds, the least key first.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
+        self.entries[..self.size].iter().map(|entry| entry.slot)
     }
 
     pub(crate) fn insert(&mut self, slot: u32, key: u64) {
-        let size = self.keys.len().max(slot as usize + 1);
-        self.keys.resize(size, 0);
-        self.places.resize(size, 0);
-        self.keys[slot as usize] = key;
-        self.heap.push(slot);
-        self.up(self.heap.len() - 1);
+        let entries = self.entries.len().max(slot as usize + 1);
+        self.entries.resize(entries, HeapEntry::default());
+        self.entries[slot as usize].key = key;
+        self.size += 1;
+        self.up(self.size - 1, slot);
     }
 
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, key: u64) {
-        let before = std::mem::replace(&mut self.keys[slot as usize], key);
-        let place = self.places[slot as usize] as usize;
+        let entry = &mut self.entries[slot as usize];
+        let (before, place) = (std::mem::replace(&mut entry.key, key), entry.place as usize);
         if key < before {
-            self.up(place);
+            self.up(place, slot);
         } else if key > before {
-            self.down(place);
+            self.down(place, slot);
         }
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        let place = self.places[slot as usize] as usize;
-        self.heap.swap_remove(place);
-        if let Some(&moved) = self.heap.get(place) {
-            self.places[moved as usize] = place as u32;
-            self.up(place);
-            self.down(self.places[moved as usize] as usize);
+        self.size -= 1;
+        let place = self.entries[slot as usize].place as usize;
+        let moved = self.entries[self.size].slot;
+        if place < self.size {
+            self.up(place, moved);
+            self.down(self.entries[moved as usize].place as usize, moved);
         }
     }
 
     fn put(&mut self, place: usize, slot: u32) {
-        self.heap[place] = slot;
-        self.places[slot as usize] = place as u32;
+        self.entries[place].slot = slot;
+        self.entries[slot as usize].place = place as u32;
     }
 
-    fn up(&mut self, mut place: usize) {
-        let slot = self.heap[place];
-        let key = self.keys[slot as usize];
+    /// Puts a slot into this place or above.
+    fn up(&mut self, mut place: usize, slot: u32) {
+        let key = self.key(slot);
         while place > 0 {
             let parent = (place - 1) / 2;
-            let above = self.heap[parent];
-            if self.keys[above as usize] <= key {
+            let above = self.entries[parent].slot;
+            if self.key(above) <= key {
                 break;
             }
             self.put(place, above);
@@ -87,20 +101,20 @@ impl IndexedHeap {
         self.put(place, slot);
     }
 
-    fn down(&mut self, mut place: usize) {
-        let slot = self.heap[place];
-        let key = self.keys[slot as usize];
+    /// Puts a slot into this place or below.
+    fn down(&mut self, mut place: usize, slot: u32) {
+        let key = self.key(slot);
         loop {
             let mut child = 2 * place + 1;
-            if child >= self.heap.len() {
+            if child >= self.size {
                 break;
             }
             let right = child + 1;
-            if right < self.heap.len() && self.keys[self.heap[right] as usize] < self.keys[self.heap[child] as usize] {
+            if right < self.size && self.key(self.entries[right].slot) < self.key(self.entries[child].slot) {
                 child = right;
             }
-            let below = self.heap[child];
-            if self.keys[below as usize] >= key {
+            let below = self.entries[child].slot;
+            if self.key(below) >= key {
                 break;
             }
             self.put(place, below);
@@ -113,24 +127,31 @@ impl IndexedHeap {
 /// One flow's queue.
 #[derive(Clone, Default)]
 struct FlowQueue {
+    /// Of a free slot: the next free one.
     flow: u32,
     packets: Fifo,
 }
 
 /// FIFO queues by flow, in the order of a key that their owner gives.
-#[derive(Default)]
 pub struct FlowQueues {
     slots: Vec<FlowQueue>,
-    free: Vec<u32>,
+    /// The first free slot, or [`EMPTY`].
+    free: u32,
     /// Open addressing with linear probing, at most half full; its length is a power of two.
     table: Vec<u32>,
     pub(crate) order: IndexedHeap,
 }
 
+impl Default for FlowQueues {
+    fn default() -> FlowQueues {
+        FlowQueues { slots: Vec::new(), free: EMPTY, table: Vec::new(), order: IndexedHeap::default() }
+    }
+}
+
 impl FlowQueues {
     /// Flows that have a packet queued.
     pub fn flows(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.order.size
     }
 
     #[inline]
@@ -165,11 +186,14 @@ impl FlowQueues {
         if self.table.len() <= 2 * self.flows() {
             self.grow();
         }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(FlowQueue::default());
-            self.slots.len() as u32 - 1
-        });
-        self.slots[slot as usize] = FlowQueue { flow, packets: Fifo::default() };
+        let opened = FlowQueue { flow, packets: Fifo::default() };
+        let slot = match self.slots.get_mut(self.free as usize) {
+            Some(free) => std::mem::replace(&mut self.free, std::mem::replace(free, opened).flow),
+            None => {
+                self.slots.push(opened);
+                self.slots.len() as u32 - 1
+            }
+        };
         let place = self.probe(flow);
         self.table[place] = slot;
         self.order.insert(slot, key);
@@ -188,7 +212,6 @@ impl FlowQueues {
     /// Forgets a flow whose queue is empty.
     pub(crate) fn close(&mut self, slot: u32) {
         self.order.remove(slot);
-        self.free.push(slot);
         let mask = self.table.len() - 1;
         let mut gap = self.probe(self.slots[slot as usize].flow);
         let mut place = gap;
@@ -206,11 +229,28 @@ impl FlowQueues {
             }
         }
         self.table[gap] = EMPTY;
+        self.slots[slot as usize].flow = std::mem::replace(&mut self.free, slot);
     }
 
     #[inline]
     pub(crate) fn packets(&mut self, slot: u32) -> &mut Fifo {
         &mut self.slots[slot as usize].packets
+    }
+
+    /// Fetches where a flow is looked for, and the first flows.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        prefetch_index(&self.table, 0);
+        prefetch_index(&self.slots, 0);
+        prefetch_index(&self.order.entries, 0);
+    }
+
+    /// Fetches the oldest packet of the first flow.
+    #[inline(always)]
+    pub(crate) fn fetch_front(&self, metas: &[Meta]) {
+        if let Some(queue) = self.order.first().and_then(|slot| self.slots.get(slot as usize)) {
+            queue.packets.fetch_front(metas);
+        }
     }
 }
 

@@ -4,8 +4,9 @@
 //! packet to leave is the *earliest* of the flow that holds the best rank, so that a flow is not reordered (§4.2,
 //! "starvation prevention"). Limit in bytes, as the authors' ns-2 queue has it. No ECN.
 //!
-//! A flow's oldest packet is mostly its worst, so an exact worst rank would be searched at every departure. The pool
-//! keeps an upper bound a flow instead and tightens it only when an eviction asks: evictions are rare.
+//! A flow's oldest packet is mostly its worst, so an exact worst rank would be searched at every departure. From the
+//! first eviction until it is empty the pool keeps an upper bound a flow instead, and tightens it only when another
+//! eviction asks: evictions are rare, and most pools run empty without one.
 
 use crate::admission::MOST_BYTES;
 use crate::flow_queues::{FlowQueues, IndexedHeap};
@@ -17,7 +18,9 @@ use crate::units::Time;
 pub struct PfabricPool {
     /// In the order of their best packet.
     flows: FlowQueues,
-    /// The same slots; the least key is the complement of the greatest upper bound of a packet's key.
+    /// It has evicted since it was empty; ...
+    evicts: bool,
+    /// ... then the same slots here; the least key is the complement of the greatest upper bound of a packet's place.
     worst: IndexedHeap,
     bytes: u64,
     limit: u64,
@@ -35,11 +38,23 @@ impl PfabricPool {
     /// A pool of `limit` bytes, or of 4 GiB if that is less.
     pub fn new(limit: u64) -> PfabricPool {
         let limit = limit.min(MOST_BYTES);
-        PfabricPool { flows: FlowQueues::default(), worst: IndexedHeap::default(), bytes: 0, limit, arrivals: 0 }
+        PfabricPool {
+            flows: FlowQueues::default(),
+            evicts: false,
+            worst: IndexedHeap::default(),
+            bytes: 0,
+            limit,
+            arrivals: 0,
+        }
     }
 
     /// The packet of the worst rank: its flow's slot and its place.
     fn find_worst(&mut self, metas: &[Meta]) -> Option<(u32, u64)> {
+        if !self.evicts {
+            self.evicts = true;
+            // No place is worse than 0's complement; what is exact is found where it is asked.
+            self.flows.order.slots().for_each(|slot| self.worst.insert(slot, 0));
+        }
         loop {
             let slot = self.worst.first()?;
             let bound = !self.worst.key(slot);
@@ -56,14 +71,29 @@ impl PfabricPool {
         let fifo = *self.flows.packets(slot);
         if fifo.is_empty() {
             self.flows.close(slot);
-            self.worst.remove(slot);
+            if self.evicts {
+                self.worst.remove(slot);
+            }
         } else if gone == self.flows.order.key(slot) {
             let best = fifo.iter(metas).map(|p| place(&metas[p as usize])).min();
             self.flows.order.set(slot, best.unwrap_or(u64::MAX));
         }
         if self.bytes == 0 {
             self.arrivals = 0;
+            self.evicts = false;
         }
+    }
+
+    /// Fetches where flows are looked for.
+    #[inline(always)]
+    pub(crate) fn fetch_queues(&self) {
+        self.flows.fetch();
+    }
+
+    /// Fetches the packet that leaves next.
+    #[inline(always)]
+    pub(crate) fn fetch_front(&self, metas: &[Meta]) {
+        self.flows.fetch_front(metas);
     }
 
     fn evict(&mut self, metas: &mut [Meta], slot: u32, worst: u64) -> Option<u32> {
@@ -100,14 +130,16 @@ impl PortScheduler for PfabricPool {
                 if at < self.flows.order.key(slot) {
                     self.flows.order.set(slot, at);
                 }
-                if !at < self.worst.key(slot) {
+                if self.evicts && !at < self.worst.key(slot) {
                     self.worst.set(slot, !at);
                 }
                 slot
             }
             None => {
                 let slot = self.flows.open(flow, at);
-                self.worst.insert(slot, !at);
+                if self.evicts {
+                    self.worst.insert(slot, !at);
+                }
                 slot
             }
         };

@@ -222,16 +222,20 @@ impl Scheduler {
     /// Fetches the queues.
     #[inline(always)]
     pub fn fetch_queues(&self) {
-        if let Scheduler::Bank(bank) = self {
-            bank.fetch_queues();
+        match self {
+            Scheduler::Bank(bank) => bank.fetch_queues(),
+            Scheduler::Pfabric(pool) => pool.fetch_queues(),
+            _ => {}
         }
     }
 
     /// Fetches the packet that may leave next.
     #[inline(always)]
     pub fn fetch_front(&self, metas: &[Meta]) {
-        if let Scheduler::Bank(bank) = self {
-            bank.fetch_front(metas);
+        match self {
+            Scheduler::Bank(bank) => bank.fetch_front(metas),
+            Scheduler::Pfabric(pool) => pool.fetch_front(metas),
+            _ => {}
         }
     }
 }
