@@ -75,8 +75,15 @@ impl PfabricPool {
                 self.worst.remove(slot);
             }
         } else if gone == self.flows.order.key(slot) {
-            let best = fifo.iter(metas).map(|p| place(&metas[p as usize])).min();
-            self.flows.order.set(slot, best.unwrap_or(u64::MAX));
+            let mut best = u64::MAX;
+            for packet in fifo.iter(metas) {
+                best = best.min(place(&metas[packet as usize]));
+                // No rank is better than what is gone had, and of those the oldest comes first.
+                if best >> 32 == gone >> 32 {
+                    break;
+                }
+            }
+            self.flows.order.set(slot, best);
         }
         if self.bytes == 0 {
             self.arrivals = 0;
