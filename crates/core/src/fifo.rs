@@ -65,7 +65,7 @@ impl Fifo {
         self.packets += 1;
     }
 
-    /// Takes the oldest packet.
+    /// Takes the oldest packet, and fetches the one behind it, which will be the next.
     #[inline]
     pub fn pop(&mut self, metas: &[Meta]) -> Option<u32> {
         if self.packets == 0 {

@@ -99,13 +99,13 @@ impl<K: Key> WinnerTree<K> {
         self.nodes.len() >= LARGE
     }
 
-    /// Of a large tree: whose event comes first in the sixteenth and in the 64th where `source` is. Every source is named
-    /// as the first of its 64th, then of its sixteenth before its turn comes.
+    /// Of a large tree: whose event comes first in the sixteenth and in the 256th where `source` is. Every source is named
+    /// as the first of its 256th, then of its sixteenth before its turn comes.
     #[inline(always)]
     pub fn soon(&self, source: u32) -> [u32; 2] {
         let leaf = self.nodes.len() / 2 + source as usize;
         let levels = leaf.ilog2();
-        [4, 6].map(|level| self.nodes[leaf >> (levels - level)].source())
+        [4, 8].map(|level| self.nodes[leaf >> (levels - level)].source())
     }
 
     /// The next event's key.
