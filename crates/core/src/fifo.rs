@@ -74,7 +74,7 @@ impl Fifo {
         let packet = self.head;
         let meta = &metas[packet as usize];
         self.head = meta.next;
-        prefetch_index(metas, self.head as usize);
+        self.fetch_front(metas);
         self.bytes -= u32::from(meta.len);
         self.packets -= 1;
         Some(packet)
