@@ -18,9 +18,8 @@ use crate::units::Time;
 pub struct PfabricPool {
     /// In the order of their best packet.
     flows: FlowQueues,
-    /// It has evicted since it was empty; ...
-    evicts: bool,
-    /// ... then the same slots here; the least key is the complement of the greatest upper bound of a packet's place.
+    /// From an eviction on the same slots, or else none; the least key is the complement of the greatest upper bound of a
+    /// packet's place.
     worst: IndexedHeap,
     bytes: u64,
     limit: u64,
@@ -38,20 +37,17 @@ impl PfabricPool {
     /// A pool of `limit` bytes, or of 4 GiB if that is less.
     pub fn new(limit: u64) -> PfabricPool {
         let limit = limit.min(MOST_BYTES);
-        PfabricPool {
-            flows: FlowQueues::default(),
-            evicts: false,
-            worst: IndexedHeap::default(),
-            bytes: 0,
-            limit,
-            arrivals: 0,
-        }
+        PfabricPool { flows: FlowQueues::default(), worst: IndexedHeap::default(), bytes: 0, limit, arrivals: 0 }
+    }
+
+    /// Whether worst ranks are kept in order.
+    fn evicts(&self) -> bool {
+        self.worst.first().is_some()
     }
 
     /// The packet of the worst rank: its flow's slot and its place.
     fn find_worst(&mut self, metas: &[Meta]) -> Option<(u32, u64)> {
-        if !self.evicts {
-            self.evicts = true;
+        if !self.evicts() {
             // No place is worse than 0's complement; what is exact is found where it is asked.
             self.flows.order.slots().for_each(|slot| self.worst.insert(slot, 0));
         }
@@ -71,7 +67,7 @@ impl PfabricPool {
         let fifo = *self.flows.packets(slot);
         if fifo.is_empty() {
             self.flows.close(slot);
-            if self.evicts {
+            if self.evicts() {
                 self.worst.remove(slot);
             }
         } else if gone == self.flows.order.key(slot) {
@@ -87,7 +83,6 @@ impl PfabricPool {
         }
         if self.bytes == 0 {
             self.arrivals = 0;
-            self.evicts = false;
         }
     }
 
@@ -137,14 +132,14 @@ impl PortScheduler for PfabricPool {
                 if at < self.flows.order.key(slot) {
                     self.flows.order.set(slot, at);
                 }
-                if self.evicts && !at < self.worst.key(slot) {
+                if self.evicts() && !at < self.worst.key(slot) {
                     self.worst.set(slot, !at);
                 }
                 slot
             }
             None => {
                 let slot = self.flows.open(flow, at);
-                if self.evicts {
+                if self.evicts() {
                     self.worst.insert(slot, !at);
                 }
                 slot
