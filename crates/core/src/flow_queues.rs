@@ -47,7 +47,7 @@ impl IndexedHeap {
         self.entries[slot as usize].key
     }
 
-    /// The slots that it holds, the least key first.
+    /// The slots that it holds, in no order that matters.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         self.entries[..self.size].iter().map(|entry| entry.slot)
     }
