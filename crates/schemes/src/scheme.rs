@@ -21,7 +21,10 @@ use flowsieve_core::qcluster::{ClusterParams, ClusterPort};
 use flowsieve_core::sp_pifo::SpPifo;
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{PortScheduler, Rate, Scheduler, Time};
-use flowsieve_transport::TcpParams;
+use flowsieve_transport::open_endpoint::OpenLoopRules;
+use flowsieve_transport::tcp_endpoint::TcpRules;
+pub use flowsieve_transport::{Connections, Handshake};
+use flowsieve_transport::{EndpointSpec, TcpParams};
 
 use crate::settings::Place;
 
@@ -55,6 +58,21 @@ impl Scheme {
         let misuses = host < self.misusing_hosts;
         let tagger = |class: &Class| if misuses { class.tagger.misused().build() } else { class.tagger.build() };
         self.classes.iter().map(tagger).collect()
+    }
+
+    /// How to make the endpoints of hosts, by class of flow, where packets have so many bytes of headers.
+    pub fn endpoints(&self, header: u16) -> Vec<EndpointSpec> {
+        let in_turn = matches!(self.nic, Nic::Backpressure { .. });
+        let endpoint = |(class, number): (&Class, u8)| match &class.transport {
+            Transport::Tcp(params) => {
+                let opened = (self.connections, self.handshake);
+                EndpointSpec::Tcp(Arc::new(TcpRules::new(params.clone(), opened, in_turn, (header, number))))
+            }
+            &Transport::OpenLoop { segment } => {
+                EndpointSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header, class: number }))
+            }
+        };
+        self.classes.iter().zip(0..).map(endpoint).collect()
     }
 }
 
@@ -111,28 +129,19 @@ impl Transport {
             Transport::OpenLoop { segment } => *segment,
         }
     }
-}
 
-/// How messages share connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connections {
-    /// Each message opens its own.
-    PerFlow,
-    /// One for each ordered host pair; messages queue on it.
-    Persistent,
-    /// An idle one of the host pair, or else a new one; messages never queue.
-    Pool,
-}
+    /// Whether the receiver says what has arrived.
+    pub fn answers(&self) -> bool {
+        matches!(self, Transport::Tcp(_))
+    }
 
-/// Which connections begin with a handshake of one round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handshake {
-    /// None.
-    Never,
-    /// All but the first of each host pair, which counts as opened before the run (ns-2's warmed connections).
-    Cold,
-    /// All.
-    Always,
+    /// How many packets the receiver of so many sends back, at least.
+    pub fn answers_to(&self, packets: u64) -> u64 {
+        match self {
+            Transport::Tcp(tcp) => packets.div_ceil(u64::from(tcp.ack_every)),
+            Transport::OpenLoop { .. } => 0,
+        }
+    }
 }
 
 /// A host's own port.

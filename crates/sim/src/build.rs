@@ -125,13 +125,14 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     for number in 0..fabric.links.len() {
         add_link(&mut networks, point, number, &switches, &places);
     }
+    let endpoints = scheme.endpoints(point.framing.header);
     let mut hosts: Vec<Vec<Host>> = (0..count).map(|_| Vec::new()).collect();
     for (number, &(partition, _)) in places.hosts.iter().enumerate() {
         let nic = places.from[fabric.host_uplink[number] as usize].1;
-        let taggers = scheme.taggers(number as u32);
-        hosts[partition as usize].push(Host::new(number as u16, nic, taggers));
+        let endpoints = endpoints.iter().map(|endpoint| endpoint.build(number as u16));
+        hosts[partition as usize].push(Host::new(nic, endpoints.zip(scheme.taggers(number as u32))));
     }
-    let rules = Rules::new(scheme, point.framing.header);
+    let rules = Rules::new(scheme);
     let partitions = networks.into_iter().zip(hosts).enumerate().map(|(partition, (network, hosts))| {
         let first_timer = links_in[partition] + 1;
         let first_program = first_timer + hosts_in[partition];

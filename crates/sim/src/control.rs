@@ -115,7 +115,7 @@ impl OfClass {
             built.partitions.iter_mut().map(|partition| partition.hosts.hosts.iter_mut()).collect();
         // Hosts have their places in a partition in the order of their numbers.
         order.iter().filter_map(move |&(partition, _)| {
-            match &mut partitions[partition as usize].next()?.taggers[class] {
+            match &mut partitions[partition as usize].next()?.sides[class].tagger {
                 Tagger::Levels(levels) => Some(&mut **levels),
                 _ => None,
             }

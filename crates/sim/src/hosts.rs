@@ -1,36 +1,25 @@
-//! The hosts of a partition: messages that begin, connections, timers, what is recorded of each message.
+//! The hosts of a partition: messages that begin, whose turn it is at a host's port, timers, what is recorded of each message.
 //!
-//! A message's sending and receiving sides are two records, each with the host that it belongs to; they meet only in
-//! the result. Sending is in [`crate::sending`], receiving in [`crate::receiving`].
+//! A host has an endpoint for each class of flow, which knows of senders and receivers; here is what they share: a port, a
+//! timer, a tagger for each class. A message's two records meet only in the result.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{NONE, Time};
-use flowsieve_schemes::scheme::{Class, Connections, Handshake, Nic, Scheme, Transport};
-use flowsieve_transport::TcpSender;
-use flowsieve_transport::receiver::AckRule;
+use flowsieve_core::{PortScheduler, Time};
+use flowsieve_schemes::scheme::{Nic, Scheme};
+use flowsieve_transport::{Effects, HostEndpoint, HostEvent, Message, Out, Packet, Timer};
 use flowsieve_workload::Flow;
 
 use crate::event::Key;
 use crate::following::Following;
-use crate::network::Network;
-use crate::receiving::ReceiverState;
+use crate::network::{Network, SWITCH};
 use crate::trace::Begun;
 
 /// The hosts of a partition.
 pub(crate) struct Hosts {
     pub(crate) rules: Rules,
     pub(crate) hosts: Vec<Host>,
-    /// Sending sides, by the index that travels in packets.
-    pub(crate) connections: Vec<Connection>,
-    pub(crate) closed: Vec<u32>,
-    /// By the index that travels in packets: the place in `receivers`, or [`NONE`]. One for each message to these hosts;
-    /// in closed loops, where nobody knows those beforehand, by the number of the message, as far as any arrived.
-    pub(crate) receiver_places: Vec<u32>,
-    /// Receiving sides, made when their first packet arrives.
-    pub(crate) receivers: Vec<ReceiverState>,
     /// Messages that will begin, by start; those of closed loops are in `following`.
     coming: VecDeque<Coming>,
     pub(crate) following: Option<Following>,
@@ -43,46 +32,27 @@ pub(crate) struct Hosts {
 /// What the scheme says of hosts.
 #[derive(Clone)]
 pub(crate) struct Rules {
-    pub(crate) classes: Vec<ClassRule>,
-    pub(crate) connections: Connections,
-    pub(crate) handshake: Handshake,
+    /// By class: payload of a full packet, in bytes.
+    pub(crate) segments: Vec<u16>,
     /// Bytes at which a backpressured host pauses.
-    pub(crate) backlog: Option<u64>,
-    /// Bytes of headers.
-    pub(crate) header: u16,
-}
-
-#[derive(Clone)]
-pub(crate) struct ClassRule {
-    pub(crate) transport: Transport,
-    pub(crate) acks: AckRule,
+    backlog: Option<u64>,
 }
 
 impl Rules {
-    pub(crate) fn new(scheme: &Scheme, header: u16) -> Rules {
-        let rule = |class: &Class| ClassRule {
-            transport: class.transport.clone(),
-            acks: match &class.transport {
-                Transport::Tcp(tcp) => AckRule { every: tcp.ack_every, delay: tcp.delayed_ack, span: tcp.span() },
-                Transport::OpenLoop { .. } => AckRule { every: 1, delay: Time::ZERO, span: 0 },
-            },
-        };
+    pub(crate) fn new(scheme: &Scheme) -> Rules {
         Rules {
-            classes: scheme.classes.iter().map(rule).collect(),
-            connections: scheme.connections,
-            handshake: scheme.handshake,
+            segments: scheme.classes.iter().map(|class| class.transport.segment()).collect(),
             backlog: match scheme.nic {
                 // A port that is empty takes a packet.
                 Nic::Backpressure { backlog } => Some(backlog.max(1)),
                 Nic::Scheme => None,
             },
-            header,
         }
     }
 
     /// The class whose rules a flow of class `class` follows.
     pub(crate) fn class(&self, class: u8) -> u8 {
-        class.min(self.classes.len() as u8 - 1)
+        class.min(self.segments.len() as u8 - 1)
     }
 }
 
@@ -92,8 +62,6 @@ pub(crate) struct Coming {
     pub(crate) flow: Flow,
     /// Its host's index in this partition.
     pub(crate) host: u32,
-    /// Its receiving side's index in the partition of its destination.
-    pub(crate) receiver: u32,
 }
 
 /// The sending side of a finished message.
@@ -115,88 +83,122 @@ pub(crate) struct Received {
 
 /// One host.
 pub(crate) struct Host {
-    /// Its number in the fabric.
-    pub(crate) number: u16,
-    pub(crate) nic: u32,
+    nic: u32,
     /// By class of flow.
-    pub(crate) taggers: Vec<Tagger>,
-    /// Ordered host pairs that this one sends to, by destination and class.
-    pub(crate) pairs: BTreeMap<(u16, u8), Pair>,
-    /// Connections that want to send, in turn, where the host is backpressured.
-    pub(crate) ready: VecDeque<u32>,
-    timers: BinaryHeap<Reverse<(Time, Alarm)>>,
+    pub(crate) sides: Vec<Side>,
+    /// Where the host is backpressured and has several classes: whose turn it is, an entry for each turn that an endpoint
+    /// wants.
+    ring: VecDeque<u8>,
     /// The instant for which the host's timer source is scheduled.
     scheduled: Time,
-    /// Whether the port's alarm is set.
-    pub(crate) port_alarm: bool,
+    /// When the host's port has room again; [`Time::NEVER`]: nobody waits for that.
+    room_at: Time,
 }
 
-/// Connections between two hosts.
-#[derive(Default)]
-pub(crate) struct Pair {
-    /// Whether a connection was ever opened.
-    pub(crate) opened: bool,
-    /// (first message, connection) of those without a message.
-    pub(crate) idle: BTreeSet<(u32, u32)>,
-}
-
-/// The sending side of a connection.
-pub(crate) struct Connection {
-    pub(crate) tcp: TcpSender,
-    /// The message that opened it, and the flow that its packets belong to; [`NONE`] once closed.
-    pub(crate) flow: u32,
-    pub(crate) host: u32,
-    /// Index of its receiving side.
-    pub(crate) receiver: u32,
-    pub(crate) dst: u16,
-    pub(crate) class: u8,
-    /// It stands in [`Host::ready`].
-    pub(crate) ready: bool,
-    /// The instant of its entry among the host's timers; [`Time::NEVER`]: it has none.
-    pub(crate) alarm: Time,
-}
-
-/// Whom a timer calls. The order at one instant does not depend on places in memory: flows are compared first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Alarm {
-    /// The host's port has room again.
-    Port,
-    /// A sending side.
-    Sender { flow: u32, connection: u32 },
-    /// A receiving side's delayed ACK.
-    Receiver { flow: u32, place: u32 },
+/// What a host does with a class of flow.
+pub(crate) struct Side {
+    pub(crate) endpoint: HostEndpoint,
+    pub(crate) tagger: Tagger,
+    /// Its entries in [`Host::ring`].
+    turns: u32,
 }
 
 impl Host {
-    pub(crate) fn new(number: u16, nic: u32, taggers: Vec<Tagger>) -> Host {
+    pub(crate) fn new(nic: u32, sides: impl Iterator<Item = (HostEndpoint, Tagger)>) -> Host {
         Host {
-            number,
             nic,
-            taggers,
-            pairs: BTreeMap::new(),
-            ready: VecDeque::new(),
-            timers: BinaryHeap::new(),
+            sides: sides.map(|(endpoint, tagger)| Side { endpoint, tagger, turns: 0 }).collect(),
+            ring: VecDeque::new(),
             scheduled: Time::NEVER,
-            port_alarm: false,
+            room_at: Time::NEVER,
         }
     }
 
-    /// Sets an alarm. An alarm is never taken back: whoever it wakes too early sets another.
-    pub(crate) fn set_alarm<K: Key>(&mut self, network: &mut Network<K>, source: u32, at: Time, alarm: Alarm) {
-        self.timers.push(Reverse((at, alarm)));
+    #[inline(always)]
+    fn wake_at<K: Key>(&mut self, network: &mut Network<K>, source: u32, at: Time) {
         if at < self.scheduled {
             self.scheduled = at;
             network.schedule(source, at);
         }
     }
 
-    fn next_alarm(&mut self, now: Time) -> Option<(Time, Alarm)> {
-        let &Reverse((at, alarm)) = self.timers.peek()?;
-        if at > now {
-            return None;
+    /// An endpoint may want more turns than it has in the ring.
+    fn join_ring(&mut self, class: usize) {
+        let side = &mut self.sides[class];
+        while side.turns < side.endpoint.turns() {
+            side.turns += 1;
+            self.ring.push_back(class as u8);
         }
-        self.timers.pop();
-        Some((at, alarm))
+    }
+
+    /// Whose turn it is.
+    #[inline(always)]
+    fn turn(&self) -> Option<usize> {
+        match &self.sides[..] {
+            [only] => (only.endpoint.turns() > 0).then_some(0),
+            _ => self.ring.front().map(|&class| class.into()),
+        }
+    }
+
+    /// Takes a turn.
+    #[inline(always)]
+    fn take_turn<K: Key>(&mut self, network: &mut Network<K>, class: usize) {
+        let side = &mut self.sides[class];
+        side.endpoint.poll(network.now, &mut side.tagger, &mut Port { network, nic: self.nic });
+        if self.sides.len() > 1 {
+            self.ring.pop_front();
+            self.sides[class].turns -= 1;
+            self.join_ring(class);
+        }
+    }
+
+    /// Lets endpoints send in turn while the port has room.
+    #[inline(never)]
+    fn pump<K: Key>(&mut self, network: &mut Network<K>, source: u32, limit: u64) {
+        network.advance(self.nic, network.now);
+        while let Some(class) = self.turn() {
+            let line = &network.links[self.nic as usize];
+            let backlog = network.ports[self.nic as usize].scheduler.backlog_bytes();
+            if backlog >= limit {
+                // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
+                let surplus = backlog - limit / 2;
+                let at = line.busy_until + line.byte_time.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
+                if self.room_at == Time::NEVER {
+                    self.room_at = at;
+                    self.wake_at(network, source, at);
+                }
+                break;
+            }
+            self.take_turn(network, class);
+        }
+        if self.sides.len() > 1 {
+            let at = self.sides.iter_mut().map(|side| side.endpoint.next_timer().at).min().unwrap_or(Time::NEVER);
+            self.wake_at(network, source, at);
+        }
+    }
+
+    /// The first timer that is due, and whose; [`None`] whose: the port's.
+    fn next_due(&mut self, now: Time) -> Option<Option<usize>> {
+        let timers = self.sides.iter_mut().map(|side| side.endpoint.next_timer()).enumerate();
+        let (class, timer) = timers.min_by_key(|&(_, timer)| timer).unwrap_or((0, Timer::NEVER));
+        if self.room_at <= timer.at.min(now) {
+            return Some(None);
+        }
+        (timer.at <= now).then_some(Some(class))
+    }
+}
+
+/// A host's port, to its endpoints.
+struct Port<'a, K> {
+    network: &'a mut Network<K>,
+    nic: u32,
+}
+
+impl<K: Key> Out for Port<'_, K> {
+    #[inline(always)]
+    fn send(&mut self, packet: Packet) {
+        let packet = self.network.slab.insert(packet.meta, packet.body);
+        self.network.enqueue(self.nic, packet);
     }
 }
 
@@ -205,22 +207,12 @@ impl Hosts {
         Hosts {
             rules,
             hosts,
-            connections: Vec::new(),
-            closed: Vec::new(),
-            receiver_places: Vec::new(),
-            receivers: Vec::new(),
             coming: VecDeque::new(),
             following: None,
             sent: Vec::new(),
             received: Vec::new(),
             begun: None,
         }
-    }
-
-    /// A message will come to a host of this partition: the index of its receiving side.
-    pub(crate) fn expect_message(&mut self) -> u32 {
-        self.receiver_places.push(NONE);
-        self.receiver_places.len() as u32 - 1
     }
 
     /// Hands over messages that will begin here; outside of closed loops later than those handed over before.
@@ -237,9 +229,16 @@ impl Hosts {
 
     /// Begins every message whose time has come.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
-        while let Some(coming) = self.next_due(network.now) {
+        while let Some(Coming { flow, host }) = self.next_due(network.now) {
+            let class = usize::from(self.rules.class(flow.class));
+            let Flow { id, bytes, start_ps, coflow, .. } = flow;
+            let message = Message { id, bytes, start: Time(start_ps), deadline: deadline(&flow), coflow };
+            let state = &mut self.hosts[host as usize];
+            let (side, now) = (&mut state.sides[class], network.now);
+            let out = &mut Port { network, nic: state.nic };
+            let effects = side.endpoint.begin(now, &mut side.tagger, out, flow.dst as u16, &message);
             // The arrivals' source stands just before the hosts' timers.
-            self.begin_message(network, &coming, source + 1 + coming.host);
+            self.carry_out(network, (host, class), source + 1 + host, effects);
         }
         let next = match &self.following {
             Some(following) => following.next_start(),
@@ -256,36 +255,126 @@ impl Hosts {
         self.coming.pop_front()
     }
 
+    /// A packet arrives at a host.
+    #[inline(always)]
+    pub(crate) fn on_packet<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32, source: u32) {
+        network.last_arrival = network.now;
+        if network.slab.metas[packet as usize].dst == SWITCH {
+            return network.slab.remove(packet); // from a switch's program, which hosts do not hear
+        }
+        let class = usize::from(network.slab.bodies[packet as usize].class);
+        let state = &mut self.hosts[host as usize];
+        let (side, now) = (&mut state.sides[class], network.now);
+        let out = &mut Port { network, nic: state.nic };
+        let effects = side.endpoint.receive(now, &mut side.tagger, out, |port| {
+            let (meta, body) = port.network.slab.take(packet);
+            Packet { meta, body }
+        });
+        if effects == Effects::NONE {
+            let at = side.endpoint.next_timer().at;
+            return state.wake_at(network, source, at);
+        }
+        self.carry_out(network, (host, class), source, effects);
+    }
+
+    /// Does what a call of an endpoint asks for.
+    #[inline(never)]
+    fn carry_out<K: Key>(
+        &mut self,
+        network: &mut Network<K>,
+        (host, class): (u32, usize),
+        source: u32,
+        effects: Effects,
+    ) {
+        if effects.events || effects.sends {
+            self.carry_out_more(network, (host, class), source, effects);
+        }
+        let state = &mut self.hosts[host as usize];
+        let at = state.sides[class].endpoint.next_timer().at;
+        state.wake_at(network, source, at);
+    }
+
+    #[inline(never)]
+    fn carry_out_more<K: Key>(
+        &mut self,
+        network: &mut Network<K>,
+        (host, class): (u32, usize),
+        source: u32,
+        effects: Effects,
+    ) {
+        if effects.events {
+            self.note_events(network, (host, class), source);
+        }
+        if let (true, Some(limit)) = (effects.sends, self.rules.backlog) {
+            let state = &mut self.hosts[host as usize];
+            if state.sides.len() > 1 {
+                state.join_ring(class);
+            }
+            state.pump(network, source, limit);
+        }
+    }
+
+    #[inline(never)]
+    fn note_events<K: Key>(&mut self, network: &mut Network<K>, (host, class): (u32, usize), source: u32) {
+        let now = network.now;
+        let side = &mut self.hosts[host as usize].sides[class];
+        while let Some(event) = side.endpoint.poll_event() {
+            match event {
+                HostEvent::Begun { flow, message } => {
+                    if let Some(begun) = &mut self.begun {
+                        let segment = self.rules.segments[class];
+                        begun.push(Begun { connection: flow, bytes: message.bytes, segment });
+                    }
+                }
+                HostEvent::Ended { message, acknowledged, .. } => {
+                    let Some(how) = acknowledged else { continue };
+                    self.sent.push(Sent {
+                        message: message.id,
+                        acknowledged: now,
+                        retransmissions: how.retransmissions,
+                        timeouts: how.timeouts,
+                    });
+                    if let Some(following) = &mut self.following
+                        && following.after(message.id, now, host, &self.rules)
+                    {
+                        network.schedule(source - host - 1, following.next_start());
+                    }
+                }
+                HostEvent::Delivered { message, out_of_order } => {
+                    self.received.push(Received { message, at: now, out_of_order });
+                }
+                HostEvent::Timeout { .. } => {}
+            }
+        }
+    }
+
     /// A host's timer fires.
     pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
         self.hosts[host as usize].scheduled = Time::NEVER;
-        while let Some((at, alarm)) = self.hosts[host as usize].next_alarm(network.now) {
-            match alarm {
-                Alarm::Port => {
-                    self.hosts[host as usize].port_alarm = false;
-                    self.pump(network, host, source);
+        while let Some(due) = self.hosts[host as usize].next_due(network.now) {
+            let state = &mut self.hosts[host as usize];
+            match (due, self.rules.backlog) {
+                (Some(class), _) => {
+                    let (side, now) = (&mut state.sides[class], network.now);
+                    let out = &mut Port { network, nic: state.nic };
+                    let effects = side.endpoint.on_timer(now, &mut side.tagger, out);
+                    self.carry_out(network, (host, class), source, effects);
                 }
-                Alarm::Sender { flow, connection } => {
-                    let state = &mut self.connections[connection as usize];
-                    if state.flow == flow && state.alarm == at {
-                        state.alarm = Time::NEVER;
-                        self.on_sender_alarm(network, connection, source);
-                    }
+                (None, Some(limit)) => {
+                    state.room_at = Time::NEVER;
+                    state.pump(network, source, limit);
                 }
-                Alarm::Receiver { place, .. } => {
-                    if self.receivers[place as usize].alarm == at {
-                        self.receivers[place as usize].alarm = Time::NEVER;
-                        self.on_receiver_alarm(network, place, source);
-                    }
-                }
+                (None, None) => state.room_at = Time::NEVER,
             }
         }
-        let host = &mut self.hosts[host as usize];
-        if let Some(&Reverse((at, _))) = host.timers.peek()
-            && at < host.scheduled
-        {
-            host.scheduled = at;
-        }
-        network.schedule(source, host.scheduled);
+        let state = &mut self.hosts[host as usize];
+        let timers = state.sides.iter_mut().map(|side| side.endpoint.next_timer().at);
+        state.scheduled = timers.fold(state.room_at, Time::min);
+        network.schedule(source, state.scheduled);
     }
+}
+
+/// When a flow should have finished.
+fn deadline(flow: &Flow) -> Option<Time> {
+    flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get())))
 }

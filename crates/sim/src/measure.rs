@@ -7,7 +7,7 @@ use flowsieve_core::PortScheduler;
 use flowsieve_core::Time;
 use flowsieve_core::awafs::actuator::EFFECTIVE_WINDOW;
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
-use flowsieve_schemes::scheme::{PortSpec, Transport};
+use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::Flow;
 
 use crate::build::Built;
@@ -61,7 +61,7 @@ fn counts(measure: Measure, flow: &Flow) -> bool {
 fn is_open_loop(point: &Point<'_>, flow: &Flow) -> bool {
     let classes = &point.scheme.classes;
     let class = &classes[usize::from(flow.class).min(classes.len() - 1)];
-    matches!(class.transport, Transport::OpenLoop { .. })
+    !class.transport.answers()
 }
 
 /// When a flow ended, as the point defines it.
@@ -110,10 +110,7 @@ impl Demand {
         let transport = &classes[usize::from(flow.class).min(classes.len() - 1)].transport;
         let beside = u32::from(point.framing.header) + u32::from(point.framing.overhead);
         let train = Train::new(flow.bytes, transport.segment(), beside);
-        let acks = match transport {
-            Transport::Tcp(tcp) => train.packets.div_ceil(u64::from(tcp.ack_every)) * u64::from(beside),
-            Transport::OpenLoop { .. } => 0,
-        };
+        let acks = transport.answers_to(train.packets) * u64::from(beside);
         Demand { train, acks }
     }
 

@@ -9,9 +9,8 @@ use std::ops::Range;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
-use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, PortScheduler, Time, Verdict, Victims};
 use flowsieve_results::PacketEvent;
-use flowsieve_transport::Header;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
@@ -315,13 +314,10 @@ impl<K: Key> Network<K> {
         (packet, to)
     }
 
-    /// A packet is lost. A message that is sent open loop and lost a packet never finishes.
+    /// A packet is lost. A message that nobody sends again never finishes.
     pub(crate) fn discard(&mut self, packet: u32) {
         self.last_arrival = self.last_arrival.max(self.now);
-        let body = &self.slab.bodies[packet as usize];
-        if let (Header::Data { message, .. }, NONE) = (body.header, body.sender) {
-            self.hopeless.push(message);
-        }
+        self.hopeless.extend(self.slab.bodies[packet as usize].doomed());
         self.slab.remove(packet);
     }
 
@@ -359,14 +355,7 @@ impl<K: Key> Network<K> {
                 kind: Kind::Control,
                 ..Meta::default()
             };
-            let body = Body {
-                header: Header::Probe,
-                sender: control.word as u32,
-                receiver: (control.word >> 32) as u32,
-                stamp: 0,
-                src: SWITCH,
-                class: 0,
-            };
+            let body = Body::own(SWITCH, 0, 0, [control.word as u32, (control.word >> 32) as u32, 0, 0, 0, 0]);
             let Some(&port) = self.switches[switch as usize].ports.get(usize::from(control.port)) else { continue };
             let packet = self.slab.insert(meta, body);
             self.enqueue(port, packet);

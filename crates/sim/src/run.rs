@@ -8,7 +8,6 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_core::balancer::Balancer;
 use flowsieve_results::{PointResult, TraceSink};
-use flowsieve_schemes::scheme::Transport;
 use flowsieve_workload::{ClosedLoop, Flow};
 
 use crate::build::{Built, build};
@@ -238,7 +237,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Tells the partitions what follows their flows.
     fn close_loops(&mut self, flows: &ClosedLoop, until: Time) -> Result<(), SimError> {
         let classes = &self.point.scheme.classes;
-        if let Some(class) = classes.iter().position(|class| matches!(class.transport, Transport::OpenLoop { .. })) {
+        if let Some(class) = classes.iter().position(|class| !class.transport.answers()) {
             return Err(SimError::NoAcks { class });
         }
         let flows = Arc::new(flows.clone());
@@ -311,16 +310,10 @@ impl<K: Key> Run<'_, '_, K> {
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
             return refuse("it starts before the flow ahead of it");
         }
-        let receiver = if self.point.flows.are_closed() {
-            flow.id
-        } else {
-            let (to, _) = self.built.places.hosts[flow.dst as usize];
-            self.built.partitions[to as usize].hosts.expect_message()
-        };
         let (from, host) = self.built.places.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
         let source = partition.first_timer - 1;
-        partition.hosts.hand_over(&mut partition.network, Coming { flow, host, receiver }, source);
+        partition.hosts.hand_over(&mut partition.network, Coming { flow, host }, source);
         self.flows.push(flow);
         Ok(())
     }

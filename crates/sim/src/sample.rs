@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::scheduler::Gauge;
 use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict};
+use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
-use flowsieve_schemes::scheme::Transport;
-use flowsieve_transport::params::Congestion;
+pub use flowsieve_transport::endpoint::{ALPHA, WINDOW};
 
 use crate::build::Built;
 use crate::control::Control;
 use crate::event::Key;
+use crate::hosts::Side;
 use crate::topology::{Fabric, Node};
 
 /// What to sample, and how often.
@@ -32,10 +32,6 @@ pub struct Sampling {
 /// The most values that are kept of a run; sampling ends before the sample that would exceed it.
 pub const MOST_VALUES: usize = 1 << 18;
 
-/// Congestion window at the end of a step, of each connection with a message under way.
-pub const WINDOW: &str = "congestion window (packets)";
-/// DCTCP's estimate at the end of a step, of each such connection that has one.
-pub const ALPHA: &str = "dctcp alpha";
 /// The least that was queued at a link's port during a step.
 pub const LEAST_BACKLOG: &str = "least backlog (bytes)";
 /// The most.
@@ -167,9 +163,9 @@ impl Gauges {
 }
 
 /// The thresholds of a host that adapts any, of the first class of flows that has them.
-fn see_host(taggers: &[Tagger], step: u64, gauges: &mut Gauges) {
+fn see_host(sides: &[Side], step: u64, gauges: &mut Gauges) {
     let adapts = |tagger: &&Tagger| matches!(tagger, Tagger::Levels(_) | Tagger::Adaptive(_));
-    match taggers.iter().find(adapts) {
+    match sides.iter().map(|side| &side.tagger).find(adapts) {
         Some(Tagger::Levels(levels)) => {
             gauges.see_thresholds(step, HOST_THRESHOLD, levels.own().unwrap_or_default());
             gauges.see_thresholds(step, TAG_THRESHOLD, levels.network());
@@ -179,17 +175,15 @@ fn see_host(taggers: &[Tagger], step: u64, gauges: &mut Gauges) {
     }
 }
 
-/// A connection with a message under way, from `first_step` on.
-struct Window {
+/// A flow with a message under way, from `first_step` on: what its endpoint shows of it.
+struct Stretch {
     first_step: u64,
-    windows: Vec<f64>,
-    /// Empty without DCTCP.
-    alphas: Vec<f64>,
+    series: Vec<(&'static str, Vec<f64>)>,
 }
 
-impl Window {
+impl Stretch {
     fn next_step(&self) -> u64 {
-        self.first_step + self.windows.len() as u64
+        self.first_step + self.series.first().map_or(0, |(_, values)| values.len() as u64)
     }
 }
 
@@ -200,7 +194,7 @@ pub(crate) struct Sampler {
     /// What the controller published.
     controller: Gauges,
     /// By the flow of its packets, stretch by stretch.
-    connections: BTreeMap<u32, Vec<Window>>,
+    connections: BTreeMap<u32, Vec<Stretch>>,
     /// Samples so far.
     steps: u64,
     values: usize,
@@ -253,14 +247,11 @@ impl Sampler {
         values += self.controller.0.len();
         let mut found = Vec::new();
         for hosts in built.partitions.iter().map(|partition| &partition.hosts) {
-            for connection in hosts.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {
-                let Transport::Tcp(params) = &hosts.rules.classes[usize::from(connection.class)].transport else {
-                    continue;
-                };
-                let estimates = matches!(params.congestion, Congestion::Dctcp { .. } | Congestion::D2tcp { .. });
-                let alpha = estimates.then(|| connection.tcp.alpha());
-                values += 1 + usize::from(estimates);
-                found.push((connection.flow, connection.tcp.congestion_window(), alpha));
+            for side in hosts.hosts.iter().flat_map(|host| &host.sides) {
+                side.endpoint.observe(&mut |flow, seen| {
+                    values += seen.len();
+                    found.push((flow, seen.to_vec()));
+                });
             }
         }
         if self.values + values > self.most_values {
@@ -269,14 +260,14 @@ impl Sampler {
         }
         self.values += values;
         self.steps += 1;
-        for (flow, window, alpha) in found {
+        for (flow, seen) in found {
             let stretches = self.connections.entry(flow).or_default();
             if stretches.last().is_none_or(|last| last.next_step() != step) {
-                stretches.push(Window { first_step: step, windows: Vec::new(), alphas: Vec::new() });
+                let series = seen.iter().map(|&(name, _)| (name, Vec::new()));
+                stretches.push(Stretch { first_step: step, series: series.collect() });
             }
             if let Some(last) = stretches.last_mut() {
-                last.windows.push(window);
-                last.alphas.extend(alpha);
+                last.series.iter_mut().zip(seen).for_each(|((_, values), (_, value))| values.push(value));
             }
         }
         for link in &mut self.links {
@@ -288,7 +279,7 @@ impl Sampler {
             let gauges = &mut link.gauges;
             network.ports[link.index as usize].scheduler.gauges(&mut |gauge| gauges.see(step, gauge));
             if let Some((partition, host)) = link.host {
-                see_host(&built.partitions[partition as usize].hosts.hosts[host as usize].taggers, step, gauges);
+                see_host(&built.partitions[partition as usize].hosts.hosts[host as usize].sides, step, gauges);
             }
         }
         let published = control.and_then(Control::published).unwrap_or_default();
@@ -308,8 +299,8 @@ impl Sampler {
         }
         all.extend(self.controller.series(CONTROLLER, step_ps));
         for (flow, stretches) in self.connections {
-            for Window { first_step, windows, alphas } in stretches {
-                for (name, values) in [(WINDOW, windows), (ALPHA, alphas)].into_iter().filter(|(_, v)| !v.is_empty()) {
+            for Stretch { first_step, series } in stretches {
+                for (name, values) in series {
                     let of = format!("connection of flow {flow}");
                     all.push(Series { name: name.to_owned(), of, first_step, step_ps, values });
                 }

@@ -2,24 +2,7 @@
 //! middle of the network touches half a cache line.
 
 use flowsieve_core::{Meta, NONE};
-use flowsieve_transport::Header;
-
-/// What the ends of a connection say and how they find it, without search: the receiver's index travels with the data,
-/// the sender's comes back with the ACK.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Body {
-    pub(crate) header: Header,
-    /// The sender's connection, in its partition.
-    pub(crate) sender: u32,
-    /// The receiver's connection, in its partition.
-    pub(crate) receiver: u32,
-    /// When the data packet was sent, in wrapping nanoseconds; an ACK echoes it.
-    pub(crate) stamp: u32,
-    /// The host that sent the packet.
-    pub(crate) src: u16,
-    /// Class of flow.
-    pub(crate) class: u8,
-}
+pub(crate) use flowsieve_transport::Body;
 
 /// Packets by index, reused.
 pub(crate) struct Slab {
@@ -40,7 +23,7 @@ impl Slab {
     #[inline(always)]
     pub(crate) fn insert(&mut self, meta: Meta, body: Body) -> u32 {
         if self.free == NONE {
-            return self.push(meta, body);
+            self.grow();
         }
         let packet = self.free;
         let place = &mut self.metas[packet as usize];
@@ -50,11 +33,12 @@ impl Slab {
         packet
     }
 
+    /// Makes a place. It takes nothing of the packet, which can so be put together where it will lie.
     #[inline(never)]
-    fn push(&mut self, meta: Meta, body: Body) -> u32 {
-        self.metas.push(meta);
-        self.bodies.push(body);
-        self.metas.len() as u32 - 1
+    fn grow(&mut self) {
+        self.free = self.metas.len() as u32;
+        self.metas.push(Meta { next: NONE, ..Meta::default() });
+        self.bodies.push(Body::own(0, 0, 0, [0; 6]));
     }
 
     /// Gives a packet's place back.
@@ -62,6 +46,14 @@ impl Slab {
     pub(crate) fn remove(&mut self, packet: u32) {
         self.metas[packet as usize].next = self.free;
         self.free = packet;
+    }
+
+    /// Takes a packet out.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, packet: u32) -> (Meta, Body) {
+        let taken = (self.metas[packet as usize], self.bodies[packet as usize]);
+        self.remove(packet);
+        taken
     }
 
     /// Packets that exist. Walks the free places.
@@ -77,13 +69,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn body__is_half_a_cache_line() {
-        assert_eq!(size_of::<Body>(), 32);
-    }
-
-    #[test]
     fn insert__reuses_places() {
-        let body = Body { header: Header::Probe, sender: 0, receiver: 0, stamp: 0, src: 0, class: 0 };
+        let body = Body::own(0, 0, 0, [0; 6]);
         let mut slab = Slab::default();
         let packets: Vec<u32> = (0..3).map(|_| slab.insert(Meta::default(), body)).collect();
         slab.remove(packets[0]);

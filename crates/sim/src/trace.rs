@@ -11,7 +11,7 @@ use flowsieve_core::meta::{Ecn, Meta};
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_results::trace::Ends;
 use flowsieve_results::{PacketEvent, PacketKind, PacketRow, TraceSink};
-use flowsieve_transport::Header;
+use flowsieve_transport::Said;
 
 use crate::build::Built;
 use crate::event::Key;
@@ -228,20 +228,20 @@ impl<'a> Tracer<'a> {
     fn row(&self, record: &Record) -> PacketRow {
         let Record { at, link, event, queue, meta, body } = *record;
         let byte = |segment| self.byte(meta.flow, segment);
-        let kind = match body.header {
-            Header::Data { seq, message, last, retransmission } => {
-                PacketKind::Data { flow: message, segment: seq, byte: byte(seq), last, retransmission }
+        let kind = match body.said() {
+            Said::Data { message, segment, last, retransmission } => {
+                PacketKind::Data { flow: message, segment, byte: byte(segment), last, retransmission }
             }
-            Header::Ack { cumulative, block: (from, to), marked, duplicate } => PacketKind::Ack {
-                segment: cumulative,
-                byte: byte(cumulative),
+            Said::Ack { segment, sack: (from, to), echo, duplicate } => PacketKind::Ack {
+                segment,
+                byte: byte(segment),
                 sack: (from < to).then_some((from, to)),
-                echo: marked,
+                echo,
                 duplicate,
             },
-            Header::Syn => PacketKind::Syn,
-            Header::SynAck => PacketKind::SynAck,
-            Header::Probe => PacketKind::Probe,
+            Said::Syn => PacketKind::Syn,
+            Said::SynAck => PacketKind::SynAck,
+            Said::Probe | Said::Own(_) => PacketKind::Probe,
         };
         let carries = matches!(kind, PacketKind::Data { .. });
         let ends = Ends { connection: meta.flow, src: u32::from(body.src), dst: u32::from(meta.dst) };

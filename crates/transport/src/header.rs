@@ -36,6 +36,13 @@ pub enum Header {
     },
     /// pFabric's probe: asks for an ACK and carries nothing (SIGCOMM 2013 §4.3).
     Probe,
+    /// A packet of a transport of the user's own, or between switches' programs.
+    Own {
+        /// What it says.
+        code: u8,
+        /// With what.
+        words: [u32; 3],
+    },
 }
 
 /// Bytes of IPv4 and TCP headers without options; every packet has them, and an ACK is nothing else.

@@ -15,19 +15,27 @@
 
 mod board;
 mod congestion;
+mod directory;
+pub mod endpoint;
 pub mod header;
 pub mod messages;
+pub mod open_endpoint;
 pub mod open_loop;
+pub mod packet;
 pub mod params;
 mod rack;
 pub mod receiver;
 mod ring;
 mod rto;
 pub mod tcp;
+pub mod tcp_endpoint;
 
+pub use endpoint::{Effects, Endpoint, EndpointSpec, HostEndpoint, HostEvent, Out, Timer};
 pub use header::{HEADER_BYTES, Header};
 pub use messages::{Message, Messages, Span};
 pub use open_loop::OpenLoopReceiver;
+pub use packet::{Body, Packet, Said};
 pub use params::TcpParams;
 pub use receiver::Receiver;
 pub use tcp::TcpSender;
+pub use tcp_endpoint::{Connections, Handshake};

@@ -120,7 +120,7 @@ impl Receiver {
     }
 
     /// A segment arrives for the first time.
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, data: &Arrival) {
         self.out_of_order += u32::from(data.seq < self.highest && !data.retransmission);
         self.highest = self.highest.max(data.seq + 1);
@@ -130,12 +130,17 @@ impl Receiver {
     }
 
     /// `next` has arrived: the edge moves past it and all that arrived before it.
-    #[inline]
+    #[inline(always)]
     fn move_edge(&mut self) {
         if self.highest == self.next + 1 {
             self.next += 1;
             return;
         }
+        self.move_edge_far();
+    }
+
+    #[inline(never)]
+    fn move_edge_far(&mut self) {
         let from = self.next + 1;
         let to = self.arrived.run_end(0, from);
         self.arrived.for_each_word(from, to, |word, mask| word[0] &= !mask);
@@ -172,7 +177,13 @@ impl Receiver {
     }
 
     /// The next message that is complete, with the first transmissions that arrived out of order since the last one.
+    #[inline(always)]
     pub fn complete(&mut self) -> Option<(u32, u32)> {
+        if self.ends.is_empty() { None } else { self.complete_first() }
+    }
+
+    #[inline(never)]
+    fn complete_first(&mut self) -> Option<(u32, u32)> {
         let at = self.ends.iter().position(|&(end, _)| end <= self.next)?;
         let (_, message) = self.ends.remove(at);
         Some((message, std::mem::take(&mut self.out_of_order)))
