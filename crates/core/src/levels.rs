@@ -8,9 +8,10 @@
 //!
 //! It leaves out flows under way, which no host counts before they end: a change towards longer messages shows late.
 
+use crate::message::FlowEvent;
 use crate::meta::Kind;
 use crate::observed::{RecentSizes, SizeSketch};
-use crate::tagger::{FlowEvent, FlowFacts, Tag};
+use crate::tagger::{FlowFacts, Tag};
 use crate::thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 use crate::units::Time;
 
@@ -129,8 +130,8 @@ impl Levels {
 
     /// Counts messages that end.
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
-        if let FlowEvent::MessageEnd { size, .. } = event {
-            self.sizes.record(*size, now);
+        if let FlowEvent::MessageEnd { message, .. } = event {
+            self.sizes.record(message.bytes, now);
         }
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::message::Message;
 use proptest::prelude::*;
 
 fn params(own: &[u64], network: &[u64], least: u64) -> LevelParams {
@@ -12,7 +13,7 @@ fn params(own: &[u64], network: &[u64], least: u64) -> LevelParams {
 }
 
 fn ended(size: u64) -> FlowEvent {
-    FlowEvent::MessageEnd { flow: 1, message: 1, size }
+    FlowEvent::MessageEnd { flow: 1, message: Message { id: 1, bytes: size, ..Message::default() }, effort: None }
 }
 
 fn tag(levels: &Levels, offset: u64) -> (u8, u32) {

@@ -21,6 +21,7 @@ mod gate;
 pub mod host_queues;
 pub mod levels;
 pub mod marker;
+pub mod message;
 pub mod message_gap;
 pub mod meta;
 pub mod observed;
@@ -33,6 +34,7 @@ pub mod tagger;
 pub mod thresholds;
 pub mod units;
 
+pub use message::{FlowEvent, Message};
 pub use meta::{Kind, Meta, NONE};
 pub use scheduler::{PortScheduler, Scheduler, Surroundings, Verdict, Victims};
 pub use units::{ByteTime, Rate, Time};

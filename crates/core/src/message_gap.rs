@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tagger::FlowEvent;
+use crate::message::FlowEvent;
 use crate::units::Time;
 
 /// Bytes that messages are taken to have sent before they began.
@@ -45,24 +45,24 @@ impl MessageGap {
     /// A message begins or ends.
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
         match *event {
-            FlowEvent::MessageStart { flow, message, size, idle } => {
+            FlowEvent::MessageStart { flow, message, idle } => {
                 self.forget_the_idle(now);
                 let counted = self.flows.entry(flow).or_insert(Counted { bytes: 0, open: 0, ended: now });
                 if idle > self.gap {
                     counted.bytes = 0;
                 }
-                self.before.insert(message, counted.bytes);
-                counted.bytes += size;
+                self.before.insert(message.id, counted.bytes);
+                counted.bytes += message.bytes;
                 counted.open += 1;
             }
             FlowEvent::MessageEnd { flow, message, .. } => {
-                self.before.remove(&message);
+                self.before.remove(&message.id);
                 if let Some(counted) = self.flows.get_mut(&flow) {
                     counted.open = counted.open.saturating_sub(1);
                     counted.ended = now;
                 }
             }
-            FlowEvent::Timeout { .. } => {}
+            FlowEvent::Delivered { .. } | FlowEvent::Timeout { .. } => {}
         }
     }
 
@@ -79,15 +79,20 @@ impl MessageGap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Message;
 
-    fn start(flow: u32, message: u32, size: u64, idle_us: u64) -> FlowEvent {
-        FlowEvent::MessageStart { flow, message, size, idle: Time::from_us(idle_us) }
+    fn message(id: u32, bytes: u64) -> Message {
+        Message { id, bytes, ..Message::default() }
+    }
+
+    fn start(flow: u32, id: u32, bytes: u64, idle_us: u64) -> FlowEvent {
+        FlowEvent::MessageStart { flow, message: message(id, bytes), idle: Time::from_us(idle_us) }
     }
 
     #[test]
     fn before__restarts_after_a_gap_alone() {
         let mut gap = MessageGap::new(Time::from_us(25));
-        gap.on_event(&FlowEvent::MessageStart { flow: 1, message: 0, size: 700, idle: Time::NEVER }, Time::ZERO);
+        gap.on_event(&FlowEvent::MessageStart { flow: 1, message: message(0, 700), idle: Time::NEVER }, Time::ZERO);
         gap.on_event(&start(1, 1, 300, 25), Time::from_us(30));
         gap.on_event(&start(2, 2, 50, 26), Time::from_us(30));
         gap.on_event(&start(1, 3, 100, 3), Time::from_us(40));
@@ -101,8 +106,8 @@ mod tests {
         let mut gap = MessageGap::new(Time::from_us(25));
         for n in 0..10_000 {
             let now = Time::from_us(u64::from(n));
-            gap.on_event(&FlowEvent::MessageStart { flow: n, message: n, size: 9, idle: Time::NEVER }, now);
-            gap.on_event(&FlowEvent::MessageEnd { flow: n, message: n, size: 9 }, now);
+            gap.on_event(&FlowEvent::MessageStart { flow: n, message: message(n, 9), idle: Time::NEVER }, now);
+            gap.on_event(&FlowEvent::MessageEnd { flow: n, message: message(n, 9), effort: None }, now);
             assert!(gap.flows.contains_key(&n.saturating_sub(25)));
         }
         assert!(gap.flows.len() <= 64 && gap.before.is_empty(), "{}", gap.flows.len());

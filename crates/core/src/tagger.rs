@@ -4,9 +4,13 @@
 //! rank. There is one tagger a host and class of flow. All the taggers here put packets that carry no payload first:
 //! ACKs travel at priority 0 in the lineage of PIAS.
 
+use std::num::NonZeroU64;
+
 use crate::awafs::{END_OF_FLOW, HostThresholds};
 use crate::deadline_first;
 use crate::levels::{Levels, level};
+pub use crate::message::FlowEvent;
+use crate::message::{Bounds, Message};
 use crate::message_gap::MessageGap;
 use crate::meta::Kind;
 use crate::units::{Rate, Time};
@@ -40,36 +44,34 @@ pub struct FlowFacts {
     pub timeouts: u32,
     /// When the message should have finished.
     pub deadline: Option<Time>,
+    /// The size of the message in bytes, as somebody predicted it.
+    pub predicted: Option<NonZeroU64>,
+    /// Bounds of that size, as somebody predicted them.
+    pub bounds: Option<Bounds>,
+    /// The priority that the receiver granted.
+    pub granted: Option<u8>,
 }
 
-/// What a transport tells a tagger between packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlowEvent {
-    /// A message begins on the flow.
-    MessageStart {
-        /// The flow.
-        flow: u32,
-        /// The message's number, as in [`FlowFacts::message`].
-        message: u32,
-        /// Bytes of the message.
-        size: u64,
-        /// How long the flow was idle before; [`Time::NEVER`] for its first message.
-        idle: Time,
-    },
-    /// All of a message is acknowledged; of one that nobody answers, it is sent.
-    MessageEnd {
-        /// The flow.
-        flow: u32,
-        /// The message's number.
-        message: u32,
-        /// Bytes of the message.
-        size: u64,
-    },
-    /// The retransmission timer fired.
-    Timeout {
-        /// The flow.
-        flow: u32,
-    },
+impl FlowFacts {
+    /// What a packet of a message has from the message itself.
+    #[inline(always)]
+    pub fn of(message: &Message) -> FlowFacts {
+        FlowFacts {
+            message: message.id,
+            coflow: message.coflow,
+            start: message.start,
+            size: message.bytes,
+            deadline: message.deadline,
+            predicted: message.predicted,
+            bounds: message.bounds,
+            ..FlowFacts::default()
+        }
+    }
+
+    /// Those of a packet without payload.
+    pub fn control(flow: u32, kind: Kind, now: Time) -> FlowFacts {
+        FlowFacts { flow, kind, now, ..FlowFacts::default() }
+    }
 }
 
 /// What a packet carries for the switches.
@@ -314,7 +316,11 @@ mod tests {
     fn demotion_by_gap__goes_on_where_the_message_before_ended() {
         let sent = Box::new(MessageGap::new(Time::from_us(10)));
         let mut pias = Tagger::DemotionByGap { thresholds: vec![2_920], sent };
-        let begin = |message, idle| FlowEvent::MessageStart { flow: 7, message, size: 2_000, idle };
+        let begin = |id, idle| FlowEvent::MessageStart {
+            flow: 7,
+            message: Message { id, bytes: 2_000, ..Message::default() },
+            idle,
+        };
         let mut priority = |message, offset| {
             let (idle, now) = if message == 2 { (11, 30) } else { (3, 10) };
             pias.on_event(&begin(message, Time::from_us(idle)), Time::from_us(now));

@@ -7,13 +7,13 @@ use crate::watch::{self, Trace};
 use crate::workload::{Extent, Hosts, Workload};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
-use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Scope, Settings, SettingsError, units};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link};
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
 use std::path::Path;
@@ -68,7 +68,7 @@ impl Engine for OwnSchemes {
         let scheme = (entry.build)(&Context { scope, workload: &workload })?;
         refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
-            framing: framing(settings, point)?,
+            wire_overhead: wire_overhead(settings, point)?,
             fct_end: fct_end(settings)?,
             max_time: settings.common().optional_time("max_time")?.map(Time),
             sampling: watch::sampling(settings, &fabric)?,
@@ -144,10 +144,9 @@ pub(crate) fn flows(
     Ok((workload.extras(), flows))
 }
 
-fn framing(settings: &Settings, point: &Point) -> Result<Framing, SettingsError> {
+fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
     let scope = settings.scheme(&point.variant.name);
-    let set = ParameterSet::read(&scope)?;
-    Ok(Framing { header: parameters::header(&scope)?, overhead: set.wire_overhead(&scope)? })
+    ParameterSet::read(&scope)?.wire_overhead(&scope)
 }
 
 fn fct_end(settings: &Settings) -> Result<FctEnd, SettingsError> {
@@ -171,7 +170,7 @@ struct Run {
     fabric: Fabric,
     scheme: Scheme,
     workload: Workload,
-    framing: Framing,
+    wire_overhead: u16,
     fct_end: FctEnd,
     max_time: Option<Time>,
     sampling: Option<Sampling>,
@@ -235,7 +234,7 @@ impl Run {
         let point = flowsieve_sim::Point {
             fabric: &self.fabric,
             scheme: &self.scheme,
-            framing: self.framing,
+            wire_overhead: self.wire_overhead,
             flows,
             measure,
             fct_end: self.fct_end,

@@ -71,6 +71,8 @@ pub enum PacketKind {
     SynAck,
     /// pFabric's probe.
     Probe,
+    /// Something of a transport of the user's own.
+    Own,
 }
 
 /// Between whom a packet is.

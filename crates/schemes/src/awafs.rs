@@ -12,11 +12,13 @@ use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::tcp::Connections;
 
 use crate::parameters::header;
 use crate::parts::{self, Parts};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{Connections, PortSpec, Scheme, TaggerSpec, Transport};
+use crate::scheme::{PortSpec, Scheme, TaggerSpec};
 use crate::settings::{Scope, SettingsError};
 
 /// The registry's line.
@@ -52,7 +54,7 @@ fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<S
     let flows = |scope: &Scope<'_>| Ok::<_, SettingsError>(scope.count("flow_table", 4_096)? as usize);
     let (ends, tagger) = match scope.choice("flow_ends", &[("marked", 0), ("fin", 1), ("idle", 2)], "marked")? {
         0 => (FlowEnds::Marked, TaggerSpec::Ends(true)),
-        1 if scheme.connections != Connections::PerFlow => {
+        1 if scheme.classes.iter().any(|class| shares_connections(&class.transport)) => {
             let expected =
                 "\"marked\" or \"idle\": a connection ends with a flow under connections = \"per-flow\" alone";
             return Err(scope.invalid("flow_ends", expected));
@@ -79,6 +81,11 @@ fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<S
     Ok(scheme)
 }
 
+/// Whether a connection carries several messages, so that its end is not theirs.
+fn shares_connections(transport: &TransportSpec) -> bool {
+    matches!(transport, TransportSpec::Tcp(rules) if rules.connections != Connections::PerFlow)
+}
+
 /// Each host has thresholds; ports serve by the priorities that it writes.
 fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
     let queues = scope.count("queues", 8)? as usize;
@@ -86,7 +93,7 @@ fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Sche
     let rate = parts::link_rate(scope, "host_link", parts::host_link(scope)?)?;
     let params = Arc::new(HostParams { actuator: actuator(scope, queues, chooses)?, boost, rate });
     for class in &mut scheme.classes {
-        if let Transport::OpenLoop { .. } = class.transport {
+        if !class.transport.facts().answers() {
             let expected =
                 "\"switch\": a host knows by the last ACK that a flow has completed, and an open loop has none";
             return Err(scope.invalid("place_of_thresholds", expected));

@@ -47,7 +47,7 @@ impl ParameterSet {
 
 /// Bytes of a packet's headers.
 pub fn header(scope: &Scope<'_>) -> Result<u16, SettingsError> {
-    let default = u64::from(flowsieve_transport::HEADER_BYTES);
+    let default = u64::from(flowsieve_transport::tcp::HEADER_BYTES);
     Ok(u16::try_from(scope.bytes("header", default)?).unwrap_or(u16::MAX))
 }
 

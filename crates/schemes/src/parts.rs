@@ -2,20 +2,22 @@
 //! otherwise in the experiment, for all places or for one. The two parameter sets differ here and in
 //! [`crate::parameters`], nowhere else.
 
+use std::sync::Arc;
+
 use flowsieve_core::admission::Admission;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
 use flowsieve_core::{Rate, Time};
-use flowsieve_transport::TcpParams;
-use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::open_loop::OpenLoopRules;
+use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams, TcpRules};
 
 use crate::afq;
-use crate::parameters::{ParameterSet, segment};
+use crate::parameters::{ParameterSet, header, segment};
 use crate::registry::Context;
-use crate::scheme::{
-    BalancerSpec, Class, Connections, Handshake, Nic, Places, PortSpec, Scheme, TaggerSpec, Transport,
-};
+use crate::scheme::{BalancerSpec, Class, Nic, Places, PortSpec, Scheme, TaggerSpec};
 use crate::settings::{DEFAULT_MTU_BYTES, Place, Scope, SettingsError};
 
 /// A scheme's own defaults, by the names that settings use.
@@ -84,15 +86,9 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         _ => port(scope, place, parts, true),
     })?;
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
-    let (connections, handshake) = match transport {
-        Transport::Tcp(_) => (connections(scope)?, handshake(scope)?),
-        Transport::OpenLoop { .. } => (Connections::PerFlow, Handshake::Never),
-    };
     Ok(Scheme {
         name: scope.variant().to_owned(),
         classes: vec![Class { transport, tagger: tagger(scope, parts)? }],
-        connections,
-        handshake,
         // Not given it is no part of the configuration.
         misusing_hosts: scope.optional_count("misusing_hosts")?.unwrap_or(0) as u32,
         nic,
@@ -102,8 +98,13 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     })
 }
 
-fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool) -> Result<Transport, SettingsError> {
-    let segment = segment(scope)?.get();
+fn transport(
+    scope: &Scope<'_>,
+    parts: &Parts,
+    set: ParameterSet,
+    sprayed: bool,
+) -> Result<TransportSpec, SettingsError> {
+    let (segment, header) = (segment(scope)?.get(), header(scope)?);
     let ns2 = set == ParameterSet::Ns2;
     let marking = parts.marking != "none";
     let kinds = [
@@ -115,7 +116,7 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
     ];
     let name = scope.text("transport", parts.transport)?;
     let Some(estimates) = scope.choice("transport", &kinds, parts.transport)? else {
-        return Ok(Transport::OpenLoop { segment });
+        return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
     };
     let congestion = if estimates {
         let gain = scope.number("dctcp_g", 1.0 / 16.0)?;
@@ -128,8 +129,7 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
         Congestion::NewReno
     };
     let initial_window = scope.count("initial_window", if ns2 { 70 } else { 10 })?;
-    let buffer =
-        scope.bytes("buffer", parts.buffer_packets * u64::from(segment + flowsieve_transport::HEADER_BYTES))?;
+    let buffer = scope.bytes("buffer", parts.buffer_packets * u64::from(segment + HEADER_BYTES))?;
     let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
     // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
     let largest = if ns2 { (buffer / mtu).saturating_sub(1).max(initial_window) } else { 4_096 };
@@ -158,7 +158,7 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
         true => scope.count("probe_after", parts.probe_after.max(5))?,
         false => 0,
     };
-    Ok(Transport::Tcp(TcpParams {
+    let params = TcpParams {
         segment,
         initial_window: initial_window as u32,
         max_window: max_window as u32,
@@ -175,7 +175,9 @@ fn transport(scope: &Scope<'_>, parts: &Parts, set: ParameterSet, sprayed: bool)
         ack_every,
         delayed_ack: if ack_every > 1 { Time(scope.time("delayed_ack", Time::from_us(1_000).0)?) } else { Time::ZERO },
         probe_after: (probes > 0).then_some(probes as u32),
-    }))
+    };
+    let (connections, handshake) = (connections(scope)?, handshake(scope)?);
+    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
 }
 
 fn connections(scope: &Scope<'_>) -> Result<Connections, SettingsError> {
@@ -190,8 +192,8 @@ fn handshake(scope: &Scope<'_>) -> Result<Handshake, SettingsError> {
 }
 
 /// A message that arrives whole needs a port that takes it whole; ns-2's hosts have the switches' queues.
-fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &Transport) -> Result<Nic, SettingsError> {
-    let open = matches!(transport, Transport::OpenLoop { .. });
+fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &TransportSpec) -> Result<Nic, SettingsError> {
+    let open = matches!(transport, TransportSpec::OpenLoop(_));
     let default = if open || set == ParameterSet::Ns2 { "scheme" } else { "backpressure" };
     match scope.choice("nic", &[("backpressure", true), ("scheme", false)], default)? {
         true if open => Err(scope.invalid("nic", "\"scheme\": an open-loop sender does not pause")),
@@ -363,8 +365,8 @@ mod tests {
 
     fn tcp(scheme: &Scheme) -> &TcpParams {
         match &scheme.classes[0].transport {
-            Transport::Tcp(params) => params,
-            Transport::OpenLoop { .. } => panic!("{} is open loop", scheme.name),
+            TransportSpec::Tcp(rules) => &rules.params,
+            _ => panic!("{} is open loop", scheme.name),
         }
     }
 

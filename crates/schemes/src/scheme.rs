@@ -21,10 +21,7 @@ use flowsieve_core::qcluster::{ClusterParams, ClusterPort};
 use flowsieve_core::sp_pifo::SpPifo;
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{PortScheduler, Rate, Scheduler, Time};
-use flowsieve_transport::open_endpoint::OpenLoopRules;
-use flowsieve_transport::tcp_endpoint::TcpRules;
-pub use flowsieve_transport::{Connections, Handshake};
-use flowsieve_transport::{EndpointSpec, TcpParams};
+use flowsieve_transport::TransportSpec;
 
 use crate::settings::Place;
 
@@ -35,10 +32,6 @@ pub struct Scheme {
     pub name: String,
     /// One for each class of flow, by the flow's class number; a flow of a higher class takes the last.
     pub classes: Vec<Class>,
-    /// How a host's messages share connections.
-    pub connections: Connections,
-    /// Which connections begin with a handshake.
-    pub handshake: Handshake,
     /// The first hosts, so many, write nothing into packets that would lower their priority.
     pub misusing_hosts: u32,
     /// A host's own port.
@@ -58,21 +51,6 @@ impl Scheme {
         let misuses = host < self.misusing_hosts;
         let tagger = |class: &Class| if misuses { class.tagger.misused().build() } else { class.tagger.build() };
         self.classes.iter().map(tagger).collect()
-    }
-
-    /// How to make the endpoints of hosts, by class of flow, where packets have so many bytes of headers.
-    pub fn endpoints(&self, header: u16) -> Vec<EndpointSpec> {
-        let in_turn = matches!(self.nic, Nic::Backpressure { .. });
-        let endpoint = |(class, number): (&Class, u8)| match &class.transport {
-            Transport::Tcp(params) => {
-                let opened = (self.connections, self.handshake);
-                EndpointSpec::Tcp(Arc::new(TcpRules::new(params.clone(), opened, in_turn, (header, number))))
-            }
-            &Transport::OpenLoop { segment } => {
-                EndpointSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header, class: number }))
-            }
-        };
-        self.classes.iter().zip(0..).map(endpoint).collect()
     }
 }
 
@@ -104,50 +82,15 @@ impl<T> Places<T> {
 #[derive(Clone, Debug)]
 pub struct Class {
     /// How its messages are sent.
-    pub transport: Transport,
+    pub transport: TransportSpec,
     /// What is written into its packets.
     pub tagger: TaggerSpec,
-}
-
-/// How messages are sent.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Transport {
-    /// A window, acknowledgements, a retransmission timer.
-    Tcp(TcpParams),
-    /// Every packet of a message at once; nothing is acknowledged or sent again.
-    OpenLoop {
-        /// Payload of a full packet, in bytes.
-        segment: u16,
-    },
-}
-
-impl Transport {
-    /// Payload of a full packet, in bytes.
-    pub fn segment(&self) -> u16 {
-        match self {
-            Transport::Tcp(params) => params.segment,
-            Transport::OpenLoop { segment } => *segment,
-        }
-    }
-
-    /// Whether the receiver says what has arrived.
-    pub fn answers(&self) -> bool {
-        matches!(self, Transport::Tcp(_))
-    }
-
-    /// How many packets the receiver of so many sends back, at least.
-    pub fn answers_to(&self, packets: u64) -> u64 {
-        match self {
-            Transport::Tcp(tcp) => packets.div_ceil(u64::from(tcp.ack_every)),
-            Transport::OpenLoop { .. } => 0,
-        }
-    }
 }
 
 /// A host's own port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nic {
-    /// The host pauses its connections while so many bytes are queued; nothing is lost or marked there.
+    /// The host gives its transports no turn while so many bytes are queued; nothing is lost or marked there.
     Backpressure {
         /// Bytes.
         backlog: u64,

@@ -9,7 +9,7 @@
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts, registry};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::{Generator, LoadCounts, arrival_rate_per_host, builtin};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -109,7 +109,7 @@ fn main() {
         let point = Point {
             fabric: &fabric,
             scheme: &scheme,
-            framing: Framing { header: 40, overhead: 0 },
+            wire_overhead: 0,
             flows: Flows::Given(&flows),
             measure: Measure::All,
             fct_end: FctEnd::Ack,

@@ -10,7 +10,7 @@ use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
-use crate::hosts::{Host, Hosts, Rules};
+use crate::hosts::{Host, Hosts, Rules, Side, sides};
 use crate::joining::Joining;
 use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
@@ -100,7 +100,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             routes: Vec::new(),
             racks: racks.count,
             ways_home: racks.ways_home(fabric, &places),
-            overhead: u32::from(point.framing.overhead),
+            overhead: u32::from(point.wire_overhead),
             groups: Vec::new(),
             ways: Vec::new(),
             switches: Vec::new(),
@@ -125,18 +125,17 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     for number in 0..fabric.links.len() {
         add_link(&mut networks, point, number, &switches, &places);
     }
-    let endpoints = scheme.endpoints(point.framing.header);
-    let mut hosts: Vec<Vec<Host>> = (0..count).map(|_| Vec::new()).collect();
-    for (number, &(partition, _)) in places.hosts.iter().enumerate() {
-        let nic = places.from[fabric.host_uplink[number] as usize].1;
-        let endpoints = endpoints.iter().map(|endpoint| endpoint.build(number as u16));
-        hosts[partition as usize].push(Host::new(nic, endpoints.zip(scheme.taggers(number as u32))));
+    let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
+    for (number, &(partition, _)) in (0..).zip(&places.hosts) {
+        let (hosts, of_hosts) = &mut hosts[partition as usize];
+        hosts.push(Host::new(number, places.from[fabric.host_uplink[usize::from(number)] as usize].1));
+        of_hosts.extend(sides(scheme, number));
     }
     let rules = Rules::new(scheme);
-    let partitions = networks.into_iter().zip(hosts).enumerate().map(|(partition, (network, hosts))| {
+    let partitions = networks.into_iter().zip(hosts).enumerate().map(|(partition, (network, (hosts, sides)))| {
         let first_timer = links_in[partition] + 1;
         let first_program = first_timer + hosts_in[partition];
-        Partition::new(network, Hosts::new(rules.clone(), hosts), first_timer, first_program)
+        Partition::new(network, Hosts::new(rules.clone(), hosts, sides), first_timer, first_program)
     });
     Ok(Built { partitions: partitions.collect(), places, lookahead: lookahead(fabric) })
 }
@@ -174,14 +173,14 @@ fn add_link<K>(
         Node::Switch(switch) => (Endpoint::switch(switches[switch as usize].1), back_port(fabric, link, switch)),
     };
     let (from, to) = (places.from[number], places.to[number]);
-    let mut port = Port { back, ..Port::new(&spec, link, point.framing.overhead, number, point.seed) };
+    let mut port = Port { back, ..Port::new(&spec, link, point.wire_overhead, number, point.seed) };
     if let Node::Switch(switch) = link.from {
         port.switch = switches[switch as usize].1;
         port.special.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
         port.special.beyond = Some(to);
-        let port = Port { back, ..Port::new(&spec, link, point.framing.overhead, number, point.seed) };
+        let port = Port { back, ..Port::new(&spec, link, point.wire_overhead, number, point.seed) };
         networks[to.0 as usize].add_link(Link::new(link, &port, endpoint), port);
     }
     networks[from.0 as usize].add_link(Link::new(link, &port, endpoint), port);

@@ -18,6 +18,7 @@ use flowsieve_results::PeriodicPart;
 use flowsieve_schemes::scheme::TaggerSpec;
 
 use crate::build::Built;
+use crate::hosts::Hosts;
 use crate::point::Point;
 
 /// Everything that adapts by the clock in a run.
@@ -111,14 +112,19 @@ impl OfClass {
     fn levels<'a, K>(&self, built: &'a mut Built<K>) -> impl Iterator<Item = &'a mut Levels> {
         let class = self.class;
         let order = &built.places.hosts;
-        let mut partitions: Vec<_> =
-            built.partitions.iter_mut().map(|partition| partition.hosts.hosts.iter_mut()).collect();
+        let classes = |hosts: &Hosts| hosts.rules.transports.len();
+        let mut partitions: Vec<_> = built
+            .partitions
+            .iter_mut()
+            .map(|partition| {
+                let classes = classes(&partition.hosts);
+                partition.hosts.sides.iter_mut().skip(class).step_by(classes)
+            })
+            .collect();
         // Hosts have their places in a partition in the order of their numbers.
-        order.iter().filter_map(move |&(partition, _)| {
-            match &mut partitions[partition as usize].next()?.sides[class].tagger {
-                Tagger::Levels(levels) => Some(&mut **levels),
-                _ => None,
-            }
+        order.iter().filter_map(move |&(partition, _)| match &mut partitions[partition as usize].next()?.tagger {
+            Tagger::Levels(levels) => Some(&mut **levels),
+            _ => None,
         })
     }
 

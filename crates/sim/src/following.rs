@@ -38,7 +38,7 @@ impl Following {
     /// A message of `host`, an index in the partition, has finished; says whether another will begin.
     pub(crate) fn after(&mut self, finished: u32, now: Time, host: u32, rules: &Rules) -> bool {
         let Some(flow) = self.flows.after(finished, now.0) else { return false };
-        let segment = rules.segments[usize::from(rules.class(flow.class))];
+        let segment = rules.transports[usize::from(rules.class(flow.class))].segment;
         if let Some(why) = refusal(&flow, self.hosts, segment) {
             let refused = (flow.id, why);
             self.refused = Some(self.refused.map_or(refused, |other| other.min(refused)));

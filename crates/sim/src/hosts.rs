@@ -1,25 +1,29 @@
 //! The hosts of a partition: messages that begin, whose turn it is at a host's port, timers, what is recorded of each message.
 //!
-//! A host has an endpoint for each class of flow, which knows of senders and receivers; here is what they share: a port, a
-//! timer, a tagger for each class. A message's two records meet only in the result.
+//! A host has an endpoint for each class of flow, which knows of senders and receivers; here is what they share: a port and
+//! a timer. A message's two records meet only in the result.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{PortScheduler, Time};
+use flowsieve_core::tagger::{FlowEvent, Tagger};
+use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
-use flowsieve_transport::{Effects, HostEndpoint, HostEvent, Message, Out, Packet, Timer};
+use flowsieve_transport::{Effects, HostEndpoint, HostSite, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::Flow;
 
 use crate::event::Key;
 use crate::following::Following;
 use crate::network::{Network, SWITCH};
+use crate::slab::pack;
 use crate::trace::Begun;
 
 /// The hosts of a partition.
 pub(crate) struct Hosts {
     pub(crate) rules: Rules,
-    pub(crate) hosts: Vec<Host>,
+    hosts: Vec<Host>,
+    /// Host after host, by class of flow.
+    pub(crate) sides: Vec<Side>,
     /// Messages that will begin, by start; those of closed loops are in `following`.
     coming: VecDeque<Coming>,
     pub(crate) following: Option<Following>,
@@ -29,30 +33,30 @@ pub(crate) struct Hosts {
     pub(crate) begun: Option<Vec<Begun>>,
 }
 
-/// What the scheme says of hosts.
+/// What the scheme says of all hosts.
 #[derive(Clone)]
 pub(crate) struct Rules {
-    /// By class: payload of a full packet, in bytes.
-    pub(crate) segments: Vec<u16>,
-    /// Bytes at which a backpressured host pauses.
-    backlog: Option<u64>,
+    /// By class of flow.
+    pub(crate) transports: Vec<TransportFacts>,
+    /// Bytes at which a host gives no turn; the most that there are where hosts never pause.
+    backlog: u64,
 }
 
 impl Rules {
     pub(crate) fn new(scheme: &Scheme) -> Rules {
         Rules {
-            segments: scheme.classes.iter().map(|class| class.transport.segment()).collect(),
+            transports: scheme.classes.iter().map(|class| class.transport.facts()).collect(),
             backlog: match scheme.nic {
                 // A port that is empty takes a packet.
-                Nic::Backpressure { backlog } => Some(backlog.max(1)),
-                Nic::Scheme => None,
+                Nic::Backpressure { backlog } => backlog.max(1),
+                Nic::Scheme => u64::MAX,
             },
         }
     }
 
     /// The class whose rules a flow of class `class` follows.
     pub(crate) fn class(&self, class: u8) -> u8 {
-        class.min(self.segments.len() as u8 - 1)
+        class.min(self.transports.len() as u8 - 1)
     }
 }
 
@@ -81,18 +85,17 @@ pub(crate) struct Received {
     pub(crate) out_of_order: u32,
 }
 
-/// One host.
+/// What the classes of a host share.
 pub(crate) struct Host {
+    /// Its number in the fabric.
+    number: u16,
     nic: u32,
-    /// By class of flow.
-    pub(crate) sides: Vec<Side>,
-    /// Where the host is backpressured and has several classes: whose turn it is, an entry for each turn that an endpoint
-    /// wants.
-    ring: VecDeque<u8>,
     /// The instant for which the host's timer source is scheduled.
     scheduled: Time,
     /// When the host's port has room again; [`Time::NEVER`]: nobody waits for that.
     room_at: Time,
+    /// Whose turn it is.
+    ring: VecDeque<u8>,
 }
 
 /// What a host does with a class of flow.
@@ -100,18 +103,14 @@ pub(crate) struct Side {
     pub(crate) endpoint: HostEndpoint,
     pub(crate) tagger: Tagger,
     /// Its entries in [`Host::ring`].
-    turns: u32,
+    in_ring: u32,
+    /// The endpoint has said that it sends nothing before; [`Time::NEVER`]: it has not.
+    not_before: Time,
 }
 
 impl Host {
-    pub(crate) fn new(nic: u32, sides: impl Iterator<Item = (HostEndpoint, Tagger)>) -> Host {
-        Host {
-            nic,
-            sides: sides.map(|(endpoint, tagger)| Side { endpoint, tagger, turns: 0 }).collect(),
-            ring: VecDeque::new(),
-            scheduled: Time::NEVER,
-            room_at: Time::NEVER,
-        }
+    pub(crate) fn new(number: u16, nic: u32) -> Host {
+        Host { number, nic, scheduled: Time::NEVER, room_at: Time::NEVER, ring: VecDeque::new() }
     }
 
     #[inline(always)]
@@ -122,97 +121,61 @@ impl Host {
         }
     }
 
-    /// An endpoint may want more turns than it has in the ring.
-    fn join_ring(&mut self, class: usize) {
-        let side = &mut self.sides[class];
-        while side.turns < side.endpoint.turns() {
-            side.turns += 1;
-            self.ring.push_back(class as u8);
-        }
-    }
-
-    /// Whose turn it is.
     #[inline(always)]
-    fn turn(&self) -> Option<usize> {
-        match &self.sides[..] {
-            [only] => (only.endpoint.turns() > 0).then_some(0),
-            _ => self.ring.front().map(|&class| class.into()),
-        }
-    }
-
-    /// Takes a turn.
-    #[inline(always)]
-    fn take_turn<K: Key>(&mut self, network: &mut Network<K>, class: usize) {
-        let side = &mut self.sides[class];
-        side.endpoint.poll(network.now, &mut side.tagger, &mut Port { network, nic: self.nic });
-        if self.sides.len() > 1 {
-            self.ring.pop_front();
-            self.sides[class].turns -= 1;
-            self.join_ring(class);
-        }
-    }
-
-    /// Lets endpoints send in turn while the port has room.
-    #[inline(never)]
-    fn pump<K: Key>(&mut self, network: &mut Network<K>, source: u32, limit: u64) {
-        network.advance(self.nic, network.now);
-        while let Some(class) = self.turn() {
-            let line = &network.links[self.nic as usize];
-            let backlog = network.ports[self.nic as usize].scheduler.backlog_bytes();
-            if backlog >= limit {
-                // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
-                let surplus = backlog - limit / 2;
-                let at = line.busy_until + line.byte_time.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
-                if self.room_at == Time::NEVER {
-                    self.room_at = at;
-                    self.wake_at(network, source, at);
-                }
-                break;
-            }
-            self.take_turn(network, class);
-        }
-        if self.sides.len() > 1 {
-            let at = self.sides.iter_mut().map(|side| side.endpoint.next_timer().at).min().unwrap_or(Time::NEVER);
-            self.wake_at(network, source, at);
-        }
-    }
-
-    /// The first timer that is due, and whose; [`None`] whose: the port's.
-    fn next_due(&mut self, now: Time) -> Option<Option<usize>> {
-        let timers = self.sides.iter_mut().map(|side| side.endpoint.next_timer()).enumerate();
-        let (class, timer) = timers.min_by_key(|&(_, timer)| timer).unwrap_or((0, Timer::NEVER));
-        if self.room_at <= timer.at.min(now) {
-            return Some(None);
-        }
-        (timer.at <= now).then_some(Some(class))
+    fn port<'a, K>(&self, network: &'a mut Network<K>, class: usize) -> Port<'a, K> {
+        Port { network, nic: self.nic, host: self.number, class: class as u8 }
     }
 }
 
-/// A host's port, to its endpoints.
+/// The sides of a host in scheme's order.
+pub(crate) fn sides(scheme: &Scheme, host: u16) -> impl Iterator<Item = Side> {
+    let pauses = matches!(scheme.nic, Nic::Backpressure { .. });
+    let taggers = scheme.taggers(u32::from(host));
+    scheme.classes.iter().zip(0..).zip(taggers).map(move |((class, number), tagger)| {
+        let endpoint = class.transport.build(&HostSite { host, class: number, pauses });
+        Side { endpoint, tagger, in_ring: 0, not_before: Time::NEVER }
+    })
+}
+
+/// A host's port, to its endpoint of a class.
 struct Port<'a, K> {
     network: &'a mut Network<K>,
     nic: u32,
+    host: u16,
+    class: u8,
 }
 
 impl<K: Key> Out for Port<'_, K> {
     #[inline(always)]
     fn send(&mut self, packet: Packet) {
-        let packet = self.network.slab.insert(packet.meta, packet.body);
+        let (meta, body) = pack(&packet, self.host, self.class);
+        let packet = self.network.slab.insert(meta, body);
         self.network.enqueue(self.nic, packet);
     }
 }
 
 impl Hosts {
-    pub(crate) fn new(rules: Rules, hosts: Vec<Host>) -> Hosts {
+    pub(crate) fn new(rules: Rules, hosts: Vec<Host>, sides: Vec<Side>) -> Hosts {
         Hosts {
             rules,
             hosts,
+            sides,
             coming: VecDeque::new(),
             following: None,
             sent: Vec::new(),
             received: Vec::new(),
             begun: None,
         }
+    }
+
+    fn classes(&self) -> usize {
+        self.rules.transports.len()
+    }
+
+    /// The places in `sides` of a host's.
+    pub(crate) fn sides_of(&self, host: u32) -> Range<usize> {
+        let classes = self.classes();
+        host as usize * classes..(host as usize + 1) * classes
     }
 
     /// Hands over messages that will begin here; outside of closed loops later than those handed over before.
@@ -230,15 +193,14 @@ impl Hosts {
     /// Begins every message whose time has come.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
         while let Some(Coming { flow, host }) = self.next_due(network.now) {
-            let class = usize::from(self.rules.class(flow.class));
-            let Flow { id, bytes, start_ps, coflow, .. } = flow;
-            let message = Message { id, bytes, start: Time(start_ps), deadline: deadline(&flow), coflow };
-            let state = &mut self.hosts[host as usize];
-            let (side, now) = (&mut state.sides[class], network.now);
-            let out = &mut Port { network, nic: state.nic };
-            let effects = side.endpoint.begin(now, &mut side.tagger, out, flow.dst as u16, &message);
+            let class = self.rules.class(flow.class);
+            let message = message(&flow, class);
+            let at = self.sides_of(host).start + usize::from(class);
+            let (side, now) = (&mut self.sides[at], network.now);
+            let mut out = self.hosts[host as usize].port(network, class.into());
+            let effects = side.endpoint.begin(now, &mut side.tagger, &mut out, &message);
             // The arrivals' source stands just before the hosts' timers.
-            self.carry_out(network, (host, class), source + 1 + host, effects);
+            self.carry_out(network, (host, class.into()), source + 1 + host, effects);
         }
         let next = match &self.following {
             Some(following) => following.next_start(),
@@ -263,13 +225,10 @@ impl Hosts {
             return network.slab.remove(packet); // from a switch's program, which hosts do not hear
         }
         let class = usize::from(network.slab.bodies[packet as usize].class);
-        let state = &mut self.hosts[host as usize];
-        let (side, now) = (&mut state.sides[class], network.now);
-        let out = &mut Port { network, nic: state.nic };
-        let effects = side.endpoint.receive(now, &mut side.tagger, out, |port| {
-            let (meta, body) = port.network.slab.take(packet);
-            Packet { meta, body }
-        });
+        let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);
+        let (side, now) = (&mut self.sides[at], network.now);
+        let out = &mut state.port(network, class);
+        let effects = side.endpoint.receive(now, &mut side.tagger, out, |port| port.network.slab.take(packet));
         if effects == Effects::NONE {
             let at = side.endpoint.next_timer().at;
             return state.wake_at(network, source, at);
@@ -286,53 +245,34 @@ impl Hosts {
         source: u32,
         effects: Effects,
     ) {
-        if effects.events || effects.sends {
-            self.carry_out_more(network, (host, class), source, effects);
-        }
-        let state = &mut self.hosts[host as usize];
-        let at = state.sides[class].endpoint.next_timer().at;
-        state.wake_at(network, source, at);
-    }
-
-    #[inline(never)]
-    fn carry_out_more<K: Key>(
-        &mut self,
-        network: &mut Network<K>,
-        (host, class): (u32, usize),
-        source: u32,
-        effects: Effects,
-    ) {
+        let at = self.sides_of(host).start + class;
         if effects.events {
-            self.note_events(network, (host, class), source);
+            self.note_events(network, host, at, source);
         }
-        if let (true, Some(limit)) = (effects.sends, self.rules.backlog) {
-            let state = &mut self.hosts[host as usize];
-            if state.sides.len() > 1 {
-                state.join_ring(class);
-            }
-            state.pump(network, source, limit);
+        if effects.turns {
+            self.pump(network, host, source);
         }
+        let timer = self.sides[at].endpoint.next_timer();
+        self.hosts[host as usize].wake_at(network, source, timer.at);
     }
 
     #[inline(never)]
-    fn note_events<K: Key>(&mut self, network: &mut Network<K>, (host, class): (u32, usize), source: u32) {
+    fn note_events<K: Key>(&mut self, network: &mut Network<K>, host: u32, side: usize, source: u32) {
         let now = network.now;
-        let side = &mut self.hosts[host as usize].sides[class];
-        while let Some(event) = side.endpoint.poll_event() {
+        while let Some(event) = self.sides[side].endpoint.poll_event() {
             match event {
-                HostEvent::Begun { flow, message } => {
+                FlowEvent::MessageStart { flow, message, .. } => {
                     if let Some(begun) = &mut self.begun {
-                        let segment = self.rules.segments[class];
+                        let segment = self.rules.transports[usize::from(message.class)].segment;
                         begun.push(Begun { connection: flow, bytes: message.bytes, segment });
                     }
                 }
-                HostEvent::Ended { message, acknowledged, .. } => {
-                    let Some(how) = acknowledged else { continue };
+                FlowEvent::MessageEnd { message, effort: Some(effort), .. } => {
                     self.sent.push(Sent {
                         message: message.id,
                         acknowledged: now,
-                        retransmissions: how.retransmissions,
-                        timeouts: how.timeouts,
+                        retransmissions: effort.retransmissions,
+                        timeouts: effort.timeouts,
                     });
                     if let Some(following) = &mut self.following
                         && following.after(message.id, now, host, &self.rules)
@@ -340,41 +280,124 @@ impl Hosts {
                         network.schedule(source - host - 1, following.next_start());
                     }
                 }
-                HostEvent::Delivered { message, out_of_order } => {
+                FlowEvent::Delivered { message, out_of_order } => {
                     self.received.push(Received { message, at: now, out_of_order });
                 }
-                HostEvent::Timeout { .. } => {}
+                FlowEvent::MessageEnd { effort: None, .. } | FlowEvent::Timeout { .. } => {}
             }
+        }
+    }
+
+    /// Lets endpoints send in turn while the port has room.
+    #[inline(never)]
+    fn pump<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
+        let (sides, limit) = (self.sides_of(host), self.rules.backlog);
+        let (state, sides) = (&mut self.hosts[host as usize], &mut self.sides[sides]);
+        network.advance(state.nic, network.now);
+        sides.iter_mut().zip(0..).for_each(|(side, class)| state.join_ring(side, class));
+        while let Some(class) = state.turn(sides) {
+            let line = &network.links[state.nic as usize];
+            let backlog = network.ports[state.nic as usize].scheduler.backlog_bytes();
+            if backlog >= limit {
+                // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
+                let surplus = backlog - limit / 2;
+                let at = line.busy_until + line.byte_time.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
+                if state.room_at == Time::NEVER {
+                    state.room_at = at;
+                    state.wake_at(network, source, at);
+                }
+                break;
+            }
+            state.give_turn(network, source, &mut sides[class], class);
+        }
+        if sides.len() > 1 {
+            let timers = sides.iter_mut().map(|side| side.endpoint.next_timer().at);
+            state.wake_at(network, source, timers.min().unwrap_or(Time::NEVER));
         }
     }
 
     /// A host's timer fires.
     pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
         self.hosts[host as usize].scheduled = Time::NEVER;
-        while let Some(due) = self.hosts[host as usize].next_due(network.now) {
-            let state = &mut self.hosts[host as usize];
-            match (due, self.rules.backlog) {
-                (Some(class), _) => {
-                    let (side, now) = (&mut state.sides[class], network.now);
-                    let out = &mut Port { network, nic: state.nic };
-                    let effects = side.endpoint.on_timer(now, &mut side.tagger, out);
-                    self.carry_out(network, (host, class), source, effects);
-                }
-                (None, Some(limit)) => {
+        let (of_host, now) = (self.sides_of(host), network.now);
+        loop {
+            let (state, sides) = (&mut self.hosts[host as usize], &mut self.sides[of_host.clone()]);
+            let timers = sides.iter_mut().map(|side| side.endpoint.next_timer()).zip(0..);
+            let (timer, class) = timers.min_by_key(|&(timer, _)| timer).unwrap_or((Timer::NEVER, 0));
+            let port_at = sides.iter().map(|side| side.not_before).fold(state.room_at, Time::min);
+            if port_at <= timer.at.min(now) {
+                if state.room_at <= now {
                     state.room_at = Time::NEVER;
-                    state.pump(network, source, limit);
                 }
-                (None, None) => state.room_at = Time::NEVER,
+                sides.iter_mut().filter(|side| side.not_before <= now).for_each(|side| side.not_before = Time::NEVER);
+                self.pump(network, host, source);
+            } else if timer.at <= now {
+                let side = &mut sides[class];
+                let effects = side.endpoint.on_timer(now, &mut side.tagger, &mut state.port(network, class));
+                self.carry_out(network, (host, class), source, effects);
+            } else {
+                state.scheduled = timer.at.min(port_at);
+                return network.schedule(source, state.scheduled);
             }
         }
-        let state = &mut self.hosts[host as usize];
-        let timers = state.sides.iter_mut().map(|side| side.endpoint.next_timer().at);
-        state.scheduled = timers.fold(state.room_at, Time::min);
-        network.schedule(source, state.scheduled);
     }
 }
 
-/// When a flow should have finished.
-fn deadline(flow: &Flow) -> Option<Time> {
-    flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get())))
+/// Turns: the ring has an entry for each turn that an endpoint wants, so that those who take turns are connections and not
+/// classes.
+impl Host {
+    /// An endpoint may want more turns than it has in the ring.
+    fn join_ring(&mut self, side: &mut Side, class: u8) {
+        while side.not_before == Time::NEVER && side.in_ring < side.endpoint.turns() {
+            side.in_ring += 1;
+            self.ring.push_back(class);
+        }
+    }
+
+    /// Whose turn it is. Who sends nothing before a later instant is passed over.
+    #[inline(always)]
+    fn turn(&mut self, sides: &mut [Side]) -> Option<usize> {
+        loop {
+            let class = usize::from(*self.ring.front()?);
+            let side = &mut sides[class];
+            if side.not_before == Time::NEVER {
+                return Some(class);
+            }
+            self.ring.pop_front();
+            side.in_ring -= 1;
+        }
+    }
+
+    /// The first in the ring has its turn.
+    #[inline(always)]
+    fn give_turn<K: Key>(&mut self, network: &mut Network<K>, source: u32, side: &mut Side, class: usize) {
+        let (wanted, now) = (side.endpoint.turns(), network.now);
+        match side.endpoint.poll(now, &mut side.tagger, &mut self.port(network, class)) {
+            Turn::Sent => {}
+            Turn::Unused => assert!(side.endpoint.turns() < wanted, "who does not use a turn wants it no more"),
+            Turn::NotBefore(at) => {
+                assert!(at > now, "who sends nothing before this instant may send at it");
+                side.not_before = at;
+                self.wake_at(network, source, at);
+            }
+        }
+        self.ring.pop_front();
+        side.in_ring -= 1;
+        self.join_ring(side, class as u8);
+    }
+}
+
+/// A flow as its sender knows it.
+fn message(flow: &Flow, class: u8) -> Message {
+    Message {
+        id: flow.id,
+        to: flow.dst as u16,
+        class,
+        bytes: flow.bytes,
+        start: Time(flow.start_ps),
+        deadline: flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get()))),
+        coflow: flow.coflow,
+        predicted: None,
+        bounds: None,
+    }
 }

@@ -26,5 +26,5 @@ mod special;
 pub mod topology;
 pub mod trace;
 
-pub use point::{FctEnd, Flows, Framing, Measure, Partitioning, Point, Progress, SimError};
+pub use point::{FctEnd, Flows, Measure, Partitioning, Point, Progress, SimError};
 pub use run::{run, run_sampled, run_traced};

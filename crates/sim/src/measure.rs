@@ -8,6 +8,7 @@ use flowsieve_core::Time;
 use flowsieve_core::awafs::actuator::EFFECTIVE_WINDOW;
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 use flowsieve_schemes::scheme::PortSpec;
+use flowsieve_transport::TransportFacts;
 use flowsieve_workload::Flow;
 
 use crate::build::Built;
@@ -58,16 +59,16 @@ fn counts(measure: Measure, flow: &Flow) -> bool {
     }
 }
 
-fn is_open_loop(point: &Point<'_>, flow: &Flow) -> bool {
+/// What is known of a flow's transport.
+fn transport(point: &Point<'_>, flow: &Flow) -> TransportFacts {
     let classes = &point.scheme.classes;
-    let class = &classes[usize::from(flow.class).min(classes.len() - 1)];
-    !class.transport.answers()
+    classes[usize::from(flow.class).min(classes.len() - 1)].transport.facts()
 }
 
 /// When a flow ended, as the point defines it.
 fn end(point: &Point<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<&Received>)) -> Option<Time> {
     match point.fct_end {
-        FctEnd::Ack if !is_open_loop(point, flow) => sent.map(|sent| sent.acknowledged),
+        FctEnd::Ack if transport(point, flow).answers() => sent.map(|sent| sent.acknowledged),
         _ => received.map(|received| received.at),
     }
 }
@@ -106,10 +107,9 @@ struct Demand {
 
 impl Demand {
     fn new(point: &Point<'_>, flow: &Flow) -> Demand {
-        let classes = &point.scheme.classes;
-        let transport = &classes[usize::from(flow.class).min(classes.len() - 1)].transport;
-        let beside = u32::from(point.framing.header) + u32::from(point.framing.overhead);
-        let train = Train::new(flow.bytes, transport.segment(), beside);
+        let transport = transport(point, flow);
+        let beside = u32::from(transport.header) + u32::from(point.wire_overhead);
+        let train = Train::new(flow.bytes, transport.segment, beside);
         let acks = transport.answers_to(train.packets) * u64::from(beside);
         Demand { train, acks }
     }
@@ -272,8 +272,9 @@ fn row(
 ) -> FlowRow {
     let demand = Demand::new(point, flow);
     let mut ideal = ideal::arrival(&ways.hops(point, flow.src, flow.dst), demand.train);
-    if point.fct_end == FctEnd::Ack && !is_open_loop(point, flow) {
-        let bytes = u32::from(point.framing.header) + u32::from(point.framing.overhead);
+    let transport = transport(point, flow);
+    if point.fct_end == FctEnd::Ack && transport.answers() {
+        let bytes = u32::from(transport.header) + u32::from(point.wire_overhead);
         ideal += ideal::acknowledgement(&ways.hops(point, flow.dst, flow.src), bytes);
     }
     let end = end(point, flow, (sent, received));
@@ -335,7 +336,7 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         class.found_bytes_by_priority = Found::sum(counts());
         class.packets = class.packets_by_queue.iter().sum();
         class.bytes = counts().map(|count| count.wire_bytes).sum();
-        class.bytes -= class.packets * u64::from(point.framing.overhead);
+        class.bytes -= class.packets * u64::from(point.wire_overhead);
         let at_arrivals_end: u64 = counts().map(|count| count.wire_bytes_at_arrivals_end).sum();
         let capacity = shares[number].rate_total_bps as f64 * span.as_secs() / 8.0;
         class.utilisation = if capacity > 0.0 { at_arrivals_end as f64 / capacity } else { 0.0 };

@@ -355,7 +355,7 @@ impl<K: Key> Network<K> {
                 kind: Kind::Control,
                 ..Meta::default()
             };
-            let body = Body::own(SWITCH, 0, 0, [control.word as u32, (control.word >> 32) as u32, 0, 0, 0, 0]);
+            let body = Body::of_switches(SWITCH, control.word);
             let Some(&port) = self.switches[switch as usize].ports.get(usize::from(control.port)) else { continue };
             let packet = self.slab.insert(meta, body);
             self.enqueue(port, packet);

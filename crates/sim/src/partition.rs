@@ -96,10 +96,8 @@ impl<K: Key> Partition<K> {
         let back = self.network.ports[link as usize].back;
         let body = self.network.slab.bodies[packet as usize];
         self.network.slab.remove(packet);
-        let Some((_, [low, high, ..])) = body.as_own() else { return };
-        let word = u64::from(high) << 32 | u64::from(low);
         if let Balancer::Program(program) = &mut self.network.switches[switch as usize].balancer {
-            program.on_control(back, word, self.network.now, &mut self.control);
+            program.on_control(back, body.word(), self.network.now, &mut self.control);
         }
         self.network.send_control(switch, &mut self.control);
         self.arm_program(switch);

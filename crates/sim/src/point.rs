@@ -13,8 +13,8 @@ pub struct Point<'a> {
     pub fabric: &'a Fabric,
     /// What its hosts and switches do.
     pub scheme: &'a Scheme,
-    /// Sizes beside the payload.
-    pub framing: Framing,
+    /// Bytes that a packet takes on the wire beside its length, and not in buffers: preamble and gap.
+    pub wire_overhead: u16,
     /// What is sent.
     pub flows: Flows<'a>,
     /// Which flows count, and when the run is over.
@@ -47,15 +47,6 @@ impl Flows<'_> {
     pub(crate) fn are_closed(self) -> bool {
         matches!(self, Flows::Closed { .. })
     }
-}
-
-/// Bytes of a packet beside its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Framing {
-    /// Headers; an ACK is nothing else.
-    pub header: u16,
-    /// Preamble and gap, which take time on the wire and no room in buffers.
-    pub overhead: u16,
 }
 
 /// Which flows count.

@@ -237,7 +237,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Tells the partitions what follows their flows.
     fn close_loops(&mut self, flows: &ClosedLoop, until: Time) -> Result<(), SimError> {
         let classes = &self.point.scheme.classes;
-        if let Some(class) = classes.iter().position(|class| !class.transport.answers()) {
+        if let Some(class) = classes.iter().position(|class| !class.transport.facts().answers()) {
             return Err(SimError::NoAcks { class });
         }
         let flows = Arc::new(flows.clone());
@@ -304,7 +304,7 @@ impl<K: Key> Run<'_, '_, K> {
         let fabric = self.point.fabric;
         let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
         let class = self.point.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
-        if let Some(why) = refusal(&flow, fabric.hosts, self.point.scheme.classes[class].transport.segment()) {
+        if let Some(why) = refusal(&flow, fabric.hosts, self.point.scheme.classes[class].transport.facts().segment) {
             return refuse(why);
         }
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {

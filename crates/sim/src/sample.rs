@@ -12,7 +12,7 @@ use flowsieve_core::scheduler::Gauge;
 use flowsieve_core::tagger::Tagger;
 use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
-pub use flowsieve_transport::endpoint::{ALPHA, WINDOW};
+pub use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 
 use crate::build::Built;
 use crate::control::Control;
@@ -247,7 +247,7 @@ impl Sampler {
         values += self.controller.0.len();
         let mut found = Vec::new();
         for hosts in built.partitions.iter().map(|partition| &partition.hosts) {
-            for side in hosts.hosts.iter().flat_map(|host| &host.sides) {
+            for side in &hosts.sides {
                 side.endpoint.observe(&mut |flow, seen| {
                     values += seen.len();
                     found.push((flow, seen.to_vec()));
@@ -279,7 +279,8 @@ impl Sampler {
             let gauges = &mut link.gauges;
             network.ports[link.index as usize].scheduler.gauges(&mut |gauge| gauges.see(step, gauge));
             if let Some((partition, host)) = link.host {
-                see_host(&built.partitions[partition as usize].hosts.hosts[host as usize].sides, step, gauges);
+                let hosts = &built.partitions[partition as usize].hosts;
+                see_host(&hosts.sides[hosts.sides_of(host)], step, gauges);
             }
         }
         let published = control.and_then(Control::published).unwrap_or_default();

@@ -1,8 +1,71 @@
-//! The packets of a partition. What schedulers see and what only the ends see lie in two arrays, so that a hop in the
-//! middle of the network touches half a cache line.
+//! The packets of a partition. What ports see and what only the ends see lie in two arrays, so that a hop in the middle of
+//! the network touches half a cache line.
 
+use flowsieve_core::tagger::Tag;
 use flowsieve_core::{Meta, NONE};
-pub(crate) use flowsieve_transport::Body;
+use flowsieve_transport::Packet;
+
+/// What only the ends of a packet see.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Body {
+    /// As [`Packet::words`].
+    words: [u32; 6],
+    /// As [`Packet::message`].
+    message: u32,
+    /// The host that sent it.
+    pub(crate) src: u16,
+    /// Class of flow.
+    pub(crate) class: u8,
+    /// As [`Packet::code`], with [`UNANSWERED`].
+    code: u8,
+}
+
+/// In [`Body::code`]: as [`Packet::unanswered`].
+const UNANSWERED: u8 = 1 << 7;
+
+impl Body {
+    /// The message that never finishes without this packet, if it is so.
+    pub(crate) fn doomed(&self) -> Option<u32> {
+        (self.code & UNANSWERED != 0).then_some(self.message)
+    }
+
+    /// What a packet says between the programs of two switches.
+    pub(crate) fn of_switches(src: u16, word: u64) -> Body {
+        Body { words: [word as u32, (word >> 32) as u32, 0, 0, 0, 0], src, ..Body::default() }
+    }
+
+    /// The same again.
+    pub(crate) fn word(&self) -> u64 {
+        u64::from(self.words[1]) << 32 | u64::from(self.words[0])
+    }
+}
+
+/// What a host's endpoint of a class sends, as it lies in the slab.
+#[inline(always)]
+pub(crate) fn pack(packet: &Packet, src: u16, class: u8) -> (Meta, Body) {
+    let Packet { peer, len, flow, message, coflow: _, kind, ecn, tag, unanswered, code, words } = *packet;
+    let meta = Meta { flow, rank: tag.rank, priority: tag.priority, len, dst: peer, kind, ecn, ..Meta::default() };
+    let code = code & !UNANSWERED | if unanswered { UNANSWERED } else { 0 };
+    (meta, Body { words, message, src, class, code })
+}
+
+/// What arrives at the other end.
+#[inline(always)]
+pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
+    Packet {
+        peer: body.src,
+        len: meta.len,
+        flow: meta.flow,
+        message: body.message,
+        coflow: NONE,
+        kind: meta.kind,
+        ecn: meta.ecn,
+        tag: Tag { priority: meta.priority, rank: meta.rank },
+        unanswered: body.code & UNANSWERED != 0,
+        code: body.code & !UNANSWERED,
+        words: body.words,
+    }
+}
 
 /// Packets by index, reused.
 pub(crate) struct Slab {
@@ -38,7 +101,7 @@ impl Slab {
     fn grow(&mut self) {
         self.free = self.metas.len() as u32;
         self.metas.push(Meta { next: NONE, ..Meta::default() });
-        self.bodies.push(Body::own(0, 0, 0, [0; 6]));
+        self.bodies.push(Body::default());
     }
 
     /// Gives a packet's place back.
@@ -50,8 +113,8 @@ impl Slab {
 
     /// Takes a packet out.
     #[inline(always)]
-    pub(crate) fn take(&mut self, packet: u32) -> (Meta, Body) {
-        let taken = (self.metas[packet as usize], self.bodies[packet as usize]);
+    pub(crate) fn take(&mut self, packet: u32) -> Packet {
+        let taken = unpack(&self.metas[packet as usize], &self.bodies[packet as usize]);
         self.remove(packet);
         taken
     }
@@ -67,17 +130,45 @@ impl Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flowsieve_core::Kind;
+    use flowsieve_core::meta::Ecn;
+
+    #[test]
+    fn body__is_half_a_cache_line() {
+        assert_eq!(size_of::<Body>(), 32);
+    }
+
+    #[test]
+    fn unpack__what_was_packed() {
+        let sent = Packet {
+            peer: 7,
+            len: 1_500,
+            flow: 3,
+            message: 4,
+            coflow: NONE,
+            kind: Kind::Ack,
+            ecn: Ecn::Capable,
+            tag: Tag { priority: 2, rank: 9 },
+            unanswered: true,
+            code: 127,
+            words: [1, 2, 3, 4, 5, 6],
+        };
+        let (meta, body) = pack(&sent, 1, 5);
+        assert_eq!((meta.dst, body.src, body.class, body.doomed()), (7, 1, 5, Some(4)));
+        assert_eq!(unpack(&meta, &body), Packet { peer: 1, ..sent });
+        let (_, answered) = pack(&Packet { unanswered: false, ..sent }, 1, 5);
+        assert_eq!(answered.doomed(), None);
+    }
 
     #[test]
     fn insert__reuses_places() {
-        let body = Body::own(0, 0, 0, [0; 6]);
         let mut slab = Slab::default();
-        let packets: Vec<u32> = (0..3).map(|_| slab.insert(Meta::default(), body)).collect();
+        let packets: Vec<u32> = (0..3).map(|_| slab.insert(Meta::default(), Body::default())).collect();
         slab.remove(packets[0]);
         slab.remove(packets[2]);
         assert_eq!(slab.live(), 1);
-        assert_eq!(slab.insert(Meta::default(), body), packets[2]);
-        assert_eq!(slab.insert(Meta::default(), body), packets[0]);
-        assert_eq!(slab.insert(Meta::default(), body), 3);
+        assert_eq!(slab.insert(Meta::default(), Body::default()), packets[2]);
+        assert_eq!(slab.insert(Meta::default(), Body::default()), packets[0]);
+        assert_eq!(slab.insert(Meta::default(), Body::default()), 3);
     }
 }

@@ -18,7 +18,7 @@ use crate::event::Key;
 use crate::joining::Joining;
 use crate::network::{Network, SWITCH};
 use crate::point::{Point, SimError};
-use crate::slab::Body;
+use crate::slab::{Body, unpack};
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,8 @@ pub(crate) struct Tracer<'a> {
     waiting: Vec<Record>,
     /// By the flow of their packets.
     connections: BTreeMap<u32, Vec<Stretch>>,
-    header: u16,
+    /// By class of flow: bytes of headers.
+    headers: Vec<u16>,
     /// The instant of the first row too many.
     cut_at: Option<Time>,
     over: bool,
@@ -154,7 +155,7 @@ impl<'a> Tracer<'a> {
             lag: delays.max().unwrap_or(Time::ZERO),
             waiting: Vec::new(),
             connections: BTreeMap::new(),
-            header: point.framing.header,
+            headers: point.scheme.classes.iter().map(|class| class.transport.facts().header).collect(),
             cut_at: None,
             over: false,
         }
@@ -182,7 +183,7 @@ impl<'a> Tracer<'a> {
                 break;
             }
             self.left -= 1;
-            if self.sink.packet(&self.row(&record)).is_break() {
+            if self.sink.packet(&self.row(built, &record)).is_break() {
                 return Err(SimError::TraceAbandoned);
             }
         }
@@ -225,12 +226,16 @@ impl<'a> Tracer<'a> {
         after.checked_sub(1).map_or(0, |at| stretches[at].byte(segment))
     }
 
-    fn row(&self, record: &Record) -> PacketRow {
-        let Record { at, link, event, queue, meta, body } = *record;
+    /// What a packet of a host says.
+    fn kind<K>(&self, built: &Built<K>, meta: &Meta, body: &Body) -> PacketKind {
         let byte = |segment| self.byte(meta.flow, segment);
-        let kind = match body.said() {
-            Said::Data { message, segment, last, retransmission } => {
-                PacketKind::Data { flow: message, segment, byte: byte(segment), last, retransmission }
+        let (partition, host) = built.places.hosts[usize::from(body.src)];
+        let hosts = &built.partitions[partition as usize].hosts;
+        let side = &hosts.sides[hosts.sides_of(host).start + usize::from(body.class)];
+        let packet = unpack(meta, body);
+        match side.endpoint.describe(&packet) {
+            Said::Data { segment, last, retransmission } => {
+                PacketKind::Data { flow: packet.message, segment, byte: byte(segment), last, retransmission }
             }
             Said::Ack { segment, sack: (from, to), echo, duplicate } => PacketKind::Ack {
                 segment,
@@ -241,16 +246,22 @@ impl<'a> Tracer<'a> {
             },
             Said::Syn => PacketKind::Syn,
             Said::SynAck => PacketKind::SynAck,
-            Said::Probe | Said::Own(_) => PacketKind::Probe,
-        };
-        let carries = matches!(kind, PacketKind::Data { .. });
+            Said::Probe => PacketKind::Probe,
+            Said::Own => PacketKind::Own,
+        }
+    }
+
+    fn row<K>(&self, built: &Built<K>, record: &Record) -> PacketRow {
+        let Record { at, link, event, queue, meta, body } = *record;
         let ends = Ends { connection: meta.flow, src: u32::from(body.src), dst: u32::from(meta.dst) };
+        let what = (body.src != SWITCH).then(|| (ends, self.kind(built, &meta, &body)));
+        let carries = matches!(what, Some((_, PacketKind::Data { .. })));
         PacketRow {
             at_ps: at.0,
             link,
             event,
-            what: (body.src != SWITCH).then_some((ends, kind)),
-            payload: if carries { meta.len.saturating_sub(self.header) } else { 0 },
+            what,
+            payload: if carries { meta.len.saturating_sub(self.headers[usize::from(body.class)]) } else { 0 },
             length: meta.len,
             priority: meta.priority,
             queue,

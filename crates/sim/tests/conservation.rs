@@ -150,7 +150,7 @@ proptest! {
             _ => &[],
         };
         let mut case = plain(name, &[given.as_slice(), tagger].concat(), vec![flow(0, 777, bytes)]);
-        case.framing.overhead = overhead;
+        case.wire_overhead = overhead;
         if far {
             case.flows[0].dst = case.fabric.hosts - 1;
         }

@@ -122,7 +122,6 @@ fn ideal__short_packet_overtakes() {
 #[test]
 fn ack__without_headers_still_ends_a_flow() {
     let mut case = plain("dctcp", &[("kind", "single-link"), ("header", "0B")], vec![flow(0, 0, 1, 1_500)]);
-    case.framing.header = 0;
     case.fct_end = FctEnd::Ack;
     let row = result(&case).flows[0];
     assert_eq!(row.fct_ps, Some(1_200_000 + 2 * case.fabric.links[0].delay.0), "{row:?}");

@@ -11,7 +11,7 @@ use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Series};
 use flowsieve_sim::sample::{ALPHA, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, WINDOW};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point, run, run_sampled};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, run, run_sampled};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
     let point = Point {
         fabric: &fabric,
         scheme: &scheme("dctcp", &settings),
-        framing: Framing { header: 40, overhead: 0 },
+        wire_overhead: 0,
         flows: Flows::Given(&numbered),
         measure: Measure::All,
         fct_end: FctEnd::Arrival,

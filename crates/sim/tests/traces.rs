@@ -13,7 +13,7 @@ use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Sketch};
 use flowsieve_schemes::settings::Settings;
-use flowsieve_sim::{Flows, Framing, Partitioning, run};
+use flowsieve_sim::{Flows, Partitioning, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 
 const NS: u64 = 1_000;
@@ -357,7 +357,7 @@ fn cut_through__each_switch_costs_a_head_alone() {
 #[test]
 fn overhead__takes_time_on_the_wire_and_no_room_in_buffers() {
     // 8 bytes of preamble and 12 of gap: 1,520 bytes take 1.216 us.
-    let wire = |trial: Trial| Trial { framing: Framing { header: 40, overhead: 20 }, ..trial };
+    let wire = |trial: Trial| Trial { wire_overhead: 20, ..trial };
     let result = wire(trial("dctcp", &rack(2))).run(&[flow(0, (0, 1), 3)]);
     assert_eq!(fcts(&result), [4 * 1_216 * NS + 400 * NS]);
     assert_eq!(result.flows[0].ideal_ps, 4 * 1_216 * NS + 400 * NS);

@@ -1,44 +1,64 @@
-//! A packet as its two ends see it: what switches see of it ([`Meta`]), and what only its transport understands.
+//! A packet as its two ends see it.
 
-use flowsieve_core::{Meta, NONE};
-
-use crate::header::Header;
-
-/// What only the ends of a packet see, in half a cache line: whoever carries it looks at [`Body::src`] and [`Body::class`].
-#[derive(Clone, Copy, Debug)]
-pub struct Body {
-    pub(crate) header: Header,
-    /// Three words of the transport's own beside its header. TCP: the sender's place among the connections of its host, ...
-    pub(crate) sender: u32,
-    /// ... the receiver's among those of its own, as soon as the sender has learned it, ...
-    pub(crate) receiver: u32,
-    /// ... and when the data packet was sent, in wrapping nanoseconds; an ACK echoes it.
-    pub(crate) stamp: u32,
-    /// The host that sent the packet.
-    pub src: u16,
-    /// Class of flow.
-    pub class: u8,
-}
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::tagger::Tag;
+use flowsieve_core::{Kind, NONE};
 
 /// A packet between an endpoint and its host.
-#[derive(Clone, Copy, Debug)]
+///
+/// A host carries it to the other end as it is, but for what ports on the way do to it: they may mark it, or lose it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What switches see.
-    pub meta: Meta,
-    /// The rest.
-    pub body: Body,
+    /// The host at the other end: that it is for, where it is sent; that it is from, where it arrives.
+    pub peer: u16,
+    /// Bytes with headers, without preamble and gap.
+    pub len: u16,
+    /// The flow; packets of both directions have it.
+    pub flow: u32,
+    /// The message that it is about. Whoever loses it may ask.
+    pub message: u32,
+    /// The coflow of that message, or [`NONE`].
+    pub coflow: u32,
+    /// What it is for.
+    pub kind: Kind,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// What the tagger wrote.
+    pub tag: Tag,
+    /// Nobody answers it, and nobody sends it again: its message never finishes without it.
+    pub unanswered: bool,
+    /// What it says, as a number of its transport's own, below 128.
+    pub code: u8,
+    /// What else it says: words of its transport's own.
+    pub words: [u32; 6],
 }
 
-/// What a header says, for traces and captures.
+impl Default for Packet {
+    fn default() -> Packet {
+        Packet {
+            peer: 0,
+            len: 0,
+            flow: 0,
+            message: NONE,
+            coflow: NONE,
+            kind: Kind::Data,
+            ecn: Ecn::NotCapable,
+            tag: Tag::default(),
+            unanswered: false,
+            code: 0,
+            words: [0; 6],
+        }
+    }
+}
+
+/// What a packet says, in the words of traces and captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     /// A piece of a message.
     Data {
-        /// The message.
-        message: u32,
-        /// The piece, counted on its flow.
+        /// The piece, counted on its flow from 0.
         segment: u32,
-        /// It is the message's last.
+        /// It is the last of its message.
         last: bool,
         /// It was sent before.
         retransmission: bool,
@@ -47,9 +67,9 @@ pub enum Said {
     Ack {
         /// Every piece below has.
         segment: u32,
-        /// And these, if they are any.
+        /// And those from the first to one past the last, if they are any.
         sack: (u32, u32),
-        /// With a mark.
+        /// The acknowledged packets were marked.
         echo: bool,
         /// What caused it had arrived before.
         duplicate: bool,
@@ -58,56 +78,8 @@ pub enum Said {
     Syn,
     /// Answers that.
     SynAck,
-    /// Asks for an answer.
+    /// Asks for an answer, and carries nothing.
     Probe,
-    /// Something else, by its transport's number for it.
-    Own(u8),
-}
-
-impl Body {
-    /// Words of a transport of the user's own.
-    pub fn own(src: u16, class: u8, code: u8, words: [u32; 6]) -> Body {
-        let [a, b, c, sender, receiver, stamp] = words;
-        Body { header: Header::Own { code, words: [a, b, c] }, sender, receiver, stamp, src, class }
-    }
-
-    /// The code and the words of [`Body::own`].
-    pub fn as_own(&self) -> Option<(u8, [u32; 6])> {
-        let Header::Own { code, words: [a, b, c] } = self.header else { return None };
-        Some((code, [a, b, c, self.sender, self.receiver, self.stamp]))
-    }
-
-    /// What it says.
-    pub fn said(&self) -> Said {
-        match self.header {
-            Header::Data { seq, message, last, retransmission } => {
-                Said::Data { message, segment: seq, last, retransmission }
-            }
-            Header::Ack { cumulative, block, marked, duplicate } => {
-                Said::Ack { segment: cumulative, sack: block, echo: marked, duplicate }
-            }
-            Header::Syn => Said::Syn,
-            Header::SynAck => Said::SynAck,
-            Header::Probe => Said::Probe,
-            Header::Own { code, .. } => Said::Own(code),
-        }
-    }
-
-    /// The message that can never finish without this packet, as nobody will send it again.
-    pub fn doomed(&self) -> Option<u32> {
-        match self.header {
-            Header::Data { message, .. } if self.sender == NONE => Some(message),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn body__is_half_a_cache_line() {
-        assert_eq!(size_of::<Body>(), 32);
-    }
+    /// Something that traces have no word for.
+    Own,
 }

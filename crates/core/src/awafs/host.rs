@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::awafs::actuator::{Actuator, ActuatorParams};
+use crate::message::FlowEvent;
 use crate::meta::Kind;
-use crate::tagger::{FlowEvent, FlowFacts, Tag};
+use crate::tagger::{FlowFacts, Tag};
 use crate::units::{Rate, Time};
 
 /// A host's parameters.
@@ -76,10 +77,10 @@ impl HostThresholds {
 
     /// Something happened to a message.
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
-        if let FlowEvent::MessageEnd { message, size, .. } = *event {
+        if let FlowEvent::MessageEnd { message, .. } = event {
             self.catch_up(now);
-            self.actuator.complete(now, u32::try_from(size).unwrap_or(u32::MAX));
-            self.sent.remove(&message);
+            self.actuator.complete(now, u32::try_from(message.bytes).unwrap_or(u32::MAX));
+            self.sent.remove(&message.id);
         }
     }
 
@@ -98,6 +99,7 @@ impl HostThresholds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Message;
 
     fn host(boost: Option<Time>) -> HostThresholds {
         let (period, window) = (Time::from_us(200), Time::from_us(250));
@@ -114,7 +116,10 @@ mod tests {
     #[test]
     fn tag__follows_the_hosts_own_messages() {
         let mut host = host(None);
-        let end = |message, size| FlowEvent::MessageEnd { flow: 0, message, size };
+        let end = |id, bytes| {
+            let message = Message { id, bytes, ..Message::default() };
+            FlowEvent::MessageEnd { flow: 0, message, effort: None }
+        };
         assert_eq!([0, 999, 1_000, 2_000].map(|offset| host.tag(&facts(1, offset)).priority), [0, 0, 1, 2]);
         for (message, size) in [(1, 300), (2, 40), (3, 50_000_000_000)] {
             host.on_event(&end(message, size), Time::from_us(100));
@@ -130,7 +135,10 @@ mod tests {
         assert_eq!([priority(10, 0), priority(20, 1_500), priority(49, 2_000)], [0, 1, 2]);
         assert_eq!([priority(50, 2_500), priority(60, 3_500), priority(61, 1_000)], [0, 1, 0]);
         assert_eq!([priority(99, 4_500), priority(260, 5_000), priority(261, 6_000)], [2, 0, 1]);
-        host.on_event(&FlowEvent::MessageEnd { flow: 0, message: 0, size: 9 }, Time::from_us(270));
+        host.on_event(
+            &FlowEvent::MessageEnd { flow: 0, message: Message { bytes: 9, ..Message::default() }, effort: None },
+            Time::from_us(270),
+        );
         assert!(host.sent.is_empty());
     }
 }

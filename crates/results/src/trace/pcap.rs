@@ -66,7 +66,7 @@ pub(super) fn record(row: &PacketRow) -> Option<[u8; BYTES]> {
         PacketKind::Ack { byte, echo, .. } => (1, number(byte), ACK | if echo { ECE } else { 0 }),
         PacketKind::Syn => (0, 0, SYN),
         PacketKind::SynAck => (0, 1, SYN | ACK),
-        PacketKind::Probe => (1, 1, ACK),
+        PacketKind::Probe | PacketKind::Own => (1, 1, ACK),
     };
     let (opener, other) = (port(ends.connection), port(ends.connection / PORTS));
     let answers = matches!(kind, PacketKind::Ack { .. } | PacketKind::SynAck);

@@ -31,6 +31,7 @@ pub(super) fn write(out: &mut impl Write, link: &str, row: &PacketRow) -> io::Re
         Some(PacketKind::Syn) => out.write_all(b"syn,,,,")?,
         Some(PacketKind::SynAck) => out.write_all(b"syn-ack,,,,")?,
         Some(PacketKind::Probe) => out.write_all(b"probe,,,,")?,
+        Some(PacketKind::Own) => out.write_all(b"own,,,,")?,
         None => out.write_all(b"switch,,,,")?,
     }
     write!(out, "{},{},{},", row.payload, row.length, row.priority)?;

@@ -5,7 +5,7 @@ use flowsieve_results::PointResult;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point, run};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, run};
 use flowsieve_workload::Flow;
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
@@ -50,7 +50,7 @@ pub(crate) fn flow(start_ps: u64, (src, dst): (u32, u32), packets: u64) -> Flow 
 pub(crate) struct Trial {
     pub(crate) fabric: Fabric,
     pub(crate) scheme: Scheme,
-    pub(crate) framing: Framing,
+    pub(crate) wire_overhead: u16,
     pub(crate) fct_end: FctEnd,
 }
 
@@ -58,7 +58,7 @@ impl Trial {
     /// A flow ends when it has arrived.
     pub(crate) fn new(settings: &Settings, scheme: Scheme) -> Trial {
         let fabric = Fabric::from_settings(settings).expect("a fabric");
-        Trial { fabric, scheme, framing: Framing { header: 40, overhead: 0 }, fct_end: FctEnd::Arrival }
+        Trial { fabric, scheme, wire_overhead: 0, fct_end: FctEnd::Arrival }
     }
 
     /// A flow ends when its sender knows that it has arrived.
@@ -88,7 +88,7 @@ impl Trial {
         Point {
             fabric: &self.fabric,
             scheme: &self.scheme,
-            framing: self.framing,
+            wire_overhead: self.wire_overhead,
             flows,
             measure: Measure::All,
             fct_end: self.fct_end,

@@ -11,7 +11,7 @@ use flowsieve_schemes::scheme::{BalancerSpec, Places};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -22,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) fabric: Fabric,
     pub(crate) scheme: Scheme,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) framing: Framing,
+    pub(crate) wire_overhead: u16,
     pub(crate) fct_end: FctEnd,
     pub(crate) measure: Measure,
     pub(crate) seed: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Case {
 
 impl std::fmt::Debug for Case {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(out, "{:?}, {:?}, {:?}, seed {}", self.settings, self.framing, self.fct_end, self.seed)?;
+        writeln!(out, "{:?}, {:?}, {:?}, seed {}", self.settings, self.wire_overhead, self.fct_end, self.seed)?;
         writeln!(out, "{:?}", self.scheme)?;
         writeln!(out, "{:?}", self.fabric.changes)?;
         for Flow { id, start_ps, src, dst, bytes, class, .. } in &self.flows {
@@ -56,7 +56,7 @@ impl Case {
         Point {
             fabric: &self.fabric,
             scheme: &self.scheme,
-            framing: self.framing,
+            wire_overhead: self.wire_overhead,
             flows,
             measure: self.measure,
             fct_end: self.fct_end,
@@ -386,7 +386,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
             flows: flows(fabric.hosts, sketches),
             fabric,
             scheme,
-            framing: Framing { header, overhead },
+            wire_overhead: overhead,
             fct_end: if to_ack { FctEnd::Ack } else { FctEnd::Arrival },
             measure: Measure::All,
             seed,

@@ -1,7 +1,7 @@
 //! Points that a test writes out, where `mod common` makes random ones.
 
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Framing, Measure, Partitioning};
+use flowsieve_sim::{FctEnd, Measure, Partitioning};
 use flowsieve_workload::Flow;
 
 use crate::common::{Case, scheme, settings};
@@ -14,7 +14,7 @@ pub(crate) fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Cas
         fabric: Fabric::from_settings(&settings).expect("a fabric"),
         scheme: scheme(name, &settings).expect("a scheme"),
         flows,
-        framing: Framing { header: 40, overhead: 0 },
+        wire_overhead: 0,
         fct_end: FctEnd::Arrival,
         measure: Measure::All,
         seed: 1,

@@ -143,7 +143,7 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         };
         let spec = point.scheme.ports.at(place);
         let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
-        let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.framing.overhead.into() };
+        let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.wire_overhead.into() };
         Port {
             scheduler: if free { spec.without_limits().build(line) } else { spec.build(line) },
             busy: false,
@@ -373,7 +373,7 @@ impl<'a> Twin<'a> {
         self.leave_memory(link, packet);
         let about = self.point.fabric.links[link];
         let meta = self.metas[packet as usize];
-        let on_wire = u32::from(meta.len) + u32::from(self.point.framing.overhead);
+        let on_wire = u32::from(meta.len) + u32::from(self.point.wire_overhead);
         let seen = if about.cut_through { on_wire.min(64) } else { on_wire };
         let end = self.now + about.rate.serialise(on_wire);
         self.ports[link].busy = true;

@@ -10,7 +10,7 @@ use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_schemes::scheme::Transport;
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Framing, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hosts::Record;
 use proptest::prelude::*;
@@ -194,7 +194,7 @@ fn large() -> impl Strategy<Value = Case> {
                 fabric: Fabric::from_settings(&settings).expect("a fabric"),
                 scheme: scheme(&name, &settings).expect("a scheme"),
                 flows: (0..).zip(flows).map(flow).collect(),
-                framing: Framing { header: 40, overhead: 24 },
+                wire_overhead: 24,
                 fct_end: FctEnd::Ack,
                 measure: Measure::All,
                 seed,
@@ -234,7 +234,7 @@ fn run__agrees_where_flows_are_many() {
         fabric: Fabric::from_settings(&settings).expect("a fabric"),
         scheme: scheme("pfabric", &settings).expect("a scheme"),
         flows: (0..17_000).map(flow).collect(),
-        framing: Framing { header: 40, overhead: 24 },
+        wire_overhead: 24,
         fct_end: FctEnd::Ack,
         measure: Measure::All,
         seed: 3,

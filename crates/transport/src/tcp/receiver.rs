@@ -7,8 +7,8 @@
 
 use flowsieve_core::Time;
 
-use crate::header::Header;
-use crate::ring::Ring;
+use crate::tcp::header::Header;
+use crate::tcp::ring::Ring;
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,14 +176,14 @@ impl Receiver {
         Some(self.acknowledge((0, 0), self.marked, false, self.held_stamp))
     }
 
-    /// The next message that is complete, with the first transmissions that arrived out of order since the last one.
+    /// Whether the last segment of a message has arrived that is not reported yet.
     #[inline(always)]
-    pub fn complete(&mut self) -> Option<(u32, u32)> {
-        if self.ends.is_empty() { None } else { self.complete_first() }
+    pub fn has_ends(&self) -> bool {
+        !self.ends.is_empty()
     }
 
-    #[inline(never)]
-    fn complete_first(&mut self) -> Option<(u32, u32)> {
+    /// The next message that is complete, with the first transmissions that arrived out of order since the last one.
+    pub fn complete(&mut self) -> Option<(u32, u32)> {
         let at = self.ends.iter().position(|&(end, _)| end <= self.next)?;
         let (_, message) = self.ends.remove(at);
         Some((message, std::mem::take(&mut self.out_of_order)))

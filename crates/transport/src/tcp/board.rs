@@ -3,7 +3,7 @@
 //! A segment is in flight, selectively acknowledged, or lost; a lost one that is sent again is in flight again. What has
 //! been selectively acknowledged stays so over a timeout: this receiver never takes it back (RFC 2018 §8 lets it).
 
-use crate::ring::Ring;
+use crate::tcp::ring::Ring;
 
 const SACKED: usize = 0;
 const LOST: usize = 1;

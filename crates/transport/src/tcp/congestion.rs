@@ -8,7 +8,7 @@
 
 use flowsieve_core::Time;
 
-use crate::params::{Congestion, TcpParams, WindowRule};
+use crate::tcp::params::{Congestion, TcpParams, WindowRule};
 
 /// Window and estimate of one connection.
 #[derive(Clone, Copy, Debug)]

@@ -2,22 +2,8 @@
 
 use std::collections::VecDeque;
 
-use flowsieve_core::Time;
-
-/// A message as the workload gives it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Message {
-    /// The message's number in the run.
-    pub id: u32,
-    /// Payload; at least 1.
-    pub bytes: u64,
-    /// When it was handed over. This and the rest is for whoever tags its packets; the transport looks at the deadline alone.
-    pub start: Time,
-    /// When it should have finished; D2TCP's window depends on it.
-    pub deadline: Option<Time>,
-    /// Its coflow.
-    pub coflow: Option<u32>,
-}
+use flowsieve_core::Message;
+use flowsieve_core::message::Effort;
 
 /// A message on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +14,8 @@ pub struct Span {
     pub first: u32,
     /// One past its last segment.
     pub end: u32,
-    /// Timeouts while it was the oldest on its connection, of the SYN and of probes too.
-    pub timeouts: u32,
-    /// Its segments that were sent again.
-    pub retransmissions: u32,
+    /// Its segments that were sent again; timeouts while it was the oldest on its connection, of the SYN and of probes too.
+    pub effort: Effort,
 }
 
 impl Span {
@@ -66,7 +50,7 @@ impl Messages {
         let segments = message.bytes.div_ceil(u64::from(segment)).max(1);
         let end = u32::try_from(segments).ok().and_then(|segments| self.end.checked_add(segments));
         let end = end.expect("a connection carries fewer than 2^32 segments");
-        let span = Span { message, first: self.end, end, timeouts: 0, retransmissions: 0 };
+        let span = Span { message, first: self.end, end, effort: Effort::default() };
         self.end = span.end;
         match self.oldest {
             None => self.oldest = Some(span),
@@ -92,8 +76,17 @@ impl Messages {
     }
 
     /// The message of an unfinished segment.
+    #[inline(always)]
+    pub fn of(&self, seq: u32) -> Option<&Span> {
+        match &self.oldest {
+            Some(span) if seq < span.end => Some(span),
+            _ => self.waiting.get(self.waiting.partition_point(|span| span.end <= seq)),
+        }
+    }
+
+    /// The same, to be changed.
     #[inline]
-    pub fn of(&mut self, seq: u32) -> Option<&mut Span> {
+    pub fn of_mut(&mut self, seq: u32) -> Option<&mut Span> {
         match &mut self.oldest {
             Some(span) if seq < span.end => Some(span),
             _ => {

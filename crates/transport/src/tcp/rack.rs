@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 
 use flowsieve_core::Time;
 
-use crate::rto::{self, RoundTrips};
-use crate::tcp::Ack;
+use crate::tcp::rto::{self, RoundTrips};
+use crate::tcp::sender::Ack;
 
 /// RFC 8985 §6.2, step 4: recoveries without a spurious retransmission until the window is narrow again.
 const PERSISTENCE: u32 = 16;

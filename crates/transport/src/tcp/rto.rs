@@ -6,7 +6,7 @@
 
 use flowsieve_core::Time;
 
-use crate::params::RtoRule;
+use crate::tcp::params::RtoRule;
 
 /// RFC 6298 §2.1: before any measurement.
 const INITIAL: Time = Time(1_000_000_000_000);

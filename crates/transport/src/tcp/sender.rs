@@ -12,21 +12,21 @@
 //! | after each of them | [`TcpSender::poll`] until `None` |
 //!
 //! Sources: RFC 5681 and 6675 for windows and recovery, 6298 for the timer, 8985 for RACK, 3168 and 8257 for marks; pFabric
-//! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::params`] says so.
+//! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::tcp::params`] says so.
 //!
 //! Left out: early retransmit (RFC 5827), RFC 6675's rescue retransmission and its rule 3 (sending holes again that are not
 //! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts
 //! (RFC 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
 
-use flowsieve_core::Time;
+use flowsieve_core::{Message, Time};
 
-use crate::board::Board;
-use crate::congestion::{Delivery, Window, imminence};
-use crate::header::Header;
-use crate::messages::{Message, Messages, Span};
-use crate::params::{LossDetection, Restart, TcpParams, WindowRule};
-use crate::rack::Rack;
-use crate::rto::Rto;
+use crate::tcp::board::Board;
+use crate::tcp::congestion::{Delivery, Window, imminence};
+use crate::tcp::header::Header;
+use crate::tcp::messages::{Messages, Span};
+use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
+use crate::tcp::rack::Rack;
+use crate::tcp::rto::Rto;
 
 /// A packet that the sender wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,8 @@ impl TcpSender {
     }
 
     /// The message of a segment that is not finished.
-    pub fn span(&mut self, seq: u32) -> Option<&mut Span> {
+    #[inline(always)]
+    pub fn span(&self, seq: u32) -> Option<&Span> {
         self.messages.of(seq)
     }
 
@@ -258,7 +259,7 @@ impl TcpSender {
             una: self.board.una,
             nxt: self.nxt,
         };
-        let (messages, board) = (&mut self.messages, &self.board);
+        let (messages, board) = (&self.messages, &self.board);
         self.window.on_delivery(delivery, params, |cwnd| {
             let Some(span) = messages.of(board.una) else { return 1.0 };
             let segments = f64::from((span.end - board.una).saturating_sub(board.sacked));
@@ -319,7 +320,7 @@ impl TcpSender {
         self.deadline = self.rto.deadline(now, params.rto);
         self.silent_timeouts += 1;
         if let Some(span) = self.messages.oldest_mut() {
-            span.timeouts += 1;
+            span.effort.timeouts += 1;
         }
         match self.phase {
             Phase::SynDue | Phase::SynSent => self.phase = Phase::SynDue,
@@ -390,8 +391,8 @@ impl TcpSender {
             return None;
         }
         self.board.resend(seq);
-        if let Some(span) = self.messages.of(seq) {
-            span.retransmissions += 1;
+        if let Some(span) = self.messages.of_mut(seq) {
+            span.effort.retransmissions += 1;
         }
         self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: true })

@@ -1,0 +1,84 @@
+//! Messages as hosts know them, and what happens to them.
+//!
+//! A flow is what switches can tell apart: the packets of a connection in one direction. A message is what an application
+//! hands over at once; a flow carries one message or several, one after the other.
+
+use std::num::NonZeroU64;
+
+use crate::units::Time;
+
+/// A message as the workload gives it to its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Message {
+    /// The message's number in the run.
+    pub id: u32,
+    /// The host that it is for.
+    pub to: u16,
+    /// Class of flow.
+    pub class: u8,
+    /// Payload in bytes; at least 1.
+    pub bytes: u64,
+    /// When it was handed over.
+    pub start: Time,
+    /// When it should have finished.
+    pub deadline: Option<Time>,
+    /// Its coflow.
+    pub coflow: Option<u32>,
+    /// Its size in bytes, as somebody predicted it.
+    pub predicted: Option<NonZeroU64>,
+    /// Bounds of its size, as somebody predicted them.
+    pub bounds: Option<Bounds>,
+}
+
+/// Predicted bounds of a message's size, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// It has no fewer.
+    pub lower: u64,
+    /// It has no more.
+    pub upper: NonZeroU64,
+}
+
+/// What it took until all of a message was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Packets sent again.
+    pub retransmissions: u32,
+    /// Timeouts.
+    pub timeouts: u32,
+}
+
+/// What an endpoint reports of its messages. Taggers, controllers and measurement hear the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEvent {
+    /// A message begins on the flow.
+    MessageStart {
+        /// The flow.
+        flow: u32,
+        /// The message.
+        message: Message,
+        /// How long the flow was idle before; [`Time::NEVER`] for its first message.
+        idle: Time,
+    },
+    /// All of a message is acknowledged; of one that nobody answers, it is sent.
+    MessageEnd {
+        /// The flow.
+        flow: u32,
+        /// The message.
+        message: Message,
+        /// What it took; `None` where nobody answers.
+        effort: Option<Effort>,
+    },
+    /// All of a message has arrived: the only event of its receiver.
+    Delivered {
+        /// The message's number.
+        message: u32,
+        /// First transmissions that arrived after a later one.
+        out_of_order: u32,
+    },
+    /// The retransmission timer fired.
+    Timeout {
+        /// The flow.
+        flow: u32,
+    },
+}

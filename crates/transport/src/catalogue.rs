@@ -1,0 +1,169 @@
+//! The transports that there are: how each is made, and what is known of it before it runs.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use flowsieve_core::tagger::{FlowEvent, Tagger};
+use flowsieve_core::{Message, Time};
+
+use crate::endpoint::{Effects, Endpoint, HostSite, Out, Timer, Turn};
+use crate::open_loop::{OpenLoopEndpoint, OpenLoopRules};
+use crate::packet::{Packet, Said};
+use crate::tcp::{TcpEndpoint, TcpRules};
+
+/// What is known of a transport before it runs: for offered loads, ideal FCTs, and flows that cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportFacts {
+    /// Payload of a full packet, in bytes; at least 1.
+    pub segment: u16,
+    /// Bytes of a packet's headers; an answer is nothing else.
+    pub header: u16,
+    /// So many packets of data cause an answer; `None`: nothing is answered.
+    pub packets_per_answer: Option<NonZeroU32>,
+}
+
+impl TransportFacts {
+    /// Whether a sender learns that its message has arrived.
+    pub fn answers(&self) -> bool {
+        self.packets_per_answer.is_some()
+    }
+
+    /// Answers to so many packets of data.
+    pub fn answers_to(&self, packets: u64) -> u64 {
+        self.packets_per_answer.map_or(0, |every| packets.div_ceil(u64::from(every.get())))
+    }
+}
+
+/// How to make the endpoints of a class of flow.
+#[derive(Clone)]
+pub enum TransportSpec {
+    /// [`TcpEndpoint`].
+    Tcp(Arc<TcpRules>),
+    /// [`OpenLoopEndpoint`].
+    OpenLoop(Arc<OpenLoopRules>),
+    /// One of the user's own.
+    Custom(CustomTransport),
+}
+
+/// A transport of the user's own.
+#[derive(Clone)]
+pub struct CustomTransport {
+    /// What is known of it beforehand.
+    pub facts: TransportFacts,
+    /// Makes the endpoint of a host.
+    pub make: Arc<dyn Fn(&HostSite) -> Box<dyn Endpoint> + Send + Sync>,
+}
+
+impl TransportSpec {
+    /// What is known of it before it runs.
+    pub fn facts(&self) -> TransportFacts {
+        match self {
+            TransportSpec::Tcp(rules) => rules.facts(),
+            TransportSpec::OpenLoop(rules) => rules.facts(),
+            TransportSpec::Custom(own) => own.facts,
+        }
+    }
+
+    /// The endpoint of a host.
+    pub fn build(&self, site: &HostSite) -> HostEndpoint {
+        match self {
+            TransportSpec::Tcp(rules) => HostEndpoint::Tcp(TcpEndpoint::new(Arc::clone(rules), site)),
+            TransportSpec::OpenLoop(rules) => HostEndpoint::OpenLoop(OpenLoopEndpoint::new(Arc::clone(rules))),
+            TransportSpec::Custom(own) => HostEndpoint::Boxed((own.make)(site)),
+        }
+    }
+}
+
+impl std::fmt::Debug for TransportSpec {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TransportSpec::Tcp(rules) => rules.fmt(out),
+            TransportSpec::OpenLoop(rules) => rules.fmt(out),
+            TransportSpec::Custom(own) => write!(out, "custom, {:?}", own.facts),
+        }
+    }
+}
+
+/// Every endpoint as one type, so that a host calls it without indirection; `Boxed` serves those from outside.
+pub enum HostEndpoint {
+    /// TCP and its kin.
+    Tcp(TcpEndpoint),
+    /// Nothing is answered.
+    OpenLoop(OpenLoopEndpoint),
+    /// One of the user's own.
+    Boxed(Box<dyn Endpoint>),
+}
+
+macro_rules! each {
+    ($endpoint:expr, $each:ident => $call:expr) => {
+        match $endpoint {
+            HostEndpoint::Tcp($each) => $call,
+            HostEndpoint::OpenLoop($each) => $call,
+            HostEndpoint::Boxed($each) => $call,
+        }
+    };
+}
+
+/// The methods of [`Endpoint`], which built-in endpoints have for any [`Out`].
+impl HostEndpoint {
+    /// As [`Endpoint::begin`].
+    #[inline]
+    pub fn begin(&mut self, now: Time, tagger: &mut Tagger, out: &mut impl Out, message: &Message) -> Effects {
+        each!(self, endpoint => endpoint.begin(now, tagger, out, message))
+    }
+
+    /// As [`Endpoint::receive`]. Each arm takes the packet for itself: one for all of them would have to lie in memory.
+    #[inline(always)]
+    pub fn receive<O: Out>(
+        &mut self,
+        now: Time,
+        tagger: &mut Tagger,
+        out: &mut O,
+        take: impl FnOnce(&mut O) -> Packet,
+    ) -> Effects {
+        each!(self, endpoint => {
+            let packet = take(out);
+            endpoint.receive(now, tagger, out, &packet)
+        })
+    }
+
+    /// As [`Endpoint::on_timer`].
+    #[inline]
+    pub fn on_timer(&mut self, now: Time, tagger: &mut Tagger, out: &mut impl Out) -> Effects {
+        each!(self, endpoint => endpoint.on_timer(now, tagger, out))
+    }
+
+    /// As [`Endpoint::next_timer`].
+    #[inline(always)]
+    pub fn next_timer(&mut self) -> Timer {
+        each!(self, endpoint => endpoint.next_timer())
+    }
+
+    /// As [`Endpoint::turns`].
+    #[inline]
+    pub fn turns(&self) -> u32 {
+        each!(self, endpoint => endpoint.turns())
+    }
+
+    /// As [`Endpoint::poll`].
+    #[inline]
+    pub fn poll(&mut self, now: Time, tagger: &mut Tagger, out: &mut impl Out) -> Turn {
+        each!(self, endpoint => endpoint.poll(now, tagger, out))
+    }
+
+    /// As [`Endpoint::poll_event`].
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<FlowEvent> {
+        each!(self, endpoint => endpoint.poll_event())
+    }
+
+    /// As [`Endpoint::observe`].
+    pub fn observe(&self, see: &mut dyn FnMut(u32, &[(&'static str, f64)])) {
+        each!(self, endpoint => endpoint.observe(see));
+    }
+
+    /// As [`Endpoint::describe`].
+    pub fn describe(&self, packet: &Packet) -> Said {
+        each!(self, endpoint => endpoint.describe(packet))
+    }
+}

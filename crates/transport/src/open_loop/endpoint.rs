@@ -1,0 +1,139 @@
+//! A host's messages that are sent open loop.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
+use flowsieve_core::{Kind, Message, NONE, Time};
+
+use crate::catalogue::TransportFacts;
+use crate::endpoint::{Effects, Out, Timer, Turn};
+use crate::open_loop::receiver::OpenLoopReceiver;
+use crate::packet::{Packet, Said};
+
+/// The rules of a class of flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenLoopRules {
+    /// Payload of a full packet, in bytes.
+    pub segment: u16,
+    /// Bytes of a packet's headers.
+    pub header: u16,
+}
+
+impl OpenLoopRules {
+    /// What is known beforehand.
+    pub fn facts(&self) -> TransportFacts {
+        TransportFacts { segment: self.segment, header: self.header, packets_per_answer: None }
+    }
+}
+
+/// A packet of a message, whose number stands in the first word.
+const DATA: u8 = 0;
+/// The last packet of its message.
+const LAST: u8 = 1;
+
+/// The messages of a host and class. Its methods are those of [`crate::Endpoint`].
+pub struct OpenLoopEndpoint {
+    rules: Arc<OpenLoopRules>,
+    /// By message, until it is complete.
+    receivers: BTreeMap<u32, OpenLoopReceiver>,
+    events: VecDeque<FlowEvent>,
+}
+
+impl OpenLoopEndpoint {
+    /// A host's.
+    pub fn new(rules: Arc<OpenLoopRules>) -> OpenLoopEndpoint {
+        OpenLoopEndpoint { rules, receivers: BTreeMap::new(), events: VecDeque::new() }
+    }
+
+    fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
+        tagger.on_event(&event, now);
+        self.events.push_back(event);
+    }
+
+    #[inline(never)]
+    pub(crate) fn begin<O: Out + ?Sized>(
+        &mut self,
+        now: Time,
+        tagger: &mut Tagger,
+        out: &mut O,
+        message: &Message,
+    ) -> Effects {
+        let OpenLoopRules { segment, header } = *self.rules;
+        let flow = message.id;
+        self.report(now, tagger, FlowEvent::MessageStart { flow, message: *message, idle: Time::NEVER });
+        let packets = message.bytes.div_ceil(u64::from(segment)) as u32;
+        for seq in 0..packets {
+            let offset = u64::from(seq) * u64::from(segment);
+            let payload = (message.bytes - offset).min(u64::from(segment)) as u16;
+            let tag = tagger.tag(|| FlowFacts {
+                flow,
+                now,
+                kind: Kind::Data,
+                offset,
+                payload: payload.into(),
+                remaining: message.bytes,
+                ..FlowFacts::of(message)
+            });
+            out.send(Packet {
+                peer: message.to,
+                len: payload + header,
+                flow,
+                message: message.id,
+                coflow: message.coflow.unwrap_or(NONE),
+                tag,
+                unanswered: true,
+                code: if seq + 1 == packets { LAST } else { DATA },
+                words: [seq, 0, 0, 0, 0, 0],
+                ..Packet::default()
+            });
+        }
+        self.report(now, tagger, FlowEvent::MessageEnd { flow, message: *message, effort: None });
+        Effects { events: true, turns: false }
+    }
+
+    #[inline(never)]
+    pub(crate) fn receive<O: Out + ?Sized>(
+        &mut self,
+        now: Time,
+        tagger: &mut Tagger,
+        _: &mut O,
+        packet: &Packet,
+    ) -> Effects {
+        let message = packet.message;
+        let receiver = self.receivers.entry(message).or_default();
+        let Some(out_of_order) = receiver.on_data(packet.words[0], packet.code == LAST) else { return Effects::NONE };
+        self.receivers.remove(&message);
+        self.report(now, tagger, FlowEvent::Delivered { message, out_of_order });
+        Effects { events: true, turns: false }
+    }
+
+    pub(crate) fn on_timer<O: Out + ?Sized>(&mut self, _: Time, _: &mut Tagger, _: &mut O) -> Effects {
+        Effects::NONE
+    }
+
+    #[inline]
+    pub(crate) fn next_timer(&mut self) -> Timer {
+        Timer::NEVER
+    }
+
+    #[inline]
+    pub(crate) fn turns(&self) -> u32 {
+        0
+    }
+
+    #[inline]
+    pub(crate) fn poll<O: Out + ?Sized>(&mut self, _: Time, _: &mut Tagger, _: &mut O) -> Turn {
+        Turn::Unused
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<FlowEvent> {
+        self.events.pop_front()
+    }
+
+    pub(crate) fn observe(&self, _: &mut dyn FnMut(u32, &[(&'static str, f64)])) {}
+
+    pub(crate) fn describe(&self, packet: &Packet) -> Said {
+        Said::Data { segment: packet.words[0], last: packet.code == LAST, retransmission: false }
+    }
+}

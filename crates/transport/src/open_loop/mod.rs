@@ -1,0 +1,7 @@
+//! Open-loop sending: every packet of a message at once, none acknowledged, none sent again. The textbook's arrival of a
+//! whole message at a queue.
+
+pub mod endpoint;
+mod receiver;
+
+pub use endpoint::{OpenLoopEndpoint, OpenLoopRules};

@@ -1,0 +1,38 @@
+//! TCP and its kin: NewReno with SACK, DCTCP, D2TCP, pFabric's transport.
+//!
+//! | module | models |
+//! | --- | --- |
+//! | [`endpoint`] | a host's connections of one class of flow: which a message takes, handshakes, turns, timers |
+//! | [`sender`] | the sender of a connection |
+//! | [`receiver`] | its receiver: ACKs, delayed ACKs, the echo of marks |
+//! | [`rules`] | what holds at every host |
+//! | [`params`] | what a connection can be set to: today's standards, or the ns-2 lineage of the papers |
+//! | [`messages`] | which segments of a connection are whose |
+//! | [`header`] | what the two ends say to one another |
+//!
+//! Sequence numbers count segments; windows are in segments. A path's maximum segment is known, hosts have memory and
+//! processor enough, and the end of a connection is never said: its sender drops it.
+
+mod alarms;
+mod board;
+mod congestion;
+pub mod endpoint;
+pub mod header;
+pub mod messages;
+pub mod params;
+mod rack;
+pub mod receiver;
+mod receivers;
+mod ring;
+mod rto;
+pub mod rules;
+pub mod sender;
+mod senders;
+
+pub use endpoint::TcpEndpoint;
+pub use header::{HEADER_BYTES, Header};
+pub use messages::{Messages, Span};
+pub use params::TcpParams;
+pub use receiver::Receiver;
+pub use rules::{Connections, Handshake, TcpRules};
+pub use sender::TcpSender;

@@ -1,0 +1,137 @@
+//! The receiving sides of a host's connections, and how packets find them.
+//!
+//! A packet of a sender that has had no answer yet is looked up by its flow; later ones name the place that an ACK has
+//! told. A connection's end is never said, so that a receiver cannot know of it. What carries one message alone is
+//! forgotten when that has been complete for as long as a TCP waits for late packets ([`TIME_WAIT`]); others are as many as
+//! were ever open at once, and stay.
+
+use std::collections::VecDeque;
+
+use flowsieve_core::tagger::{FlowFacts, Tagger};
+use flowsieve_core::{Kind, NONE, Time};
+use hashbrown::HashTable;
+
+use crate::packet::Packet;
+use crate::tcp::alarms::{Alarm, Alarms};
+use crate::tcp::receiver::{Receiver, Reply};
+
+/// How long a packet may be late: RFC 9293's 2 MSL, of half a minute each as Linux has it.
+pub(super) const TIME_WAIT: Time = Time::from_us(60_000_000);
+
+/// The receiving sides of a host and class.
+pub(super) struct Receivers {
+    /// By the place that ACKs tell the sender.
+    sides: Vec<ReceivingSide>,
+    by_flow: HashTable<u32>,
+    /// When sides were complete that will be forgotten, and their places; in the order of time.
+    complete: VecDeque<(Time, u32)>,
+    forgotten: Vec<u32>,
+}
+
+/// The receiving side of a connection, and how its ACKs find the sender.
+pub(super) struct ReceivingSide {
+    pub(super) receiver: Receiver,
+    /// [`NONE`]: it is forgotten.
+    flow: u32,
+    /// The place of the sending side at its host.
+    sender: u32,
+    peer: u16,
+    /// The instant of its entry among the alarms; [`Time::NEVER`]: it has none.
+    pub(super) alarm: Time,
+}
+
+/// Fibonacci hashing: the table takes the upper bits for one thing and the lower for another.
+fn hash(flow: u32) -> u64 {
+    let product = u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ product >> 32
+}
+
+impl Receivers {
+    pub(super) fn new() -> Receivers {
+        Receivers { sides: Vec::new(), by_flow: HashTable::new(), complete: VecDeque::new(), forgotten: Vec::new() }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&mut self, place: u32) -> &mut ReceivingSide {
+        &mut self.sides[place as usize]
+    }
+
+    /// The place of the side that a packet is for, made if the packet is the first; `sender`, `receiver`: the places that
+    /// the packet names.
+    #[inline(always)]
+    pub(super) fn place_for(&mut self, now: Time, packet: &Packet, [sender, receiver]: [u32; 2]) -> u32 {
+        match self.sides.get(receiver as usize) {
+            Some(side) if side.flow == packet.flow => receiver,
+            _ => self.find(now, packet.flow, packet.peer, sender),
+        }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, now: Time, flow: u32, peer: u16, sender: u32) -> u32 {
+        let sides = &self.sides;
+        if let Some(&place) = self.by_flow.find(hash(flow), |&place| sides[place as usize].flow == flow) {
+            return place;
+        }
+        self.forget(now);
+        let side = ReceivingSide { receiver: Receiver::default(), flow, sender, peer, alarm: Time::NEVER };
+        let place = match self.forgotten.pop() {
+            Some(place) => {
+                self.sides[place as usize] = side;
+                place
+            }
+            None => {
+                self.sides.push(side);
+                self.sides.len() as u32 - 1
+            }
+        };
+        let sides = &self.sides;
+        self.by_flow.insert_unique(hash(flow), place, |&place| hash(sides[place as usize].flow));
+        place
+    }
+
+    /// All of the one message of a side has arrived.
+    pub(super) fn completed(&mut self, now: Time, place: u32) {
+        self.complete.push_back((now, place));
+    }
+
+    /// Forgets what has been complete for long enough.
+    fn forget(&mut self, now: Time) {
+        while let Some(&(_, place)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
+            self.complete.pop_front();
+            let flow = std::mem::replace(&mut self.sides[place as usize].flow, NONE);
+            if let Ok(entry) = self.by_flow.find_entry(hash(flow), |&other| other == place) {
+                entry.remove();
+            }
+            self.sides[place as usize].receiver = Receiver::default();
+            self.forgotten.push(place);
+        }
+    }
+}
+
+impl ReceivingSide {
+    /// The receiver's timer may be earlier than its entry among the alarms.
+    #[inline(always)]
+    pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, place: u32) {
+        if let Some(at) = self.receiver.deadline().filter(|&at| at < self.alarm) {
+            self.alarm = at;
+            alarms.push(at, Alarm::Receiver { flow: self.flow, place });
+        }
+    }
+
+    /// An answer as a packet; `len`: bytes of headers.
+    #[inline(always)]
+    pub(super) fn answer(
+        &self,
+        now: Time,
+        tagger: &mut Tagger,
+        place: u32,
+        len: u16,
+        reply: Reply,
+        kind: Kind,
+    ) -> Packet {
+        let tag = tagger.tag(|| FlowFacts::control(self.flow, kind, now));
+        let packet = Packet { peer: self.peer, len, flow: self.flow, kind, tag, ..Packet::default() };
+        let (header, stamp) = reply;
+        header.write([self.sender, place], stamp, packet)
+    }
+}

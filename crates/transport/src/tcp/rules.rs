@@ -1,0 +1,59 @@
+//! What holds of TCP at every host: a class's parameters, and how its messages share connections.
+
+use std::num::NonZeroU32;
+
+use crate::catalogue::TransportFacts;
+use crate::tcp::params::TcpParams;
+use crate::tcp::receiver::AckRule;
+
+/// How messages share connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// Each message opens its own.
+    PerFlow,
+    /// One for each ordered host pair; messages queue on it.
+    Persistent,
+    /// An idle one of the host pair, or else a new one; messages never queue.
+    Pool,
+}
+
+/// Which connections begin with a handshake of one round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// None.
+    Never,
+    /// All but the first of each host pair, which counts as opened before the run (ns-2's warmed connections).
+    Cold,
+    /// All.
+    Always,
+}
+
+/// The rules of a class of flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpRules {
+    /// Of each connection.
+    pub params: TcpParams,
+    /// How messages share connections.
+    pub connections: Connections,
+    /// Which connections begin with a handshake.
+    pub handshake: Handshake,
+    /// Bytes of a packet's headers.
+    pub header: u16,
+}
+
+impl TcpRules {
+    /// What is known beforehand.
+    pub fn facts(&self) -> TransportFacts {
+        TransportFacts {
+            segment: self.params.segment,
+            header: self.header,
+            packets_per_answer: Some(NonZeroU32::new(self.params.ack_every).unwrap_or(NonZeroU32::MIN)),
+        }
+    }
+
+    /// How receivers acknowledge.
+    pub(super) fn acks(&self) -> AckRule {
+        let TcpParams { ack_every, delayed_ack, .. } = self.params;
+        AckRule { every: ack_every, delay: delayed_ack, span: self.params.span() }
+    }
+}

@@ -1,0 +1,200 @@
+//! The sending sides of a host's connections, and which of them a message takes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::tagger::{FlowFacts, Tagger};
+use flowsieve_core::{Kind, NONE, Time};
+
+use crate::packet::Packet;
+use crate::tcp::alarms::{Alarm, Alarms};
+use crate::tcp::header::{Header, stamp};
+use crate::tcp::rules::{Connections, Handshake, TcpRules};
+use crate::tcp::sender::{Emission, TcpSender};
+
+/// The sending sides of a host and class.
+pub(super) struct Senders {
+    /// By the place that travels in packets.
+    pub(super) connections: Vec<Connection>,
+    /// Connections that may send, in turn.
+    pub(super) ready: VecDeque<u32>,
+    /// By destination.
+    pairs: BTreeMap<u16, Pair>,
+    /// Places of connections that are closed.
+    closed: Vec<u32>,
+}
+
+/// Connections to another host.
+#[derive(Default)]
+struct Pair {
+    /// Whether a connection was ever opened.
+    opened: bool,
+    /// (first message, place) of those without a message; of a persistent one always.
+    idle: BTreeSet<(u32, u32)>,
+}
+
+/// The sending side of a connection.
+pub(super) struct Connection {
+    pub(super) tcp: TcpSender,
+    /// The message that opened it, and the flow that its packets belong to; [`NONE`] once closed.
+    pub(super) flow: u32,
+    /// The place of its receiving side at the other host, as soon as an ACK has said it; [`NONE`] before.
+    pub(super) receiver: u32,
+    peer: u16,
+    /// It stands in [`Senders::ready`].
+    ready: bool,
+    /// The instant of its entry among the alarms; [`Time::NEVER`]: it has none.
+    pub(super) alarm: Time,
+}
+
+impl Senders {
+    pub(super) fn new() -> Senders {
+        Senders { connections: Vec::new(), ready: VecDeque::new(), pairs: BTreeMap::new(), closed: Vec::new() }
+    }
+
+    /// The connection that a packet names, unless it is closed.
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, place: u32, flow: u32) -> Option<&mut Connection> {
+        self.connections.get_mut(place as usize).filter(|connection| connection.flow == flow)
+    }
+
+    /// The place of the connection that a message takes, opened if need be.
+    pub(super) fn take(&mut self, rules: &TcpRules, peer: u16, message: u32) -> u32 {
+        let pair = self.pairs.entry(peer).or_default();
+        let found = match rules.connections {
+            Connections::PerFlow => None,
+            Connections::Pool => pair.idle.pop_first(),
+            Connections::Persistent => pair.idle.first().copied(),
+        };
+        if let Some((_, place)) = found {
+            return place;
+        }
+        let handshake = match rules.handshake {
+            Handshake::Never => false,
+            Handshake::Cold => pair.opened,
+            Handshake::Always => true,
+        };
+        pair.opened = true;
+        let tcp = TcpSender::new(handshake, &rules.params);
+        let connection = Connection { tcp, flow: message, receiver: NONE, peer, ready: false, alarm: Time::NEVER };
+        let place = match self.closed.pop() {
+            Some(place) => {
+                self.connections[place as usize] = connection;
+                place
+            }
+            None => {
+                self.connections.push(connection);
+                self.connections.len() as u32 - 1
+            }
+        };
+        if rules.connections == Connections::Persistent {
+            pair.idle.insert((message, place));
+        }
+        place
+    }
+
+    /// A connection wants a turn.
+    pub(super) fn line_up(&mut self, place: u32) {
+        let connection = &mut self.connections[place as usize];
+        if !connection.ready {
+            connection.ready = true;
+            self.ready.push_back(place);
+        }
+    }
+
+    /// A connection wants no further turn.
+    pub(super) fn leave_line(&mut self, rules: &TcpRules, place: u32) {
+        self.connections[place as usize].ready = false;
+        self.close_if_done(rules, place);
+    }
+
+    /// A connection has no message any more. Says whether that closes it.
+    pub(super) fn idle(&mut self, rules: &TcpRules, place: u32) -> bool {
+        let connection = &self.connections[place as usize];
+        match rules.connections {
+            Connections::Persistent => false,
+            Connections::Pool => {
+                self.pairs.entry(connection.peer).or_default().idle.insert((connection.flow, place));
+                false
+            }
+            Connections::PerFlow => self.close_if_done(rules, place),
+        }
+    }
+
+    /// A connection of one message ends with it, unless it still stands in line.
+    fn close_if_done(&mut self, rules: &TcpRules, place: u32) -> bool {
+        let connection = &mut self.connections[place as usize];
+        let done = rules.connections == Connections::PerFlow && !connection.ready && connection.tcp.is_idle();
+        if done {
+            connection.flow = NONE;
+            self.closed.push(place);
+        }
+        done
+    }
+}
+
+impl Connection {
+    /// The connection's timer may be earlier than its entry among the alarms.
+    #[inline(always)]
+    pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, place: u32) {
+        let at = self.tcp.deadline();
+        if at < self.alarm {
+            self.alarm = at;
+            alarms.push(at, Alarm::Sender { flow: self.flow, place });
+        }
+    }
+
+    /// What the sender emits, as a packet.
+    #[inline(always)]
+    pub(super) fn packet(
+        &mut self,
+        now: Time,
+        rules: &TcpRules,
+        tagger: &mut Tagger,
+        place: u32,
+        emission: Emission,
+    ) -> Packet {
+        let (segment, ends) = (rules.params.segment, [place, self.receiver]);
+        match emission {
+            Emission::Control(header) => {
+                let tag = tagger.tag(|| FlowFacts::control(self.flow, Kind::Control, now));
+                let packet = Packet {
+                    peer: self.peer,
+                    len: rules.header,
+                    flow: self.flow,
+                    kind: Kind::Control,
+                    tag,
+                    ..Packet::default()
+                };
+                header.write(ends, stamp(now), packet)
+            }
+            Emission::Segment { seq, retransmission } => {
+                let span = self.tcp.span(seq).expect("the sender emits segments of its messages");
+                let (message, payload) = (&span.message, span.payload(seq, segment));
+                let tag = tagger.tag(|| FlowFacts {
+                    flow: self.flow,
+                    now,
+                    kind: Kind::Data,
+                    offset: span.offset(seq, segment),
+                    payload: payload.into(),
+                    remaining: self.tcp.remaining(span, &rules.params),
+                    retransmission,
+                    timeouts: span.effort.timeouts,
+                    ..FlowFacts::of(message)
+                });
+                let packet = Packet {
+                    peer: self.peer,
+                    len: payload + rules.header,
+                    flow: self.flow,
+                    coflow: message.coflow.unwrap_or(NONE),
+                    kind: Kind::Data,
+                    ecn: if rules.params.ecn { Ecn::Capable } else { Ecn::NotCapable },
+                    tag,
+                    ..Packet::default()
+                };
+                let header = Header::Data { seq, message: message.id, last: seq + 1 == span.end, retransmission };
+                header.write(ends, stamp(now), packet)
+            }
+        }
+    }
+}
