@@ -136,7 +136,7 @@ impl FifoBank {
     /// The queue of the DSCP map.
     #[inline(always)]
     fn mapped(&self, meta: &Meta) -> usize {
-        usize::from(meta.priority).min(self.queues.len() - 1)
+        usize::from(meta.tag.priority()).min(self.queues.len() - 1)
     }
 }
 

@@ -291,7 +291,7 @@ impl FlowScheduler {
 impl PortScheduler for FlowScheduler {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let (flow, rank) = (meta.flow, meta.rank);
+        let (flow, rank) = (meta.flow, meta.tag.rank());
         if !self.gate.take(meta, around) {
             return Verdict::Dropped;
         }
@@ -313,7 +313,7 @@ impl PortScheduler for FlowScheduler {
         self.gate.leave(&metas[packet as usize]);
         match self.flows.packets(slot).front() {
             Some(next) => {
-                let key = self.key(metas[next as usize].rank);
+                let key = self.key(metas[next as usize].tag.rank());
                 self.flows.order.set(slot, key);
             }
             None => self.flows.close(slot),

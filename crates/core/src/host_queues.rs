@@ -1,6 +1,6 @@
 //! A host's own priority queues, apart from those of the switches (NOS2, GLOBECOM 2019, §IV, Fig. 3).
 //!
-//! A packet carries both: the level of the host's queues as its rank, and the network's tag as its priority. A host's port
+//! A packet carries both levels ([`crate::Tag::with_levels`]). A host's port
 //! sorts by the former, switches by the latter and may have as many queues as there are tags. Both are written as the packet
 //! leaves the transport, so that a packet that waits here keeps the tag that it came with.
 //!
@@ -13,7 +13,7 @@ use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
 
-/// FIFO queues under strict priority, by the rank; ranks beyond the last queue join it.
+/// FIFO queues under strict priority, by the host's level; levels beyond the last queue join it.
 pub struct HostQueues {
     bank: FifoBank,
 }
@@ -25,7 +25,7 @@ impl HostQueues {
     }
 
     fn level(&self, meta: &Meta) -> usize {
-        (meta.rank as usize).min(self.bank.queues() - 1)
+        (meta.tag.host_level() as usize).min(self.bank.queues() - 1)
     }
 }
 
@@ -57,13 +57,14 @@ mod tests {
     use super::*;
     use crate::admission::Pool;
     use crate::scheduler::Victims;
+    use crate::tag::Tag;
     use crate::units::Time;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
     #[test]
     fn queues__by_the_hosts_level_whatever_the_tag() {
-        let of = |rank, priority| Meta { rank, priority, len: 1_500, ..Meta::default() };
+        let of = |host, network| Meta { tag: Tag::with_levels(network, host), len: 1_500, ..Meta::default() };
         // Levels 2, 0, 1 and one beyond the last; the tags say otherwise.
         let mut metas = [of(2, 0), of(0, 1), of(1, 0), of(9, 0)];
         let mut port = HostQueues::new(3, Admission::Unlimited, Marker::Off);
@@ -83,6 +84,6 @@ mod tests {
         let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut around)).collect();
         assert_eq!(order, [1, 2, 0, 3]);
         assert_eq!(order.iter().map(|&packet| metas[packet as usize].queue).collect::<Vec<_>>(), [0, 1, 2, 2]);
-        assert_eq!(order.iter().map(|&packet| metas[packet as usize].priority).collect::<Vec<_>>(), [1, 0, 0, 0]);
+        assert_eq!(order.iter().map(|&packet| metas[packet as usize].tag.priority()).collect::<Vec<_>>(), [1, 0, 0, 0]);
     }
 }

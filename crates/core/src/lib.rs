@@ -29,10 +29,12 @@ pub mod pifo;
 pub mod qcluster;
 pub mod scheduler;
 pub mod sp_pifo;
+pub mod tag;
 pub mod tagger;
 pub mod thresholds;
 pub mod units;
 
 pub use meta::{Kind, Meta, NONE};
 pub use scheduler::{PortScheduler, Scheduler, Surroundings, Verdict, Victims};
+pub use tag::Tag;
 pub use units::{ByteTime, Rate, Time};

@@ -1,8 +1,9 @@
 //! The little of a packet that a scheduler may see.
 
+use crate::tag::Tag;
 use crate::units::Time;
 
-/// No packet: the end of a list.
+/// No packet, which ends a list; no coflow.
 pub const NONE: u32 = u32::MAX;
 
 /// What a packet is for; taggers and ports may treat each kind apart.
@@ -31,32 +32,87 @@ pub enum Ecn {
     Marked,
 }
 
+/// Eight bytes for whoever holds a packet. Who takes it over finds what the last holder left and overwrites it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held(u64);
+
+impl Held {
+    /// By a line: when the packet behind this one arrives at the far end; [`Time::NEVER`]: none is behind it.
+    #[inline(always)]
+    pub fn in_flight(next_arrival: Time) -> Held {
+        Held(next_arrival.0)
+    }
+
+    /// By a port's scheduler: a number of its own, such as the packet's place in the order of arrival.
+    #[inline(always)]
+    pub fn in_port(number: u64) -> Held {
+        Held(number)
+    }
+
+    /// What the line that holds the packet has noted.
+    #[inline(always)]
+    pub fn next_arrival(self) -> Time {
+        Time(self.0)
+    }
+
+    /// What the scheduler that holds the packet has noted.
+    #[inline(always)]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// A packet as switches and schedulers see it: half a cache line, in the owner's frame table.
 ///
 /// The owner (a simulator's slab, a switch's frame table) holds a slice of these and names packets by index.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// # Flows with one key
+/// [`Meta::flow`] is a key and no number of a flow: where it is a hash, two flows may have one. They are then one flow to every
+/// part that keeps state by flow, and such a part stays safe: it loses and makes no packet by it. What follows is that
+/// they share one queue of pFabric's pool or of a discipline over flows, and leave it in the order of arrival, with the better rank of
+/// both; one share of a fair line; one count, which is the sum, in QCluster's sketch, AFQ's bids and AWAFS's table; and one
+/// flowlet. Disorder avoidance holds both in order, which neither needs of the other.
+#[derive(Clone, Copy, Debug)]
 pub struct Meta {
-    /// In flight: when the packet behind it arrives at the far end. The scheduler of a port may keep its own instant here
-    /// while it holds the packet.
-    pub time: Time,
-    /// The flow: one connection's packets in one direction share it.
+    /// What its holder notes.
+    pub held: Held,
+    /// The key of its flow: the packets of one connection in one direction share it. In the simulator it is the number of the
+    /// message that opened the connection, for both directions, and no two connections share it; at a real switch it is a hash of the 5-tuple.
     pub flow: u32,
-    /// The rank that the host's tagger wrote; smaller is more urgent. pFabric: bytes remaining.
-    pub rank: u32,
+    /// The coflow of its message; [`NONE`]: it belongs to none, or carries no payload.
+    pub coflow: u32,
     /// Link of the one list that the packet is in.
     pub next: u32,
     /// Length in bytes with headers, without preamble and gap.
     pub len: u16,
     /// The host that it is for.
     pub dst: u16,
-    /// The priority that the host's tagger wrote (a DSCP); 0 is the highest.
-    pub priority: u8,
+    /// What the host's tagger wrote.
+    pub tag: Tag,
     /// The queue that the port holding the packet chose.
     pub queue: u8,
     /// What the packet is for.
     pub kind: Kind,
     /// ECN field.
     pub ecn: Ecn,
+}
+
+impl Default for Meta {
+    /// A data packet without bytes, of no coflow.
+    fn default() -> Meta {
+        Meta {
+            held: Held::default(),
+            flow: 0,
+            coflow: NONE,
+            next: NONE,
+            len: 0,
+            dst: 0,
+            tag: Tag::default(),
+            queue: 0,
+            kind: Kind::default(),
+            ecn: Ecn::default(),
+        }
+    }
 }
 
 impl Meta {

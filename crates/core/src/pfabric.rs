@@ -10,9 +10,8 @@
 
 use crate::admission::MOST_BYTES;
 use crate::flow_queues::{FlowQueues, IndexedHeap};
-use crate::meta::Meta;
+use crate::meta::{Held, Meta};
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
-use crate::units::Time;
 
 /// pFabric's priority queue and its eviction.
 pub struct PfabricPool {
@@ -23,14 +22,14 @@ pub struct PfabricPool {
     worst: IndexedHeap,
     bytes: u64,
     limit: u64,
-    /// Numbers arrivals since the pool was empty; a packet's number stands in [`Meta::time`].
+    /// Numbers arrivals since the pool was empty; a packet's number stands in [`Meta::held`].
     arrivals: u64,
 }
 
 /// Rank, then arrival: a packet's place in the pool. Smaller leaves first, greater is evicted first.
 #[inline]
 fn place(meta: &Meta) -> u64 {
-    u64::from(meta.rank) << 32 | meta.time.0 & 0xffff_ffff
+    u64::from(meta.tag.rank()) << 32 | meta.held.number() & 0xffff_ffff
 }
 
 impl PfabricPool {
@@ -112,7 +111,7 @@ impl PortScheduler for PfabricPool {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
-        meta.time = Time(self.arrivals);
+        meta.held = Held::in_port(self.arrivals);
         let (flow, len, at) = (meta.flow, u64::from(meta.len), place(meta));
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {

@@ -13,7 +13,7 @@ use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortScheduler, Surroundings, Verdict};
 
-/// One queue sorted by [`Meta::rank`].
+/// One queue sorted by [rank](crate::Tag::rank).
 pub struct Pifo {
     /// (rank, arrival number, packet); its memory grows to the port's limit once.
     sorted: BinaryHeap<Reverse<(u32, u64, u32)>>,
@@ -37,9 +37,9 @@ impl PortScheduler for Pifo {
             return Verdict::Dropped;
         }
         // All ranks of the FIFO are the first of them: a PIFO serves equals as they came.
-        let fifo = self.fifo_from.filter(|from| meta.rank >= *from);
+        let fifo = self.fifo_from.filter(|from| meta.tag.rank() >= *from);
         meta.queue = u8::from(fifo.is_some());
-        self.sorted.push(Reverse((fifo.unwrap_or(meta.rank), self.arrivals, packet)));
+        self.sorted.push(Reverse((fifo.unwrap_or(meta.tag.rank()), self.arrivals, packet)));
         self.arrivals += 1;
         Verdict::Accepted
     }

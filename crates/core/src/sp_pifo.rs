@@ -41,7 +41,7 @@ impl SpPifo {
 
 impl PortScheduler for SpPifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let rank = metas[packet as usize].rank;
+        let rank = metas[packet as usize].tag.rank();
         let queue = self.queue_for(rank);
         let verdict = self.bank.enqueue_in(queue, metas, packet, around);
         if verdict == Verdict::Accepted {
@@ -60,7 +60,7 @@ impl PortScheduler for SpPifo {
     }
 
     fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.bank.queue(self.queue_for(meta.rank)).bytes().into()
+        self.bank.queue(self.queue_for(meta.tag.rank())).bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {

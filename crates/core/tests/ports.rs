@@ -192,15 +192,15 @@ impl NaivePool {
         self.packets.push((packet, meta));
         let mut gone = Vec::new();
         while self.bytes() > limit {
-            let worst = self.packets.iter().map(|(_, m)| m.rank).max().unwrap();
-            let newest = self.packets.iter().rposition(|(_, m)| m.rank == worst).unwrap();
+            let worst = self.packets.iter().map(|(_, m)| m.tag.rank()).max().unwrap();
+            let newest = self.packets.iter().rposition(|(_, m)| m.tag.rank() == worst).unwrap();
             gone.push(self.packets.remove(newest).0);
         }
         gone
     }
 
     fn dequeue(&mut self) -> Option<u32> {
-        let best = self.packets.iter().min_by_key(|(_, m)| m.rank)?.1.flow;
+        let best = self.packets.iter().min_by_key(|(_, m)| m.tag.rank())?.1.flow;
         let earliest = self.packets.iter().position(|(_, m)| m.flow == best)?;
         Some(self.packets.remove(earliest).0)
     }

@@ -219,7 +219,7 @@ mod tests {
                     ..Default::default()
                 };
                 let tag = scheme.taggers(host)[0].tag(|| facts);
-                (tag.priority, tag.rank)
+                (tag.priority(), tag.rank())
             };
             [tag(1), tag(2)]
         };

@@ -89,10 +89,10 @@ const BY: [By; 7] = [
     By { name: "sent", rank: Rank::Message, weight: Weight::Sent, first: 1_500 },
     By { name: "sent-packets", rank: Rank::Message, weight: Weight::Sent, first: 1 },
     By { name: "coflow", rank: Rank::Coflow, weight: Weight::Sent, first: 1_500 },
-    By { name: "remaining", rank: Rank::Remaining, weight: Weight::Rank, first: 1_500 },
-    By { name: "size", rank: Rank::Size, weight: Weight::Rank, first: 1_500 },
-    By { name: "time-per-packet", rank: Rank::TimePerPacket, weight: Weight::Rank, first: 1_000 },
-    By { name: "deadline", rank: Rank::Deadline, weight: Weight::Rank, first: 1_000 },
+    By { name: "remaining", rank: Rank::Remaining, weight: Weight::Number, first: 1_500 },
+    By { name: "size", rank: Rank::Size, weight: Weight::Number, first: 1_500 },
+    By { name: "time-per-packet", rank: Rank::TimePerPacket, weight: Weight::Number, first: 1_000 },
+    By { name: "deadline", rank: Rank::Deadline, weight: Weight::Number, first: 1_000 },
 ];
 
 fn by(scope: &Scope<'_>, key: &str, default: &str) -> Result<By, SettingsError> {
@@ -130,10 +130,10 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let sketch = sketch(context)?;
     let sent = [own, Some(others)].into_iter().flatten().find(|by| by.weight == Weight::Sent);
     let key = match sent {
-        Some(By { rank: Rank::Coflow, .. }) => MessageKey::Rank,
+        Some(By { rank: Rank::Coflow, .. }) => MessageKey::Number,
         Some(_) => scope.choice(
             "messages",
-            &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndRank)],
+            &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndNumber)],
             "by-gap",
         )?,
         None => MessageKey::Flow,
@@ -297,7 +297,7 @@ mod tests {
         let params = params("qc-ddl", &Settings::default().with(None, "special_queues", 3)).unwrap();
         let sizes: Vec<usize> = params.groups.iter().map(|group| group.weights.initial.len() + 1).collect();
         assert_eq!(sizes, [3, 5]);
-        assert!(params.groups.iter().all(|group| group.weight == Weight::Rank));
+        assert!(params.groups.iter().all(|group| group.weight == Weight::Number));
     }
 
     #[test]

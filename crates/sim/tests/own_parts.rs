@@ -14,8 +14,8 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::marker::{Marker, Scope};
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tag, TagPackets};
-use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
+use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Tag, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec, Transport};
@@ -134,7 +134,7 @@ impl TagPackets for Ageing {
             flow.timeouts_in_a_row = 0;
         }
         let counted = facts.offset.saturating_sub(flow.forgiven);
-        Tag { priority: u8::from(counted > self.threshold), rank: 0 }
+        Tag::with_priority(u8::from(counted > self.threshold))
     }
 
     fn on_event(&mut self, event: &FlowEvent, now: Time) {
@@ -159,7 +159,7 @@ impl Starving {
 
 impl PortScheduler for Starving {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        match metas[packet as usize].priority {
+        match metas[packet as usize].tag.priority() {
             0 => self.0.enqueue(metas, packet, around),
             _ => Verdict::Dropped,
         }

@@ -7,9 +7,8 @@
 //! [`HostThresholds`] has them instead, and switches read its tags.
 //!
 //! # What hosts write
-//! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet. Here the bytes before the packet
-//! are [`crate::Meta::rank`], and the mark is the priority [`END_OF_FLOW`]; no other meaning of the priority is left, since the
-//! switch classifies by bytes. A flow is a message. Its size is the bytes before its last packet and that packet's payload.
+//! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet: [`crate::Tag::with_sent`]. A flow is
+//! a message. Its size is the bytes before its last packet and that packet's payload.
 //!
 //! # What a switch sees
 //! A packet is sensed once it is queued, so that one that is turned away counts when it is sent again. An end mark that is
@@ -33,9 +32,6 @@ pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
 use flow_table::FlowTable;
 pub use host::HostThresholds;
-
-/// The priority of a flow's last packet, where hosts mark it; the others have priority 0.
-pub const END_OF_FLOW: u8 = 1;
 
 /// How a switch knows what a flow has sent and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,18 +159,18 @@ impl PortScheduler for AwafsPort {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let now = around.now;
         self.catch_up(metas, now);
-        let Meta { flow, rank, len, priority, kind, .. } = metas[packet as usize];
+        let Meta { flow, len, tag, kind, .. } = metas[packet as usize];
         if self.actuator.chooses() {
             self.actuator.note(self.line.serialise(len));
         }
         if kind != Kind::Data {
             return self.bank.enqueue_in(0, metas, packet, around);
         }
-        let sent = self.table.as_ref().map_or(rank, |table| table.sent(flow));
+        let sent = self.table.as_ref().map_or(tag.sent(), |table| table.sent(flow));
         let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, around);
         if verdict == Verdict::Accepted {
             let payload = u32::from(len.saturating_sub(self.header));
-            self.sense(flow, sent, payload, priority == END_OF_FLOW, now);
+            self.sense(flow, sent, payload, tag.ends_flow(), now);
         }
         verdict
     }

@@ -1,8 +1,8 @@
 //! QCluster (Yang et al.): packets of similar weight share a queue, and the queues adapt to the traffic.
 //!
 //! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
-//! host's tagger says by the priority that it writes which group a packet is for. Within a group the packet's weight
-//! decides: what its flow has sent, counted here in a [`Sketch`], or what the host wrote as its rank. The first group
+//! host's tagger says which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
+//! decides: what its flow has sent, counted here in a [`Sketch`], or the number that the host wrote. The first group
 //! that holds a packet sends; within it strict priority, or weighted round robin.
 //!
 //! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
@@ -29,8 +29,8 @@ use weights::{QueueWeights, WeightParams};
 pub enum Weight {
     /// What its flow has sent in the message, with the packet: counted here.
     Sent,
-    /// The rank that the host wrote: bytes remaining, size, time per packet left.
-    Rank,
+    /// The number that the host wrote: bytes remaining, size, time per packet left.
+    Number,
 }
 
 /// What the sketch takes for one message.
@@ -38,10 +38,10 @@ pub enum Weight {
 pub enum MessageKey {
     /// What a flow sends without a gap: a switch can know no more.
     Flow,
-    /// The flow and the number that the host wrote as the rank: messages told apart exactly.
-    FlowAndRank,
-    /// The number that the host wrote as the rank: flows of one coflow together.
-    Rank,
+    /// The flow and the number that the host wrote: messages told apart exactly.
+    FlowAndNumber,
+    /// The number that the host wrote: flows of one coflow together.
+    Number,
 }
 
 /// What the sketch counts.
@@ -93,7 +93,7 @@ pub enum Service {
 /// A port's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterParams {
-    /// By the priority that hosts write: the last serves all beyond. At least 1; together at most 64 queues.
+    /// By the group that hosts write: the last serves all beyond. At least 1; together at most 64 queues.
     pub groups: Vec<ClusterGroup>,
     /// What counts what flows have sent and where they went.
     pub sketch: SketchParams,
@@ -192,19 +192,19 @@ impl ClusterPort {
         if meta.kind != Kind::Data {
             return 0;
         }
-        let index = usize::from(meta.priority).min(self.groups.len() - 1);
+        let index = usize::from(meta.tag.group()).min(self.groups.len() - 1);
         let cluster = &mut self.groups[index];
         if cluster.update(now) && cluster.inverse {
             self.bank.set_weights(cluster.first, cluster.weights.inverse());
         }
         let key = match self.key {
             MessageKey::Flow => u64::from(meta.flow),
-            MessageKey::FlowAndRank => u64::from(meta.flow) << 32 | u64::from(meta.rank),
-            MessageKey::Rank => u64::from(meta.rank),
+            MessageKey::FlowAndNumber => u64::from(meta.flow) << 32 | u64::from(meta.tag.number()),
+            MessageKey::Number => u64::from(meta.tag.number()),
         };
         let amount = if self.unit == Unit::Bytes { u32::from(meta.len) } else { 1 };
         let visit = self.sketch.count(key, amount, now);
-        let weight = if cluster.weight == Weight::Sent { visit.weight } else { meta.rank };
+        let weight = if cluster.weight == Weight::Sent { visit.weight } else { meta.tag.number() };
         let wanted = (cluster.first + cluster.weights.choose(weight)) as u8;
         let queue = match (self.avoidance, &self.presence) {
             (Avoidance::Oracle, Some(presence)) => presence.keep_order(meta.flow, wanted, cluster.keep),

@@ -14,7 +14,7 @@ use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::levels::{Controller, LevelParams, Levels, Published, Seen};
 use flowsieve_core::observed::{RecentSizes, SizeSketch};
 use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Verdict, Victims};
 use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::{Nic, TaggerSpec};
 use flowsieve_schemes::settings::Place;
@@ -316,7 +316,7 @@ impl<'a> Twin<'a> {
     pub(crate) fn enqueue(&mut self, link: usize, packet: u32) {
         let meta = self.metas[packet as usize];
         let found = self.ports[link].scheduler.found_bytes(&meta);
-        self.counts_of(link).found.entry(usize::from(meta.priority)).or_default().record(found);
+        self.counts_of(link).found.entry(usize::from(meta.tag.priority())).or_default().record(found);
         let mut victims = Victims::default();
         let verdict = self
             .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
@@ -388,7 +388,7 @@ impl<'a> Twin<'a> {
         count.bytes += u64::from(meta.len);
         count.while_flows_arrive += if flows_arrive { u64::from(on_wire) } else { 0 };
         *count.by_queue.entry(usize::from(meta.queue)).or_default() += 1;
-        *count.by_priority.entry(usize::from(meta.priority)).or_default() += 1;
+        *count.by_priority.entry(usize::from(meta.tag.priority())).or_default() += 1;
     }
 
     fn on_arrival(&mut self, link: usize, packet: u32) {
@@ -446,7 +446,8 @@ impl<'a> Twin<'a> {
     fn send_control(&mut self, switch: usize, packets: Vec<ControlPacket>) {
         for ControlPacket { port, len, priority, word } in packets {
             let Some(&link) = self.point.fabric.ports[switch].get(usize::from(port)) else { continue };
-            let meta = Meta { len, priority, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
+            let tag = Tag::with_priority(priority);
+            let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
             let body = Body { header: Header::Probe, src: usize::MAX, class: 0, stamp: 0, word: Some(word) };
             let packet = self.new_packet(meta, body);
             self.enqueue(link as usize, packet);
