@@ -17,7 +17,7 @@ use flowsieve_core::marker::{Marker, Scope};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Verdict, Victims};
+use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Victims};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -96,7 +96,7 @@ impl Port {
         while let Some(victim) = self.victims.pop() {
             self.free.push(victim);
         }
-        if verdict == Verdict::Dropped {
+        if !verdict.is_accepted() {
             self.free.push(packet);
         }
     }

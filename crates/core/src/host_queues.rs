@@ -11,7 +11,22 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+
+/// What a host's queues are set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostQueueRules {
+    /// How many, from 1 to 64.
+    pub queues: usize,
+}
+
+impl PortRules for HostQueueRules {
+    type Port = HostQueues;
+
+    fn build(&self, site: &PortSite) -> HostQueues {
+        HostQueues::new(self.queues, site.admission, site.marker)
+    }
+}
 
 /// FIFO queues under strict priority, by the host's level; levels beyond the last queue join it.
 pub struct HostQueues {
@@ -37,10 +52,6 @@ impl PortScheduler for HostQueues {
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
         self.bank.dequeue(metas, around)
-    }
-
-    fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.bank.queue(self.level(meta)).bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -77,10 +88,9 @@ mod tests {
             random: &mut random,
             marks: &mut marks,
         };
-        for packet in 0..4 {
-            assert_eq!(port.enqueue(&mut metas, packet, &mut around), Verdict::Accepted);
-        }
-        assert_eq!((port.backlog_bytes(), port.found_bytes(&of(7, 0)), port.passes()), (6_000, 3_000, 0));
+        let found = [0, 1, 2, 3].map(|packet| port.enqueue(&mut metas, packet, &mut around));
+        assert_eq!(found, [0, 0, 0, 1_500].map(|found| Verdict::Accepted { found }));
+        assert_eq!((port.backlog_bytes(), port.passes()), (6_000, 0));
         let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut around)).collect();
         assert_eq!(order, [1, 2, 0, 3]);
         assert_eq!(order.iter().map(|&packet| metas[packet as usize].queue).collect::<Vec<_>>(), [0, 1, 2, 2]);

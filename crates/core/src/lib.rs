@@ -26,7 +26,9 @@ pub mod meta;
 pub mod observed;
 pub mod pfabric;
 pub mod pifo;
+pub mod ports;
 pub mod qcluster;
+pub mod readings;
 pub mod scheduler;
 pub mod sp_pifo;
 pub mod tag;
@@ -35,6 +37,7 @@ pub mod thresholds;
 pub mod units;
 
 pub use meta::{Kind, Meta, NONE};
-pub use scheduler::{PortScheduler, Scheduler, Surroundings, Verdict, Victims};
+pub use ports::{PortKind, Scheduler};
+pub use scheduler::{PortScheduler, Surroundings, Verdict, Victims};
 pub use tag::Tag;
 pub use units::{ByteTime, Rate, Time};

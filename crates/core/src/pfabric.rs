@@ -8,10 +8,27 @@
 //! first eviction until it is empty the pool keeps an upper bound a flow instead, and tightens it only when another
 //! eviction asks: evictions are rare, and most pools run empty without one.
 
-use crate::admission::MOST_BYTES;
+use crate::admission::{Admission, MOST_BYTES};
 use crate::flow_queues::{FlowQueues, IndexedHeap};
 use crate::meta::{Held, Meta};
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+
+/// A pool holds what the port's admission says, and has nothing else to be set. It marks nothing, whatever the port's marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolRules;
+
+impl PortRules for PoolRules {
+    type Port = PfabricPool;
+
+    /// Panics with shared memory: what a pool evicts makes room in its own port alone.
+    fn build(&self, site: &PortSite) -> PfabricPool {
+        PfabricPool::new(match site.admission {
+            Admission::Unlimited => u64::MAX,
+            Admission::PerPort { limit } | Admission::PerQueue { limit } => limit,
+            Admission::Shared { .. } => panic!("a pool that evicts shares no memory"),
+        })
+    }
+}
 
 /// pFabric's priority queue and its eviction.
 pub struct PfabricPool {
@@ -113,15 +130,16 @@ impl PortScheduler for PfabricPool {
         meta.queue = 0;
         meta.held = Held::in_port(self.arrivals);
         let (flow, len, at) = (meta.flow, u64::from(meta.len), place(meta));
+        let found = self.bytes;
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {
                 Some((slot, worst)) if worst > at => {
-                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped };
-                    if !around.victims.push(victim) {
-                        return Verdict::Dropped;
+                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped { found } };
+                    if around.victims.try_push(victim).is_err() {
+                        return Verdict::Dropped { found };
                     }
                 }
-                _ => return Verdict::Dropped,
+                _ => return Verdict::Dropped { found },
             }
         }
         self.arrivals += 1;
@@ -145,7 +163,7 @@ impl PortScheduler for PfabricPool {
             }
         };
         self.flows.packets(slot).push(metas, packet);
-        Verdict::Accepted
+        Verdict::Accepted { found }
     }
 
     #[inline]

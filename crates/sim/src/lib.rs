@@ -16,11 +16,13 @@ mod joining;
 mod link;
 mod measure;
 mod network;
+mod observations;
 mod partition;
 mod point;
 mod read_ahead;
 mod receiving;
 mod run;
+
 pub mod sample;
 mod sending;
 mod slab;

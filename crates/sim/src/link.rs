@@ -4,14 +4,15 @@
 //! moves out all packets whose turn has come ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::meta::Held;
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
 use crate::found::Found;
+use crate::point::Framing;
 use crate::topology;
 
 /// Whom a link hands its packets: a host or a switch of its partition.
@@ -106,10 +107,11 @@ impl Special {
 }
 
 impl Port {
-    /// The port of link `number` of a fabric, where packets take `overhead` bytes beside their length.
-    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, overhead: u16, number: usize, seed: u64) -> Port {
+    /// The port of link `number` of a fabric.
+    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, framing: Framing, number: usize, seed: u64) -> Port {
+        let line = Line { byte_time: link.rate.byte_time(), overhead: framing.overhead.into() };
         Port {
-            scheduler: spec.build(Line { byte_time: link.rate.byte_time(), overhead: overhead.into() }),
+            scheduler: spec.build(line, framing.header),
             special: Special {
                 shares: false,
                 beyond: None,

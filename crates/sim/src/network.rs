@@ -236,12 +236,10 @@ impl<K: Key> Network<K> {
         let metas = self.slab.metas.as_mut_slice();
         let shares = state.special && port.special.shares;
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
-        // Asked here and counted later, so that the scheduler looks for the queue once.
-        let (priority, found) =
-            (metas[packet as usize].tag.priority(), port.scheduler.found_bytes(&metas[packet as usize]));
+        let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
-        self.classes[usize::from(state.class)].found.count(priority, found);
-        if verdict == Verdict::Dropped || !self.victims.is_empty() {
+        self.classes[usize::from(state.class)].found.count(priority, verdict.found());
+        if !verdict.is_accepted() || !self.victims.is_empty() {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
@@ -277,7 +275,7 @@ impl<K: Key> Network<K> {
             self.discard(victim);
         }
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        if verdict == Verdict::Dropped {
+        if !verdict.is_accepted() {
             port.drops.buffer += 1;
             self.trace(link, packet, self.now, PacketEvent::DroppedBuffer, None);
             return self.discard(packet);

@@ -20,13 +20,11 @@ mod flow_table;
 pub mod host;
 mod load;
 
-use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
-use crate::fair_queueing::Line;
-use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
-use crate::scheduler::{Gauge, PortScheduler, Surroundings, Verdict};
+use crate::readings::Reading;
+use crate::scheduler::{Line, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
@@ -61,8 +59,14 @@ pub struct AwafsParams {
     pub ends: FlowEnds,
     /// From one priority boost to the next, above zero; `None`: there is none.
     pub boost: Option<Time>,
-    /// Bytes of a packet that are no payload.
-    pub header: u16,
+}
+
+impl PortRules for AwafsParams {
+    type Port = AwafsPort;
+
+    fn build(&self, site: &PortSite) -> AwafsPort {
+        AwafsPort::new(self, site)
+    }
 }
 
 /// MLFQ's priority boost: at every multiple of a period all that is queued moves to the first queue.
@@ -85,14 +89,14 @@ pub struct AwafsPort {
 }
 
 impl AwafsPort {
-    /// An empty port in front of `line`.
+    /// An empty port.
     ///
     /// # Panics
     /// Where the parameters are not as they say they are; set-up checks them.
-    pub fn new(params: &AwafsParams, line: Line, admission: Admission, marker: Marker) -> AwafsPort {
+    pub fn new(params: &AwafsParams, site: &PortSite) -> AwafsPort {
         let queues = params.actuator.initial.len() + 1;
         AwafsPort {
-            bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority),
+            bank: FifoBank::new(queues, site.admission, site.marker, Discipline::StrictPriority),
             actuator: Actuator::new(&params.actuator),
             ends: params.ends,
             table: match params.ends {
@@ -100,8 +104,8 @@ impl AwafsPort {
                 FlowEnds::Fin { flows } | FlowEnds::Idle { flows, .. } => Some(FlowTable::new(flows)),
             },
             boost: params.boost.map(|period| Boost { period, next: period }),
-            header: params.header,
-            line,
+            header: site.header,
+            line: site.line,
         }
     }
 
@@ -163,16 +167,17 @@ impl PortScheduler for AwafsPort {
         if self.actuator.chooses() {
             self.actuator.note(self.line.serialise(len));
         }
+        let found = self.bank.backlog_bytes();
         if kind != Kind::Data {
-            return self.bank.enqueue_in(0, metas, packet, around);
+            return self.bank.enqueue_in(0, metas, packet, around).having_found(found);
         }
         let sent = self.table.as_ref().map_or(tag.sent(), |table| table.sent(flow));
         let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, around);
-        if verdict == Verdict::Accepted {
+        if verdict.is_accepted() {
             let payload = u32::from(len.saturating_sub(self.header));
             self.sense(flow, sent, payload, tag.ends_flow(), now);
         }
-        verdict
+        verdict.having_found(found)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
@@ -183,12 +188,8 @@ impl PortScheduler for AwafsPort {
         self.bank.backlog_bytes()
     }
 
-    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
-        self.actuator.gauges(see);
-    }
-
-    fn ticks(&self) -> Option<u64> {
-        Some(self.actuator.ticks())
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        self.actuator.observe(see);
     }
 
     fn queues(&self) -> usize {

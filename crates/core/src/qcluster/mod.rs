@@ -18,7 +18,8 @@ use crate::bank::FifoBank;
 use crate::discipline::{Discipline, Group};
 use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
-use crate::scheduler::{Gauge, PortScheduler, Surroundings, Verdict};
+use crate::readings::{Gauge, Reading};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 use crate::units::Time;
 use presence::Presence;
 use sketch::{Keep, Sketch, SketchParams};
@@ -103,6 +104,18 @@ pub struct ClusterParams {
     pub unit: Unit,
     /// Packet disorder avoidance.
     pub avoidance: Avoidance,
+}
+
+impl PortRules for ClusterParams {
+    type Port = ClusterPort;
+
+    fn build(&self, site: &PortSite) -> ClusterPort {
+        ClusterPort::new(self, site.admission, site.marker)
+    }
+
+    fn sketch_bytes(&self) -> u64 {
+        self.sketch.bytes()
+    }
 }
 
 /// A group at work.
@@ -224,6 +237,11 @@ impl ClusterPort {
         queue
     }
 
+    /// Packets that were queued where they may overtake one of their own flow, as far as that is looked for.
+    pub fn overtakes(&self) -> u64 {
+        self.overtakes
+    }
+
     /// The queue weights of each group.
     pub fn weights(&self) -> impl Iterator<Item = &QueueWeights> {
         self.groups.iter().map(|cluster| &cluster.weights)
@@ -232,12 +250,13 @@ impl ClusterPort {
 
 impl PortScheduler for ClusterPort {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let found = self.bank.backlog_bytes();
         let queue = self.classify(&metas[packet as usize], around.now);
         let verdict = self.bank.enqueue_in(queue, metas, packet, around);
-        if let (Some(presence), Verdict::Accepted) = (&mut self.presence, verdict) {
+        if let (Some(presence), true) = (&mut self.presence, verdict.is_accepted()) {
             presence.add(metas[packet as usize].flow, queue as u8);
         }
-        verdict
+        verdict.having_found(found)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
@@ -257,24 +276,21 @@ impl PortScheduler for ClusterPort {
         self.bank.queues()
     }
 
-    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
         for cluster in &self.groups {
             let weights = &cluster.weights;
             let mut each = |name, values: &mut dyn Iterator<Item = f64>| {
-                values.enumerate().for_each(|(queue, value)| see(Gauge { name, queue: cluster.first + queue, value }));
+                for (queue, value) in values.enumerate() {
+                    see(Reading::Gauge(Gauge { name, queue: cluster.first + queue, value }));
+                }
             };
             each("threshold", &mut weights.thresholds().iter().map(|&threshold| f64::from(threshold)));
             each("queue weight", &mut weights.means().iter().copied());
             each("alpha", &mut weights.alphas().iter().copied());
             each("packets counted", &mut weights.packets().iter().map(|&packets| packets as f64));
         }
-    }
-
-    fn ticks(&self) -> Option<u64> {
-        self.groups.iter().map(|cluster| cluster.weights.updates()).max()
-    }
-
-    fn overtakes(&self) -> u64 {
-        self.overtakes
+        let updates = self.groups.iter().map(|cluster| cluster.weights.updates());
+        see(Reading::Ticks { name: "thresholds of ports", ticks: updates.max().unwrap_or(0) });
+        see(Reading::Count { name: "overtakes", count: self.overtakes });
     }
 }
