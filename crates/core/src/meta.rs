@@ -32,7 +32,7 @@ pub enum Ecn {
     Marked,
 }
 
-/// Eight bytes for whoever holds a packet. Who takes it over finds what the last holder left and overwrites it.
+/// Eight bytes for whoever holds a packet: a line, or a port's scheduler. The next holder finds what the last one left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held(u64);
 
@@ -67,17 +67,21 @@ impl Held {
 /// The owner (a simulator's slab, a switch's frame table) holds a slice of these and names packets by index.
 ///
 /// # Flows with one key
-/// [`Meta::flow`] is a key and no number of a flow: where it is a hash, two flows may have one. They are then one flow to every
-/// part that keeps state by flow, and such a part stays safe: it loses and makes no packet by it. What follows is that
-/// they share one queue of pFabric's pool or of a discipline over flows, and leave it in the order of arrival, with the better rank of
-/// both; one share of a fair line; one count, which is the sum, in QCluster's sketch, AFQ's bids and AWAFS's table; and one
-/// flowlet. Disorder avoidance holds both in order, which neither needs of the other.
+/// [`Meta::flow`] is a key: where it is a hash, two flows may have the same. They are then one flow to every part that keeps
+/// state by flow. No part loses or makes a packet by it. What does follow:
+/// - In pFabric's pool, and under a discipline over flows, the two share a queue. They leave it in the order of arrival, and
+///   each goes with the better rank of both.
+/// - Fair queueing and AFQ give them one share.
+/// - QCluster's sketch counts the sum, which is never below the truth. Disorder avoidance keeps the packets of both in order.
+/// - AWAFS's table takes the sum for the size of one flow.
+/// - ECMP sends both by one way, if they have one destination, and flowlets end for both together.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {
     /// What its holder notes.
     pub held: Held,
-    /// The key of its flow: the packets of one connection in one direction share it. In the simulator it is the number of the
-    /// message that opened the connection, for both directions, and no two connections share it; at a real switch it is a hash of the 5-tuple.
+    /// The key of its flow, which all packets of a connection in one direction have. In the simulator it is the number of the
+    /// message that opened the connection: no other connection has it, and answers have the same on their way back. At a real
+    /// switch it is a hash of the 5-tuple.
     pub flow: u32,
     /// The coflow of its message; [`NONE`]: it belongs to none, or carries no payload.
     pub coflow: u32,

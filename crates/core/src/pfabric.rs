@@ -13,7 +13,7 @@ use crate::flow_queues::{FlowQueues, IndexedHeap};
 use crate::meta::{Held, Meta};
 use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 
-/// A pool holds what the port's admission says, and has nothing else to be set. It marks nothing, whatever the port's marker.
+/// A pool has nothing to be set but what the port may hold. It marks nothing, whatever the port's marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolRules;
 
@@ -133,11 +133,9 @@ impl PortScheduler for PfabricPool {
         let found = self.bytes;
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {
-                Some((slot, worst)) if worst > at => {
+                Some((slot, worst)) if worst > at && !around.victims.is_full() => {
                     let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped { found } };
-                    if around.victims.try_push(victim).is_err() {
-                        return Verdict::Dropped { found };
-                    }
+                    around.victims.push(victim);
                 }
                 _ => return Verdict::Dropped { found },
             }

@@ -1,7 +1,8 @@
 //! Taggers: what the sending host writes into a packet for the switches.
 //!
-//! The transport hands over the facts of every packet as it emits it; a tagger turns them into a [`Tag`]. There is one tagger a host and class of flow. All the taggers here put packets that carry no payload first:
-//! ACKs travel at priority 0 in the lineage of PIAS.
+//! The transport hands over the facts of every packet as it emits it; a tagger turns them into a [`Tag`]. There is one
+//! tagger a host and class of flow. All the taggers here put packets that carry no payload first: ACKs travel at priority 0
+//! in the lineage of PIAS.
 
 use crate::awafs::HostThresholds;
 use crate::deadline_first;

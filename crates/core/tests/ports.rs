@@ -11,6 +11,7 @@ use flowsieve_core::marker::{Marker, Scope};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
+use flowsieve_core::scheduler::MOST_VICTIMS;
 use flowsieve_core::{Meta, PortScheduler, Scheduler};
 use proptest::prelude::*;
 
@@ -145,6 +146,17 @@ fn pfabric__a_large_packet_displaces_several_small_ones() {
     assert!(port.send(data(2, 0, 1, 1500)));
     assert_eq!(evicted(&mut port).len(), 37);
     assert_eq!(port.drain(), [37]);
+}
+
+#[test]
+fn pfabric__an_arrival_displaces_no_more_than_it_can_name() {
+    let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(1500)));
+    for _ in 0..300 {
+        assert!(port.send(data(1, 0, 9, 5)));
+    }
+    assert!(!port.send(data(2, 0, 1, 1500)), "for which 300 would have to go");
+    assert_eq!(evicted(&mut port).len(), MOST_VICTIMS);
+    assert_eq!(port.drain().len(), 300 - MOST_VICTIMS);
 }
 
 #[test]

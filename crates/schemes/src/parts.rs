@@ -285,12 +285,10 @@ type MakeKind = fn(&PortSettings<'_>) -> Result<PortKind, SettingsError>;
 
 /// The disciplines that a port may be set to.
 const DISCIPLINES: [(&str, MakeKind); 12] = [
-    ("fifo", |_| Ok(PortKind::Bank(BankRules { queues: 1, discipline: Discipline::StrictPriority }))),
-    ("sp", |of| bank(of, |_, _| Ok(Discipline::StrictPriority))),
-    ("wrr", |of| bank(of, |of, queues| Ok(Discipline::WeightedRoundRobin { weights: weights(of.scope, queues, 1)? }))),
-    ("drr", |of| {
-        bank(of, |of, queues| Ok(Discipline::DeficitRoundRobin { quanta: weights(of.scope, queues, of.mtu)? }))
-    }),
+    ("fifo", |_| bank(1, Discipline::StrictPriority)),
+    ("sp", |of| bank(of.queues()?, Discipline::StrictPriority)),
+    ("wrr", |of| bank(of.queues()?, Discipline::WeightedRoundRobin { weights: weights(of, 1)? })),
+    ("drr", |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu)? })),
     ("levels", |of| Ok(PortKind::Host(HostQueueRules { queues: of.queues()? }))),
     ("pifo", pifo),
     ("pfabric", |_| Ok(PortKind::Pfabric(PoolRules))),
@@ -301,13 +299,8 @@ const DISCIPLINES: [(&str, MakeKind); 12] = [
     ("afq", |of| Ok(PortKind::Afq(afq::rules(of)?))),
 ];
 
-/// FIFO queues that share by what `discipline` makes of their number.
-fn bank(
-    of: &PortSettings<'_>,
-    discipline: impl Fn(&PortSettings<'_>, usize) -> Result<Discipline, SettingsError>,
-) -> Result<PortKind, SettingsError> {
-    let queues = of.queues()?;
-    Ok(PortKind::Bank(BankRules { queues, discipline: discipline(of, queues)? }))
+fn bank(queues: usize, discipline: Discipline) -> Result<PortKind, SettingsError> {
+    Ok(PortKind::Bank(BankRules { queues, discipline }))
 }
 
 fn pifo(of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
@@ -325,7 +318,8 @@ pub fn with_tagger(class: &Class, tagger: TaggerSpec) -> Class {
 }
 
 /// One weight a queue, times `unit`.
-fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, SettingsError> {
+fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> {
+    let (scope, queues) = (of.scope, of.queues()?);
     let given = scope.count_list("weights")?.unwrap_or_else(|| vec![1; queues]);
     let weights: Option<Vec<u32>> = given
         .iter()

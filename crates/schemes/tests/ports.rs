@@ -48,7 +48,8 @@ fn sets() -> [Settings; 2] {
 /// The settings of schemes that are one of a few words, each with each of its words.
 fn choices() -> Vec<(&'static str, Raw)> {
     let mut choices = Vec::new();
-    for key in KEYS.iter().filter(|key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme)) {
+    for key in KEYS.iter().filter(|key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme))
+    {
         match key.kind {
             Holds::Choice(words) => choices.extend(words.iter().map(|&word| (key.name, Raw::from(word)))),
             Holds::Flag => choices.extend([true, false].map(|flag| (key.name, Raw::from(flag)))),

@@ -22,7 +22,6 @@ mod point;
 mod read_ahead;
 mod receiving;
 mod run;
-
 pub mod sample;
 mod sending;
 mod slab;
