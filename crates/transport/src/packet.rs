@@ -1,8 +1,7 @@
 //! A packet as its two ends see it.
 
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::Tag;
-use flowsieve_core::{Kind, NONE};
+use flowsieve_core::{Kind, NONE, Tag};
 
 /// A packet between an endpoint and its host.
 ///

@@ -86,8 +86,8 @@ impl Twin<'_> {
     fn emit(&mut self, src: usize, class: usize, packet: Packet) {
         let meta = Meta {
             flow: packet.flow,
-            rank: packet.tag.rank,
-            priority: packet.tag.priority,
+            coflow: packet.coflow,
+            tag: packet.tag,
             len: packet.len,
             dst: packet.peer,
             kind: packet.kind,
@@ -121,7 +121,7 @@ impl Twin<'_> {
             return; // from a switch's program
         };
         let (now, ecn) = (self.now, self.meta(packet).ecn);
-        let arrived = Packet { peer: src as u16, ecn, coflow: flowsieve_core::NONE, ..sent };
+        let arrived = Packet { peer: src as u16, ecn, ..sent };
         let received = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
         self.settle(host, matches!(received, Handled::Asks(Effects { turns: true, .. })));
     }
