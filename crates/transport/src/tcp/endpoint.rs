@@ -147,6 +147,9 @@ impl TcpEndpoint {
 
     #[inline(never)]
     fn line_up(&mut self, place: u32) {
+        if self.lined_up != NONE {
+            self.settle();
+        }
         self.senders.line_up(place);
         self.lined_up = place;
     }
