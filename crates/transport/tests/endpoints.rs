@@ -6,7 +6,7 @@ mod common;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use common::host::{Host, Seen, tcp};
+use common::host::{Host, Seen, tcp, unanswered};
 use common::{SEGMENT, rfc};
 use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
@@ -110,7 +110,7 @@ fn tags__know_their_packet_and_its_message() {
     assert_eq!(host.facts, [first, second, again]);
     let packet = host.last(7);
     assert_eq!((packet.peer, packet.len, packet.message, packet.coflow), (3, 40 + HEADER_BYTES, 7, 12));
-    assert_eq!((packet.kind, packet.ecn, packet.unanswered), (Kind::Data, Ecn::Capable, false));
+    assert_eq!((packet.kind, packet.ecn, unanswered(&packet)), (Kind::Data, Ecn::Capable, false));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn tags__of_answers_have_no_message() {
     assert_eq!(host.facts[1], FlowFacts::control(8, Kind::Control, Time::from_us(9)));
     let packet = host.last(7);
     assert_eq!((packet.peer, packet.len, packet.message, packet.coflow), (4, HEADER_BYTES, NONE, NONE));
-    assert_eq!((packet.kind, packet.ecn, packet.unanswered), (Kind::Ack, Ecn::NotCapable, false));
+    assert_eq!((packet.kind, packet.ecn, unanswered(&packet)), (Kind::Ack, Ecn::NotCapable, false));
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn open_loop__everything_leaves_as_the_message_begins() {
     assert_eq!(host.facts, [facts(0, 1_460), facts(1_460, 1_460), facts(2_920, 1)]);
     let packet = host.last(7);
     assert_eq!((packet.peer, packet.message, packet.coflow), (2, 7, 4));
-    assert_eq!((packet.kind, packet.ecn, packet.unanswered), (Kind::Data, Ecn::NotCapable, true));
+    assert_eq!((packet.kind, packet.ecn, unanswered(&packet)), (Kind::Data, Ecn::NotCapable, true));
 }
 
 #[test]

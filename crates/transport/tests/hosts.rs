@@ -222,15 +222,14 @@ fn step() -> impl Strategy<Value = Step> {
     let ecn = prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Marked]);
     let code = prop_oneof![3 => 0u8..32, 1 => any::<u8>()];
     let words = prop::array::uniform6(number());
-    let packet = (any::<(u16, u16, bool)>(), number(), number(), kind, ecn, code, words).prop_map(
-        |((peer, len, unanswered), flow, message, kind, ecn, code, words)| Packet {
+    let packet = (any::<(u16, u16)>(), number(), number(), kind, ecn, code, words).prop_map(
+        |((peer, len), flow, message, kind, ecn, code, words)| Packet {
             peer,
             len,
             flow,
             message,
             kind,
             ecn,
-            unanswered,
             code,
             words,
             ..Packet::default()

@@ -7,7 +7,7 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Kind, Message, NONE, Time};
 
-use crate::endpoint::{Effects, HostSite, Out, Timer, Turn};
+use crate::endpoint::{Effects, HostSite, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{Beside, Header, stamp};
@@ -297,7 +297,7 @@ impl TcpEndpoint {
         self.events.pop_front()
     }
 
-    pub(crate) fn observe(&self, see: &mut dyn FnMut(u32, &[(&'static str, f64)])) {
+    pub(crate) fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
         let congestion = self.rules.params.congestion;
         let estimates = matches!(congestion, Congestion::Dctcp { .. } | Congestion::D2tcp { .. });
         for connection in self.senders.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {

@@ -359,7 +359,7 @@ impl Host {
         let message = if packet.message == packet.flow { String::new() } else { format!("m{}", packet.message) };
         let flags = [(retransmission, "r"), (last, ".")].map(|(set, flag)| if set { flag } else { "" }).concat();
         let place = packet.words[4];
-        let place = if packet.unanswered || place == NONE { String::new() } else { format!("@{place}") };
+        let place = if unanswered(&packet) || place == NONE { String::new() } else { format!("@{place}") };
         format!("{}/{run}{message}{flags}{place}", packet.flow)
     }
 
@@ -411,6 +411,11 @@ fn write(says: &Said) -> [u32; 4] {
         Said::Probe => [4, 0, 0, 0],
         Said::Own => unreachable!("TCP has no such packet"),
     }
+}
+
+/// Whether nobody answers a packet.
+pub fn unanswered(packet: &Packet) -> bool {
+    packet.unanswered
 }
 
 fn number<T: std::str::FromStr>(word: &str) -> T {
