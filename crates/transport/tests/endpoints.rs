@@ -4,7 +4,6 @@
 mod common;
 
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 use common::host::{Host, Seen, tcp, unanswered};
 use common::{SEGMENT, rfc};
@@ -12,11 +11,10 @@ use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
 use flowsieve_core::{Kind, Message, NONE, Time};
-use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::params::{Congestion, RtoRule};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};
-use flowsieve_transport::{Effects, HostSite, Out, Packet, Said, Timer, TransportFacts, TransportSpec};
+use flowsieve_transport::{Effects, HostSite, Out, Packet, Said, Timer};
 
 /// Initial window 10, a constant RTO of 2 ms.
 fn params() -> TcpParams {
@@ -342,6 +340,28 @@ fn timers__too_early_and_too_often_do_nothing() {
     host.run("2000 > timeout 7\n 2000 turn\n 2000 > 7/0r.\n 2000 turn unused\n 2000 = turns 0");
 }
 
+#[test]
+fn timers__of_a_connection_that_waits_for_its_turn() {
+    // Before a round trip is measured the timer is for 1 s; one of 100 us makes it 300 us from then.
+    let mut host = per_flow(TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..params() }, true);
+    host.run(
+        "0   begin 7 to 1 of 2
+         0   > begins 7 first
+         0   turn
+         0   > 7/0
+         0   turn
+         0   > 7/1.
+         0   = timer 1000000 sender 7
+         10  begin 8 to 1 of 1
+         10  > begins 8 first
+         100 < 7 ack 1
+         100 = timer 400 sender 7
+         400 timer
+         400 > timeout 7
+         400 = timer 1000 sender 7",
+    );
+}
+
 /// Takes packets to nowhere.
 struct Nowhere;
 
@@ -351,8 +371,7 @@ impl Out for Nowhere {
 
 #[test]
 fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
-    // Before a round trip is measured both timers are for 1 s. One of 100 us, measured at 100 us, makes them 300 us from
-    // then, though neither connection has had a turn since.
+    // As above, for two connections, neither of which has had a turn since.
     let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..params() };
     let mut host = per_flow(params, true);
     host.run("0 begin 7 to 1 of 2\n 0 > begins 7 first\n 0 begin 8 to 1 of 2\n 0 > begins 8 first");
@@ -426,62 +445,9 @@ fn observe__connections_with_a_message_under_way() {
     assert_eq!(observed(&host), []);
 }
 
-fn open_loop() -> TransportSpec {
-    TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment: SEGMENT, header: HEADER_BYTES }))
-}
-
-#[test]
-fn open_loop__everything_leaves_as_the_message_begins() {
-    for pauses in [false, true] {
-        let mut host = Host::new(&open_loop(), pauses);
-        host.run(
-            "5 begin 7 to 2 of 12
-             5 > begins 7 first, 7/0-11., ends 7 unanswered
-             5 begin 8 to 2 of 1
-             5 > begins 8 first, 8/0., ends 8 unanswered
-             5 = turns 0
-             5 = timer never",
-        );
-        assert_eq!(observed(&host), []);
-    }
-    let mut host = Host::new(&open_loop(), false);
-    let bytes = 2 * u64::from(SEGMENT) + 1;
-    let message = Message { id: 7, to: 2, bytes, coflow: Some(4), ..Message::default() };
-    assert_eq!(host.begin(&message), Effects { events: true, turns: false });
-    let packets =
-        host.take_seen().into_iter().filter_map(|seen| if let Seen::Sent(packet) = seen { Some(packet) } else { None });
-    let lengths: Vec<u16> = packets.map(|packet| packet.len).collect();
-    assert_eq!(lengths, [1_500, 1_500, 41]);
-    let facts = |offset, payload| FlowFacts { flow: 7, offset, payload, remaining: bytes, ..FlowFacts::of(&message) };
-    assert_eq!(host.facts, [facts(0, 1_460), facts(1_460, 1_460), facts(2_920, 1)]);
-    let packet = host.last(7);
-    assert_eq!((packet.peer, packet.message, packet.coflow), (2, 7, 4));
-    assert_eq!((packet.kind, packet.ecn, unanswered(&packet)), (Kind::Data, Ecn::NotCapable, true));
-}
-
-#[test]
-fn open_loop__a_message_arrives_with_the_last_of_its_packets() {
-    let mut sender = Host::new(&open_loop(), false);
-    let _ = sender.begin(&Message { id: 7, bytes: 4 * u64::from(SEGMENT), ..Message::default() });
-    let _ = sender.begin(&Message { id: 8, bytes: 2 * u64::from(SEGMENT), ..Message::default() });
-    let packets: Vec<Packet> = sender
-        .take_seen()
-        .into_iter()
-        .filter_map(|seen| if let Seen::Sent(packet) = seen { Some(packet) } else { None })
-        .collect();
-    let mut host = Host::new(&open_loop(), true);
-    // 7/2 and 7/0 come after 7/3. Of message 8 the first packet is lost.
-    for (packet, last) in [(1, false), (3, false), (5, false), (2, false), (0, true)] {
-        assert_eq!(host.receive(&packets[packet]), Effects { events: last, turns: false });
-    }
-    host.run("0 > arrives 7 late 2\n 0 = timer never");
-}
-
 #[test]
 fn facts__answers_to_packets() {
     let facts = tcp(delayed(), Connections::Pool, Handshake::Never).facts();
     assert_eq!((facts.segment, facts.header, facts.answers()), (SEGMENT, HEADER_BYTES, true));
     assert_eq!([0, 1, 2, 5].map(|packets| facts.answers_to(packets)), [0, 1, 1, 3]);
-    let facts: TransportFacts = open_loop().facts();
-    assert_eq!((facts.answers(), facts.answers_to(5)), (false, 0));
 }
