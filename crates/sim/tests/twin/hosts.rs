@@ -9,7 +9,7 @@ use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
-use flowsieve_transport::{Effects, Handled, HostEndpoint, HostSite, Out, Packet, Timer, Turn};
+use flowsieve_transport::{Effects, HostEndpoint, HostSite, Out, Packet, Timer, Turn};
 use flowsieve_workload::Flow;
 
 use crate::engine::{Body, Event, Twin};
@@ -122,8 +122,8 @@ impl Twin<'_> {
         };
         let (now, ecn) = (self.now, self.meta(packet).ecn);
         let arrived = Packet { peer: src as u16, ecn, ..sent };
-        let received = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
-        self.settle(host, matches!(received, Handled::Asks(Effects { turns: true, .. })));
+        let handled = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
+        self.settle(host, handled.effects().turns);
     }
 
     pub(crate) fn on_timer(&mut self, host: usize, alarm: Alarm) {
