@@ -14,25 +14,238 @@ use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams
 use flowsieve_core::qcluster::{Avoidance, ClusterGroup, ClusterParams, MessageKey, Service, Unit, Weight};
 use flowsieve_core::tagger::{ClusterTagger, Rank, Special};
 
+use crate::declare;
 use crate::messages::message_gap;
-use crate::parts::{self, Parts};
+use crate::parts::{self, DisciplineName, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{DEFAULT_MTU_BYTES, Scope, SettingsError};
+use crate::settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
+
+/// What packets are clustered by, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Property {
+    Sent,
+    SentPackets,
+    Coflow,
+    Remaining,
+    Size,
+    TimePerPacket,
+    Deadline,
+}
+
+impl Property {
+    /// What the host writes for it.
+    fn rank(self) -> Rank {
+        match self {
+            Property::Sent | Property::SentPackets => Rank::Message,
+            Property::Coflow => Rank::Coflow,
+            Property::Remaining => Rank::Remaining,
+            Property::Size => Rank::Size,
+            Property::TimePerPacket => Rank::TimePerPacket,
+            Property::Deadline => Rank::Deadline,
+        }
+    }
+
+    fn weight(self) -> Weight {
+        match self {
+            Property::Sent | Property::SentPackets | Property::Coflow => Weight::Sent,
+            Property::Remaining | Property::Size | Property::TimePerPacket | Property::Deadline => Weight::Rank,
+        }
+    }
+
+    /// The unit of its thresholds, if they are bytes or packets; otherwise they are times.
+    fn unit(self) -> Option<Unit> {
+        match self {
+            Property::Sent | Property::Coflow | Property::Remaining | Property::Size => Some(Unit::Bytes),
+            Property::SentPackets => Some(Unit::Packets),
+            Property::TimePerPacket | Property::Deadline => None,
+        }
+    }
+
+    /// The first threshold at the start; each further one is four times as high.
+    fn first(self) -> u32 {
+        match self.unit() {
+            Some(Unit::Bytes) => 1_500,
+            Some(Unit::Packets) => 1,
+            None => 1_000,
+        }
+    }
+}
+
+/// How queues share, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OrderName {
+    StrictPriority,
+    Inverse,
+    Shares,
+}
+
+/// Which flows have queues of their own, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SpecialName {
+    None,
+    Deadline,
+    BelowRate,
+    Class,
+}
+
+/// Where a threshold lies between two queue weights, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RuleName {
+    Adaptive,
+    Geometric,
+    Harmonic,
+    Arithmetic,
+}
+
+const PROPERTIES: [(&str, Property); 7] = [
+    ("sent", Property::Sent),
+    ("sent-packets", Property::SentPackets),
+    ("coflow", Property::Coflow),
+    ("remaining", Property::Remaining),
+    ("size", Property::Size),
+    ("time-per-packet", Property::TimePerPacket),
+    ("deadline", Property::Deadline),
+];
+
+const ORDERS: [(&str, OrderName); 3] =
+    [("sp", OrderName::StrictPriority), ("inverse", OrderName::Inverse), ("shares", OrderName::Shares)];
+
+declare! {
+    /// Bytes of a port's sketch.
+    pub static SKETCH: Setting<u64> = Setting::size(
+        Section::Scheme, "sketch", 1, 10_000_000, "QCluster: memory of a port's sketch, at 13 bytes a bucket",
+    )
+    .with_default(83_213);
+    static SKETCH_ARRAYS: Setting<u64> = Setting::count(
+        Section::Scheme, "sketch_arrays", 1, 8, "QCluster: arrays of the sketch",
+    )
+    .with_default(2);
+    /// Buckets of an array.
+    pub static SKETCH_BUCKETS: Setting<u64> = Setting::count(
+        Section::Scheme, "sketch_buckets", 1, 1_000_000, "QCluster: buckets of each array, instead of a memory",
+    );
+    static CONSERVATIVE_UPDATE: Setting<bool> = Setting::flag(
+        Section::Scheme, "conservative_update", "QCluster: whether the sketch counts in a flow's least counters alone",
+    )
+    .with_default(false);
+    static MESSAGES: Setting<MessageKey> = Setting::choice(
+        Section::Scheme,
+        "messages",
+        &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndRank)],
+        "QCluster: how switches tell a flow's messages apart: by idle time, or exactly",
+    )
+    .with_default(MessageKey::Flow);
+    static PDA: Setting<Avoidance> = Setting::choice(
+        Section::Scheme,
+        "pda",
+        &[
+            ("off", Avoidance::Off),
+            ("timed", Avoidance::Timed),
+            ("audited", Avoidance::Audited),
+            ("oracle", Avoidance::Oracle),
+        ],
+        "QCluster: packet disorder avoidance by time; the same, counting what it misses; or by what is in the port",
+    )
+    .with_default(Avoidance::Timed);
+    static PDA_GAP: Setting<u64> = Setting::time(
+        Section::Scheme, "pda_gap", 1, MAX_TIME_PS,
+        "QCluster: idle time after which none of a flow's packets is taken to be in the port",
+    )
+    .with_default(Time::from_us(300).0);
+    static THRESHOLD_RULE: Setting<RuleName> = Setting::choice(
+        Section::Scheme,
+        "threshold_rule",
+        &[
+            ("adaptive", RuleName::Adaptive),
+            ("geometric", RuleName::Geometric),
+            ("harmonic", RuleName::Harmonic),
+            ("arithmetic", RuleName::Arithmetic),
+        ],
+        "QCluster: where a threshold lies between two queue weights: by cluster sizes, or at a mean of the two",
+    )
+    .with_default(RuleName::Adaptive);
+    static CLUSTER_SIZE: Setting<ClusterSize> = Setting::choice(
+        Section::Scheme,
+        "cluster_size",
+        &[("same", ClusterSize::Same), ("proportional", ClusterSize::Proportional)],
+        "QCluster: what adaptive thresholds hold equal: packets, or packets over weight",
+    );
+    static ALPHA: Setting<f64> = Setting::number_above(
+        Section::Scheme, "alpha", 0.0, 16.0, "QCluster: exponent of adaptive thresholds at the start",
+    )
+    .with_default(1.0);
+    static ALPHA_GAIN: Setting<f64> = Setting::number(
+        Section::Scheme, "alpha_gain", 0.0, 4.0,
+        "QCluster: how fast alpha follows the cluster sizes, in powers of two an update; 0: it stays",
+    )
+    .with_default(0.02);
+    static WEIGHT_PERIOD: Setting<u64> = Setting::time(
+        Section::Scheme, "weight_period", 1, MAX_TIME_PS,
+        "QCluster: time between two updates of queue weights and thresholds",
+    )
+    .with_default(Time::from_us(100).0);
+    static WEIGHT_HALF_LIFE: Setting<u64> = Setting::time(
+        Section::Scheme, "weight_half_life", 1, MAX_TIME_PS,
+        "QCluster: time in which what was counted loses half of its weight",
+    )
+    .with_default(Time::from_us(10_000).0);
+    static INITIAL_THRESHOLDS: Setting<Vec<u64>> = Setting::sizes(
+        Section::Scheme, "initial_thresholds",
+        "QCluster: thresholds at the start, one less than the queues of flows without the special property",
+    );
+    static WEIGHT: Setting<Property> = Setting::choice(
+        Section::Scheme, "weight", &PROPERTIES, "QCluster: what packets are clustered by",
+    );
+    static ORDER: Setting<OrderName> = Setting::choice(
+        Section::Scheme, "order", &ORDERS,
+        "QCluster: how queues share: strict priority, round robin against the queue weights, or in shares k, k-1 ... 1",
+    );
+    static SPECIAL: Setting<SpecialName> = Setting::choice(
+        Section::Scheme,
+        "special",
+        &[
+            ("none", SpecialName::None),
+            ("deadline", SpecialName::Deadline),
+            ("below-rate", SpecialName::BelowRate),
+            ("class", SpecialName::Class),
+        ],
+        "QCluster: which flows have queues of their own, before the others",
+    );
+    static SPECIAL_QUEUES: Setting<u64> = Setting::count(
+        Section::Scheme, "special_queues", 1, 63, "QCluster: queues for flows with the special property",
+    );
+    static SPECIAL_WEIGHT: Setting<Property> = Setting::choice(
+        Section::Scheme, "special_weight", &PROPERTIES, "QCluster: what packets of these flows are clustered by",
+    );
+    static SPECIAL_ORDER: Setting<OrderName> = Setting::choice(
+        Section::Scheme, "special_order", &ORDERS, "QCluster: how their queues share",
+    );
+    static LOWEST_RATE: Setting<u64> = Setting::rate(
+        Section::Scheme, "min_rate", "QCluster: rate below which a flow is special under special = \"below-rate\"",
+    )
+    .with_default(100_000_000);
+}
 
 /// A row of Table 3: what its flows are clustered by, and which have queues of their own.
 #[derive(Clone, Copy)]
 struct Row {
-    special: &'static str,
-    special_weight: &'static str,
-    special_order: &'static str,
-    weight: &'static str,
-    order: &'static str,
+    special: SpecialName,
+    special_weight: Property,
+    special_order: OrderName,
+    weight: Property,
+    order: OrderName,
 }
 
-const LAS_ROW: Row = Row { special: "none", special_weight: "sent", special_order: "sp", weight: "sent", order: "sp" };
+const LAS_ROW: Row = Row {
+    special: SpecialName::None,
+    special_weight: Property::Sent,
+    special_order: OrderName::StrictPriority,
+    weight: Property::Sent,
+    order: OrderName::StrictPriority,
+};
 
-const DEADLINES: Row = Row { special: "deadline", special_weight: "time-per-packet", ..LAS_ROW };
+const DEADLINES: Row = Row { special: SpecialName::Deadline, special_weight: Property::TimePerPacket, ..LAS_ROW };
 
 macro_rules! entries {
     ($($entry:ident, $name:literal, $knows:ident, $row:expr, $summary:literal;)*) => {
@@ -51,73 +264,44 @@ macro_rules! entries {
 
 entries! {
     LAS, "qc-las", Nothing, LAS_ROW, "clusters by bytes sent; strict priority";
-    SRPT, "qc-srpt", Size, Row { weight: "remaining", ..LAS_ROW }, "clusters by bytes remaining; strict priority";
-    FQ, "qc-fq", Nothing, Row { weight: "sent-packets", order: "inverse", ..LAS_ROW },
+    SRPT, "qc-srpt", Size, Row { weight: Property::Remaining, ..LAS_ROW }, "clusters by bytes remaining; strict priority";
+    FQ, "qc-fq", Nothing, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..LAS_ROW },
         "clusters of one size by packets sent; round robin against the queue weights";
-    DDL, "qc-ddl", Deadline, Row { weight: "remaining", ..DEADLINES },
+    DDL, "qc-ddl", Deadline, Row { weight: Property::Remaining, ..DEADLINES },
         "flows with a deadline first, by time left for each packet; the others by bytes remaining";
-    SJF, "qc-sjf", Size, Row { weight: "size", ..LAS_ROW }, "clusters by flow size; strict priority";
+    SJF, "qc-sjf", Size, Row { weight: Property::Size, ..LAS_ROW }, "clusters by flow size; strict priority";
     DDL_LAS, "qc-ddl-las", Deadline, DEADLINES, "flows with a deadline first; the others by bytes sent";
-    DDL_SJF, "qc-ddl-sjf", Deadline, Row { weight: "size", ..DEADLINES }, "flows with a deadline first; the others by size";
-    DDL_FQ, "qc-ddl-fq", Deadline, Row { weight: "sent-packets", order: "inverse", ..DEADLINES },
+    DDL_SJF, "qc-ddl-sjf", Deadline, Row { weight: Property::Size, ..DEADLINES }, "flows with a deadline first; the others by size";
+    DDL_FQ, "qc-ddl-fq", Deadline, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..DEADLINES },
         "flows with a deadline first; the others share in round robin";
-    COFLOW, "qc-coflow", Coflow, Row { weight: "coflow", order: "shares", ..LAS_ROW },
+    COFLOW, "qc-coflow", Coflow, Row { weight: Property::Coflow, order: OrderName::Shares, ..LAS_ROW },
         "clusters by bytes that the coflow has sent; weighted sharing";
-    MIN_RATE, "qc-min-rate", Nothing, Row { special: "below-rate", ..LAS_ROW },
+    MIN_RATE, "qc-min-rate", Nothing, Row { special: SpecialName::BelowRate, ..LAS_ROW },
         "flows below their minimum rate first; within both by bytes sent";
-    TSN, "qc-tsn", Nothing, Row { special: "class", ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
-}
-
-/// What a group's packets are clustered by, by its name in settings.
-#[derive(Clone, Copy)]
-struct By {
-    name: &'static str,
-    /// What the host writes for it.
-    rank: Rank,
-    weight: Weight,
-    /// The first threshold at the start; each further one is four times as high.
-    first: u32,
-}
-
-impl By {
-    fn counts_packets(&self) -> bool {
-        self.name == "sent-packets"
-    }
-}
-
-const BY: [By; 7] = [
-    By { name: "sent", rank: Rank::Message, weight: Weight::Sent, first: 1_500 },
-    By { name: "sent-packets", rank: Rank::Message, weight: Weight::Sent, first: 1 },
-    By { name: "coflow", rank: Rank::Coflow, weight: Weight::Sent, first: 1_500 },
-    By { name: "remaining", rank: Rank::Remaining, weight: Weight::Rank, first: 1_500 },
-    By { name: "size", rank: Rank::Size, weight: Weight::Rank, first: 1_500 },
-    By { name: "time-per-packet", rank: Rank::TimePerPacket, weight: Weight::Rank, first: 1_000 },
-    By { name: "deadline", rank: Rank::Deadline, weight: Weight::Rank, first: 1_000 },
-];
-
-fn by(scope: &Scope<'_>, key: &str, default: &str) -> Result<By, SettingsError> {
-    scope.choice(key, &BY.map(|by| (by.name, by)), default)
+    TSN, "qc-tsn", Nothing, Row { special: SpecialName::Class, ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
 }
 
 fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let parts = Parts { discipline: "sp", queues: 8, ..Parts::default() };
+    let parts = Parts { discipline: DisciplineName::StrictPriority, queues: 8, tagger: None, ..Parts::default() };
     let mut scheme = parts::build(context, &parts)?;
-    let special =
-        match scope.choice("special", &[("none", 0), ("deadline", 1), ("below-rate", 2), ("class", 3)], row.special)? {
-            0 => Special::None,
-            1 => Special::Deadline,
-            2 => Special::BelowRate { bps: scope.rate("min_rate", 100_000_000)? },
-            _ => Special::Always,
-        };
-    let own = (special != Special::None).then(|| by(scope, "special_weight", row.special_weight)).transpose()?;
-    let others = by(scope, "weight", row.weight)?;
-    if own.is_some_and(|own| {
-        own.weight == Weight::Sent && others.weight == Weight::Sent && own.counts_packets() != others.counts_packets()
-    }) {
-        return Err(scope.invalid("special_weight", "the unit of `weight`: a port counts bytes or packets"));
+    let special = match scope.read_or(&SPECIAL, row.special)? {
+        SpecialName::None => Special::None,
+        SpecialName::Deadline => Special::Deadline,
+        SpecialName::BelowRate => Special::BelowRate { bps: scope.read(&LOWEST_RATE)? },
+        SpecialName::Class => Special::Always,
+    };
+    let own = match special {
+        Special::None => None,
+        _ => Some(scope.read_or(&SPECIAL_WEIGHT, row.special_weight)?),
+    };
+    let others = scope.read_or(&WEIGHT, row.weight)?;
+    let counted = |property: &Property| property.weight() == Weight::Sent;
+    if own.filter(counted).is_some_and(|own| counted(&others) && own.unit() != others.unit()) {
+        return Err(scope.invalid(&SPECIAL_WEIGHT, "the unit of `weight`: a port counts bytes or packets"));
     }
-    let tagger = ClusterTagger { special, special_rank: own.map_or(Rank::Message, |own| own.rank), rank: others.rank };
+    let tagger =
+        ClusterTagger { special, special_rank: own.map_or(Rank::Message, Property::rank), rank: others.rank() };
     let mut class = scheme.classes[0].clone();
     class.tagger = TaggerSpec::Cluster(tagger);
     if special == Special::Always {
@@ -128,41 +312,31 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     }
 
     let sketch = sketch(context)?;
-    let sent = [own, Some(others)].into_iter().flatten().find(|by| by.weight == Weight::Sent);
+    let sent = [own, Some(others)].into_iter().flatten().find(counted);
     let key = match sent {
-        Some(By { rank: Rank::Coflow, .. }) => MessageKey::Rank,
-        Some(_) => scope.choice(
-            "messages",
-            &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndRank)],
-            "by-gap",
-        )?,
+        Some(Property::Coflow) => MessageKey::Rank,
+        Some(_) => scope.read(&MESSAGES)?,
         None => MessageKey::Flow,
     };
-    let unit = if sent.as_ref().is_some_and(By::counts_packets) { Unit::Packets } else { Unit::Bytes };
-    let avoidances = [
-        ("off", Avoidance::Off),
-        ("timed", Avoidance::Timed),
-        ("audited", Avoidance::Audited),
-        ("oracle", Avoidance::Oracle),
-    ];
-    let avoidance = scope.choice("pda", &avoidances, "timed")?;
+    let unit = sent.and_then(Property::unit).unwrap_or(Unit::Bytes);
+    let avoidance = scope.read(&PDA)?;
     scheme.ports = scheme.ports.try_map(|place, port| {
         let PortSpec::Bank { queues, admission, marker, .. } = port else { return Ok(port.clone()) };
         let scope = &scope.at(place);
         let of_special = match own {
-            Some(_) => scope.count("special_queues", (*queues as u64 / 2).max(1))? as usize,
+            Some(_) => scope.read_or(&SPECIAL_QUEUES, (*queues as u64 / 2).max(1))? as usize,
             None => 0,
         };
         if of_special >= *queues {
-            return Err(scope.invalid("special_queues", format!("fewer than the {queues} queues")));
+            return Err(scope.invalid(&SPECIAL_QUEUES, format!("fewer than the {queues} queues")));
         }
         let mut groups = Vec::new();
         if let Some(own) = own {
-            let initial = spread(own.first, of_special);
-            groups.push(group(scope, own, initial, "special_order", row.special_order)?);
+            let order = scope.read_or(&SPECIAL_ORDER, row.special_order)?;
+            groups.push(group(scope, own, spread(own.first(), of_special), order)?);
         }
         let initial = initial(scope, others, queues - of_special)?;
-        groups.push(group(scope, others, initial, "order", row.order)?);
+        groups.push(group(scope, others, initial, scope.read_or(&ORDER, row.order)?)?);
         let params = Arc::new(ClusterParams { groups, sketch, key, unit, avoidance });
         Ok(PortSpec::Cluster { params, admission: *admission, marker: *marker })
     })?;
@@ -171,61 +345,50 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
 
 fn sketch(context: &Context<'_>) -> Result<SketchParams, SettingsError> {
     let scope = &context.scope;
-    let arrays = scope.count("sketch_arrays", 2)? as usize;
-    let buckets = match scope.optional_count("sketch_buckets")? {
+    let arrays = scope.read(&SKETCH_ARRAYS)? as usize;
+    let buckets = match scope.optional(&SKETCH_BUCKETS)? {
         Some(buckets) => buckets as usize,
-        None => SketchParams::buckets_in(scope.bytes("sketch", 83_213)?, arrays),
+        None => SketchParams::buckets_in(scope.read(&SKETCH)?, arrays),
     };
     if buckets == 0 {
-        return Err(scope.invalid("sketch", format!("at least 13 B for a bucket in each of {arrays} arrays")));
+        return Err(scope.invalid(&SKETCH, format!("at least 13 B for a bucket in each of {arrays} arrays")));
     }
     Ok(SketchParams {
         arrays,
         buckets,
         message_gap: message_gap(context)?,
-        flowlet_gap: Time(scope.time("pda_gap", Time::from_us(300).0)?),
-        conservative: scope.flag("conservative_update", false)?,
+        flowlet_gap: Time(scope.read(&PDA_GAP)?),
+        conservative: scope.read(&CONSERVATIVE_UPDATE)?,
     })
 }
 
-/// A group of queues with these thresholds at the start; `order`: the setting of their service order.
-fn group(
-    scope: &Scope<'_>,
-    by: By,
-    initial: Vec<u32>,
-    order: &str,
-    default: &str,
-) -> Result<ClusterGroup, SettingsError> {
-    let service = match scope.choice(order, &[("sp", 0), ("inverse", 1), ("shares", 2)], default)? {
-        0 => Service::StrictPriority,
-        1 => Service::InverseWeights,
+/// A group of queues with these thresholds at the start.
+fn group(scope: &Scope<'_>, by: Property, initial: Vec<u32>, order: OrderName) -> Result<ClusterGroup, SettingsError> {
+    let service = match order {
+        OrderName::StrictPriority => Service::StrictPriority,
+        OrderName::Inverse => Service::InverseWeights,
         // Aalo's own: a queue's share falls linearly.
-        _ => Service::Shares((1..=initial.len() as u32 + 1).rev().collect()),
+        OrderName::Shares => Service::Shares((1..=initial.len() as u32 + 1).rev().collect()),
     };
     // Fair queueing is the policy whose clusters are of one size (§3.4).
     let fair = service == Service::InverseWeights;
-    let sizes = [("same", ClusterSize::Same), ("proportional", ClusterSize::Proportional)];
-    let rule = match scope.choice(
-        "threshold_rule",
-        &[("adaptive", 0), ("geometric", 1), ("harmonic", 2), ("arithmetic", 3)],
-        "adaptive",
-    )? {
-        0 => ThresholdRule::Adaptive {
-            size: scope.choice("cluster_size", &sizes, if fair { "same" } else { "proportional" })?,
-            alpha: scope.number("alpha", 1.0)?,
-            gain: scope.number("alpha_gain", 0.02)?,
+    let rule = match scope.read(&THRESHOLD_RULE)? {
+        RuleName::Adaptive => ThresholdRule::Adaptive {
+            size: scope.read_or(&CLUSTER_SIZE, if fair { ClusterSize::Same } else { ClusterSize::Proportional })?,
+            alpha: scope.read(&ALPHA)?,
+            gain: scope.read(&ALPHA_GAIN)?,
         },
-        1 => ThresholdRule::Geometric,
-        2 => ThresholdRule::Harmonic,
-        _ => ThresholdRule::Arithmetic,
+        RuleName::Geometric => ThresholdRule::Geometric,
+        RuleName::Harmonic => ThresholdRule::Harmonic,
+        RuleName::Arithmetic => ThresholdRule::Arithmetic,
     };
     let weights = WeightParams {
         initial,
         rule,
-        period: Time(scope.time("weight_period", Time::from_us(100).0)?),
-        half_life: Time(scope.time("weight_half_life", Time::from_us(10_000).0)?),
+        period: Time(scope.read(&WEIGHT_PERIOD)?),
+        half_life: Time(scope.read(&WEIGHT_HALF_LIFE)?),
     };
-    Ok(ClusterGroup { weight: by.weight, weights, keep: if fair { Keep::Queue } else { Keep::NoRise }, service })
+    Ok(ClusterGroup { weight: by.weight(), weights, keep: if fair { Keep::Queue } else { Keep::NoRise }, service })
 }
 
 /// Thresholds from `first` on, each four times as high as the one above, or less where so many queues need it.
@@ -242,18 +405,20 @@ fn spread(first: u32, queues: usize) -> Vec<u32> {
 }
 
 /// Thresholds at the start of the queues for flows without the special property, in the unit of weights.
-fn initial(scope: &Scope<'_>, by: By, queues: usize) -> Result<Vec<u32>, SettingsError> {
-    // Sizes say nothing of times.
-    let in_bytes = !matches!(by.rank, Rank::TimePerPacket | Rank::Deadline);
-    let given = if in_bytes { scope.bytes_list("initial_thresholds")? } else { None };
-    let Some(given) = given else { return Ok(spread(by.first, queues)) };
-    let unit = if by.counts_packets() { scope.bytes("mtu", DEFAULT_MTU_BYTES)? } else { 1 };
+fn initial(scope: &Scope<'_>, by: Property, queues: usize) -> Result<Vec<u32>, SettingsError> {
+    let unit = match by.unit() {
+        Some(Unit::Bytes) => 1,
+        Some(Unit::Packets) => scope.read(&MTU)?,
+        // Sizes say nothing of times.
+        None => return Ok(spread(by.first(), queues)),
+    };
+    let Some(given) = scope.optional(&INITIAL_THRESHOLDS)? else { return Ok(spread(by.first(), queues)) };
     let thresholds: Option<Vec<u32>> = given.iter().map(|&size| u32::try_from(size / unit).ok()).collect();
     match thresholds {
         Some(thresholds) if thresholds.len() + 1 == queues && thresholds.is_sorted_by(|a, b| a < b) => Ok(thresholds),
         _ => {
             let expected = format!("{} sizes that rise, each below 4.29 GB, for {queues} queues", queues - 1);
-            Err(scope.invalid("initial_thresholds", expected))
+            Err(scope.invalid(&INITIAL_THRESHOLDS, expected))
         }
     }
 }
@@ -262,7 +427,7 @@ fn initial(scope: &Scope<'_>, by: By, queues: usize) -> Result<Vec<u32>, Setting
 mod tests {
     use super::*;
     use crate::settings::{Origin, Place, Raw, Settings};
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
 
@@ -276,7 +441,7 @@ mod tests {
 
     #[test]
     fn las__the_papers_sketch_and_the_authors_gap() {
-        let params = params("qc-las", &Settings::default()).unwrap();
+        let params = params("qc-las", &none_given()).unwrap();
         assert_eq!((params.sketch.buckets, params.sketch.bytes()), (3_200, 83_200));
         assert_eq!(params.sketch.message_gap, Time::from_us(4_000));
         assert_eq!(params.groups.len(), 1);
@@ -286,7 +451,7 @@ mod tests {
 
     #[test]
     fn fq__clusters_of_one_size_that_no_flow_changes() {
-        let params = params("qc-fq", &Settings::default()).unwrap();
+        let params = params("qc-fq", &none_given()).unwrap();
         let ClusterGroup { weights, keep, service, .. } = &params.groups[0];
         assert!(matches!(weights.rule, ThresholdRule::Adaptive { size: ClusterSize::Same, .. }));
         assert_eq!((keep, service, params.unit), (&Keep::Queue, &Service::InverseWeights, Unit::Packets));
@@ -294,7 +459,7 @@ mod tests {
 
     #[test]
     fn ddl__queues_of_their_own_for_flows_with_a_deadline() {
-        let params = params("qc-ddl", &Settings::default().with(None, "special_queues", 3)).unwrap();
+        let params = params("qc-ddl", &none_given().with(None, "special_queues", 3)).unwrap();
         let sizes: Vec<usize> = params.groups.iter().map(|group| group.weights.initial.len() + 1).collect();
         assert_eq!(sizes, [3, 5]);
         assert!(params.groups.iter().all(|group| group.weight == Weight::Rank));
@@ -303,8 +468,7 @@ mod tests {
     #[test]
     fn initial_thresholds__are_those_of_ordinary_flows() {
         let sizes = ["1KB", "2KB", "3KB", "4KB"].map(|size| (Raw::from(size), Origin::Default)).to_vec();
-        let settings =
-            Settings::default().with(None, "special_queues", 3).with(None, "initial_thresholds", Raw::List(sizes));
+        let settings = none_given().with(None, "special_queues", 3).with(None, "initial_thresholds", Raw::List(sizes));
         let params = params("qc-min-rate", &settings).unwrap();
         assert_eq!(params.groups[0].weights.initial, [1_500, 6_000]);
         assert_eq!(params.groups[1].weights.initial, [1_000, 2_000, 3_000, 4_000]);
@@ -313,7 +477,7 @@ mod tests {
     #[test]
     fn tsn__the_second_class_is_special() {
         let entry = crate::registry::find("qc-tsn").unwrap();
-        let settings = Settings::default();
+        let settings = none_given();
         let scheme = (entry.build)(&Context { scope: settings.scheme("qc-tsn"), workload: &W4 }).unwrap();
         let special: Vec<Special> = scheme
             .classes
@@ -338,9 +502,8 @@ mod tests {
 
     #[test]
     fn build__refuses_what_does_not_fit() {
-        let refused = |scheme: &str, key: &str, value: Raw| {
-            params(scheme, &Settings::default().with(None, key, value)).unwrap_err()
-        };
+        let refused =
+            |scheme: &str, key: &str, value: Raw| params(scheme, &none_given().with(None, key, value)).unwrap_err();
         let list = |sizes: [&str; 7]| Raw::List(sizes.map(|size| (Raw::from(size), Origin::Default)).to_vec());
         for (scheme, key, value, expected) in [
             ("qc-las", "sketch", Raw::from("12B"), "at least 13 B"),

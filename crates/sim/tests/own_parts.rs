@@ -19,7 +19,7 @@ use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec, Transport};
-use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
+use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_workload::Flow;
 use rand_core::Rng;
@@ -322,7 +322,7 @@ impl SwitchProgram for Prober {
 /// A changed link, as `[[topology.link]]` has it.
 fn with_link(mut settings: Settings, given: [(&str, Raw); 2]) -> Settings {
     for (name, value) in given {
-        let key = find(name).expect("a setting");
+        let key = settings.find(name).expect("a setting");
         settings.give(Table::Link(0), key, &value, Origin::Default).expect("a value");
     }
     settings

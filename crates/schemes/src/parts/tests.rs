@@ -1,0 +1,121 @@
+use super::*;
+use crate::registry::REGISTRY;
+use crate::scheme::{PortSpec, Transport};
+use crate::settings::{Origin, Raw, Settings};
+use crate::testing::{Facts, none_given};
+use flowsieve_core::admission::Admission;
+use flowsieve_core::afq::{Beyond, BidStore};
+use flowsieve_core::marker::{Marker, Scope as Length};
+use flowsieve_transport::TcpParams;
+use flowsieve_transport::params::{Congestion, LossDetection, RtoRule};
+
+const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
+
+fn scheme(name: &str, settings: &Settings) -> Result<Scheme, SettingsError> {
+    let entry = crate::registry::find(name).unwrap();
+    (entry.build)(&Context { scope: settings.scheme(name), workload: &WEB_SEARCH })
+}
+
+fn tcp(scheme: &Scheme) -> &TcpParams {
+    match &scheme.classes[0].transport {
+        Transport::Tcp(params) => params,
+        Transport::OpenLoop { .. } => panic!("{} is open loop", scheme.name),
+    }
+}
+
+#[test]
+fn registry__every_scheme_builds_with_both_sets() {
+    for entry in REGISTRY {
+        for set in ["ns2", "rfc"] {
+            let settings = none_given().with(None, "parameters", set);
+            assert_eq!(scheme(entry.name, &settings).unwrap().name, entry.name);
+        }
+    }
+}
+
+#[test]
+fn ns2__the_published_parameters() {
+    let pfabric = scheme("pfabric", &none_given()).unwrap();
+    let params = tcp(&pfabric);
+    assert_eq!((params.initial_window, params.max_window, params.probe_after), (70, 139, Some(5)));
+    assert_eq!(params.rto, RtoRule::Constant(Time::from_us(250)));
+    assert_eq!((params.loss_detection, params.ecn), (LossDetection::Off, false));
+    assert!(matches!(pfabric.ports.at(Place::Spine), PortSpec::Pfabric { limit: 210_000 }));
+
+    let pias = scheme("pias", &none_given()).unwrap();
+    assert_eq!(tcp(&pias).max_window, 239);
+    assert_eq!(tcp(&pias).rto, RtoRule::Constant(Time::from_us(2_000)));
+    assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(t) if t[0] == 1_395_760));
+    let PortSpec::Bank { queues, admission, marker, .. } = pias.ports.at(Place::Leaf) else { panic!() };
+    assert_eq!((*queues, *admission), (8, Admission::PerPort { limit: 360_000 }));
+    assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: Length::Port, .. }));
+}
+
+#[test]
+fn comparisons__what_each_is_made_of() {
+    let of = |name: &str| scheme(name, &none_given()).unwrap();
+    let port = |name: &str| of(name).ports.at(Place::Spine).clone();
+
+    let sp_pifo = of("sp-pifo");
+    assert_eq!((tcp(&sp_pifo).max_window, tcp(&sp_pifo).probe_after), (70, Some(5)));
+    assert!(matches!(sp_pifo.classes[0].tagger, TaggerSpec::Remaining));
+    let queue = Admission::PerQueue { limit: 27_000 };
+    assert!(matches!(port("sp-pifo"), PortSpec::SpPifo { queues: 8, admission, .. } if admission == queue));
+
+    let PortSpec::Afq { rules, .. } = port("afq") else { panic!() };
+    assert_eq!((rules.queues, rules.bytes_per_round, rules.beyond), (8, 150_000, Beyond::Drop));
+    assert_eq!(rules.bids, BidStore::Sketch { rows: 3, columns: 1_024 });
+    let PortSpec::Afq { rules, .. } = port("afq").without_limits() else { panic!() };
+    assert_eq!(rules.beyond, Beyond::LastQueue, "a paused host loses nothing");
+
+    for name in ["fair-queueing", "nagle", "pifo-las"] {
+        assert!(matches!(tcp(&of(name)).congestion, Congestion::Dctcp { .. }) && tcp(&of(name)).ecn, "{name}");
+        assert!(format!("{:?}", port(name)).contains("above: 97500"), "{name}: {:?}", port(name));
+    }
+    assert!(matches!(port("pifo-las"), PortSpec::Pifo { fifo_from: None, .. }));
+    assert!(matches!(port("pifo-fifo-las"), PortSpec::Pifo { fifo_from: Some(100_000), .. }));
+    assert!(matches!(tcp(&of("d2tcp")).congestion, Congestion::D2tcp { .. }));
+}
+
+#[test]
+fn comparisons__settings_of_taggers() {
+    let fast = none_given().with(None, "host_link", "25Gbps");
+    let tagger = |name: &str, settings: &Settings| scheme(name, settings).unwrap().classes[0].tagger.clone();
+    let rate = |settings: &Settings| match tagger("pfabric-edf", settings) {
+        TaggerSpec::DeadlineFirst(rate) => rate.bps(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([rate(&none_given()), rate(&fast)], [10_000_000_000, 25_000_000_000]);
+    assert_eq!(rate(&fast.with(Some("pfabric-edf"), "edf_rate", "1Gbps")), 1_000_000_000);
+    let real = none_given().with(None, "message_gap", "3ms");
+    let TaggerSpec::DemotionByGap(thresholds, gap) = tagger("pias", &real) else { panic!() };
+    assert_eq!((thresholds[0], gap), (1_395_760, Time::from_us(3_000)));
+}
+
+#[test]
+fn ns2__duplicate_acks_with_ecmp_alone() {
+    let ecmp = none_given().with(None, "load_balancing", "ecmp");
+    assert_eq!(tcp(&scheme("dctcp", &ecmp).unwrap()).loss_detection, LossDetection::DupAck(3));
+    assert_eq!(tcp(&scheme("dctcp", &none_given()).unwrap()).loss_detection, LossDetection::Off);
+}
+
+#[test]
+fn rfc__rack_where_packets_are_sprayed() {
+    let sprayed = none_given().with(None, "parameters", "rfc").with(None, "load_balancing", "spray");
+    let dctcp = scheme("dctcp", &sprayed).unwrap();
+    assert_eq!(tcp(&dctcp).loss_detection, LossDetection::Rack);
+    assert_eq!(dctcp.nic, Nic::Backpressure { backlog: 15_000 });
+}
+
+#[test]
+fn build__refuses_what_does_not_fit() {
+    let two = Raw::List(vec![(Raw::from(1), Origin::Default), (Raw::from(2), Origin::Default)]);
+    let weights = none_given().with(None, "discipline", "drr").with(None, "weights", two);
+    assert!(scheme("pias", &weights).is_err(), "8 queues");
+    let red = none_given().with(None, "marking", "red").with(None, "red_max", "1KB");
+    assert!(scheme("dctcp", &red).is_err());
+    let open = none_given().with(None, "nic", "backpressure");
+    assert!(scheme("srpt", &open).is_err());
+    let header = none_given().with(None, "mtu", "100B").with(None, "header", "100B");
+    assert!(scheme("dctcp", &header).is_err());
+}
