@@ -3,9 +3,10 @@
 //!
 //! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
 
-use flowsieve_core::Time;
+use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Rule, Seen};
 use flowsieve_core::thresholds::SizeLaw;
+use flowsieve_core::{PortKind, Time};
 
 use crate::declare;
 use crate::registry::Context;
@@ -82,10 +83,10 @@ pub(crate) fn tagger(
     controller: Option<ControllerParams>,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
-    let own = match nic {
-        PortSpec::HostQueues { queues, .. } => {
-            let thresholds = start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, *queues)?;
-            Some(OwnQueues { queues: *queues, thresholds })
+    let own = match nic.kind {
+        PortKind::Host(HostQueueRules { queues }) => {
+            let thresholds = start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?;
+            Some(OwnQueues { queues, thresholds })
         }
         _ => None,
     };

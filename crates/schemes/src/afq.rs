@@ -10,10 +10,10 @@
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
 use crate::declare;
-use crate::parts::{self, DisciplineName, Parts};
+use crate::parts::{self, DisciplineName, Parts, PortSettings};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
-use crate::settings::{MTU, Scope, Section, Setting, SettingsError};
+use crate::settings::{Section, Setting, SettingsError};
 
 /// Where flows' bids are kept, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,13 +64,14 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     parts::build(context, &Parts { discipline: DisciplineName::Afq, queues: 8, ..Parts::default() })
 }
 
-/// The calendar of a port with so many queues.
-pub(crate) fn rules(scope: &Scope<'_>, queues: usize) -> Result<AfqRules, SettingsError> {
+/// The calendar of a port.
+pub(crate) fn rules(of: &PortSettings<'_>) -> Result<AfqRules, SettingsError> {
+    let scope = of.scope;
     // The settings' own limits keep them within 32 bits.
     let count = |setting| scope.read(setting).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     Ok(AfqRules {
-        queues,
-        bytes_per_round: scope.read_or(&BYTES_PER_ROUND, 100 * scope.read(&MTU)?)?,
+        queues: of.queues()?,
+        bytes_per_round: scope.read_or(&BYTES_PER_ROUND, 100 * of.mtu)?,
         bids: match scope.read(&BIDS)? {
             BidsName::Sketch => BidStore::Sketch { rows: count(&ROWS)?, columns: count(&COLUMNS)? },
             BidsName::Exact => BidStore::Exact,

@@ -7,14 +7,13 @@
 
 use std::sync::Arc;
 
-use flowsieve_core::Time;
 use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
+use flowsieve_core::{PortKind, Time};
 
 use crate::declare;
-use crate::parameters::header;
 use crate::parts::{self, DisciplineName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Connections, PortSpec, Scheme, TaggerSpec, Transport};
@@ -130,12 +129,11 @@ fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<S
         class.tagger = tagger.clone();
     }
     let boost = scope.optional(&BOOST)?.map(Time);
-    let header = header(scope)?;
     scheme.ports = scheme.ports.try_map(|place, port| {
-        let PortSpec::Bank { queues, admission, marker, .. } = port else { return Ok(port.clone()) };
-        let actuator = actuator(&scope.at(place), *queues, chooses)?;
-        let params = Arc::new(AwafsParams { actuator, ends, boost, header });
-        Ok(PortSpec::Awafs { params, admission: *admission, marker: *marker })
+        let scope = &scope.at(place);
+        let Some(queues) = parts::own_queues(scope, port)? else { return Ok(port.clone()) };
+        let kind = PortKind::Awafs(AwafsParams { actuator: actuator(scope, queues, chooses)?, ends, boost });
+        Ok(PortSpec { kind, ..port.clone() })
     })?;
     Ok(scheme)
 }
@@ -207,6 +205,7 @@ mod tests {
     use super::*;
     use crate::settings::{Origin, Place, Raw, Settings};
     use crate::testing::{Facts, none_given};
+    use flowsieve_core::bank::BankRules;
 
     fn scheme(settings: &Settings) -> Result<Scheme, String> {
         let workload = Facts { name: None, load: Some(0.9), uniform_to: None };
@@ -214,9 +213,9 @@ mod tests {
             .map_err(|error| error.to_string())
     }
 
-    fn params(settings: &Settings) -> Arc<AwafsParams> {
-        match scheme(settings).unwrap().ports.at(Place::Spine) {
-            PortSpec::Awafs { params, .. } => Arc::clone(params),
+    fn params(settings: &Settings) -> AwafsParams {
+        match &scheme(settings).unwrap().ports.at(Place::Spine).kind {
+            PortKind::Awafs(params) => params.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -228,11 +227,11 @@ mod tests {
     #[test]
     fn switch__the_theses_numbers() {
         let params = params(&none_given());
-        let AwafsParams { actuator, ends, boost, header } = &*params;
+        let AwafsParams { actuator, ends, boost } = &params;
         assert_eq!(actuator.initial, [7_000, 14_000, 21_000, 28_000, 35_000, 42_000, 49_000]);
         assert_eq!(actuator.percentiles, [100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000]);
         assert_eq!((actuator.period, actuator.window), (Time::from_us(200_000), Time::from_us(250_000)));
-        assert_eq!((actuator.entries, *ends, *boost, *header), (341, FlowEnds::Marked, None, 40));
+        assert_eq!((actuator.entries, *ends, *boost), (341, FlowEnds::Marked, None));
         let scheme = scheme(&none_given()).unwrap();
         assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(true)));
         assert!(format!("{:?}", scheme.ports.at(Place::Leaf)).contains("above: 97500, scope: Port"));
@@ -261,7 +260,7 @@ mod tests {
     fn host__ports_read_the_tag() {
         let settings = none_given().with(None, "place_of_thresholds", "host").with(None, "queues", 3);
         let scheme = scheme(&settings).unwrap();
-        assert!(matches!(scheme.ports.at(Place::Leaf), PortSpec::Bank { queues: 3, .. }));
+        assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Bank(BankRules { queues: 3, .. })));
         let TaggerSpec::Adaptive(params) = &scheme.classes[0].tagger else { panic!() };
         assert_eq!((&params.actuator.initial[..], params.boost), (&[7_000, 14_000][..], None));
     }
@@ -278,7 +277,7 @@ mod tests {
                     ..Default::default()
                 };
                 let tag = scheme.taggers(host)[0].tag(|| facts);
-                (tag.priority, tag.rank)
+                (tag.priority(), tag.rank())
             };
             [tag(1), tag(2)]
         };

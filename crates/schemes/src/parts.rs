@@ -10,6 +10,7 @@ use flowsieve_core::{Rate, Time};
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
+pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::TransportName;
 

@@ -6,13 +6,11 @@
 //! flowlet gap is the time in which a port of 10 Gbit/s empties a buffer of 360 KB, rounded up; the period of updates,
 //! their aging and the gain of alpha were chosen by measurement ([docs/qcluster.md](../../../docs/qcluster.md)). Each is a setting.
 
-use std::sync::Arc;
-
-use flowsieve_core::Time;
 use flowsieve_core::qcluster::sketch::{Keep, SketchParams};
 use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams};
 use flowsieve_core::qcluster::{Avoidance, ClusterGroup, ClusterParams, MessageKey, Service, Unit, Weight};
 use flowsieve_core::tagger::{ClusterTagger, Rank, Special};
+use flowsieve_core::{PortKind, Time};
 
 use crate::declare;
 use crate::messages::message_gap;
@@ -49,7 +47,7 @@ impl Property {
     fn weight(self) -> Weight {
         match self {
             Property::Sent | Property::SentPackets | Property::Coflow => Weight::Sent,
-            Property::Remaining | Property::Size | Property::TimePerPacket | Property::Deadline => Weight::Rank,
+            Property::Remaining | Property::Size | Property::TimePerPacket | Property::Deadline => Weight::Number,
         }
     }
 
@@ -132,7 +130,7 @@ declare! {
     static MESSAGES: Setting<MessageKey> = Setting::choice(
         Section::Scheme,
         "messages",
-        &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndRank)],
+        &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndNumber)],
         "QCluster: how switches tell a flow's messages apart: by idle time, or exactly",
     )
     .with_default(MessageKey::Flow);
@@ -314,20 +312,20 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let sketch = sketch(context)?;
     let sent = [own, Some(others)].into_iter().flatten().find(counted);
     let key = match sent {
-        Some(Property::Coflow) => MessageKey::Rank,
+        Some(Property::Coflow) => MessageKey::Number,
         Some(_) => scope.read(&MESSAGES)?,
         None => MessageKey::Flow,
     };
     let unit = sent.and_then(Property::unit).unwrap_or(Unit::Bytes);
     let avoidance = scope.read(&PDA)?;
     scheme.ports = scheme.ports.try_map(|place, port| {
-        let PortSpec::Bank { queues, admission, marker, .. } = port else { return Ok(port.clone()) };
         let scope = &scope.at(place);
+        let Some(queues) = parts::own_queues(scope, port)? else { return Ok(port.clone()) };
         let of_special = match own {
-            Some(_) => scope.read_or(&SPECIAL_QUEUES, (*queues as u64 / 2).max(1))? as usize,
+            Some(_) => scope.read_or(&SPECIAL_QUEUES, (queues as u64 / 2).max(1))? as usize,
             None => 0,
         };
-        if of_special >= *queues {
+        if of_special >= queues {
             return Err(scope.invalid(&SPECIAL_QUEUES, format!("fewer than the {queues} queues")));
         }
         let mut groups = Vec::new();
@@ -337,8 +335,8 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
         }
         let initial = initial(scope, others, queues - of_special)?;
         groups.push(group(scope, others, initial, scope.read_or(&ORDER, row.order)?)?);
-        let params = Arc::new(ClusterParams { groups, sketch, key, unit, avoidance });
-        Ok(PortSpec::Cluster { params, admission: *admission, marker: *marker })
+        let kind = PortKind::Cluster(ClusterParams { groups, sketch, key, unit, avoidance });
+        Ok(PortSpec { kind, ..port.clone() })
     })?;
     Ok(scheme)
 }
@@ -431,12 +429,12 @@ mod tests {
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
 
-    fn params(name: &str, settings: &Settings) -> Result<Arc<ClusterParams>, String> {
+    fn params(name: &str, settings: &Settings) -> Result<ClusterParams, String> {
         let entry = crate::registry::find(name).unwrap();
         let scheme =
             (entry.build)(&Context { scope: settings.scheme(name), workload: &W4 }).map_err(|e| e.to_string())?;
-        let PortSpec::Cluster { params, .. } = scheme.ports.at(Place::Leaf) else { panic!("no cluster port") };
-        Ok(Arc::clone(params))
+        let PortKind::Cluster(params) = &scheme.ports.at(Place::Leaf).kind else { panic!("no cluster port") };
+        Ok(params.clone())
     }
 
     #[test]
@@ -462,7 +460,7 @@ mod tests {
         let params = params("qc-ddl", &none_given().with(None, "special_queues", 3)).unwrap();
         let sizes: Vec<usize> = params.groups.iter().map(|group| group.weights.initial.len() + 1).collect();
         assert_eq!(sizes, [3, 5]);
-        assert!(params.groups.iter().all(|group| group.weight == Weight::Rank));
+        assert!(params.groups.iter().all(|group| group.weight == Weight::Number));
     }
 
     #[test]

@@ -35,6 +35,14 @@ pub(crate) struct Built<K> {
     pub(crate) lookahead: Time,
 }
 
+impl<K> Built<K> {
+    /// The port at the sending end of a link.
+    pub(crate) fn port(&self, link: usize) -> &Port {
+        let (partition, index) = self.places.from[link];
+        &self.partitions[partition as usize].network.ports[index as usize]
+    }
+}
+
 /// Numbers things in each of `count` partitions.
 struct Numbers(Vec<u32>);
 
@@ -173,14 +181,14 @@ fn add_link<K>(
         Node::Switch(switch) => (Endpoint::switch(switches[switch as usize].1), back_port(fabric, link, switch)),
     };
     let (from, to) = (places.from[number], places.to[number]);
-    let mut port = Port { back, ..Port::new(&spec, link, point.framing.overhead, number, point.seed) };
+    let mut port = Port { back, ..Port::new(&spec, link, point.framing, number, point.seed) };
     if let Node::Switch(switch) = link.from {
         port.switch = switches[switch as usize].1;
         port.special.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
         port.special.beyond = Some(to);
-        let port = Port { back, ..Port::new(&spec, link, point.framing.overhead, number, point.seed) };
+        let port = Port { back, ..Port::new(&spec, link, point.framing, number, point.seed) };
         networks[to.0 as usize].add_link(Link::new(link, &port, endpoint), port);
     }
     networks[from.0 as usize].add_link(Link::new(link, &port, endpoint), port);

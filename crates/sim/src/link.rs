@@ -4,13 +4,15 @@
 //! moves out all packets whose turn has come ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::fair_queueing::Line;
+use flowsieve_core::meta::Held;
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
 use crate::found::Found;
+use crate::point::Framing;
 use crate::topology;
 
 /// Whom a link hands its packets: a host or a switch of its partition.
@@ -105,10 +107,11 @@ impl Special {
 }
 
 impl Port {
-    /// The port of link `number` of a fabric, where packets take `overhead` bytes beside their length.
-    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, overhead: u16, number: usize, seed: u64) -> Port {
+    /// The port of link `number` of a fabric.
+    pub(crate) fn new(spec: &PortSpec, link: &topology::Link, framing: Framing, number: usize, seed: u64) -> Port {
+        let line = Line { byte_time: link.rate.byte_time(), overhead: framing.overhead.into() };
         Port {
-            scheduler: spec.build(Line { byte_time: link.rate.byte_time(), overhead: overhead.into() }),
+            scheduler: spec.build(line, framing.header),
             special: Special {
                 shares: false,
                 beyond: None,
@@ -220,10 +223,10 @@ impl Link {
         } else {
             let before = &mut metas[self.last as usize];
             before.next = packet;
-            before.time = at;
+            before.held = Held::in_flight(at);
         }
         self.last = packet;
-        metas[packet as usize].time = Time::NEVER;
+        metas[packet as usize].held = Held::in_flight(Time::NEVER);
         alone
     }
 
@@ -233,7 +236,7 @@ impl Link {
         let packet = self.first;
         let meta = &metas[packet as usize];
         self.first = meta.next;
-        self.next_arrival = meta.time;
+        self.next_arrival = meta.held.next_arrival();
         packet
     }
 }
@@ -261,10 +264,10 @@ impl ClassCount {
     pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, passed: bool) {
         self.wire_bytes += u64::from(on_wire);
         if passed {
-            self.passed.count(meta.priority);
+            self.passed.count(meta.tag.priority());
         } else {
             self.by_queue.count(meta.queue);
-            self.waited.count(meta.priority);
+            self.waited.count(meta.tag.priority());
         }
     }
 }

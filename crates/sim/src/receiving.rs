@@ -132,15 +132,7 @@ impl Hosts {
         let state = &self.receivers[place as usize];
         let host = &mut self.hosts[state.host as usize];
         let tag = host.taggers[usize::from(state.class)].tag(|| control_facts(state.flow, kind, network.now));
-        let meta = Meta {
-            flow: state.flow,
-            rank: tag.rank,
-            priority: tag.priority,
-            len: self.rules.header,
-            dst: state.src,
-            kind,
-            ..Meta::default()
-        };
+        let meta = Meta { flow: state.flow, tag, len: self.rules.header, dst: state.src, kind, ..Meta::default() };
         let body = Body { header, sender: state.sender, receiver: NONE, stamp, src: host.number, class: state.class };
         let packet = network.slab.insert(meta, body);
         network.enqueue(host.nic, packet);

@@ -141,8 +141,8 @@ impl Hosts {
             });
             let meta = Meta {
                 flow: flow.id,
-                rank: tag.rank,
-                priority: tag.priority,
+                coflow: flow.coflow.unwrap_or(NONE),
+                tag,
                 len: payload + self.rules.header,
                 dst: flow.dst as u16,
                 ..Meta::default()
@@ -345,10 +345,10 @@ fn emit<K: Key>(
     emission: Emission,
 ) {
     let (tagger, now) = (&mut host.taggers[usize::from(state.class)], network.now);
-    let (header, kind, payload, tag) = match emission {
+    let (header, kind, payload, coflow, tag) = match emission {
         Emission::Control(header) => {
             let tag = tagger.tag(|| control_facts(state.flow, Kind::Control, now));
-            (header, Kind::Control, 0, tag)
+            (header, Kind::Control, 0, NONE, tag)
         }
         Emission::Segment { seq, retransmission } => {
             let span = *state.tcp.span(seq).expect("the sender emits segments of its messages");
@@ -368,13 +368,13 @@ fn emit<K: Key>(
                 deadline: span.message.deadline,
             });
             let header = Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission };
-            (header, Kind::Data, span.payload(seq, params.segment), tag)
+            (header, Kind::Data, span.payload(seq, params.segment), span.message.coflow.unwrap_or(NONE), tag)
         }
     };
     let meta = Meta {
         flow: state.flow,
-        rank: tag.rank,
-        priority: tag.priority,
+        coflow,
+        tag,
         len: payload + header_bytes,
         dst: state.dst,
         kind,

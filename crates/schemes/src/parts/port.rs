@@ -1,42 +1,70 @@
 //! Ports, from the settings: discipline, admission, marks.
 
+use flowsieve_core::PortKind;
 use flowsieve_core::admission::Admission;
+use flowsieve_core::bank::BankRules;
 use flowsieve_core::discipline::Discipline;
+use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::flow_queues::Order;
+use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
+use flowsieve_core::pfabric::PoolRules;
+use flowsieve_core::pifo::PifoRules;
+use flowsieve_core::sp_pifo::SpPifoRules;
 
 use super::Parts;
 use crate::scheme::PortSpec;
 use crate::settings::{MTU, Place, Scope, Section, Setting, SettingsError};
 use crate::{afq, declare};
 
-/// The disciplines by the names that settings use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DisciplineName {
+/// Makes the disciplines of lines `Variant "name in settings" => what makes its rules from a port's settings`.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $name:ident $text:literal => $make:expr;)*) => {
+        /// The disciplines by the names that settings use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum DisciplineName {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl DisciplineName {
+            const ALL: &[(&str, DisciplineName); [$($text),*].len()] = &[$(($text, DisciplineName::$name)),*];
+
+            /// A port's discipline with its rules.
+            fn kind(self, of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
+                let make: fn(&PortSettings<'_>) -> Result<PortKind, SettingsError> = match self {
+                    $(DisciplineName::$name => $make,)*
+                };
+                make(of)
+            }
+        }
+    };
+}
+
+disciplines! {
     /// One queue.
-    Fifo,
+    Fifo "fifo" => |_| bank(1, Discipline::StrictPriority);
     /// Queues by priority, the first before the others.
-    StrictPriority,
+    StrictPriority "sp" => |of| bank(of.queues()?, Discipline::StrictPriority);
     /// Queues by priority, so many packets of each in turn.
-    WeightedRoundRobin,
+    WeightedRoundRobin "wrr" => |of| bank(of.queues()?, Discipline::WeightedRoundRobin { weights: weights(of, 1)? });
     /// Queues by priority, so many bytes of each in turn.
-    DeficitRoundRobin,
+    DeficitRoundRobin "drr" => |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu)? });
     /// Queues by the host's own level, the first before the others.
-    Levels,
+    Levels "levels" => |of| Ok(PortKind::Host(HostQueueRules { queues: of.queues()? }));
     /// One queue sorted by rank.
-    Pifo,
+    Pifo "pifo" => pifo;
     /// pFabric's pool.
-    Pfabric,
+    Pfabric "pfabric" => |_| Ok(PortKind::Pfabric(PoolRules));
     /// Flows in turn, a packet each.
-    FlowsInTurn,
+    FlowsInTurn "ps" => |_| Ok(PortKind::Flows(Order::RoundRobin));
     /// The flow of the least rank.
-    LeastRank,
+    LeastRank "least-rank" => |_| Ok(PortKind::Flows(Order::LeastRank));
     /// Bit-by-bit round robin.
-    FairQueueing,
+    FairQueueing "fair-queueing" => |_| Ok(PortKind::Fair(BitByBit));
     /// SP-PIFO's queues.
-    SpPifo,
+    SpPifo "sp-pifo" => |of| Ok(PortKind::SpPifo(SpPifoRules { queues: of.queues()? }));
     /// AFQ's calendar.
-    Afq,
+    Afq "afq" => |of| Ok(PortKind::Afq(afq::rules(of)?));
 }
 
 /// What ECN marking compares with its threshold, by the names that settings use.
@@ -128,20 +156,7 @@ declare! {
     pub(super) static DISCIPLINE: Setting<DisciplineName> = Setting::choice(
         Section::Network,
         "discipline",
-        &[
-            ("fifo", DisciplineName::Fifo),
-            ("sp", DisciplineName::StrictPriority),
-            ("wrr", DisciplineName::WeightedRoundRobin),
-            ("drr", DisciplineName::DeficitRoundRobin),
-            ("levels", DisciplineName::Levels),
-            ("pifo", DisciplineName::Pifo),
-            ("pfabric", DisciplineName::Pfabric),
-            ("ps", DisciplineName::FlowsInTurn),
-            ("least-rank", DisciplineName::LeastRank),
-            ("fair-queueing", DisciplineName::FairQueueing),
-            ("sp-pifo", DisciplineName::SpPifo),
-            ("afq", DisciplineName::Afq),
-        ],
+        DisciplineName::ALL,
         "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; strict priority by \
          the host's own level; by rank; pFabric's pool; flows in turn; the flow of the least rank; bit-by-bit round robin; \
          SP-PIFO's queues; AFQ's calendar",
@@ -164,67 +179,56 @@ pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsEr
 pub(super) fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
     let scope = &scope.at(place);
     let own = place == Place::Nic && parts.host_queues > 0;
-    let queues = || {
-        let default = if own { parts.host_queues } else { parts.queues };
-        Ok::<_, SettingsError>(scope.read_or(&QUEUES, default)? as usize)
-    };
-    let limits = || match limited {
-        true => Ok::<_, SettingsError>((admission(scope, place, parts)?, marker(scope, parts)?)),
-        false => Ok((Admission::Unlimited, Marker::Off)),
-    };
-    let bank = |queues: usize, discipline: Discipline| {
-        let (admission, marker) = limits()?;
-        Ok(PortSpec::Bank { queues, admission, marker, discipline })
-    };
-    let flows = |order: Order| {
-        let (admission, marker) = limits()?;
-        Ok(PortSpec::Flows { order, admission, marker })
-    };
-    match scope.read_or(&DISCIPLINE, if own { DisciplineName::Levels } else { parts.discipline })? {
-        DisciplineName::Fifo => bank(1, Discipline::StrictPriority),
-        DisciplineName::StrictPriority => bank(queues()?, Discipline::StrictPriority),
-        DisciplineName::WeightedRoundRobin => {
-            let queues = queues()?;
-            bank(queues, Discipline::WeightedRoundRobin { weights: weights(scope, queues, 1)? })
-        }
-        DisciplineName::DeficitRoundRobin => {
-            let queues = queues()?;
-            bank(queues, Discipline::DeficitRoundRobin { quanta: weights(scope, queues, scope.read(&MTU)?)? })
-        }
-        DisciplineName::Levels => {
-            let (admission, marker) = limits()?;
-            Ok(PortSpec::HostQueues { queues: queues()?, admission, marker })
-        }
-        DisciplineName::Pifo => {
-            let (admission, marker) = limits()?;
-            let fifo_from = match parts.fifo_from {
-                Some(default) => Some(scope.read_or(&FIFO_FROM, default)?),
-                None => scope.optional(&FIFO_FROM)?,
-            };
-            Ok(PortSpec::Pifo { fifo_from, admission, marker })
-        }
-        DisciplineName::Pfabric => {
-            Ok(PortSpec::Pfabric { limit: if limited { buffer(scope, parts)? } else { u64::MAX } })
-        }
-        DisciplineName::FlowsInTurn => flows(Order::RoundRobin),
-        DisciplineName::LeastRank => flows(Order::LeastRank),
-        DisciplineName::FairQueueing => {
-            let (admission, marker) = limits()?;
-            Ok(PortSpec::Fair { admission, marker })
-        }
-        DisciplineName::SpPifo => {
-            let (admission, marker) = limits()?;
-            Ok(PortSpec::SpPifo { queues: queues()?, admission, marker })
-        }
-        DisciplineName::Afq => {
-            let (admission, marker) = limits()?;
-            Ok(PortSpec::Afq { rules: afq::rules(scope, queues()?)?, admission, marker })
-        }
+    let mtu = scope.read(&MTU)?;
+    let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues }, mtu };
+    let discipline = scope.read_or(&DISCIPLINE, if own { DisciplineName::Levels } else { parts.discipline })?;
+    let kind = discipline.kind(&of)?;
+    if !limited {
+        return Ok(PortSpec::unlimited(kind));
+    }
+    if let PortKind::Pfabric(_) = kind {
+        // A pool turns away by rank, within the port's buffer, and marks nothing.
+        let limit = buffer(scope, parts)?;
+        return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
+    }
+    Ok(PortSpec { kind, admission: admission(scope, place, parts)?, marker: marker(scope, parts, mtu)? })
+}
+
+/// What a discipline may read.
+pub(crate) struct PortSettings<'a> {
+    /// The port's settings.
+    pub(crate) scope: &'a Scope<'a>,
+    /// The scheme's defaults.
+    parts: &'a Parts,
+    /// Queues, unless they are set.
+    queues: u64,
+    /// Bytes of a full packet.
+    pub(crate) mtu: u64,
+}
+
+impl PortSettings<'_> {
+    /// How many queues.
+    pub(crate) fn queues(&self) -> Result<usize, SettingsError> {
+        Ok(self.scope.read_or(&QUEUES, self.queues)? as usize)
     }
 }
 
+fn bank(queues: usize, discipline: Discipline) -> Result<PortKind, SettingsError> {
+    Ok(PortKind::Bank(BankRules { queues, discipline }))
+}
+
+fn pifo(of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
+    let fifo_from = match of.parts.fifo_from {
+        Some(default) => Some(of.scope.read_or(&FIFO_FROM, default)?),
+        None => of.scope.optional(&FIFO_FROM)?,
+    };
+    // No rank is above 32 bits.
+    Ok(PortKind::Pifo(PifoRules { fifo_from: fifo_from.and_then(|from| u32::try_from(from).ok()) }))
+}
+
 /// One weight a queue, times `unit`.
-fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, SettingsError> {
+fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> {
+    let (scope, queues) = (of.scope, of.queues()?);
     let given = scope.optional(&WEIGHTS)?.unwrap_or_else(|| vec![1; queues]);
     let weights: Option<Vec<u32>> = given
         .iter()
@@ -233,6 +237,19 @@ fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, Sett
     match weights {
         Some(weights) if weights.len() == queues => Ok(weights),
         _ => Err(scope.invalid(&WEIGHTS, format!("{queues} weights of at least 1, one for each queue"))),
+    }
+}
+
+/// How many queues a scheme that serves them itself has in a port's place; `None` where the port was given another
+/// discipline than queues by priority, and stays as it is.
+pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<usize>, SettingsError> {
+    match &port.kind {
+        PortKind::Bank(BankRules { queues, discipline: Discipline::StrictPriority }) => Ok(Some(*queues)),
+        PortKind::Bank(_) => {
+            let expected = format!("another discipline: `{}` serves queues by priority itself", scope.variant());
+            Err(scope.invalid(&DISCIPLINE, expected))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -251,7 +268,7 @@ fn admission(scope: &Scope<'_>, place: Place, parts: &Parts) -> Result<Admission
     }
 }
 
-fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
+fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, SettingsError> {
     let (length, red) = match scope.read_or(&MARKING, parts.marking)? {
         MarkingName::Off => return Ok(Marker::Off),
         MarkingName::PerPort => (Length::Port, false),
@@ -260,7 +277,7 @@ fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
         MarkingName::RedPerQueue => (Length::Queue, true),
     };
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
-    let from = 65 * scope.read(&MTU)?;
+    let from = 65 * mtu;
     if !red {
         let above = scope.read_or(&ECN_THRESHOLD, from)?;
         return Ok(Marker::Threshold { above, scope: length, counts_arriving });

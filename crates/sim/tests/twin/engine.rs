@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::{Balancer, ControlPacket};
-use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::levels::{Controller, LevelParams, Levels, Published, Seen};
 use flowsieve_core::observed::{RecentSizes, SizeSketch};
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Victims};
 use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::{Nic, TaggerSpec};
 use flowsieve_schemes::settings::Place;
@@ -145,7 +145,7 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
         let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.framing.overhead.into() };
         Port {
-            scheduler: if free { spec.without_limits().build(line) } else { spec.build(line) },
+            scheduler: if free { spec.without_limits() } else { spec.clone() }.build(line, point.framing.header),
             busy: false,
             busy_until: Time::ZERO,
             random: stream(point.seed, Purpose::Marking, number as u64),
@@ -315,16 +315,15 @@ impl<'a> Twin<'a> {
     /// A packet arrives at a port.
     pub(crate) fn enqueue(&mut self, link: usize, packet: u32) {
         let meta = self.metas[packet as usize];
-        let found = self.ports[link].scheduler.found_bytes(&meta);
-        self.counts_of(link).found.entry(usize::from(meta.priority)).or_default().record(found);
         let mut victims = Victims::default();
         let verdict = self
             .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
+        self.counts_of(link).found.entry(usize::from(meta.tag.priority())).or_default().record(verdict.found());
         while let Some(victim) = victims.pop() {
             self.counts_of(link).drops.evicted += 1;
             self.leave_memory(link, victim);
         }
-        if verdict == Verdict::Dropped {
+        if !verdict.is_accepted() {
             self.counts_of(link).drops.buffer += 1;
             return;
         }
@@ -388,7 +387,7 @@ impl<'a> Twin<'a> {
         count.bytes += u64::from(meta.len);
         count.while_flows_arrive += if flows_arrive { u64::from(on_wire) } else { 0 };
         *count.by_queue.entry(usize::from(meta.queue)).or_default() += 1;
-        *count.by_priority.entry(usize::from(meta.priority)).or_default() += 1;
+        *count.by_priority.entry(usize::from(meta.tag.priority())).or_default() += 1;
     }
 
     fn on_arrival(&mut self, link: usize, packet: u32) {
@@ -446,7 +445,8 @@ impl<'a> Twin<'a> {
     fn send_control(&mut self, switch: usize, packets: Vec<ControlPacket>) {
         for ControlPacket { port, len, priority, word } in packets {
             let Some(&link) = self.point.fabric.ports[switch].get(usize::from(port)) else { continue };
-            let meta = Meta { len, priority, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
+            let tag = Tag::with_priority(priority);
+            let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
             let body = Body { header: Header::Probe, src: usize::MAX, class: 0, stamp: 0, word: Some(word) };
             let packet = self.new_packet(meta, body);
             self.enqueue(link as usize, packet);

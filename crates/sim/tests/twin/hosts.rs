@@ -177,8 +177,7 @@ impl<'a> Twin<'a> {
         let tag = self.hosts[src].taggers[usize::from(class)].tag(|| facts);
         let meta = Meta {
             flow: facts.flow,
-            rank: tag.rank,
-            priority: tag.priority,
+            tag,
             len: self.point.framing.header + payload,
             dst: dst as u16,
             kind: facts.kind,
