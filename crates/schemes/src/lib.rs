@@ -38,6 +38,7 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     adaptation::SETTINGS,
     awafs::SETTINGS,
     qcluster::SETTINGS,
+    qcluster::GROUP_SETTINGS,
 ];
 
 pub use registry::{Context, Entry, Knows, REGISTRY, WorkloadFacts};

@@ -179,18 +179,15 @@ pub fn link_rate(scope: &Scope<'_>, key: &Key, bps: u64) -> Result<Rate, Setting
     Rate::new(bps).ok_or_else(|| scope.invalid(key, "1Mbps to 800Gbps"))
 }
 
-/// The refusal of a setting that the scheme makes itself, where it is given.
-pub fn refuse(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
-    match scope.is_given(key) {
-        true => Err(scope.invalid(key, format!("no `{}`: `{}` sets it itself", key.name, scope.variant()))),
-        false => Ok(()),
-    }
-}
-
 fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError> {
     let Some(default) = parts.tagger else {
-        refuse(scope, &TAGGER)?;
-        return Ok(TaggerSpec::Plain);
+        return match scope.is_given(&TAGGER) {
+            true => {
+                let expected = format!("no `tagger` for `{}`, which writes its own into packets", scope.variant());
+                Err(scope.invalid(&TAGGER, expected))
+            }
+            false => Ok(TaggerSpec::Plain),
+        };
     };
     Ok(match scope.read_or(&TAGGER, default)? {
         TaggerName::Plain => TaggerSpec::Plain,

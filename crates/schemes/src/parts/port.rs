@@ -246,7 +246,9 @@ pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<us
     match &port.kind {
         PortKind::Bank(BankRules { queues, discipline: Discipline::StrictPriority }) => Ok(Some(*queues)),
         PortKind::Bank(_) => {
-            let expected = format!("another discipline: `{}` serves queues by priority itself", scope.variant());
+            let name = scope.variant();
+            let expected =
+                format!("another discipline, such as \"sp\" in [schemes.{name}]: `{name}` serves its queues itself");
             Err(scope.invalid(&DISCIPLINE, expected))
         }
         _ => Ok(None),

@@ -158,9 +158,9 @@ fn own_parts__are_refused_where_they_are_given() {
     };
     assert_eq!(
         refused("qc-srpt", "tagger", "plain"),
-        "x.toml:7:10: `tagger` = plain does not fit here; expected no `tagger`: `qc-srpt` sets it itself"
+        "x.toml:7:10: `tagger` = plain does not fit here; expected no `tagger` for `qc-srpt`, which writes its own into packets"
     );
-    assert!(refused("awafs", "tagger", "attained").contains("`awafs` sets it itself"));
+    assert!(refused("awafs", "tagger", "attained").contains("no `tagger` for `awafs`"));
     assert!(refused("dctcp", "tagger", "demotion").contains("only schemes that demote flows"));
     for name in ["qc-las", "awafs"] {
         let error = refused(name, "discipline", "drr");
