@@ -71,3 +71,27 @@ impl Observations {
         short.map(|(expectation, shortfall)| (expectation.warning)(shortfall))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts__of_all_parts_by_their_names_unless_there_was_none() {
+        let mut observed = Observations::default();
+        for (name, count) in [("stale", 3), ("lost", 0), ("stale", 4)] {
+            observed.take(Reading::Count { name, count });
+        }
+        assert_eq!(observed.counts(), BTreeMap::from([("stale".to_owned(), 7)]));
+    }
+
+    #[test]
+    fn warnings__how_many_fall_short_and_the_least_of_these() {
+        let warning = |short: &Shortfall| format!("{} of {}, {}", short.short, short.parts, short.least);
+        let mut observed = Observations::default();
+        for (name, value, at_least) in [("a", 5.0, 9.0), ("a", 1.0, 1.0), ("a", 7.0, 9.0), ("b", 2.0, 2.0)] {
+            observed.take(Reading::Expectation(Expectation { name, value, at_least, warning }));
+        }
+        assert_eq!(observed.warnings().collect::<Vec<_>>(), ["2 of 3, 5"]);
+    }
+}
