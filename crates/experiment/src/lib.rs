@@ -22,6 +22,7 @@ mod points;
 pub mod report;
 pub mod reproduce;
 mod scale;
+pub mod settings;
 mod simulator;
 mod source;
 pub mod thresholds;
@@ -31,7 +32,7 @@ pub mod workload;
 
 pub use error::{Error, nearest};
 pub use flowsieve_results::ResultDir;
-pub use points::{Point, Variant};
+pub use points::{BASE, Point, Variant};
 pub use scale::Scale;
 pub use simulator::{OwnSchemes, Simulator};
 pub use source::Source;

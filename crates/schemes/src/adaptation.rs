@@ -8,28 +8,69 @@ use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueue
 use flowsieve_core::thresholds::SizeLaw;
 use flowsieve_core::{PortKind, Time};
 
+use crate::declare;
 use crate::registry::Context;
 use crate::scheme::{PortSpec, TaggerSpec};
-use crate::settings::{SettingsError, SizesOrName, one_of};
+use crate::settings::{Key, MAX_TIME_PS, Section, Setting, SettingsError, SizesOr, one_of};
+use crate::thresholds::{Computed, Start};
+
+declare! {
+    static HOST_THRESHOLDS: Setting<SizesOr<Start>> = Setting::sizes_or(
+        Section::Scheme,
+        "host_thresholds",
+        &[
+            ("equal-split", SizesOr::Named(Start::Computed(Computed::EqualSplit))),
+            ("unknown", SizesOr::Named(Start::Unknown)),
+        ],
+        "discipline = \"levels\" at hosts: thresholds of a host's own queues at the start, one less than these: sizes, equal \
+         shares of the workload's flows, or none before there are estimates",
+    );
+    static CONTROLLER: Setting<Option<Rule>> = Setting::choice(
+        Section::Scheme,
+        "controller",
+        &[
+            ("none", None),
+            ("equal-split", Some(Rule::EqualSplit)),
+            ("optimal", Some(Rule::Optimal)),
+            ("two-level", Some(Rule::TwoLevel)),
+        ],
+        "a central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
+         optimisation, or NOS2's one threshold",
+    );
+    static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
+        Section::Scheme, "controller_period", 1_000_000, MAX_TIME_PS,
+        "time between two estimates of thresholds, by hosts and controller",
+    )
+    .with_default(Time::from_us(10_000).0);
+    static CONTROLLER_DELAY: Setting<u64> = Setting::time(
+        Section::Scheme, "controller_delay", 0, MAX_TIME_PS,
+        "from the hosts' sizes at the controller to its thresholds at the hosts",
+    )
+    .with_default(Time::from_us(1_000).0);
+    static OBSERVE_WINDOW: Setting<u64> = Setting::time(
+        Section::Scheme, "observe_window", 1, MAX_TIME_PS,
+        "how long hosts remember the sizes of their messages, at most; at least half as long",
+    )
+    .with_default(Time::from_us(10_000_000).0);
+    static OBSERVE_LEAST: Setting<u64> = Setting::count(
+        Section::Scheme, "observe_least", 1, 1_000_000_000,
+        "fewest sizes that make an estimate, of a host or of all for the controller",
+    )
+    .with_default(100);
+}
 
 /// The controller of a scheme whose packets are tagged with so many levels, if it has one.
 pub(crate) fn controller(
     context: &Context<'_>,
-    default: &str,
+    default: Option<Rule>,
     levels: usize,
 ) -> Result<Option<ControllerParams>, SettingsError> {
     let scope = &context.scope;
-    let rules = [
-        ("none", None),
-        ("equal-split", Some(Rule::EqualSplit)),
-        ("optimal", Some(Rule::Optimal)),
-        ("two-level", Some(Rule::TwoLevel)),
-    ];
-    let Some(rule) = scope.choice("controller", &rules, default)? else { return Ok(None) };
+    let Some(rule) = scope.read_or(&CONTROLLER, default)? else { return Ok(None) };
     if rule == Rule::TwoLevel && levels != 2 {
-        return Err(scope.invalid("controller", format!("another rule for {levels} levels: it computes one threshold")));
+        return Err(scope.invalid(&CONTROLLER, format!("another rule for {levels} levels: it computes one threshold")));
     }
-    let delay = Time(scope.time("controller_delay", Time::from_us(1_000).0)?);
+    let delay = Time(scope.read(&CONTROLLER_DELAY)?);
     Ok(Some(ControllerParams { rule, levels, delay }))
 }
 
@@ -44,8 +85,7 @@ pub(crate) fn tagger(
     let scope = &context.scope;
     let own = match nic.kind {
         PortKind::Host(HostQueueRules { queues }) => {
-            let rules = [("equal-split", Rule::EqualSplit)];
-            let thresholds = start(context, "host_thresholds", &rules, Rule::EqualSplit, queues)?;
+            let thresholds = start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?;
             Some(OwnQueues { queues, thresholds })
         }
         _ => None,
@@ -54,52 +94,60 @@ pub(crate) fn tagger(
         return Ok(TaggerSpec::Demotion(network));
     }
     let adaptation = Adaptation {
-        period: Time(scope.time("controller_period", Time::from_us(10_000).0)?),
-        window: Time(scope.time("observe_window", Time::from_us(10_000_000).0)?),
-        least: scope.count("observe_least", 100)?,
+        period: Time(scope.read(&CONTROLLER_PERIOD)?),
+        window: Time(scope.read(&OBSERVE_WINDOW)?),
+        least: scope.read(&OBSERVE_LEAST)?,
         controller,
     };
     Ok(TaggerSpec::Levels(Box::new(LevelParams { network, own, adaptation })))
 }
 
-/// The thresholds at the start, in bytes: sizes, or those of a rule for what is known of the workload. Not given: those of
-/// the default, or none where it needs what is not known.
+/// The thresholds at the start, in bytes: sizes, or those of one of these rules for what is known of the workload. Not
+/// given: those of the default, or none where it needs what is not known.
 pub(crate) fn start(
     context: &Context<'_>,
-    key: &str,
-    rules: &[(&str, Rule)],
+    setting: &Setting<SizesOr<Start>>,
+    rules: &[Rule],
     default: Rule,
     levels: usize,
 ) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
-    let name = match scope.sizes_or_name(key)? {
-        Some(SizesOrName::Sizes(sizes)) => return given(context, key, sizes, levels),
-        Some(SizesOrName::Name(name)) => name,
-        None => {
-            let known = known(context, default, levels).is_some();
-            let name = rules.iter().find(|(_, rule)| known && *rule == default).map_or(UNKNOWN, |(name, _)| name);
-            scope.text(key, name)?
-        }
+    let by = |rule| Start::Computed(computed(rule));
+    let known_by = |rule| known(context, rule, levels);
+    let default = match !scope.is_given(setting) && known_by(default).is_some() {
+        true => by(default),
+        false => Start::Unknown,
     };
-    if name == UNKNOWN {
-        return Ok(Vec::new());
+    match scope.read_or(setting, SizesOr::Named(default))? {
+        SizesOr::Sizes(sizes) => given(context, setting, sizes, levels),
+        SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
+        SizesOr::Named(start) => {
+            let rule = rules.iter().find(|rule| by(**rule) == start);
+            rule.and_then(|rule| known_by(*rule)).ok_or_else(|| {
+                let names: Vec<&str> = rules.iter().map(|rule| setting.text_of(&SizesOr::Named(by(*rule)))).collect();
+                let unknown = setting.text_of(&SizesOr::Named(Start::Unknown));
+                let names = one_of(&names);
+                let expected =
+                    format!("sizes, \"{unknown}\", or where sizes and load of the workload are known {names}");
+                scope.invalid(setting, expected)
+            })
+        }
     }
-    let rule = rules.iter().find(|(rule, _)| *rule == name);
-    rule.and_then(|(_, rule)| known(context, *rule, levels)).ok_or_else(|| {
-        let names: Vec<&str> = rules.iter().map(|(name, _)| *name).collect();
-        let expected =
-            format!("sizes, \"{UNKNOWN}\", or where sizes and load of the workload are known {}", one_of(&names));
-        scope.invalid(key, expected)
-    })
 }
 
-/// Before there are estimates, nothing is known.
-pub(crate) const UNKNOWN: &str = "unknown";
+/// What a controller's rule computes.
+fn computed(rule: Rule) -> Computed {
+    match rule {
+        Rule::EqualSplit => Computed::EqualSplit,
+        Rule::Optimal => Computed::Optimal,
+        Rule::TwoLevel => Computed::TwoLevel,
+    }
+}
 
 /// Thresholds as the file gives them, in bytes.
 pub(crate) fn given(
     context: &Context<'_>,
-    key: &str,
+    key: &Key,
     sizes: Vec<u64>,
     queues: usize,
 ) -> Result<Vec<u64>, SettingsError> {
@@ -131,7 +179,7 @@ mod tests {
     use crate::registry::find;
     use crate::scheme::Scheme;
     use crate::settings::Settings;
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 
@@ -148,7 +196,7 @@ mod tests {
 
     #[test]
     fn controller__of_eight_levels_begins_with_what_is_known() {
-        let settings = Settings::default().with(None, "controller", "optimal").with(None, "controller_delay", "3ms");
+        let settings = none_given().with(None, "controller", "optimal").with(None, "controller_delay", "3ms");
         for scheme in ["pias", "es-8"] {
             let params = levels(scheme, &settings, &UNIFORM);
             assert_eq!((params.network.len(), params.own), (7, None));
@@ -160,20 +208,17 @@ mod tests {
             let unknown = Facts { name: None, load: None, uniform_to: None };
             assert!(levels(scheme, &settings, &unknown).network.is_empty());
             assert_eq!(settings.effective()["scheme.thresholds"], "unknown");
-            assert!(
-                built(scheme, &Settings::default(), &unknown).is_err(),
-                "without a controller nothing will be known"
-            );
+            assert!(built(scheme, &none_given(), &unknown).is_err(), "without a controller nothing will be known");
         }
     }
 
     #[test]
     fn controller__refuses_what_does_not_fit() {
-        let two = Settings::default().with(None, "controller", "two-level");
+        let two = none_given().with(None, "controller", "two-level");
         let refused = built("pias", &two, &UNIFORM).unwrap_err().to_string();
         assert!(refused.contains("controller"), "{refused}");
         assert_eq!(levels("pias", &two.with(None, "queues", 2), &UNIFORM).adaptation.controller.unwrap().levels, 2);
-        let gap = Settings::default().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
+        let gap = none_given().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
         let refused = built("pias", &gap, &UNIFORM).unwrap_err().to_string();
         assert!(refused.contains("message_gap"), "{refused}");
     }
@@ -181,8 +226,7 @@ mod tests {
     #[test]
     fn levels__of_hosts_under_any_scheme_that_demotes() {
         // The keys of the nic alone would do: what switches have does not matter to hosts.
-        let settings =
-            Settings::default().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
+        let settings = none_given().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
         let params = levels("pias", &settings, &UNIFORM);
         assert_eq!((params.own.unwrap().queues, params.network.len(), params.adaptation.controller), (8, 7, None));
     }

@@ -22,7 +22,7 @@ use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Surroundings,
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec};
-use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
+use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
@@ -343,7 +343,7 @@ impl SwitchProgram for Prober {
 /// A changed link, as `[[topology.link]]` has it.
 fn with_link(mut settings: Settings, given: [(&str, Raw); 2]) -> Settings {
     for (name, value) in given {
-        let key = find(name).expect("a setting");
+        let key = settings.find(name).expect("a setting");
         settings.give(Table::Link(0), key, &value, Origin::Default).expect("a value");
     }
     settings
