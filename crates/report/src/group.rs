@@ -2,11 +2,11 @@
 
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
-use super::cases::Case;
-use super::format::{Unit, flows_of};
+use crate::cases::Case;
+use crate::format::{Unit, flows_of};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Group {
+pub(crate) enum Group {
     /// By its place among the size classes.
     Class(usize),
     Coflows,
@@ -14,14 +14,14 @@ pub(super) enum Group {
 
 impl Group {
     /// The size classes, and coflows where there are any.
-    pub(super) fn all(dir: &ResultDir) -> Vec<Group> {
+    pub(crate) fn all(dir: &ResultDir) -> Vec<Group> {
         let classes = (0..dir.manifest().experiment.classes.as_slice().len()).map(Group::Class);
         let coflows = dir.summary().points.iter().any(|point| point.coflows.flows() > 0);
         classes.chain(coflows.then_some(Group::Coflows)).collect()
     }
 
     /// Its statistics at a point.
-    pub(super) fn at(self, dir: &ResultDir, point: usize) -> &ClassSummary {
+    pub(crate) fn at(self, dir: &ResultDir, point: usize) -> &ClassSummary {
         let point = &dir.summary().points[point];
         match self {
             Group::Class(class) => &point.classes[class],
@@ -30,7 +30,7 @@ impl Group {
     }
 
     /// The size class, if it is one.
-    pub(super) fn class(self) -> Option<usize> {
+    pub(crate) fn class(self) -> Option<usize> {
         match self {
             Group::Class(class) => Some(class),
             Group::Coflows => None,
@@ -38,7 +38,7 @@ impl Group {
     }
 
     /// In words.
-    pub(super) fn name(self, dir: &ResultDir) -> String {
+    pub(crate) fn name(self, dir: &ResultDir) -> String {
         match self {
             Group::Class(class) => flows_of(&dir.manifest().experiment.classes.as_slice()[class]),
             Group::Coflows => "coflows".into(),
@@ -46,7 +46,7 @@ impl Group {
     }
 
     /// What its completion time is called.
-    pub(super) fn time(self) -> &'static str {
+    pub(crate) fn time(self) -> &'static str {
         match self {
             Group::Class(_) => "FCT",
             Group::Coflows => "CCT",
@@ -54,7 +54,7 @@ impl Group {
     }
 
     /// What is measured of it: coflows have no ideal time to be slowed down from.
-    pub(super) fn metrics(self) -> &'static [Metric] {
+    pub(crate) fn metrics(self) -> &'static [Metric] {
         match self {
             Group::Class(_) => &Metric::ALL,
             Group::Coflows => &[Metric::Fct],
@@ -62,7 +62,7 @@ impl Group {
     }
 
     /// The unit of its completion times in a case: that of the least mean.
-    pub(super) fn unit(self, dir: &ResultDir, case: &Case) -> Unit {
+    pub(crate) fn unit(self, dir: &ResultDir, case: &Case) -> Unit {
         let mean = |point: usize| self.at(dir, point).estimate(Metric::Fct, Statistic::Mean);
         Unit::for_times(case.points().filter_map(mean).map(|estimate| estimate.value))
     }

@@ -11,29 +11,29 @@ use plotly::layout::{Axis, AxisType, BarMode, HoverMode, Legend, Margin, RangeMo
 use plotly::{Bar, Configuration, Layout, Plot, Scatter, Trace};
 use serde::Serialize;
 
-use super::format::rounded;
+use crate::format::rounded;
 
 /// Okabe and Ito's colours, without the yellow that vanishes on white.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 
 /// What a scheme has at one place, with the ends of its interval.
-pub(super) struct Place {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) ends: Option<(f64, f64)>,
+pub(crate) struct Place {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) ends: Option<(f64, f64)>,
 }
 
 /// A scheme's places.
-pub(super) struct Series {
+pub(crate) struct Series {
     /// Its number in the sweep.
-    pub(super) scheme: usize,
-    pub(super) name: String,
-    pub(super) places: Vec<Place>,
+    pub(crate) scheme: usize,
+    pub(crate) name: String,
+    pub(crate) places: Vec<Place>,
 }
 
 /// A vertical axis from zero to where values and intervals end, or a logarithmic one where the values span more than
 /// shows on that.
-pub(super) fn fitting_axis(title: &str, series: &[Series]) -> Axis {
+pub(crate) fn fitting_axis(title: &str, series: &[Series]) -> Axis {
     const SPAN: f64 = 20.0;
     let places = || series.iter().flat_map(|series| &series.places);
     let (least, most) =
@@ -46,23 +46,23 @@ pub(super) fn fitting_axis(title: &str, series: &[Series]) -> Axis {
 }
 
 /// A vertical axis from zero.
-pub(super) fn axis_from_zero(title: &str) -> Axis {
+pub(crate) fn axis_from_zero(title: &str) -> Axis {
     axis(title).range_mode(RangeMode::ToZero)
 }
 
 /// An axis of numbers.
-pub(super) fn axis(title: &str) -> Axis {
+pub(crate) fn axis(title: &str) -> Axis {
     let title = Title::with_text(title).font(Font::new().size(13));
     Axis::new().title(title).grid_color("#e6e6e6").line_color("#999999").zero_line(false).auto_margin(true)
 }
 
 /// An axis of names.
-pub(super) fn category() -> Axis {
+pub(crate) fn category() -> Axis {
     axis("").type_(AxisType::Category)
 }
 
 /// A line for each series.
-pub(super) fn lines(series: &[Series]) -> Vec<Box<dyn Trace>> {
+pub(crate) fn lines(series: &[Series]) -> Vec<Box<dyn Trace>> {
     let line = |series: &Series| {
         let x = series.places.iter().map(|place| rounded(place.x)).collect();
         let line = Line::new().color(colour(series.scheme)).dash(dash(series.scheme)).width(2.0);
@@ -72,7 +72,7 @@ pub(super) fn lines(series: &[Series]) -> Vec<Box<dyn Trace>> {
 }
 
 /// A dot for each series, over its name.
-pub(super) fn dots(series: &[Series]) -> Vec<Box<dyn Trace>> {
+pub(crate) fn dots(series: &[Series]) -> Vec<Box<dyn Trace>> {
     let dot = |series: &Series| {
         let x = vec![series.name.clone(); series.places.len()];
         with_intervals(Scatter::new(x, values(series)).mode(Mode::Markers), series)
@@ -81,19 +81,19 @@ pub(super) fn dots(series: &[Series]) -> Vec<Box<dyn Trace>> {
 }
 
 /// A scheme's bars over names.
-pub(super) fn bar(scheme: usize, name: &str, names: Vec<String>, heights: Vec<f64>) -> Box<dyn Trace> {
+pub(crate) fn bar(scheme: usize, name: &str, names: Vec<String>, heights: Vec<f64>) -> Box<dyn Trace> {
     Bar::new(names, heights).name(name).marker(Marker::new().color(colour(scheme)))
 }
 
 /// Short lines across bars, to hold them against.
-pub(super) fn reference(name: &str, names: Vec<String>, heights: Vec<f64>) -> Box<dyn Trace> {
+pub(crate) fn reference(name: &str, names: Vec<String>, heights: Vec<f64>) -> Box<dyn Trace> {
     let line = Line::new().width(3.0);
     let marker = Marker::new().symbol(MarkerSymbol::LineEWOpen).size(26).line(line).color("#333333");
     Scatter::new(names, heights).name(name).mode(Mode::Markers).marker(marker)
 }
 
 /// The plot as JSON; `None` without traces.
-pub(super) fn draw(traces: Vec<Box<dyn Trace>>, x_axis: Axis, y_axis: Axis) -> Option<String> {
+pub(crate) fn draw(traces: Vec<Box<dyn Trace>>, x_axis: Axis, y_axis: Axis) -> Option<String> {
     if traces.is_empty() {
         return None;
     }

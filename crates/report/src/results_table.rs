@@ -3,64 +3,64 @@
 use flowsieve_results::doctor::FEW;
 use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
-use super::cases::{AtLoad, Case};
-use super::format::{Unit, count, decimals, with_decimals};
-use super::group::Group;
+use crate::cases::{AtLoad, Case};
+use crate::format::{Unit, count, decimals, with_decimals};
+use crate::group::Group;
 
 /// The results of one case and size class.
-pub(super) struct ResultTable {
-    pub(super) case: usize,
+pub(crate) struct ResultTable {
+    pub(crate) case: usize,
     /// The size class; none of coflows.
-    pub(super) class: Option<usize>,
+    pub(crate) class: Option<usize>,
     /// Whose results these are.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What is counted, and what its completion time is called.
-    pub(super) counted: &'static str,
-    pub(super) time: &'static str,
+    pub(crate) counted: &'static str,
+    pub(crate) time: &'static str,
     /// What follows that, each by statistic.
-    pub(super) others: Vec<&'static str>,
+    pub(crate) others: Vec<&'static str>,
     /// Unit of its completion time.
-    pub(super) unit: &'static str,
-    pub(super) loads: Vec<LoadRows>,
+    pub(crate) unit: &'static str,
+    pub(crate) loads: Vec<LoadRows>,
 }
 
 /// The schemes at one load.
-pub(super) struct LoadRows {
-    pub(super) load: String,
-    pub(super) rows: Vec<Row>,
+pub(crate) struct LoadRows {
+    pub(crate) load: String,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// One scheme.
-pub(super) struct Row {
-    pub(super) scheme: String,
-    pub(super) flows: String,
+pub(crate) struct Row {
+    pub(crate) scheme: String,
+    pub(crate) flows: String,
     /// How many did not finish; empty if all did.
-    pub(super) unfinished: String,
+    pub(crate) unfinished: String,
     /// Whether the others are compared with it.
-    pub(super) is_baseline: bool,
+    pub(crate) is_baseline: bool,
     /// Completion time, then slowdown, each by statistic.
-    pub(super) cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
 }
 
 /// One statistic.
 #[derive(Default)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// The value, or a dash.
-    pub(super) value: String,
+    pub(crate) value: String,
     /// Half the interval; empty with one seed.
-    pub(super) half_width: String,
+    pub(crate) half_width: String,
     /// Whether few flows lie beyond the percentile.
-    pub(super) uncertain: bool,
+    pub(crate) uncertain: bool,
     /// Against the baseline; empty for the baseline itself.
-    pub(super) ratio: String,
+    pub(crate) ratio: String,
     /// The ratio's interval; empty with one seed.
-    pub(super) interval: String,
+    pub(crate) interval: String,
     /// "better", "worse" or "open": whether the interval leaves 1 out, and on which side.
-    pub(super) verdict: &'static str,
+    pub(crate) verdict: &'static str,
 }
 
 /// The table of a case and group.
-pub(super) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: Group) -> ResultTable {
+pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: Group) -> ResultTable {
     let unit = group.unit(dir, case);
     let rows = |at: &AtLoad| LoadRows {
         load: at.name(),

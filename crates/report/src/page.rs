@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use askama::Template;
 use flowsieve_results::{Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict};
 
-use super::cases::{AtLoad, Case, cases};
-use super::claims::{ClaimRow, claim_rows};
-use super::configuration::{Common, Differing, in_words, settings};
-use super::csv;
-use super::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
-use super::format::{count, time};
-use super::group::Group;
-use super::links::{LinkRow, RunRow, link_rows, run_row};
-use super::results_table::{ResultTable, result_table};
+use crate::cases::{AtLoad, Case, cases};
+use crate::claims::{ClaimRow, claim_rows};
+use crate::configuration::{Common, Differing, in_words, settings};
+use crate::csv;
+use crate::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
+use crate::format::{count, time};
+use crate::group::Group;
+use crate::links::{LinkRow, RunRow, link_rows, run_row};
+use crate::results_table::{ResultTable, result_table};
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -53,7 +53,7 @@ struct PointRows {
 }
 
 /// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
-pub(super) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
+pub(crate) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let (common, differing) = settings(experiment);
     let cases = cases(experiment);
@@ -164,7 +164,7 @@ fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Ti
 }
 
 /// JSON that cannot end the script element that holds it.
-pub(super) fn script_safe(json: String) -> String {
+pub(crate) fn script_safe(json: String) -> String {
     json.replace('<', "\\u003c")
 }
 

@@ -3,7 +3,7 @@
 use flowsieve_results::{Finding, ResultDir, Severity};
 use serde_json::{Value, json};
 
-use super::configuration::in_words;
+use crate::configuration::in_words;
 
 /// The findings as text, what matters most first.
 pub fn doctor(dir: &ResultDir) -> String {

@@ -2,49 +2,49 @@
 
 use flowsieve_results::{Goodput, LinkClass, PointResult, ResultDir, Sketch};
 
-use super::format::{count, number, per_cent, size, time};
+use crate::format::{count, number, per_cent, size, time};
 
 /// A class of links at one point.
-pub(super) struct LinkRow {
-    pub(super) name: String,
-    pub(super) what: String,
-    pub(super) offered: String,
+pub(crate) struct LinkRow {
+    pub(crate) name: String,
+    pub(crate) what: String,
+    pub(crate) offered: String,
     /// Whether more is offered than the links carry.
-    pub(super) overloaded: bool,
-    pub(super) utilisation: String,
-    pub(super) packets: String,
-    pub(super) dropped: [String; 3],
-    pub(super) marks: String,
-    pub(super) backlog: String,
-    pub(super) by_queue: String,
-    pub(super) by_priority: String,
+    pub(crate) overloaded: bool,
+    pub(crate) utilisation: String,
+    pub(crate) packets: String,
+    pub(crate) dropped: [String; 3],
+    pub(crate) marks: String,
+    pub(crate) backlog: String,
+    pub(crate) by_queue: String,
+    pub(crate) by_priority: String,
     /// What arriving packets found in their queue: median, 99th and 99.9th percentile, by priority.
-    pub(super) found: String,
+    pub(crate) found: String,
 }
 
 /// The runs of one point.
-pub(super) struct RunRow {
-    pub(super) flows: String,
-    pub(super) unfinished: String,
+pub(crate) struct RunRow {
+    pub(crate) flows: String,
+    pub(crate) unfinished: String,
     /// Payload that ended while flows arrived, beside what was offered.
-    pub(super) goodput: String,
+    pub(crate) goodput: String,
     /// Flows that missed their deadline, of those that had one; a dash if none had.
-    pub(super) missed: String,
-    pub(super) timeouts: String,
-    pub(super) retransmissions: String,
-    pub(super) out_of_order: String,
-    pub(super) simulated: String,
-    pub(super) longest_ideal: String,
+    pub(crate) missed: String,
+    pub(crate) timeouts: String,
+    pub(crate) retransmissions: String,
+    pub(crate) out_of_order: String,
+    pub(crate) simulated: String,
+    pub(crate) longest_ideal: String,
     /// What acted periodically, how often.
-    pub(super) ticks: String,
+    pub(crate) ticks: String,
     /// The ticks of the part that had the fewest.
-    pub(super) fewest_ticks: String,
-    pub(super) packet_hops: String,
-    pub(super) events: String,
+    pub(crate) fewest_ticks: String,
+    pub(crate) packet_hops: String,
+    pub(crate) events: String,
 }
 
 /// The classes of links of a point: counts of all seeds together, shares averaged, backlog the largest.
-pub(super) fn mean_links(dir: &ResultDir, point: usize) -> Vec<LinkClass> {
+pub(crate) fn mean_links(dir: &ResultDir, point: usize) -> Vec<LinkClass> {
     let mut links: Vec<LinkClass> = Vec::new();
     let mut runs = 0;
     for run in dir.manifest().runs_of(point) {
@@ -88,7 +88,7 @@ fn add_each(sums: &mut Vec<u64>, values: &[u64]) {
 }
 
 /// The rows of a point's links.
-pub(super) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
+pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
     let row = |link: LinkClass| LinkRow {
         what: format!("{} × {}", count(link.links.into()), rate(link.rate_bps)),
         offered: per_cent(link.offered_load),
@@ -107,7 +107,7 @@ pub(super) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
 }
 
 /// The row of a point's runs.
-pub(super) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
+pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
     let runs: Vec<&PointResult> = dir.manifest().runs_of(point).map(|run| &run.measured).collect();
     let sum = |of: fn(&PointResult) -> u64| count(runs.iter().map(|run| of(run)).fold(0, u64::saturating_add));
     let all = dir.summary().points[point].classes.last();

@@ -5,22 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use flowsieve_results::Experiment;
 
 /// A setting that has one value at all points.
-pub(super) struct Common<'a> {
-    pub(super) key: &'a str,
-    pub(super) value: &'a str,
+pub(crate) struct Common<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
 }
 
 /// A value that a setting has at some points.
-pub(super) struct Differing<'a> {
+pub(crate) struct Differing<'a> {
     /// Empty after the first value of a setting.
-    pub(super) key: &'a str,
-    pub(super) value: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
     /// The points in words.
-    pub(super) at: String,
+    pub(crate) at: String,
 }
 
 /// Sorts the settings of all points by whether they agree.
-pub(super) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differing<'_>>) {
+pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differing<'_>>) {
     let mut values: BTreeMap<&str, BTreeMap<&str, BTreeSet<usize>>> = BTreeMap::new();
     for (index, point) in experiment.points.iter().enumerate() {
         for (key, value) in &point.settings {
@@ -43,7 +43,7 @@ pub(super) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differi
 
 /// Points in words: by scheme, load and axes where these single them out ("pias at load 0.6, load 0.8"), one by one
 /// otherwise.
-pub(super) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> String {
+pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> String {
     const LISTED: usize = 8;
     if points.len() == experiment.points.len() {
         return "all points".into();

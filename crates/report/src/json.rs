@@ -3,8 +3,8 @@
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 use serde_json::{Map, Value, json};
 
-use super::claims::claims_json;
-use super::doctor::doctor_json;
+use crate::claims::claims_json;
+use crate::doctor::doctor_json;
 
 const PS_PER_US: f64 = 1e6;
 

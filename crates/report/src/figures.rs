@@ -2,31 +2,31 @@
 
 use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
 
-use super::cases::{AtLoad, Case};
-use super::format::{rounded, size};
-use super::group::Group;
-use super::links::mean_links;
-use super::plot::{Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, reference};
+use crate::cases::{AtLoad, Case};
+use crate::format::{rounded, size};
+use crate::group::Group;
+use crate::links::mean_links;
+use crate::plot::{Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, reference};
 
 /// A plot and where the page shows it.
-pub(super) struct Figure {
+pub(crate) struct Figure {
     /// What it shows, as its heading.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// The plot for plotly.js; `None` where there is nothing to draw.
-    pub(super) json: Option<String>,
+    pub(crate) json: Option<String>,
     /// The case that it belongs to.
-    pub(super) case: usize,
+    pub(crate) case: usize,
     /// The load that it belongs to, as an index among its case's.
-    pub(super) load: Option<usize>,
+    pub(crate) load: Option<usize>,
     /// The size class that it belongs to.
-    pub(super) class: Option<usize>,
+    pub(crate) class: Option<usize>,
 }
 
 /// A plot's title, and the plot if there is anything to draw.
-pub(super) type Titled = (String, Option<String>);
+pub(crate) type Titled = (String, Option<String>);
 
 /// FCT against load.
-pub(super) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
+pub(crate) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
     let unit = group.unit(dir, case);
     let series = series_by_load(dir, case, |point, load| {
         let estimate = group.at(dir, point).estimate(Metric::Fct, statistic)?;
@@ -39,7 +39,7 @@ pub(super) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, stati
 }
 
 /// FCT against load as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
-pub(super) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
+pub(crate) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
     let experiment = &dir.manifest().experiment;
     let ratio = |point: usize| -> Option<Ratio> {
         let baseline = experiment.baseline_of(point)?;
@@ -88,7 +88,7 @@ fn draw_by_load(case: &Case, series: &[Series], y_axis: plotly::layout::Axis) ->
 }
 
 /// Slowdown, or FCT in ms, against flow size, the sizes cut into bins of equal numbers of flows.
-pub(super) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statistic: Statistic) -> Titled {
+pub(crate) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statistic: Statistic) -> Titled {
     const PS_PER_MS: f64 = 1e9;
     let (name, y_title, unit) = match metric {
         Metric::Fct => ("FCT", "FCT (ms)", PS_PER_MS),
@@ -113,7 +113,7 @@ pub(super) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statist
 }
 
 /// Measured utilisation by class of links, with the wire load that the flows offer.
-pub(super) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
+pub(crate) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
     let per_cent = |link: &LinkClass| rounded(100.0 * link.utilisation);
     let mut traces = bars(dir, at, per_cent);
     if let Some(&point) = at.points.first() {
@@ -127,7 +127,7 @@ pub(super) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
 }
 
 /// Drops of all causes by class of links; nothing where nothing was dropped.
-pub(super) fn drops(dir: &ResultDir, at: &AtLoad) -> Titled {
+pub(crate) fn drops(dir: &ResultDir, at: &AtLoad) -> Titled {
     let per_million = |link: &LinkClass| {
         let offered = link.packets.saturating_add(link.drops.total());
         if offered == 0 { 0.0 } else { rounded(1e6 * link.drops.total() as f64 / offered as f64) }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use flowsieve_results::{ResultDir, ResultError, Series as Values};
 
-use super::cases::cases;
-use super::figures::Figure;
-use super::page::script_safe;
-use super::plot::{Place, Series, axis, draw, fitting_axis, lines};
+use crate::cases::cases;
+use crate::figures::Figure;
+use crate::page::script_safe;
+use crate::plot::{Place, Series, axis, draw, fitting_axis, lines};
 
 /// Places of a line, at most: more do not show.
 const PLACES: usize = 200;
@@ -15,7 +15,7 @@ const PLACES: usize = 200;
 const PS_PER_MS: f64 = 1e9;
 
 /// A figure for each name and place of a point, with a line a queue.
-pub(super) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
+pub(crate) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
     let mut queues: BTreeMap<(u32, String, String), Vec<Series>> = BTreeMap::new();
     for (point, values) in dir.adapted()? {
         let Some((place, queue)) = values.queue() else { continue };

@@ -1,14 +1,12 @@
 //! Two schemes beside each other, as text and as data.
 
 use flowsieve_results::compare::{ClassComparison, Comparison, compare};
-use flowsieve_results::{Claim, Expected, Figure, Metric, Only, Ratio, ResultDir, SizeClass, Statistic};
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_results::{Claim, Expected, Figure, Metric, Only, Ratio, ResultDir, ResultError, SizeClass, Statistic};
 use serde::Serialize;
 
-use super::cases::{Case, cases};
-use super::format::{count, flows_of, per_cent};
-use super::terminal::aligned;
-use crate::Error;
+use crate::cases::{Case, cases};
+use crate::format::{count, flows_of, per_cent};
+use crate::terminal::aligned;
 
 /// The statistics that the text shows; the data has all.
 const SHOWN: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
@@ -46,32 +44,53 @@ struct OverLoads {
     coflows: bool,
 }
 
+/// Why two schemes cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// A name that the result does not have.
+    #[error("this result has no scheme `{name}`")]
+    UnknownScheme {
+        /// The name.
+        name: String,
+        /// The schemes that the result has.
+        schemes: Vec<String>,
+    },
+    /// A scheme beside itself.
+    #[error("`{0}` is both")]
+    Itself(String),
+    /// There is nothing to compare with.
+    #[error("this result has one scheme")]
+    OneScheme,
+    /// The flows cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultError),
+}
+
 /// Compares the schemes that are named, or each scheme with the first.
-pub fn compared(dir: &ResultDir, names: Option<(&str, &str)>) -> Result<Vec<Compared>, Error> {
+pub fn compared(dir: &ResultDir, names: Option<(&str, &str)>) -> Result<Vec<Compared>, CompareError> {
     let schemes: Vec<&str> = dir.manifest().experiment.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
-    let wrong = |problem: String| SettingsError::new(Origin::CommandLine("compare".into()), problem);
     let pairs = match names {
         Some((scheme, baseline)) => {
             if let Some(unknown) = [scheme, baseline].into_iter().find(|name| !schemes.contains(name)) {
-                let error = wrong(format!("this result has no scheme `{unknown}`"));
-                return Err(error.expected(schemes.join(", ")).names(unknown, schemes).into());
+                let schemes = schemes.into_iter().map(String::from).collect();
+                return Err(CompareError::UnknownScheme { name: unknown.to_owned(), schemes });
             }
             if scheme == baseline {
-                return Err(wrong(format!("`{scheme}` is both")).expected("two schemes").into());
+                return Err(CompareError::Itself(scheme.to_owned()));
             }
             vec![(scheme, baseline)]
         }
         None => {
-            let Some((first, others)) = schemes.split_first().filter(|(_, others)| !others.is_empty()) else {
-                return Err(wrong("this result has one scheme".into()).expected("two at least").into());
-            };
+            let (first, others) =
+                schemes.split_first().filter(|(_, others)| !others.is_empty()).ok_or(CompareError::OneScheme)?;
             others.iter().map(|other| (*other, *first)).collect()
         }
     };
-    pairs.into_iter().map(|(scheme, baseline)| of_pair(dir, scheme, baseline)).collect()
+    let compared = pairs.into_iter().map(|(scheme, baseline)| of_pair(dir, scheme, baseline));
+    compared.collect::<Result<_, ResultError>>().map_err(CompareError::from)
 }
 
-fn of_pair(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Compared, Error> {
+fn of_pair(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Compared, ResultError> {
     let cases = cases(&dir.manifest().experiment);
     let name_of = |case: &Case| if cases.len() > 1 { case.name() } else { String::new() };
     let mut points: Vec<At> = Vec::new();

@@ -3,11 +3,11 @@
 use flowsieve_results::SizeClass;
 use serde_json::Value;
 
-use super::cases::Case;
-use super::figures::Figure;
+use crate::cases::Case;
+use crate::figures::Figure;
 
 /// What the page's plots show, one after the other.
-pub(super) fn plots(figures: &[&Figure], cases: &[Case], classes: &[SizeClass]) -> String {
+pub(crate) fn plots(figures: &[&Figure], cases: &[Case], classes: &[SizeClass]) -> String {
     let mut text = String::from("plot,case,load,class,axis,series,x,y,low,high\n");
     for figure in figures {
         // The page holds the same text: what draws it reads it.
@@ -32,7 +32,7 @@ fn rows(text: &mut String, place: &str, trace: &Value) {
     for (at, (x, y)) in list(&trace["x"]).iter().zip(list(&trace["y"])).enumerate() {
         let end = |lengths: &[Value], sign: f64| {
             let end = lengths.get(at).and_then(Value::as_f64).zip(y.as_f64());
-            end.map_or(String::new(), |(length, y)| super::format::rounded(y + sign * length).to_string())
+            end.map_or(String::new(), |(length, y)| crate::format::rounded(y + sign * length).to_string())
         };
         let name = quoted(trace["name"].as_str().unwrap_or(""));
         let x = x.as_str().map_or_else(|| x.to_string(), quoted);

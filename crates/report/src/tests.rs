@@ -9,7 +9,7 @@ use flowsieve_results::{
     ResultDir, ResultWriter, SchemeInfo, SizeClasses,
 };
 
-use super::{table, write};
+use crate::{table, write};
 
 /// What to make up.
 struct Sweep {
@@ -228,9 +228,9 @@ fn table__with_coflows() {
         "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th></tr>"
     ));
     assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 4);
-    let json = super::table_json(&dir);
+    let json = crate::table_json(&dir);
     assert_eq!(json["points"][0]["coflows"]["coflows"], 300);
-    let compared = super::compared(&dir, Some(("pias", "dctcp"))).unwrap().remove(0).text();
+    let compared = crate::compared(&dir, Some(("pias", "dctcp"))).unwrap().remove(0).text();
     assert!(compared.lines().any(|line| line.trim_start().starts_with("coflows (CCT)")), "{compared}");
 }
 

@@ -4,7 +4,7 @@ use flowsieve_results::claims::{Checked, Claim};
 use flowsieve_results::{Estimate, Expected, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict};
 use serde_json::{Value, json};
 
-use super::format::{self, flows_of, per_cent, size, time};
+use crate::format::{self, flows_of, per_cent, size, time};
 
 /// A claim in words.
 pub(crate) struct ClaimRow {
@@ -27,7 +27,7 @@ pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
 }
 
 /// The same as data.
-pub fn claims_json(dir: &ResultDir) -> Vec<Value> {
+pub(crate) fn claims_json(dir: &ResultDir) -> Vec<Value> {
     let of = |(claim, checked): (&Claim, Checked)| json!({ "claim": claim, "measured": checked });
     dir.checked_claims().into_iter().map(of).collect()
 }

@@ -2,12 +2,12 @@
 
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
-use super::cases::{AtLoad, Case, cases};
-use super::claims::{ClaimRow, claim_rows};
-use super::configuration::in_words;
-use super::format::{Unit, count, decimals, with_decimals};
-use super::group::Group;
-use super::links::{mean_links, run_row};
+use crate::cases::{AtLoad, Case, cases};
+use crate::claims::{ClaimRow, claim_rows};
+use crate::configuration::in_words;
+use crate::format::{Unit, count, decimals, with_decimals};
+use crate::group::Group;
+use crate::links::{mean_links, run_row};
 
 /// The results as aligned text: for each case and size class a block, in it a line for each load and scheme.
 pub fn table(dir: &ResultDir) -> String {
@@ -133,7 +133,7 @@ fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl 
 }
 
 /// Rows as columns two blanks apart, the first few to the left and the others to the right.
-pub(super) fn aligned(rows: &[Vec<String>], left: usize) -> String {
+pub(crate) fn aligned(rows: &[Vec<String>], left: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let length = |cell: &str| cell.chars().count();
     let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| length(cell)).max().unwrap_or(0);

@@ -4,44 +4,44 @@ use flowsieve_results::{Axis, Experiment};
 
 /// Points that differ in load and scheme alone.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Case {
+pub(crate) struct Case {
     /// What sets it apart from other cases; empty if there is one.
-    pub(super) axes: Vec<Axis>,
+    pub(crate) axes: Vec<Axis>,
     /// Its loads, in the order of the sweep.
-    pub(super) loads: Vec<AtLoad>,
+    pub(crate) loads: Vec<AtLoad>,
 }
 
 /// Points that differ in scheme alone: what is compared.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct AtLoad {
+pub(crate) struct AtLoad {
     /// The nominal load, where arrivals have one.
-    pub(super) load: Option<f64>,
+    pub(crate) load: Option<f64>,
     /// Indices of the points, in the order of the sweep.
-    pub(super) points: Vec<usize>,
+    pub(crate) points: Vec<usize>,
 }
 
 impl Case {
     /// Its axes in words; empty if it is the only one.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let axes: Vec<String> = self.axes.iter().map(|axis| format!("{} = {}", axis.key, axis.value)).collect();
         axes.join(", ")
     }
 
     /// All of its points.
-    pub(super) fn points(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn points(&self) -> impl Iterator<Item = usize> {
         self.loads.iter().flat_map(|at| at.points.iter().copied())
     }
 }
 
 impl AtLoad {
     /// The load as in the experiment file.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.load.map_or_else(|| "–".into(), |load| load.to_string())
     }
 }
 
 /// Sorts the points of an experiment.
-pub(super) fn cases(experiment: &Experiment) -> Vec<Case> {
+pub(crate) fn cases(experiment: &Experiment) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for (index, point) in experiment.points.iter().enumerate() {
         let case = find_or_add(

@@ -4,9 +4,9 @@ use flowsieve_results::SizeClass;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     /// Its symbol.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     ps: f64,
 }
 
@@ -19,19 +19,19 @@ impl Unit {
     ];
 
     /// The largest in which the least of some times is at least 1.
-    pub(super) fn for_times(times_ps: impl IntoIterator<Item = f64>) -> Unit {
+    pub(crate) fn for_times(times_ps: impl IntoIterator<Item = f64>) -> Unit {
         let least = times_ps.into_iter().reduce(f64::min).unwrap_or(0.0);
         Unit::ALL.into_iter().rfind(|unit| least >= unit.ps).unwrap_or(Unit::ALL[0])
     }
 
     /// A time in this unit.
-    pub(super) fn of(self, time_ps: f64) -> f64 {
+    pub(crate) fn of(self, time_ps: f64) -> f64 {
         time_ps / self.ps
     }
 }
 
 /// A time with its unit.
-pub(super) fn time(time_ps: u64) -> String {
+pub(crate) fn time(time_ps: u64) -> String {
     let unit = Unit::for_times([time_ps as f64]);
     format!("{} {}", number(unit.of(time_ps as f64)), unit.name)
 }
@@ -46,7 +46,7 @@ pub(crate) fn decimals(value: f64) -> usize {
 }
 
 /// Three significant digits, or all digits before the point.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     with_decimals(value, decimals(value))
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
 }
 
 /// A count with its thousands in groups.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
@@ -82,18 +82,18 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// A size class in words.
-pub(super) fn flows_of(class: &SizeClass) -> String {
+pub(crate) fn flows_of(class: &SizeClass) -> String {
     let limited = class.above_bytes > 0 || class.up_to_bytes.is_some();
     if limited { format!("flows of {}", class.name) } else { "all flows".into() }
 }
 
 /// A share as per cent.
-pub(super) fn per_cent(share: f64) -> String {
+pub(crate) fn per_cent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
 /// Six significant digits: enough for a plot, and the same on every machine.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
