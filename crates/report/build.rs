@@ -1,5 +1,6 @@
-//! Takes plotly.js out of the library that has it, so that a report finds it in the program's file and needs no memory for
-//! it.
+//! Takes plotly.js out of the library that has it, so that a report finds it in the program's file and needs no memory
+//! for it.
+//! Nothing else of the library is used: what plotly.js draws is JSON.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,19 +1,22 @@
 //! The interactive plots: what they show.
 
 use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
+use serde_json::Value;
 
 use crate::cases::{AtLoad, Case};
 use crate::format::{rounded, size};
 use crate::group::Group;
 use crate::links::mean_links;
-use crate::plot::{Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, reference};
+use crate::plot::{
+    Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, named_axis, reference,
+};
 
 /// A plot and where the page shows it.
 pub(crate) struct Figure {
     /// What it shows, as its heading.
     pub(crate) title: String,
     /// The plot for plotly.js; `None` where there is nothing to draw.
-    pub(crate) json: Option<String>,
+    pub(crate) plot: Option<Value>,
     /// The case that it belongs to.
     pub(crate) case: usize,
     /// The load that it belongs to, as an index among its case's.
@@ -23,7 +26,7 @@ pub(crate) struct Figure {
 }
 
 /// A plot's title, and the plot if there is anything to draw.
-pub(crate) type Titled = (String, Option<String>);
+pub(crate) type Titled = (String, Option<Value>);
 
 /// FCT against load.
 pub(crate) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
@@ -77,11 +80,11 @@ fn series_by_load(dir: &ResultDir, case: &Case, place: impl Fn(usize, f64) -> Op
 }
 
 /// Lines over the loads, or a dot for each scheme where there is one load.
-fn draw_by_load(case: &Case, series: &[Series], y_axis: plotly::layout::Axis) -> Option<String> {
+fn draw_by_load(case: &Case, series: &[Series], y_axis: Value) -> Option<Value> {
     if case.loads.len() > 1 {
         let loads: Vec<f64> = case.loads.iter().filter_map(|at| at.load).collect();
-        let names = loads.iter().map(f64::to_string).collect();
-        draw(lines(series), axis("load").tick_values(loads).tick_text(names), y_axis)
+        let names: Vec<String> = loads.iter().map(f64::to_string).collect();
+        draw(lines(series), named_axis("load", &loads, &names), y_axis)
     } else {
         draw(dots(series), category(), y_axis)
     }
@@ -107,7 +110,8 @@ pub(crate) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statist
     let series: Vec<Series> = at.points.iter().map(of_point).filter(|series| !series.places.is_empty()).collect();
     let first = at.points.first().map_or(&[][..], |&point| &dir.summary().points[point].bins);
     let (places, names) = size_ticks(first);
-    let x_axis = axis("flow size, spaced by percentile of flows").tick_values(places).tick_text(names).tick_angle(0.0);
+    let mut x_axis = named_axis("flow size, spaced by percentile of flows", &places, &names);
+    x_axis["tickangle"] = 0.into();
     let y_axis = fitting_axis(y_title, &series);
     (format!("{} {name} by flow size", in_words(statistic)), draw(lines(&series), x_axis, y_axis))
 }
@@ -118,9 +122,9 @@ pub(crate) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
     let mut traces = bars(dir, at, per_cent);
     if let Some(&point) = at.points.first() {
         let links = mean_links(dir, point);
-        let offered = links.iter().map(|link| rounded(100.0 * link.offered_load)).collect();
-        let names = links.into_iter().map(|link| link.name).collect();
-        traces.push(reference(&format!("offered on the wire ({})", scheme_of(dir, point).1), names, offered));
+        let offered: Vec<f64> = links.iter().map(|link| rounded(100.0 * link.offered_load)).collect();
+        let name = format!("offered on the wire ({})", scheme_of(dir, point).1);
+        traces.push(reference(&name, &names_of(&links), &offered));
     }
     let y_axis = axis_from_zero("share of the link rate (%)");
     ("Utilisation by class of links".into(), draw(traces, category(), y_axis))
@@ -138,14 +142,18 @@ pub(crate) fn drops(dir: &ResultDir, at: &AtLoad) -> Titled {
     ("Drops by class of links".into(), draw(traces, category(), y_axis))
 }
 
-fn bars(dir: &ResultDir, at: &AtLoad, height: impl Fn(&LinkClass) -> f64) -> Vec<Box<dyn plotly::Trace>> {
+fn bars(dir: &ResultDir, at: &AtLoad, height: impl Fn(&LinkClass) -> f64) -> Vec<Value> {
     let of_point = |&point: &usize| {
         let links = mean_links(dir, point);
-        let heights = links.iter().map(&height).collect();
+        let heights: Vec<f64> = links.iter().map(&height).collect();
         let (scheme, name) = scheme_of(dir, point);
-        bar(scheme, &name, links.into_iter().map(|link| link.name).collect(), heights)
+        bar(scheme, &name, &names_of(&links), &heights)
     };
     at.points.iter().map(of_point).collect()
+}
+
+fn names_of(links: &[LinkClass]) -> Vec<String> {
+    links.iter().map(|link| link.name.clone()).collect()
 }
 
 /// The place of a point's scheme in the order of the sweep, which gives it its looks, and its name.

@@ -1,14 +1,13 @@
 //! Reports of results: one page that needs nothing but itself, tables for the terminal, Markdown for a reproduction.
 //!
 //! Everything in a report is in the result directory: none needs the experiment, its engine or its schemes.
-//! [`write`] makes the page, which holds its styles, its plots' data and plotly.js, once; it asks no network for anything.
+//! [`write()`] makes the page, which holds its styles, its plots' data and plotly.js, once; it asks no network for anything.
 //! The same result gives the same bytes. Without scripts it still shows all tables.
 
 mod cases;
 mod claims;
 mod comparison;
 mod configuration;
-mod csv;
 mod doctor;
 mod figures;
 mod format;
@@ -18,6 +17,7 @@ mod links;
 mod over_time;
 mod page;
 mod plot;
+mod plots_csv;
 mod reproduction;
 mod results_table;
 mod terminal;

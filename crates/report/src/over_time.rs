@@ -6,7 +6,6 @@ use flowsieve_results::{ResultDir, ResultError, Series as Values};
 
 use crate::cases::cases;
 use crate::figures::Figure;
-use crate::page::script_safe;
 use crate::plot::{Place, Series, axis, draw, fitting_axis, lines};
 
 /// Places of a line, at most: more do not show.
@@ -29,8 +28,8 @@ pub(crate) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
         let of_case = |case: usize| cases[case].loads.iter().position(|at| at.points.contains(&point));
         let Some((case, load)) = (0..cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
         let scheme = &dir.manifest().experiment.points[point].scheme;
-        let json = draw(lines(&series), axis("time (ms)"), fitting_axis(&name, &series)).map(script_safe);
-        figures.push(Figure { title: format!("{name}, {place}, {scheme}"), json, case, load: Some(load), class: None });
+        let plot = draw(lines(&series), axis("time (ms)"), fitting_axis(&name, &series));
+        figures.push(Figure { title: format!("{name}, {place}, {scheme}"), plot, case, load: Some(load), class: None });
     }
     Ok(figures)
 }

@@ -9,11 +9,11 @@ use flowsieve_results::{Experiment, Metric, ResultDir, ResultError, Run, Statist
 use crate::cases::{AtLoad, Case, cases};
 use crate::claims::{ClaimRow, claim_rows};
 use crate::configuration::{Common, Differing, in_words, settings};
-use crate::csv;
 use crate::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
 use crate::format::{count, time};
 use crate::group::Group;
 use crate::links::{LinkRow, RunRow, link_rows, run_row};
+use crate::plots_csv;
 use crate::results_table::{ResultTable, result_table};
 
 #[derive(Template)]
@@ -90,8 +90,7 @@ pub(crate) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, 
     };
     let figures = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
     let figures: Vec<&Figure> = figures.collect();
-    let plots = csv::plots(&figures, &cases, experiment.classes.as_slice());
-    dir.write_beside("plots.csv", |file| file.write_all(plots.as_bytes()))?;
+    dir.write_beside("plots.csv", |file| plots_csv::write(file, &figures, &cases, experiment.classes.as_slice()))?;
     dir.write_beside("report.html", |file| page.write_into(file))
 }
 
@@ -132,11 +131,10 @@ fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
     for (number, case) in cases.iter().enumerate() {
         for group in Group::all(dir) {
             for statistic in [Statistic::Mean, Statistic::P99] {
-                for (title, json) in
+                for (title, plot) in
                     [fct_against_load(dir, case, group, statistic), ratio_against_load(dir, case, group, statistic)]
                 {
-                    let json = json.map(script_safe);
-                    figures.push(Figure { title, json, case: number, load: None, class: group.class() });
+                    figures.push(Figure { title, plot, case: number, load: None, class: group.class() });
                 }
             }
         }
@@ -148,24 +146,13 @@ fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Ti
     let mut figures = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         for (place, at) in case.loads.iter().enumerate() {
-            for (title, json) in draw(at) {
+            for (title, plot) in draw(at) {
                 let title = if at.load.is_some() { format!("{title}, load {}", at.name()) } else { title };
-                figures.push(Figure {
-                    title,
-                    json: json.map(script_safe),
-                    case: number,
-                    load: Some(place),
-                    class: None,
-                });
+                figures.push(Figure { title, plot, case: number, load: Some(place), class: None });
             }
         }
     }
     figures
-}
-
-/// JSON that cannot end the script element that holds it.
-pub(crate) fn script_safe(json: String) -> String {
-    json.replace('<', "\\u003c")
 }
 
 fn point_rows(dir: &ResultDir, number: usize, case: &Case) -> Vec<PointRows> {

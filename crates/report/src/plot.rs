@@ -1,15 +1,10 @@
-//! The looks of a plot, and its JSON for plotly.js.
+//! The looks of a plot, as what plotly.js draws: traces, layout and configuration of its own JSON
+//! (<https://plotly.com/javascript/reference/>).
 //!
 //! A scheme has one colour, one symbol and one dash throughout. The colours are Okabe and Ito's, which people with any
 //! kind of colour vision tell apart; the symbol says the same without colour.
 
-use plotly::common::{
-    Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, MarkerSymbol, Mode, Orientation, Title,
-};
-use plotly::configuration::{DisplayModeBar, ModeBarButtonName};
-use plotly::layout::{Axis, AxisType, BarMode, HoverMode, Legend, Margin, RangeMode};
-use plotly::{Bar, Configuration, Layout, Plot, Scatter, Trace};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::format::rounded;
 
@@ -33,131 +28,140 @@ pub(crate) struct Series {
 
 /// A vertical axis from zero to where values and intervals end, or a logarithmic one where the values span more than
 /// shows on that.
-pub(crate) fn fitting_axis(title: &str, series: &[Series]) -> Axis {
+pub(crate) fn fitting_axis(title: &str, series: &[Series]) -> Value {
     const SPAN: f64 = 20.0;
     let places = || series.iter().flat_map(|series| &series.places);
     let (least, most) =
         places().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), place| (least.min(place.y), most.max(place.y)));
+    let mut axis = axis(title);
     if most > SPAN * least {
-        return axis(title).type_(AxisType::Log);
+        axis["type"] = json!("log");
+    } else {
+        let end = places().map(|place| place.ends.map_or(place.y, |(_, high)| high)).fold(most, f64::max);
+        axis["range"] = json!([0.0, rounded(1.05 * end)]);
     }
-    let end = places().map(|place| place.ends.map_or(place.y, |(_, high)| high)).fold(most, f64::max);
-    axis(title).range(vec![0.0, rounded(1.05 * end)])
+    axis
 }
 
 /// A vertical axis from zero.
-pub(crate) fn axis_from_zero(title: &str) -> Axis {
-    axis(title).range_mode(RangeMode::ToZero)
+pub(crate) fn axis_from_zero(title: &str) -> Value {
+    let mut axis = axis(title);
+    axis["rangemode"] = json!("tozero");
+    axis
 }
 
 /// An axis of numbers.
-pub(crate) fn axis(title: &str) -> Axis {
-    let title = Title::with_text(title).font(Font::new().size(13));
-    Axis::new().title(title).grid_color("#e6e6e6").line_color("#999999").zero_line(false).auto_margin(true)
+pub(crate) fn axis(title: &str) -> Value {
+    json!({
+        "title": { "text": title, "font": { "size": 13 } },
+        "gridcolor": "#e6e6e6",
+        "linecolor": "#999999",
+        "zeroline": false,
+        "automargin": true,
+    })
+}
+
+/// An axis of numbers, some of which have names.
+pub(crate) fn named_axis(title: &str, values: &[f64], names: &[String]) -> Value {
+    let mut axis = axis(title);
+    axis["tickvals"] = json!(values);
+    axis["ticktext"] = json!(names);
+    axis
 }
 
 /// An axis of names.
-pub(crate) fn category() -> Axis {
-    axis("").type_(AxisType::Category)
+pub(crate) fn category() -> Value {
+    let mut axis = axis("");
+    axis["type"] = json!("category");
+    axis
 }
 
 /// A line for each series.
-pub(crate) fn lines(series: &[Series]) -> Vec<Box<dyn Trace>> {
+pub(crate) fn lines(series: &[Series]) -> Vec<Value> {
     let line = |series: &Series| {
-        let x = series.places.iter().map(|place| rounded(place.x)).collect();
-        let line = Line::new().color(colour(series.scheme)).dash(dash(series.scheme)).width(2.0);
-        with_intervals(Scatter::new(x, values(series)).mode(Mode::LinesMarkers).line(line), series)
+        let x: Vec<f64> = series.places.iter().map(|place| rounded(place.x)).collect();
+        let mut line = points(series, "lines+markers", json!(x));
+        line["line"] = json!({ "color": colour(series.scheme), "dash": dash(series.scheme), "width": 2 });
+        line
     };
     series.iter().map(line).collect()
 }
 
 /// A dot for each series, over its name.
-pub(crate) fn dots(series: &[Series]) -> Vec<Box<dyn Trace>> {
-    let dot = |series: &Series| {
-        let x = vec![series.name.clone(); series.places.len()];
-        with_intervals(Scatter::new(x, values(series)).mode(Mode::Markers), series)
-    };
-    series.iter().map(dot).collect()
+pub(crate) fn dots(series: &[Series]) -> Vec<Value> {
+    series.iter().map(|series| points(series, "markers", json!(vec![&series.name; series.places.len()]))).collect()
 }
 
 /// A scheme's bars over names.
-pub(crate) fn bar(scheme: usize, name: &str, names: Vec<String>, heights: Vec<f64>) -> Box<dyn Trace> {
-    Bar::new(names, heights).name(name).marker(Marker::new().color(colour(scheme)))
+pub(crate) fn bar(scheme: usize, name: &str, names: &[String], heights: &[f64]) -> Value {
+    json!({ "type": "bar", "name": name, "x": names, "y": heights, "marker": { "color": colour(scheme) } })
 }
 
 /// Short lines across bars, to hold them against.
-pub(crate) fn reference(name: &str, names: Vec<String>, heights: Vec<f64>) -> Box<dyn Trace> {
-    let line = Line::new().width(3.0);
-    let marker = Marker::new().symbol(MarkerSymbol::LineEWOpen).size(26).line(line).color("#333333");
-    Scatter::new(names, heights).name(name).mode(Mode::Markers).marker(marker)
+pub(crate) fn reference(name: &str, names: &[String], heights: &[f64]) -> Value {
+    let marker = json!({ "symbol": "line-ew-open", "size": 26, "line": { "width": 3 }, "color": "#333333" });
+    json!({ "type": "scatter", "name": name, "mode": "markers", "x": names, "y": heights, "marker": marker })
 }
 
-/// The plot as JSON; `None` without traces.
-pub(crate) fn draw(traces: Vec<Box<dyn Trace>>, x_axis: Axis, y_axis: Axis) -> Option<String> {
+/// The plot; `None` without traces.
+pub(crate) fn draw(traces: Vec<Value>, x_axis: Value, y_axis: Value) -> Option<Value> {
     if traces.is_empty() {
         return None;
     }
-    let mut plot = Plot::new();
-    plot.add_traces(traces);
-    let legend = Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.0).y_anchor(Anchor::Bottom);
-    plot.set_layout(
-        Layout::new()
-            .font(Font::new().family("system-ui, sans-serif").size(13).color("#222222"))
+    Some(json!({
+        "data": traces,
+        "layout": {
+            "font": { "family": "system-ui, sans-serif", "size": 13, "color": "#222222" },
             // The bar of buttons is above the legend.
-            .margin(Margin::new().left(64).right(16).top(64).bottom(56))
-            .height(380)
-            .show_legend(true)
-            .legend(legend)
-            .bar_mode(BarMode::Group)
-            .hover_mode(HoverMode::Closest)
-            .x_axis(x_axis)
-            .y_axis(y_axis),
-    );
-    let unused = vec![ModeBarButtonName::Select2d, ModeBarButtonName::Lasso2d, ModeBarButtonName::AutoScale2d];
-    let configuration = Configuration::new().responsive(true).display_logo(false);
-    let configuration = configuration.display_mode_bar(DisplayModeBar::Hover).mode_bar_buttons_to_remove(unused);
-    plot.set_configuration(configuration);
-    Some(plot.to_json())
+            "margin": { "l": 64, "r": 16, "t": 64, "b": 56 },
+            "height": 380,
+            "showlegend": true,
+            "legend": { "orientation": "h", "x": 0, "y": 1, "yanchor": "bottom" },
+            "barmode": "group",
+            "hovermode": "closest",
+            "xaxis": x_axis,
+            "yaxis": y_axis,
+        },
+        "config": {
+            "responsive": true,
+            "displaylogo": false,
+            "displayModeBar": "hover",
+            "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+        },
+    }))
 }
 
-fn values(series: &Series) -> Vec<f64> {
-    series.places.iter().map(|place| rounded(place.y)).collect()
-}
-
-fn with_intervals<X: Serialize + Clone + 'static>(trace: Box<Scatter<X, f64>>, series: &Series) -> Box<dyn Trace> {
-    let marker = Marker::new().color(colour(series.scheme)).symbol(symbol(series.scheme)).size(8);
-    let trace = trace.name(&series.name).marker(marker);
+/// The points of a series with their intervals.
+fn points(series: &Series, mode: &str, x: Value) -> Value {
+    let y: Vec<f64> = series.places.iter().map(|place| rounded(place.y)).collect();
+    let mut trace = json!({
+        "type": "scatter",
+        "name": series.name,
+        "mode": mode,
+        "x": x,
+        "y": y,
+        "marker": { "color": colour(series.scheme), "symbol": symbol(series.scheme), "size": 8 },
+    });
     let lengths = |of: fn(&Place, (f64, f64)) -> f64| -> Option<Vec<f64>> {
         series.places.iter().map(|place| place.ends.map(|ends| rounded(of(place, ends)))).collect()
     };
     let (up, down) = (lengths(|place, ends| ends.1 - place.y), lengths(|place, ends| place.y - ends.0));
-    match (up, down) {
-        (Some(up), Some(down)) => {
-            let data = ErrorData::new(ErrorType::Data).symmetric(false).array(up).array_minus(down);
-            trace.error_y(data.thickness(1.2).width(4))
-        }
-        _ => trace,
+    if let (Some(up), Some(down)) = (up, down) {
+        trace["error_y"] = json!({
+            "type": "data", "symmetric": false, "array": up, "arrayminus": down, "thickness": 1.2, "width": 4,
+        });
     }
+    trace
 }
 
 fn colour(scheme: usize) -> &'static str {
     COLOURS[scheme % COLOURS.len()]
 }
 
-fn symbol(scheme: usize) -> MarkerSymbol {
-    match scheme % 5 {
-        0 => MarkerSymbol::Circle,
-        1 => MarkerSymbol::Square,
-        2 => MarkerSymbol::Diamond,
-        3 => MarkerSymbol::TriangleUp,
-        _ => MarkerSymbol::X,
-    }
+fn symbol(scheme: usize) -> &'static str {
+    ["circle", "square", "diamond", "triangle-up", "x"][scheme % 5]
 }
 
-fn dash(scheme: usize) -> DashType {
-    match (scheme / COLOURS.len()) % 3 {
-        0 => DashType::Solid,
-        1 => DashType::Dash,
-        _ => DashType::Dot,
-    }
+fn dash(scheme: usize) -> &'static str {
+    ["solid", "dash", "dot"][(scheme / COLOURS.len()) % 3]
 }

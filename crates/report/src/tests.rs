@@ -174,7 +174,8 @@ fn experiment(sweep: &Sweep) -> Experiment {
 }
 
 fn key(scheme: &str, load: f64, rtt: &str, seed: u64) -> String {
-    format!("{scheme}-{}-{}-{seed}", (load * 100.0) as u32, rtt.replace('.', "_"))
+    let name = format!("{scheme}-{}-{rtt}-{seed}", (load * 100.0) as u32);
+    name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
 }
 
 fn made_up(folder: &Path, sweep: &Sweep) -> ResultDir {
@@ -270,15 +271,22 @@ fn write__says_what_makes_the_result_less_than_it_seems() {
     }
 }
 
+fn plots(page: &str) -> Vec<serde_json::Value> {
+    let scripts = page.split("<script type=\"application/json\">").skip(1);
+    scripts.map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn write__a_name_does_not_end_the_script_of_a_plot() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { schemes: &["</script>"], loads: &[0.6], seeds: 1, ..QUICKSTART };
+    assert_eq!(plots(&page(&made_up(folder.path(), &sweep)))[0]["data"][0]["name"], "</script>");
+}
+
 #[test]
 fn write__plots_are_json_with_an_interval_a_point() {
     let folder = tempfile::tempdir().unwrap();
-    let page = page(&made_up(folder.path(), &QUICKSTART));
-    let plots: Vec<serde_json::Value> = page
-        .split("<script type=\"application/json\">")
-        .skip(1)
-        .map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap())
-        .collect();
+    let plots = plots(&page(&made_up(folder.path(), &QUICKSTART)));
     // Mean and p99 for four classes, and their ratios; for two loads, four by size and two of links.
     assert_eq!(plots.len(), 16 + 8 + 4);
     let pias = &plots[0]["data"][1];
