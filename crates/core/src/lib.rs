@@ -18,6 +18,7 @@ pub mod fair_queueing;
 pub mod fifo;
 pub mod flow_queues;
 mod gate;
+mod hash;
 pub mod host_queues;
 pub mod levels;
 pub mod marker;
