@@ -29,9 +29,9 @@ pub mod pfabric;
 pub mod pifo;
 pub mod qcluster;
 pub mod scheduler;
+pub mod solver;
 pub mod sp_pifo;
 pub mod tagger;
-pub mod thresholds;
 pub mod units;
 
 pub use meta::{Kind, Meta, NONE};

@@ -13,6 +13,7 @@ use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
 
+use crate::adaptation::Rule;
 use crate::parameters::header;
 use crate::parts::{self, Parts};
 use crate::registry::{Context, Entry, Knows};
@@ -110,7 +111,7 @@ fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorP
     Ok(ActuatorParams {
         initial: initial(scope, queues)?,
         percentiles: percentiles(scope, queues)?,
-        chooses,
+        model: chooses.then_some(&Rule::Optimal),
         period,
         window,
         entries: usize::try_from(entries).unwrap_or(usize::MAX),

@@ -39,7 +39,7 @@ pub(crate) fn build_with(context: &Context<'_>, rule: Option<&str>) -> Result<Sc
             let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
             let rule = if nothing_known { Some(adaptation::UNKNOWN) } else { rule };
             let thresholds = thresholds(context, queues, rule)?;
-            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller)?;
+            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller, queues)?;
             class.tagger = match (scope.optional_time("message_gap")?, tagger) {
                 (None, tagger) => tagger,
                 (Some(gap), TaggerSpec::Demotion(thresholds)) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),

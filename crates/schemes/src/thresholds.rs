@@ -1,6 +1,6 @@
 //! Demotion thresholds that a scheme computes from the point's workload: the rules that the setting `thresholds` names.
 
-use flowsieve_core::thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
 use crate::registry::Context;
 use crate::settings::SettingsError;

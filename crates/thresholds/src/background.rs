@@ -12,8 +12,8 @@
 //! first grid, which has every byte where sizes are below [`ALL`], and else every size that is a step of the law (of
 //! many steps, some) and 768 offsets at equal shares of the flows, of their bytes and of the logarithm of the size.
 
-use super::law::SizeLaw;
-use super::{ThresholdError, checked_load, checked_queues, rising};
+use crate::law::SizeLaw;
+use crate::{ThresholdError, checked_load, checked_queues, rising};
 
 /// Sizes up to which every byte is a candidate.
 const ALL: u64 = 1 << 9;
@@ -162,8 +162,8 @@ fn sorted(mut offsets: Vec<u64>) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{any_law, exponential_phases};
     use super::*;
+    use crate::testing::{any_law, exponential_phases};
     use proptest::prelude::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The distribution of flow sizes that thresholds are computed from.
 
-use super::ThresholdError;
+use crate::ThresholdError;
 
 /// The largest flow, in bytes: 1 PB.
 const MAX_BYTES: u64 = 1_000_000_000_000_000;
@@ -238,8 +238,8 @@ fn add(pieces: &mut Vec<Piece>, piece: Piece) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::any_law;
     use super::*;
+    use crate::testing::any_law;
     use proptest::prelude::*;
 
     fn uniform(to: f64) -> SizeLaw {

@@ -1,6 +1,6 @@
 //! Two exponential phases in place of a law of sizes: short flows and long ones.
 
-use super::law::SizeLaw;
+use crate::law::SizeLaw;
 
 /// Bins of sizes in a factor of two.
 const BINS: u32 = 8;

@@ -12,9 +12,9 @@
 //! second a convolution, so transforming at μ₁ and μ₂ gives two linear equations,
 //! Aⱼ (1 − λ′ Σ qᵢ / (μⱼ + μᵢ)) = 1/μⱼ + Σ qᵢ (b + λ′ Aᵢ) / (μⱼ + μᵢ), and E\[α\] = ∫ α′ B = Σ qᵢ Aᵢ.
 
-use super::law::SizeLaw;
-use super::phases::Phases;
-use super::{ThresholdError, checked_load, tandem};
+use crate::law::SizeLaw;
+use crate::phases::Phases;
+use crate::{ThresholdError, checked_load, tandem};
 
 /// Places at which the mean time is computed before the best one's surroundings are searched.
 const PLACES: u32 = 64;
@@ -103,8 +103,8 @@ impl Phases {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::exponential_phases;
     use super::*;
+    use crate::testing::exponential_phases;
     use proptest::prelude::*;
 
     fn phases(share: f64, means: [f64; 2]) -> Phases {
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fit__keeps_the_mean(law in super::super::testing::any_law()) {
+        fn fit__keeps_the_mean(law in crate::testing::any_law()) {
             if let Some(phases) = Phases::fit(&law) {
                 prop_assert!((phases.mean() / law.mean() - 1.0).abs() < 1e-6, "{phases:?}");
                 prop_assert!(phases.means[0] < phases.means[1]);

@@ -1,6 +1,6 @@
 //! Laws for tests.
 
-use super::SizeLaw;
+use crate::SizeLaw;
 use proptest::prelude::*;
 
 /// Observed sizes (one, some alike, very different ones) and quantile functions with and without a tail.

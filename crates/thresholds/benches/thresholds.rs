@@ -1,6 +1,6 @@
 //! Demotion thresholds: reading a law of sizes, and each way to choose them.
 //!
-//!     cargo bench -p flowsieve-core --bench thresholds
+//!     cargo bench -p flowsieve-thresholds
 //!
 //! Sizes are bounded Pareto, shape 1.1, 1 KB to 1 GB: as a quantile function, and as 10,000 observed flows, which are what a
 //! controller has. Load 0.8, eight queues.
@@ -8,7 +8,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use flowsieve_core::thresholds::{SizeLaw, background, equal_split, tandem, two_level, two_level_numeric};
+use flowsieve_thresholds::{SizeLaw, background, equal_split, tandem, two_level, two_level_numeric};
 
 const LOAD: f64 = 0.8;
 const QUEUES: usize = 8;

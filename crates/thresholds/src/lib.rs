@@ -98,8 +98,8 @@ fn checked_load(load: f64) -> Result<(), ThresholdError> {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::any_law;
     use super::*;
+    use crate::testing::any_law;
     use proptest::prelude::*;
 
     #[test]

@@ -11,8 +11,8 @@
 //! Every g_l is reached, as E\[min(X, a)\] is continuous in a, so this is the global optimum, for every law of sizes, and
 //! no optimiser is needed. PIAS's authors solve their programme numerically; docs/thresholds.md compares.
 
-use super::law::SizeLaw;
-use super::{ThresholdError, by_bytes, checked_load, checked_queues};
+use crate::law::SizeLaw;
+use crate::{ThresholdError, by_bytes, checked_load, checked_queues};
 
 /// The thresholds in bytes with the least mean time of the tandem at this load, each the first byte at which its share
 /// of the bytes is reached.
@@ -37,8 +37,8 @@ pub fn tandem_time(law: &SizeLaw, load: f64, thresholds: &[u64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::any_law;
     use super::*;
+    use crate::testing::any_law;
     use proptest::prelude::*;
 
     /// The least that the tandem can reach.
