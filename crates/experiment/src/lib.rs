@@ -19,7 +19,6 @@ pub mod machine;
 mod overrides;
 pub mod plan;
 mod points;
-pub mod report;
 pub mod reproduce;
 mod scale;
 pub mod settings;
@@ -31,6 +30,7 @@ mod watch;
 pub mod workload;
 
 pub use error::{Error, nearest};
+pub use flowsieve_report as report;
 pub use flowsieve_results::ResultDir;
 pub use points::{BASE, Point, Variant};
 pub use scale::Scale;

@@ -4,9 +4,10 @@
 //! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
 
 use flowsieve_core::host_queues::HostQueueRules;
-use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Rule, Seen};
-use flowsieve_core::thresholds::SizeLaw;
+use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Seen};
+use flowsieve_core::solver::Solver;
 use flowsieve_core::{PortKind, Time};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 
 use crate::declare;
 use crate::registry::Context;
@@ -59,28 +60,64 @@ declare! {
     .with_default(100);
 }
 
-/// The controller of a scheme whose packets are tagged with so many levels, if it has one.
+/// How thresholds are computed, from what hosts have seen or from what is known of the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// As many flows end in each level: [`equal_split`].
+    EqualSplit,
+    /// PIAS's optimisation: [`tandem`].
+    Optimal,
+    /// NOS2's one threshold: [`two_level`].
+    TwoLevel,
+}
+
+impl Rule {
+    fn solver(self) -> &'static dyn Solver {
+        match self {
+            Rule::EqualSplit => &Rule::EqualSplit,
+            Rule::Optimal => &Rule::Optimal,
+            Rule::TwoLevel => &Rule::TwoLevel,
+        }
+    }
+
+    /// Thresholds for these sizes and a load of the hosts' links, within 0 and 1.
+    fn for_law(self, law: &SizeLaw, load: f64, levels: usize) -> Result<Vec<u64>, ThresholdError> {
+        match self {
+            Rule::EqualSplit => equal_split(law, levels),
+            Rule::Optimal => tandem(law, load, levels),
+            Rule::TwoLevel => Ok(vec![two_level(law, load)?]),
+        }
+    }
+}
+
+impl Solver for Rule {
+    fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, load: f64, queues: usize) -> Option<Vec<u64>> {
+        self.for_law(&SizeLaw::from_counts(sizes).ok()?, load, queues).ok()
+    }
+}
+
+/// The rule of the controller of a scheme whose packets are tagged with so many levels, if it has one.
 pub(crate) fn controller(
     context: &Context<'_>,
     default: Option<Rule>,
     levels: usize,
-) -> Result<Option<ControllerParams>, SettingsError> {
+) -> Result<Option<Rule>, SettingsError> {
     let scope = &context.scope;
     let Some(rule) = scope.read_or(&CONTROLLER, default)? else { return Ok(None) };
     if rule == Rule::TwoLevel && levels != 2 {
         return Err(scope.invalid(&CONTROLLER, format!("another rule for {levels} levels: it computes one threshold")));
     }
-    let delay = Time(scope.read(&CONTROLLER_DELAY)?);
-    Ok(Some(ControllerParams { rule, levels, delay }))
+    Ok(Some(rule))
 }
 
-/// What hosts write where the network's thresholds begin with these: levels that adapt, if there is a controller or the
-/// host's port `nic` has queues of the host's own.
+/// What hosts write where the network's thresholds begin with these: levels that adapt, if there is a controller of so many
+/// `levels` or the host's port `nic` has queues of the host's own.
 pub(crate) fn tagger(
     context: &Context<'_>,
     nic: &PortSpec,
     network: Vec<u64>,
-    controller: Option<ControllerParams>,
+    controller: Option<Rule>,
+    levels: usize,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
     let own = match nic.kind {
@@ -93,6 +130,13 @@ pub(crate) fn tagger(
     if own.is_none() && controller.is_none() {
         return Ok(TaggerSpec::Demotion(network));
     }
+    let controller = match controller {
+        Some(rule) => {
+            let delay = Time(scope.read(&CONTROLLER_DELAY)?);
+            Some(ControllerParams { rule: rule.solver(), levels, delay })
+        }
+        None => None,
+    };
     let adaptation = Adaptation {
         period: Time(scope.read(&CONTROLLER_PERIOD)?),
         window: Time(scope.read(&OBSERVE_WINDOW)?),
@@ -170,7 +214,7 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
         Rule::EqualSplit => high,
         Rule::Optimal | Rule::TwoLevel => context.workload.load()?.clamp(low, high),
     };
-    rule.thresholds(&law, load, levels).ok()
+    rule.for_law(&law, load, levels).ok()
 }
 
 #[cfg(test)]
@@ -180,6 +224,9 @@ mod tests {
     use crate::scheme::Scheme;
     use crate::settings::Settings;
     use crate::testing::{Facts, none_given};
+    use flowsieve_core::levels::{Controller, Published};
+    use flowsieve_core::observed::SizeSketch;
+    use proptest::prelude::*;
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 
@@ -201,10 +248,8 @@ mod tests {
             let params = levels(scheme, &settings, &UNIFORM);
             assert_eq!((params.network.len(), params.own), (7, None));
             let controller = params.adaptation.controller.unwrap();
-            assert_eq!(
-                (controller.rule, controller.levels, controller.delay),
-                (Rule::Optimal, 8, Time::from_us(3_000))
-            );
+            assert_eq!((controller.levels, controller.delay), (8, Time::from_us(3_000)));
+            assert_eq!(format!("{:?}", controller.rule), "Optimal");
             let unknown = Facts { name: None, load: None, uniform_to: None };
             assert!(levels(scheme, &settings, &unknown).network.is_empty());
             assert_eq!(settings.effective()["scheme.thresholds"], "unknown");
@@ -228,6 +273,25 @@ mod tests {
         // The keys of the nic alone would do: what switches have does not matter to hosts.
         let settings = none_given().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
         let params = levels("pias", &settings, &UNIFORM);
-        assert_eq!((params.own.unwrap().queues, params.network.len(), params.adaptation.controller), (8, 7, None));
+        assert_eq!((params.own.unwrap().queues, params.network.len()), (8, 7));
+        assert!(params.adaptation.controller.is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn rules__thresholds_rise_whatever_was_seen(
+            found in prop::collection::vec(1u64..2_000_000_000, 1..40), levels in 2usize..=64, span_us in 0u64..100_000,
+        ) {
+            let mut sizes = SizeSketch::default();
+            found.iter().for_each(|&size| sizes.record(size));
+            for rule in [&Rule::EqualSplit, &Rule::Optimal, &Rule::TwoLevel] {
+                let mut controller = Controller::new(ControllerParams { rule, levels, delay: Time::ZERO }, 1, &[]);
+                let seen = Seen { sizes: &sizes, span: Time::from_us(span_us), rate_bps: 1_000_000_000 };
+                let Published { version, thresholds } = controller.decide(&seen).expect("thresholds");
+                prop_assert!(thresholds[0] > 0 && thresholds.is_sorted_by(|a, b| a < b), "{rule:?}: {thresholds:?}");
+                let expected = if *rule == Rule::TwoLevel { 1 } else { levels - 1 };
+                prop_assert_eq!((version, thresholds.len()), (1, expected));
+            }
+        }
     }
 }

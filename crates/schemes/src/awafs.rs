@@ -15,6 +15,7 @@ use flowsieve_core::{PortKind, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
+use crate::adaptation::Rule;
 use crate::declare;
 use crate::parts::{self, DisciplineName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
@@ -174,7 +175,7 @@ fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorP
     Ok(ActuatorParams {
         initial: initial(scope, queues)?,
         percentiles: percentiles(scope, queues)?,
-        chooses,
+        model: chooses.then_some(&Rule::Optimal),
         period,
         window,
         entries: usize::try_from(entries).unwrap_or(usize::MAX),

@@ -3,9 +3,7 @@
 //! between them is that of a central controller, which knows the sizes of all hosts (§IV-A). The transport is DCTCP with
 //! marks per port.
 
-use flowsieve_core::levels::Rule;
-
-use crate::adaptation;
+use crate::adaptation::{self, Rule};
 use crate::parts::{self, DisciplineName, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
@@ -40,9 +38,9 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     for class in &mut scheme.classes {
         if let TaggerSpec::Demotion(_) = class.tagger {
             let controller = adaptation::controller(context, Some(Rule::TwoLevel), LEVELS)?;
-            let default = controller.map_or(Rule::TwoLevel, |controller| controller.rule);
+            let default = controller.unwrap_or(Rule::TwoLevel);
             let start = adaptation::start(context, &THRESHOLDS, &RULES, default, LEVELS)?;
-            class.tagger = adaptation::tagger(context, nic, start, controller)?;
+            class.tagger = adaptation::tagger(context, nic, start, controller, LEVELS)?;
         }
     }
     Ok(scheme)
@@ -95,7 +93,8 @@ mod tests {
         assert_eq!((own.queues, own.thresholds), (8, vec![1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]));
         assert_eq!(params.network.len(), 1);
         let controller = params.adaptation.controller.unwrap();
-        assert_eq!((controller.rule, controller.levels, controller.delay), (Rule::TwoLevel, 2, Time::from_us(1_000)));
+        assert_eq!((controller.levels, controller.delay), (2, Time::from_us(1_000)));
+        assert_eq!(format!("{:?}", controller.rule), "TwoLevel");
         let halves = levels(&none_given().with(None, "thresholds", "equal-split"), &UNIFORM);
         assert_eq!(halves.network, [4_000]);
     }
@@ -122,7 +121,7 @@ mod tests {
         let settings = none_given().with(None, "queues", 3).with(None, "controller", "none");
         let params = levels(&settings, &UNIFORM);
         assert_eq!((params.own.unwrap().thresholds.len(), params.network.len()), (2, 1));
-        assert_eq!(params.adaptation.controller, None);
+        assert!(params.adaptation.controller.is_none());
         assert!(built(&none_given().with(None, "thresholds", "published"), &UNIFORM).is_err());
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<
             let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
             let start = if nothing_known { Some(Start::Unknown) } else { start };
             let thresholds = thresholds(context, queues, start)?;
-            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller)?;
+            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller, queues)?;
             class.tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
                 (None, tagger) => tagger,
                 (Some(gap), TaggerSpec::Demotion(thresholds)) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),

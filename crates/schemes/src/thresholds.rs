@@ -1,6 +1,6 @@
 //! Demotion thresholds: the setting, and what a scheme computes from the point's workload where no sizes are given.
 
-use flowsieve_core::thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
 use crate::declare;
 use crate::registry::Context;

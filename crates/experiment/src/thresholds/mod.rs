@@ -1,5 +1,5 @@
 //! Demotion thresholds for a distribution of flow sizes: what each queue would carry with them, and how long flows would
-//! take by the models of [`flowsieve_core::thresholds`].
+//! take by the models of [`flowsieve_thresholds`].
 
 mod simulate;
 mod text;
@@ -8,13 +8,13 @@ use crate::error::Error;
 use crate::settings::none_given;
 use crate::workload::{CDF, FLOWS, LOAD, SIZES};
 use crate::workload::{Files, Hosts, Workload};
-use flowsieve_core::thresholds::{
-    Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
-    two_level_numeric,
-};
 use flowsieve_schemes::parts::QUEUES;
 use flowsieve_schemes::settings::{Key, Origin, Raw, SettingsError, Table, units};
 use flowsieve_schemes::{WorkloadFacts, pias};
+use flowsieve_thresholds::{
+    Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
+    two_level_numeric,
+};
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
 use std::path::Path;
