@@ -374,7 +374,7 @@ fn places__an_ack_for_a_place_that_is_not_its_flows_is_ignored() {
 const MINUTE: u64 = 60_000_000;
 
 #[test]
-fn forgetting__a_minute_after_the_message_was_complete() {
+fn forgetting__two_minutes_after_the_message_was_complete() {
     let mut host = host(PerFlow);
     host.run(
         "0  < 7/0
@@ -385,21 +385,35 @@ fn forgetting__a_minute_after_the_message_was_complete() {
          20 > 8 ack 1",
     );
     assert_eq!((host.places(7), host.places(8)), ([0, 0], [0, 1]));
-    // A picosecond before, a first packet takes a new place, and a late one of flow 7 is known as such.
-    host.run(
-        "60000009.999999 < 9/0.
-         60000009.999999 > arrives 9, 9 ack 1
-         60000009.999999 < 7/0r
-         60000009.999999 > 7 ack 2 dup",
-    );
+    // A picosecond before, a first packet takes a new place.
+    host.run("120000009.999999 < 9/0.\n 120000009.999999 > arrives 9, 9 ack 1");
     assert_eq!(host.places(9), [0, 2]);
-    host.run("60000010 < 10/0.\n 60000010 > arrives 10, 10 ack 1");
+    host.run("120000010 < 10/0.\n 120000010 > arrives 10, 10 ack 1");
     assert_eq!(host.places(10), [0, 0], "the place of 7, which is forgotten");
-    host.run("60000011 < 7/0r told 0\n 60000011 > 7 ack 1");
+    host.run("120000011 < 7/0r told 0\n 120000011 > 7 ack 1");
     assert_eq!(host.places(7), [0, 3]);
     // What is not complete stays.
-    host.run("90000000 < 8/1. told 1\n 90000000 > arrives 8, 8 ack 2");
+    host.run("150000000 < 8/1. told 1\n 150000000 > arrives 8, 8 ack 2");
     assert_eq!(host.places(8), [0, 1]);
+}
+
+#[test]
+fn forgetting__begins_anew_with_what_comes_late() {
+    // The ACK is lost, and the sender asks again a minute later: the two minutes count from then.
+    let mut host = host(PerFlow);
+    host.run(
+        "10       < 7/0.
+         10       > arrives 7, 7 ack 1
+         60000010 < 7/0r
+         60000010 > 7 ack 1 dup
+         130000000 < 8/0.
+         130000000 > arrives 8, 8 ack 1
+         180000009 < 9/0.
+         180000009 > arrives 9, 9 ack 1
+         180000010 < 10/0.
+         180000010 > arrives 10, 10 ack 1",
+    );
+    assert_eq!((host.places(8), host.places(9), host.places(10)), ([0, 1], [0, 2], [0, 0]));
 }
 
 #[test]
@@ -422,12 +436,12 @@ fn forgetting__a_flow_that_ends_twice_is_forgotten_once() {
          0        > arrives 7, 7 ack 1
          10000000 < 7/1m6.
          10000000 > arrives 6, 7 ack 2
-         60000000 < 9/0
-         60000000 > 9 ack 1
-         70000000 < 10/0
-         70000000 > 10 ack 1
-         70000001 < 9/1. told 0
-         70000001 > arrives 9, 9 ack 2",
+         120000000 < 9/0
+         120000000 > 9 ack 1
+         130000000 < 10/0
+         130000000 > 10 ack 1
+         130000001 < 9/1. told 0
+         130000001 > arrives 9, 9 ack 2",
     );
     assert_eq!((host.places(9), host.places(10)), ([0, 0], [0, 1]));
 }

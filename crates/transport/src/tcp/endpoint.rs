@@ -201,6 +201,9 @@ impl TcpEndpoint {
         let data = Arrival { seq, message, last, retransmission, marked, stamp };
         let reaction = side.receiver.on_data(now, &data, self.acks);
         side.set_alarm(&mut self.alarms, place);
+        if !reaction.advanced {
+            side.disordered = now;
+        }
         let events = reaction.advanced && side.receiver.has_ends() && self.deliver(now, tagger, place);
         let [held_back, reply] = reaction.replies;
         if let Some(held_back) = held_back {

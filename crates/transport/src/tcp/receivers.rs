@@ -2,8 +2,8 @@
 //!
 //! A packet of a sender that has had no answer yet is looked up by its flow; later ones name the place that an ACK has
 //! told. A connection's end is never said, so that a receiver cannot know of it. What carries one message alone is
-//! forgotten when that has been complete for as long as a TCP waits for late packets ([`TIME_WAIT`]); others are as many as
-//! were ever open at once, and stay.
+//! forgotten when that has been complete, and nothing came late, for [`TIME_WAIT`]; others are as many as were ever open at
+//! once, and stay.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,19 @@ use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{Beside, Header};
 use crate::tcp::receiver::{Receiver, Reply};
+use crate::tcp::rto;
 
-/// How long a packet may be late: RFC 9293's 2 MSL, of half a minute each as Linux has it.
-pub(super) const TIME_WAIT: Time = Time::from_us(60_000_000);
+/// How long a sender may be silent and yet not know that all has arrived: twice the longest retransmission timeout, so that
+/// it has asked at least once. RFC 9293's 2 MSL begin anew with each late packet, too.
+const TIME_WAIT: Time = Time(2 * rto::MAX.0);
 
 /// The receiving sides of a host and class.
 pub(super) struct Receivers {
     /// By the place that ACKs tell the sender.
     sides: Vec<ReceivingSide>,
     by_flow: HashTable<u32>,
-    /// When flows were complete whose sides will be forgotten; in the order of time. A faulty sender's flow may be complete
-    /// more than once.
+    /// When flows were complete whose sides will be forgotten, or when something of them came late; about in the order of
+    /// time. A faulty sender's flow may be complete more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
 }
@@ -40,6 +42,8 @@ pub(super) struct ReceivingSide {
     peer: u16,
     /// The instant of its entry among the alarms; [`Time::NEVER`]: it has none.
     pub(super) alarm: Time,
+    /// When a packet last came that was not the next.
+    pub(super) disordered: Time,
 }
 
 /// Fibonacci hashing: the table takes the upper bits for one thing and the lower for another.
@@ -74,7 +78,8 @@ impl Receivers {
             return place;
         }
         self.forget(now);
-        let side = ReceivingSide { receiver: Receiver::default(), flow, sender, peer, alarm: Time::NEVER };
+        let (receiver, alarm, disordered) = (Receiver::default(), Time::NEVER, Time::ZERO);
+        let side = ReceivingSide { receiver, flow, sender, peer, alarm, disordered };
         let place = match self.forgotten.pop() {
             Some(place) => {
                 self.sides[place as usize] = side;
@@ -95,18 +100,22 @@ impl Receivers {
         self.complete.push_back((now, self.sides[place as usize].flow));
     }
 
-    /// Forgets what has been complete for long enough.
+    /// Forgets what has been complete for long enough, unless something came late.
     fn forget(&mut self, now: Time) {
-        while let Some(&(_, flow)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
+        while let Some(&(at, flow)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
             self.complete.pop_front();
             let sides = &mut self.sides;
-            if let Ok(entry) = self.by_flow.find_entry(hash(flow), |&place| sides[place as usize].flow == flow) {
-                let (place, _) = entry.remove();
-                let side = &mut sides[place as usize];
-                side.flow = NONE;
-                side.receiver = Receiver::default();
-                self.forgotten.push(place);
+            let Ok(entry) = self.by_flow.find_entry(hash(flow), |&place| sides[place as usize].flow == flow) else {
+                continue;
+            };
+            let side = &mut sides[*entry.get() as usize];
+            if side.disordered > at {
+                self.complete.push_back((side.disordered, flow));
+                continue;
             }
+            side.flow = NONE;
+            side.receiver = Receiver::default();
+            self.forgotten.push(entry.remove().0);
         }
     }
 }

@@ -30,13 +30,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use flowsieve_core::Tag;
 use flowsieve_core::message::Effort;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets, Tagger};
-use flowsieve_core::{Kind, Message, NONE, Time};
+use flowsieve_core::{Kind, Message, NONE, Tag, Time};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams, TcpRules};
-use flowsieve_transport::{Effects, HostEndpoint, HostSite, Out, Packet, Said, Timer, TransportSpec, Turn};
+use flowsieve_transport::{Effects, Handled, HostEndpoint, HostSite, Out, Packet, Said, Timer, TransportSpec, Turn};
 
 use super::SEGMENT;
 
@@ -117,7 +116,13 @@ impl Host {
     }
 
     pub fn receive(&mut self, packet: &Packet) -> Effects {
-        self.call(|endpoint, tagger, out, now| endpoint.receive(now, tagger, out, |_| *packet).effects())
+        self.call(|endpoint, tagger, out, now| {
+            let handled = endpoint.receive(now, tagger, out, |_| *packet);
+            if let Handled::Nothing { timer } = handled {
+                assert_eq!(timer, endpoint.next_timer().at);
+            }
+            handled.effects()
+        })
     }
 
     pub fn on_timer(&mut self) -> Effects {
