@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use by_hand::{Trial, fcts, flow, rack, scheme};
+use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
 use flowsieve_core::message::Effort;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
 use flowsieve_core::{Kind, Message, Time};
@@ -167,16 +167,17 @@ fn with_credits(scheme: Scheme) -> Scheme {
 fn own_transport__the_receiver_lets_the_shortest_message_go_first() {
     // Requests of hosts 0 (A, three segments) and 1 (B, one) are at the switch at 0.232 us and at host 2 at 0.464 and 0.496.
     // Host 2 knows A alone, and credits A1: at host 0 at 0.928, its data is back at 0.928 + 2.8 = 3.728 us. B has the fewer
-    // segments left: its credit is at host 1 at 4.192, its data there at 6.992. Then A2, at 7.456 and 10.256, and A3, at
-    // 10.720 and 13.520. What says that all has arrived takes another 0.464 us.
+    // segments left: its credit is at host 1 at 4.192, its data there at 6.992. Host 2 says so to host 1, at 7.456, and 0.032
+    // later credits A2: at 7.488 and 10.288. A3 follows, at 10.752 and 13.552; that all has arrived is known at 14.016.
     let settings = rack(3);
     let flows = [flow(0, (0, 2), 3), flow(0, (1, 2), 1)];
     for nic in [Nic::Scheme, Nic::Backpressure { backlog: 15_000 }] {
         let credits = |scheme| Scheme { nic, ..with_credits(scheme) };
         let arrived = Trial::new(&settings, credits(scheme("dctcp", &settings))).run(&flows);
-        assert_eq!(fcts(&arrived), [13_520_000, 6_992_000], "{nic:?}");
+        assert_eq!(fcts(&arrived), [13_552_000, 6_992_000], "{nic:?}");
+        assert_eq!(marks_and_drops(&arrived), (0, 0));
         let known = Trial::new(&settings, credits(scheme("dctcp", &settings))).until_ack().run(&flows);
-        assert_eq!(fcts(&known), [13_984_000, 7_456_000], "{nic:?}");
+        assert_eq!(fcts(&known), [14_016_000, 7_456_000], "{nic:?}");
     }
     // DCTCP sends all at once: A1 is at the switch at 1.4 us, B1 too and behind it, then A2 and A3. All leave it without a gap.
     let dctcp = Trial::new(&settings, scheme("dctcp", &settings)).run(&flows);
