@@ -6,7 +6,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{AwafsParams, AwafsPort, HostThresholds};
-use flowsieve_core::balancer::{Balancer, FlowletTable, SwitchProgram};
+use flowsieve_core::balancer::{Balancer, FlowletTable};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::fair_queueing::{FairQueueing, Line};
@@ -20,10 +20,8 @@ use flowsieve_core::pifo::Pifo;
 use flowsieve_core::qcluster::{ClusterParams, ClusterPort};
 use flowsieve_core::sp_pifo::SpPifo;
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
-use flowsieve_core::{PortScheduler, Rate, Scheduler, Time};
+use flowsieve_core::{Place, PortScheduler, Rate, Scheduler, Site, SwitchProgram, Time};
 use flowsieve_transport::TransportSpec;
-
-use crate::settings::Place;
 
 /// A scheme, ready to be placed in a fabric.
 #[derive(Clone, Debug)]
@@ -46,11 +44,14 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The taggers of a host, by class of flow.
-    pub fn taggers(&self, host: u32) -> Vec<Tagger> {
+    /// The taggers of a host, by class of flow; `site` gives that of a class where it is asked for.
+    pub fn taggers(&self, host: u32, site: impl Fn(u8) -> Site) -> Vec<Tagger> {
         let misuses = host < self.misusing_hosts;
-        let tagger = |class: &Class| if misuses { class.tagger.misused().build() } else { class.tagger.build() };
-        self.classes.iter().map(tagger).collect()
+        let tagger = |(class, number): (&Class, u8)| {
+            let site = || site(number);
+            if misuses { class.tagger.misused().build(site) } else { class.tagger.build(site) }
+        };
+        self.classes.iter().zip(0..).map(tagger).collect()
     }
 }
 
@@ -99,8 +100,8 @@ pub enum Nic {
     Scheme,
 }
 
-/// A part of the user's own.
-pub type Custom<T> = Arc<dyn Fn() -> Box<T> + Send + Sync>;
+/// Makes a part of the user's own for its site.
+pub type Custom<T> = Arc<dyn Fn(&Site) -> Box<T> + Send + Sync>;
 
 /// How to make a tagger.
 #[derive(Clone)]
@@ -132,8 +133,8 @@ pub enum TaggerSpec {
 }
 
 impl TaggerSpec {
-    /// A tagger for one host.
-    pub fn build(&self) -> Tagger {
+    /// A tagger for one host; its site is asked for where it is one of the user's own.
+    pub fn build(&self, site: impl FnOnce() -> Site) -> Tagger {
         match self {
             TaggerSpec::Plain => Tagger::Plain,
             TaggerSpec::Demotion(thresholds) => Tagger::Demotion { thresholds: thresholds.clone() },
@@ -148,7 +149,7 @@ impl TaggerSpec {
             TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
             TaggerSpec::Ends(sent) => Tagger::Ends { sent: *sent },
             TaggerSpec::Adaptive(params) => Tagger::Adaptive(Box::new(HostThresholds::new(params))),
-            TaggerSpec::Custom(make) => Tagger::Boxed(make()),
+            TaggerSpec::Custom(make) => Tagger::Boxed(make(&site())),
         }
     }
 
@@ -254,8 +255,8 @@ pub enum PortSpec {
 }
 
 impl PortSpec {
-    /// A scheduler for a port in front of `line`.
-    pub fn build(&self, line: Line) -> Scheduler {
+    /// A scheduler for a port in front of `line`; its site is asked for where it is one of the user's own.
+    pub fn build(&self, line: Line, site: impl FnOnce() -> Site) -> Scheduler {
         match self {
             PortSpec::Bank { queues, admission, marker, discipline } => {
                 Scheduler::Bank(FifoBank::new(*queues, *admission, *marker, discipline.clone()))
@@ -287,7 +288,7 @@ impl PortSpec {
             PortSpec::Awafs { params, admission, marker } => {
                 Scheduler::Awafs(Box::new(AwafsPort::new(params, line, *admission, *marker)))
             }
-            PortSpec::Custom(make) => Scheduler::Boxed(make()),
+            PortSpec::Custom(make) => Scheduler::Boxed(make(&site())),
         }
     }
 
@@ -345,21 +346,6 @@ impl PortSpec {
             _ => 0,
         }
     }
-
-    /// How many queues its packets are told apart by.
-    pub fn queues(&self) -> usize {
-        match self {
-            PortSpec::Bank { queues, .. } | PortSpec::HostQueues { queues, .. } | PortSpec::SpPifo { queues, .. } => {
-                *queues
-            }
-            PortSpec::Afq { rules, .. } => rules.queues,
-            PortSpec::Pifo { fifo_from: Some(_), .. } => 2,
-            PortSpec::Cluster { params, .. } => params.groups.iter().map(|group| group.weights.initial.len() + 1).sum(),
-            PortSpec::Awafs { params, .. } => params.actuator.initial.len() + 1,
-            PortSpec::Custom(make) => make().queues(),
-            _ => 1,
-        }
-    }
 }
 
 /// How to make a switch's balancer.
@@ -381,14 +367,14 @@ pub enum BalancerSpec {
 }
 
 impl BalancerSpec {
-    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch.
+    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch. A program is made apart.
     pub fn build(&self, groups: usize, salt: u64) -> Balancer {
         match self {
             BalancerSpec::Ecmp => Balancer::Ecmp { salt },
             BalancerSpec::SprayRoundRobin => Balancer::SprayRoundRobin { next: vec![0; groups] },
             BalancerSpec::SprayRandom => Balancer::SprayRandom,
             BalancerSpec::Flowlet { gap } => Balancer::Flowlet(FlowletTable::new(*gap)),
-            BalancerSpec::Custom(make) => Balancer::Program(make()),
+            BalancerSpec::Custom(_) => Balancer::Program,
         }
     }
 

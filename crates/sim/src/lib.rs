@@ -18,6 +18,7 @@ mod measure;
 mod network;
 mod partition;
 mod point;
+mod programs;
 mod read_ahead;
 mod run;
 pub mod sample;

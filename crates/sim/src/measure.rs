@@ -326,7 +326,7 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
     for (number, class) in classes.iter_mut().enumerate() {
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);
         class.packets_by_queue = Tally::sum(counts().map(|count| &count.by_queue));
-        class.packets_by_queue.resize(queues(point, number), 0);
+        class.packets_by_queue.resize(queues(point, built, number), 0);
         // A packet that passes an idle port does so by the queue of its priority.
         let last = class.packets_by_queue.len() - 1;
         for (priority, passed) in Tally::sum(counts().map(|count| &count.passed)).into_iter().enumerate() {
@@ -345,17 +345,19 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
 }
 
 /// Queues of the ports that feed a class of links.
-fn queues(point: &Point<'_>, class: usize) -> usize {
-    let feeding = point.fabric.links.iter().find(|link| usize::from(link.class) == class);
-    feeding.map_or(1, |link| point.scheme.ports.at(point.fabric.place_of(link.from)).queues())
+fn queues<K>(point: &Point<'_>, built: &Built<K>, class: usize) -> usize {
+    let feeding = point.fabric.links.iter().position(|link| usize::from(link.class) == class);
+    feeding.map_or(1, |link| {
+        let (partition, port) = built.places.from[link];
+        built.partitions[partition as usize].network.ports[port as usize].scheduler.queues()
+    })
 }
 
 /// Programs of switches that have a timer, by the one that ticked least; and what ports adapt, which only acts where
 /// packets arrive, by the mean of the ports that adapted at all.
 fn periodic<K: Key>(built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
     let networks = || built.partitions.iter().map(|partition| &partition.network);
-    let programs =
-        networks().flat_map(|network| &network.switches).map(|switch| switch.ticks).filter(|&ticks| ticks > 0);
+    let programs = built.partitions.iter().flat_map(|partition| partition.programs.ticks()).filter(|&ticks| ticks > 0);
     let ports: Vec<u64> = networks()
         .flat_map(|network| &network.ports)
         .filter_map(|port| port.scheduler.ticks())
