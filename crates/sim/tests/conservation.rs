@@ -9,10 +9,12 @@ use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::REGISTRY;
-use flowsieve_schemes::scheme::{BalancerSpec, Handshake, Transport};
+use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_sim::{Flows, Measure, Point, SimError, run};
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::tcp::Handshake;
 use flowsieve_workload::Flow;
 use plain::plain;
 use proptest::prelude::*;
@@ -59,7 +61,7 @@ fn segments(case: &Case) -> u64 {
     let classes = &case.scheme.classes;
     let of = |flow: &Flow| {
         let class = usize::from(flow.class).min(classes.len() - 1);
-        flow.bytes.div_ceil(u64::from(classes[class].transport.segment()))
+        flow.bytes.div_ceil(u64::from(classes[class].transport.facts().segment))
     };
     case.flows.iter().map(of).sum()
 }
@@ -96,12 +98,15 @@ proptest! {
         let transports = || case.scheme.classes.iter().map(|class| &class.transport);
         let (sent, _) = through(&case, &result, Place::Nic);
         let lost: u64 = result.links.iter().map(|link| link.drops.total()).sum();
-        if transports().all(|transport| matches!(transport, Transport::OpenLoop { .. })) {
+        if transports().all(|transport| !transport.facts().answers()) {
             prop_assert_eq!(sent, segments(&case));
         }
         // Where nothing is lost every data packet has its ACK.
-        let answered = |transport: &Transport| matches!(transport, Transport::Tcp(tcp) if tcp.ack_every == 1);
-        if lost == 0 && case.scheme.handshake == Handshake::Never && transports().all(answered) && result.timeouts == 0 {
+        let answered = |transport: &TransportSpec| match transport {
+            TransportSpec::Tcp(rules) => rules.params.ack_every == 1 && rules.handshake == Handshake::Never,
+            _ => false,
+        };
+        if lost == 0 && transports().all(answered) && result.timeouts == 0 {
             prop_assert_eq!(sent, 2 * (segments(&case) + result.retransmissions));
         }
     }

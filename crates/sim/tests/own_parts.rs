@@ -14,13 +14,16 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::message::Effort;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tag, TagPackets};
-use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict};
+use flowsieve_core::{Kind, Message, Meta, PortScheduler, Surroundings, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec, Transport};
+use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
 use flowsieve_sim::Partitioning;
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_workload::Flow;
 use rand_core::Rng;
 
@@ -143,6 +146,7 @@ impl TagPackets for Ageing {
             FlowEvent::MessageStart { flow, .. } => _ = self.flows.insert(*flow, Aged::default()),
             FlowEvent::Timeout { flow } => self.flows.entry(*flow).or_default().timeouts_in_a_row += 1,
             FlowEvent::MessageEnd { flow, .. } => _ = self.flows.remove(flow),
+            FlowEvent::Delivered { .. } => {}
         }
     }
 }
@@ -202,14 +206,26 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
     assert_eq!(class(&result, "host-up").packets_by_priority, [10, 3]);
     assert_eq!(class(&result, "host-down").packets_by_priority, [10]);
     let at = |ns: u64| Time(ns * NS);
+    let message = |id: u32, packets: u64, start: u64| Message {
+        id,
+        to: 1,
+        bytes: 1_460 * packets,
+        start: at(start),
+        ..Message::default()
+    };
+    let (first, second) = (message(0, 3, 0), message(1, 2, 7_000_000));
+    let effort = |times| Some(Effort { retransmissions: times, timeouts: times });
     let expected = [
-        (FlowEvent::MessageStart { flow: 0, message: 0, size: 4_380, idle: Time::NEVER }, at(0)),
+        (FlowEvent::MessageStart { flow: 0, message: first, idle: Time::NEVER }, at(0)),
         (FlowEvent::Timeout { flow: 0 }, at(2_004_464)),
         (FlowEvent::Timeout { flow: 0 }, at(4_004_464)),
         (FlowEvent::Timeout { flow: 0 }, at(6_004_464)),
-        (FlowEvent::MessageEnd { flow: 0, message: 0, size: 4_380 }, at(6_007_728)),
-        (FlowEvent::MessageStart { flow: 0, message: 1, size: 2_920, idle: at(7_000_000 - 6_004_464) }, at(7_000_000)),
-        (FlowEvent::MessageEnd { flow: 0, message: 1, size: 2_920 }, at(7_004_464)),
+        // Host 1's tagger hears of this one; it is told into the same list.
+        (FlowEvent::Delivered { message: 0, out_of_order: 0 }, at(6_007_264)),
+        (FlowEvent::MessageEnd { flow: 0, message: first, effort: effort(3) }, at(6_007_728)),
+        (FlowEvent::MessageStart { flow: 0, message: second, idle: at(7_000_000 - 6_004_464) }, at(7_000_000)),
+        (FlowEvent::Delivered { message: 1, out_of_order: 0 }, at(7_004_000)),
+        (FlowEvent::MessageEnd { flow: 0, message: second, effort: effort(0) }, at(7_004_464)),
     ];
     assert_eq!(*told.lock().expect("not poisoned"), expected);
 }
@@ -421,7 +437,8 @@ fn classes__each_with_its_transport_and_tagger() {
     // from 1.4 us on: A1 B1 B2 B3, and from 6.2 us A2 A3 A4 A5 to 11.0 us. The last ACK takes 0.464 us.
     let settings = rack(3).with(None, "queues", 2);
     let mut scheme = scheme("pias", &settings.clone().with(None, "thresholds", &["0B"][..]));
-    scheme.classes.push(Class { transport: Transport::OpenLoop { segment: 1_460 }, tagger: TaggerSpec::Plain });
+    let open_loop = TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment: 1_460, header: 40 }));
+    scheme.classes.push(Class { transport: open_loop, tagger: TaggerSpec::Plain });
     let flows = [
         flow(0, (0, 2), 5),
         Flow { class: 1, ..flow(0, (1, 2), 3) },

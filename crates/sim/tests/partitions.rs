@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
-use flowsieve_schemes::scheme::{BalancerSpec, Class, PortSpec, TaggerSpec, Transport};
+use flowsieve_schemes::scheme::{BalancerSpec, Class, PortSpec, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -106,7 +106,7 @@ proptest! {
         let closed = loops(&case, (outstanding, flows, think_us));
         let whole = closed_result(&case, &closed, Time::NEVER, Partitioning::Whole);
         prop_assert_eq!(&whole, &closed_result(&case, &closed, Time::NEVER, Partitioning::Racks));
-        if case.scheme.classes.iter().any(|class| matches!(class.transport, Transport::OpenLoop { .. })) {
+        if case.scheme.classes.iter().any(|class| !class.transport.facts().answers()) {
             prop_assert!(matches!(whole, Err(SimError::NoAcks { .. })), "{whole:?}");
             return Ok(());
         }
@@ -127,7 +127,7 @@ proptest! {
     fn run__a_flow_of_a_closed_loop_follows_the_one_before_it(
         case in case(1), outstanding in OUTSTANDING, flows in 1u32..100, think_us in 0u64..30
     ) {
-        prop_assume!(!case.scheme.classes.iter().any(|class| matches!(class.transport, Transport::OpenLoop { .. })));
+        prop_assume!(!case.scheme.classes.iter().any(|class| !class.transport.facts().answers()));
         let case = Case { fct_end: FctEnd::Ack, max_time: Some(Time::from_us(1_000_000)), ..case };
         let closed = loops(&case, (outstanding, flows, think_us));
         let result = closed_result(&case, &closed, Time::NEVER, Partitioning::Whole).expect("a run");

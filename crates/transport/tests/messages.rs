@@ -3,8 +3,8 @@
 mod common;
 
 use common::{SEGMENT, Trace, ns2, rfc, trace};
-use flowsieve_core::Time;
-use flowsieve_transport::{Message, TcpSender};
+use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::TcpSender;
 
 #[test]
 fn persistent__messages_follow_one_another_in_one_window() {
@@ -79,9 +79,9 @@ fn facts__timeouts_and_retransmissions_are_of_the_message() {
          2200 > r2-3",
     );
     let first = trace.tcp.finished().unwrap();
-    assert_eq!((first.timeouts, first.retransmissions), (1, 1));
+    assert_eq!((first.effort.timeouts, first.effort.retransmissions), (1, 1));
     let second = trace.tcp.span(3).unwrap();
-    assert_eq!((second.message.id, second.timeouts, second.retransmissions), (1, 0, 2));
+    assert_eq!((second.message.id, second.effort.timeouts, second.effort.retransmissions), (1, 0, 2));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn payload__of_the_last_segment_is_the_rest() {
         tcp.push(Time::ZERO, Message { id: bytes, bytes: u64::from(bytes), ..Message::default() }, &rfc());
     }
     let mut payloads = Vec::new();
-    while let Some(flowsieve_transport::tcp::Emission::Segment { seq, .. }) = tcp.poll(Time::ZERO, &rfc()) {
+    while let Some(flowsieve_transport::tcp::sender::Emission::Segment { seq, .. }) = tcp.poll(Time::ZERO, &rfc()) {
         payloads.push(tcp.span(seq).unwrap().payload(seq, SEGMENT));
     }
     assert_eq!(payloads, [0, 1, 1_460, 1_460, 1]);

@@ -6,11 +6,11 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{SEGMENT, ns2, rfc};
-use flowsieve_core::Time;
-use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
-use flowsieve_transport::receiver::{AckRule, Arrival};
-use flowsieve_transport::tcp::{Ack, Emission};
-use flowsieve_transport::{Header, Message, Receiver, TcpParams, TcpSender};
+use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::receiver::{AckRule, Arrival};
+use flowsieve_transport::tcp::sender::{Ack, Emission};
+use flowsieve_transport::tcp::{Header, Receiver, TcpParams, TcpSender};
 use proptest::prelude::*;
 
 /// How the pipe treats packets, drawn for each anew: chances in a thousand, delays in microseconds.

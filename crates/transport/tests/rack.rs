@@ -3,8 +3,8 @@
 mod common;
 
 use common::{rfc, trace};
-use flowsieve_transport::TcpParams;
-use flowsieve_transport::params::LossDetection;
+use flowsieve_transport::tcp::TcpParams;
+use flowsieve_transport::tcp::params::LossDetection;
 
 fn rack() -> TcpParams {
     TcpParams { loss_detection: LossDetection::Rack, ..rfc() }

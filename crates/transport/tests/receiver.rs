@@ -4,9 +4,9 @@
 //! ACKs that it causes, as `cumulative[block]!echo`.
 
 use flowsieve_core::Time;
-use flowsieve_transport::Header;
-use flowsieve_transport::Receiver;
-use flowsieve_transport::receiver::{AckRule, Arrival, Reply};
+use flowsieve_transport::tcp::Header;
+use flowsieve_transport::tcp::Receiver;
+use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 
 const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
 const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478 };

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{ns2, rfc, trace};
-use flowsieve_transport::TcpParams;
-use flowsieve_transport::params::{Congestion, LossDetection};
+use flowsieve_transport::tcp::TcpParams;
+use flowsieve_transport::tcp::params::{Congestion, LossDetection};
 
 #[test]
 fn duplicate_acks__the_third_sends_the_hole_again() {

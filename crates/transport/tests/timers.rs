@@ -4,8 +4,8 @@ mod common;
 
 use common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
-use flowsieve_transport::TcpParams;
-use flowsieve_transport::params::{RtoRule, WindowRule};
+use flowsieve_transport::tcp::TcpParams;
+use flowsieve_transport::tcp::params::{RtoRule, WindowRule};
 
 #[test]
 fn rto__constant_neither_measures_nor_backs_off() {
@@ -183,7 +183,7 @@ fn handshake__a_lost_syn_is_sent_again() {
     let mut ns2 = Trace::new(true, &ns2());
     ns2.run_all(script);
     ns2.run("4100 > 0-9");
-    assert_eq!(ns2.tcp.span(0).map(|span| span.timeouts), Some(2));
+    assert_eq!(ns2.tcp.span(0).map(|span| span.effort.timeouts), Some(2));
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
-use flowsieve_transport::TcpParams;
-use flowsieve_transport::params::{Congestion, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::TcpParams;
+use flowsieve_transport::tcp::params::{Congestion, Restart, RtoRule, WindowRule};
 
 fn dctcp(initial_alpha: f64) -> Congestion {
     Congestion::Dctcp { gain: 1.0 / 16.0, initial_alpha }

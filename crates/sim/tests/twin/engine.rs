@@ -2,8 +2,7 @@
 //!
 //! Written from `docs/model.md` and not from the simulator: a heap of events, an event for every departure, packets
 //! that are never reused, no partitions, nothing lazy. It shares with the simulator what has tests of its own: port
-//! schedulers, balancers, taggers, the two ends of transports, fabrics, random streams. Left out: what taggers of the
-//! user's own are told between packets, measuring windows.
+//! schedulers, balancers, taggers, endpoints, fabrics, random streams. Left out: measuring windows.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -20,12 +19,12 @@ use flowsieve_schemes::scheme::{Nic, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::Node;
 use flowsieve_sim::{Flows, Point};
-use flowsieve_transport::Header;
+use flowsieve_transport::Packet;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use flowsieve_workload::{ClosedLoop, Flow};
 use rand_core::Rng;
 
-use crate::hosts::{Alarm, Connection, Host, Record, Side};
+use crate::hosts::{Alarm, Host, Record};
 
 /// What happens. The order of the variants, and of their fields, is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,14 +60,11 @@ pub(crate) enum Event {
 
 /// What switches do not see of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Body {
-    pub(crate) header: Header,
-    pub(crate) src: usize,
-    pub(crate) class: u8,
-    /// When it was sent, in wrapping nanoseconds; an ACK echoes it.
-    pub(crate) stamp: u32,
+pub(crate) enum Body {
+    /// A host's, as it was sent.
+    OfHost { src: usize, class: usize, packet: Packet },
     /// Between two switches' programs: what it says.
-    pub(crate) word: Option<u64>,
+    OfSwitch { word: u64 },
 }
 
 pub(crate) struct Port {
@@ -110,9 +106,6 @@ pub(crate) struct Twin<'a> {
     pub(crate) hosts: Vec<Host>,
     /// By class of flows: its controller, and what it has published.
     controllers: Vec<Option<(Controller, Vec<Published>)>>,
-    /// By the message that opened them.
-    pub(crate) connections: BTreeMap<u32, Connection>,
-    pub(crate) receivers: BTreeMap<u32, Side>,
     /// By number, as the records.
     pub(crate) messages: Vec<Flow>,
     /// Which follow which, and when no more begin.
@@ -170,8 +163,6 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         switches: (0..fabric.switches.len()).map(switch).collect(),
         hosts: (0..fabric.hosts).map(|host| Host::new(point.scheme, host)).collect(),
         controllers: Vec::new(),
-        connections: BTreeMap::new(),
-        receivers: BTreeMap::new(),
         records: Vec::new(),
         counts: vec![Count::default(); fabric.classes.len()],
         messages: Vec::new(),
@@ -401,9 +392,9 @@ impl<'a> Twin<'a> {
         }
         match about.to {
             Node::Host(host) => self.on_packet(host as usize, packet),
-            Node::Switch(switch) => match self.bodies[packet as usize].word {
-                Some(word) => self.on_control(switch as usize, about.from, word),
-                None => self.forward(switch as usize, packet),
+            Node::Switch(switch) => match self.bodies[packet as usize] {
+                Body::OfSwitch { word } => self.on_control(switch as usize, about.from, word),
+                Body::OfHost { .. } => self.forward(switch as usize, packet),
             },
         }
     }
@@ -447,8 +438,7 @@ impl<'a> Twin<'a> {
         for ControlPacket { port, len, priority, word } in packets {
             let Some(&link) = self.point.fabric.ports[switch].get(usize::from(port)) else { continue };
             let meta = Meta { len, priority, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
-            let body = Body { header: Header::Probe, src: usize::MAX, class: 0, stamp: 0, word: Some(word) };
-            let packet = self.new_packet(meta, body);
+            let packet = self.new_packet(meta, Body::OfSwitch { word });
             self.enqueue(link as usize, packet);
         }
         self.arm_program(switch);

@@ -8,7 +8,6 @@ mod hosts;
 use common::{BY_THE_CLOCK, Case, case, case_of, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
-use flowsieve_schemes::scheme::Transport;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -26,7 +25,7 @@ fn row(row: &FlowRow) -> Row {
 fn row_of_twin(case: &Case, flow: &Flow, record: &Record) -> Row {
     let classes = &case.scheme.classes;
     let class = usize::from(flow.class).min(classes.len() - 1);
-    let answered = matches!(classes[class].transport, Transport::Tcp(_));
+    let answered = classes[class].transport.facts().answers();
     let end = if case.fct_end == FctEnd::Ack && answered { record.acknowledged } else { record.arrived };
     let fct = end.map(|end| end - flow.start_ps);
     (flow.id, flow.start_ps, fct, record.retransmissions, record.timeouts, record.out_of_order)
@@ -108,7 +107,7 @@ fn loops() -> impl Strategy<Value = (u32, Think, u32)> {
 
 /// Whether every flow is acknowledged, so that another can follow it.
 fn is_answered(case: &Case) -> bool {
-    case.scheme.classes.iter().all(|class| matches!(class.transport, Transport::Tcp(_)))
+    case.scheme.classes.iter().all(|class| class.transport.facts().answers())
 }
 
 fn check_closed(case: &Case, (outstanding, think, flows): (u32, Think, u32)) -> Result<(), TestCaseError> {

@@ -15,10 +15,10 @@
 //! Nothing may be sent that no line expects, and no timer may be missed.
 #![allow(dead_code, unreachable_pub)]
 
-use flowsieve_core::Time;
-use flowsieve_transport::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
-use flowsieve_transport::tcp::{Ack, Emission, Timer};
-use flowsieve_transport::{Header, Message, TcpParams, TcpSender};
+use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
+use flowsieve_transport::tcp::{Header, TcpParams, TcpSender};
 
 pub const SEGMENT: u16 = 1_460;
 
