@@ -37,7 +37,7 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let mut scheme = parts::build(context, &Parts { discipline: "sp", queues: 2, ..Parts::default() })?;
     let threshold = threshold(context)?;
     for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Custom(Arc::new(move || Box::new(ShortFirst { threshold })));
+        class.tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(ShortFirst { threshold })));
     }
     Ok(scheme)
 }
