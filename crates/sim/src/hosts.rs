@@ -9,7 +9,7 @@ use std::ops::Range;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
-use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
+use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::Flow;
 
 use crate::event::Key;
@@ -229,12 +229,10 @@ impl Hosts {
         let (state, at) = (&mut self.hosts[host as usize], host as usize * self.rules.transports.len() + class);
         let (side, now) = (&mut self.sides[at], network.now);
         let out = &mut state.port(network, class);
-        let effects = side.endpoint.receive(now, &mut side.tagger, out, |port| port.network.slab.take(packet));
-        if effects == Effects::NONE {
-            let at = side.endpoint.next_timer().at;
-            return state.wake_at(network, source, at);
+        match side.endpoint.receive(now, &mut side.tagger, out, |port| port.network.slab.take(packet)) {
+            Handled::Nothing { timer } => state.wake_at(network, source, timer),
+            Handled::Asks(effects) => self.carry_out(network, (host, class), source, effects),
         }
-        self.carry_out(network, (host, class), source, effects);
     }
 
     /// Does what a call of an endpoint asks for.

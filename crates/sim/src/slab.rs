@@ -19,26 +19,22 @@ pub(crate) struct Body {
     pub(crate) src: u16,
     /// Class of flow.
     pub(crate) class: u8,
-    /// As [`Packet::code`], with [`UNANSWERED`].
+    /// As [`Packet::code`].
     code: u8,
 }
-
-/// In [`Body::code`]: as [`Packet::unanswered`].
-const UNANSWERED: u8 = 1 << 7;
 
 impl Body {
     /// The message that never finishes without this packet, if it is so.
     pub(crate) fn doomed(&self) -> Option<u32> {
-        (self.code & UNANSWERED != 0).then_some(self.message)
+        (self.code & Packet::UNANSWERED != 0).then_some(self.message)
     }
 }
 
 /// What a host's endpoint of a class sends, as it lies in the slab.
 #[inline(always)]
 pub(crate) fn pack(packet: &Packet, src: u16, class: u8) -> (Meta, Body) {
-    let Packet { peer, len, flow, message, coflow: _, kind, ecn, tag, unanswered, code, words } = *packet;
+    let Packet { peer, len, flow, message, coflow: _, kind, ecn, tag, code, words } = *packet;
     let meta = Meta { flow, rank: tag.rank, priority: tag.priority, len, dst: peer, kind, ecn, ..Meta::default() };
-    let code = code & !UNANSWERED | if unanswered { UNANSWERED } else { 0 };
     (meta, Body { words, message, src, class, code })
 }
 
@@ -54,8 +50,7 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
         kind: meta.kind,
         ecn: meta.ecn,
         tag: Tag { priority: meta.priority, rank: meta.rank },
-        unanswered: body.code & UNANSWERED != 0,
-        code: body.code & !UNANSWERED,
+        code: body.code,
         words: body.words,
     }
 }
@@ -153,14 +148,13 @@ mod tests {
             kind: Kind::Ack,
             ecn: Ecn::Capable,
             tag: Tag { priority: 2, rank: 9 },
-            unanswered: true,
-            code: 127,
+            code: Packet::UNANSWERED | 9,
             words: [1, 2, 3, 4, 5, 6],
         };
         let (meta, body) = pack(&sent, 1, 5);
         assert_eq!((meta.dst, body.src, body.class, body.doomed()), (7, 1, 5, Some(4)));
         assert_eq!(unpack(&meta, &body), Packet { peer: 1, ..sent });
-        let (_, answered) = pack(&Packet { unanswered: false, ..sent }, 1, 5);
+        let (_, answered) = pack(&Packet { code: 9, ..sent }, 1, 5);
         assert_eq!(answered.doomed(), None);
     }
 

@@ -85,6 +85,19 @@ impl std::fmt::Debug for TransportSpec {
     }
 }
 
+/// What [`HostEndpoint::receive`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Handled {
+    /// Nothing, as mostly. So that such packets are done with in one call, it says when the first timer is due.
+    Nothing {
+        /// As [`Endpoint::next_timer`].
+        timer: Time,
+    },
+    /// This.
+    Asks(Effects),
+}
+
 /// Every endpoint as one type, so that a host calls it without indirection; `Boxed` serves those from outside.
 pub enum HostEndpoint {
     /// TCP and its kin.
@@ -113,7 +126,7 @@ impl HostEndpoint {
         each!(self, endpoint => endpoint.begin(now, tagger, out, message))
     }
 
-    /// As [`Endpoint::receive`]. Each arm takes the packet for itself: one for all of them would have to lie in memory.
+    /// As [`Endpoint::receive`]. Each arm takes the packet for itself, as one for all of them would have to lie in memory.
     #[inline(always)]
     pub fn receive<O: Out>(
         &mut self,
@@ -121,10 +134,13 @@ impl HostEndpoint {
         tagger: &mut Tagger,
         out: &mut O,
         take: impl FnOnce(&mut O) -> Packet,
-    ) -> Effects {
+    ) -> Handled {
         each!(self, endpoint => {
             let packet = take(out);
-            endpoint.receive(now, tagger, out, &packet)
+            match endpoint.receive(now, tagger, out, &packet) {
+                Effects::NONE => Handled::Nothing { timer: endpoint.next_timer().at },
+                effects => Handled::Asks(effects),
+            }
         })
     }
 

@@ -17,6 +17,6 @@ pub mod open_loop;
 pub mod packet;
 pub mod tcp;
 
-pub use catalogue::{CustomTransport, HostEndpoint, TransportFacts, TransportSpec};
+pub use catalogue::{CustomTransport, Handled, HostEndpoint, TransportFacts, TransportSpec};
 pub use endpoint::{Effects, Endpoint, HostSite, Out, Timer, Turn};
 pub use packet::{Packet, Said};

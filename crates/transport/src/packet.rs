@@ -25,9 +25,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// What the tagger wrote.
     pub tag: Tag,
-    /// Nobody answers it, and nobody sends it again: its message never finishes without it.
-    pub unanswered: bool,
-    /// What it says, as a number of its transport's own, below 128.
+    /// What it says, as a number of its transport's own, below 128; or that with [`Packet::UNANSWERED`].
     pub code: u8,
     /// What else it says: words of its transport's own.
     pub words: [u32; 6],
@@ -44,11 +42,15 @@ impl Default for Packet {
             kind: Kind::Data,
             ecn: Ecn::NotCapable,
             tag: Tag::default(),
-            unanswered: false,
             code: 0,
             words: [0; 6],
         }
     }
+}
+
+impl Packet {
+    /// In its code: nobody answers it, and nobody sends it again. Its message never finishes without it.
+    pub const UNANSWERED: u8 = 1 << 7;
 }
 
 /// What a packet says, in the words of traces and captures.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use common::{SEGMENT, ns2, rfc};
 use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::header::{AckHeader, DataHeader};
 use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival};
 use flowsieve_transport::tcp::sender::{Ack, Emission};
@@ -153,7 +154,12 @@ impl Pipe {
                     self.highest = self.highest.max(seq + 1);
                     let span = *self.tcp.span(seq).expect("a segment of a message");
                     assert!((span.first..span.end).contains(&seq));
-                    Header::Data { seq, message: span.message.id, last: seq + 1 == span.end, retransmission }
+                    Header::Data(DataHeader {
+                        seq,
+                        message: span.message.id,
+                        last: seq + 1 == span.end,
+                        retransmission,
+                    })
                 }
             };
             self.put(Packet::ToReceiver(header, false), self.stamp());
@@ -165,7 +171,7 @@ impl Pipe {
     fn arrive(&mut self, packet: Packet, stamp: u32) {
         let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
         match packet {
-            Packet::ToReceiver(Header::Data { seq, message, last, retransmission }, marked) => {
+            Packet::ToReceiver(Header::Data(DataHeader { seq, message, last, retransmission }), marked) => {
                 let data = Arrival { seq, message, last, retransmission, marked, stamp };
                 let reaction = self.receiver.on_data(self.now, &data, rule);
                 while let Some((message, _)) = self.receiver.complete() {
@@ -173,18 +179,18 @@ impl Pipe {
                     self.completed.push(message);
                 }
                 for (header, stamp) in reaction.replies.into_iter().flatten() {
-                    self.put(Packet::ToSender(header), stamp);
+                    self.put(Packet::ToSender(Header::Ack(header)), stamp);
                 }
             }
             Packet::ToReceiver(Header::Probe, _) => {
                 let (header, stamp) = self.receiver.on_probe(stamp);
-                self.put(Packet::ToSender(header), stamp);
+                self.put(Packet::ToSender(Header::Ack(header)), stamp);
             }
             Packet::ToReceiver(_, _) => self.put(Packet::ToSender(Header::SynAck), stamp),
             Packet::ToSender(header) => {
                 let round_trip = Time(u64::from(self.stamp().wrapping_sub(stamp)) * 1_000);
                 match header {
-                    Header::Ack { cumulative, block, marked, duplicate } => {
+                    Header::Ack(AckHeader { cumulative, block, marked, duplicate }) => {
                         let ack = Ack { cumulative, block, marked, duplicate, round_trip };
                         self.tcp.on_ack(self.now, &ack, &self.params);
                     }
@@ -214,7 +220,7 @@ impl Pipe {
                 self.arrive(packet, stamp);
             } else if receiver == next {
                 let (header, stamp) = self.receiver.on_timer(self.now).expect("a timer with a reason");
-                self.put(Packet::ToSender(header), stamp);
+                self.put(Packet::ToSender(Header::Ack(header)), stamp);
             } else {
                 self.tcp.on_timer(self.now, &self.params);
                 assert!(self.tcp.deadline() > self.now, "a timer moves on");

@@ -4,15 +4,15 @@
 //! ACKs that it causes, as `cumulative[block]!echo`.
 
 use flowsieve_core::Time;
-use flowsieve_transport::tcp::Header;
 use flowsieve_transport::tcp::Receiver;
+use flowsieve_transport::tcp::header::AckHeader;
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 
 const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
 const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478 };
 
 fn show((header, stamp): Reply) -> String {
-    let Header::Ack { cumulative, block, marked, duplicate } = header else { panic!("{header:?}") };
+    let AckHeader { cumulative, block, marked, duplicate } = header;
     let block = if block.0 < block.1 { format!("[{}-{}]", block.0, block.1 - 1) } else { String::new() };
     let mark = if marked { "!" } else { "" };
     let again = if duplicate { "d" } else { "" };

@@ -10,7 +10,7 @@ use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::topology::Sites;
-use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Turn};
+use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, Turn};
 use flowsieve_workload::Flow;
 
 use crate::engine::{Body, Event, Twin};
@@ -26,6 +26,8 @@ pub(crate) struct Host {
     /// By class.
     pub(crate) taggers: Vec<Tagger>,
     endpoints: Vec<HostEndpoint>,
+    /// The alarm of each that is set.
+    armed: Vec<Timer>,
     /// The classes of those that wait for their turn at the port.
     ring: VecDeque<usize>,
     /// The port's alarm is set.
@@ -38,8 +40,9 @@ impl Host {
         let endpoints = (0..)
             .zip(&scheme.classes)
             .map(|(number, class)| class.transport.build(number, pauses, || sites.endpoint(host, number)));
+        let armed = vec![Timer::NEVER; scheme.classes.len()];
         let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
-        Host { taggers, endpoints: endpoints.collect(), ring: VecDeque::new(), waits: false }
+        Host { taggers, endpoints: endpoints.collect(), armed, ring: VecDeque::new(), waits: false }
     }
 }
 
@@ -111,8 +114,8 @@ impl Twin<'_> {
             ..Message::default()
         };
         let src = flow.src as usize;
-        let _ = self.call(src, class, |endpoint, tagger, out| endpoint.begin(now, tagger, out, &message));
-        self.settle(src);
+        let effects = self.call(src, class, |endpoint, tagger, out| endpoint.begin(now, tagger, out, &message));
+        self.settle(src, effects.turns);
     }
 
     pub(crate) fn on_packet(&mut self, host: usize, packet: u32) {
@@ -121,35 +124,47 @@ impl Twin<'_> {
         };
         let (now, ecn) = (self.now, self.meta(packet).ecn);
         let arrived = Packet { peer: src as u16, ecn, coflow: flowsieve_core::NONE, ..sent };
-        let _ = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
-        self.settle(host);
+        let received = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
+        self.settle(host, matches!(received, Handled::Asks(Effects { turns: true, .. })));
     }
 
     pub(crate) fn on_timer(&mut self, host: usize, alarm: Alarm) {
         let now = self.now;
-        match alarm {
-            Alarm::Nic => self.hosts[host].waits = false,
+        let turns = match alarm {
+            Alarm::Nic => {
+                self.hosts[host].waits = false;
+                true
+            }
             Alarm::Endpoint { order, class } => {
                 let class = usize::from(class);
-                let first = self.hosts[host].endpoints[class].next_timer();
-                if first.at <= now && first.order == order {
-                    let _ = self.call(host, class, |endpoint, tagger, out| endpoint.on_timer(now, tagger, out));
+                let Host { endpoints, armed, .. } = &mut self.hosts[host];
+                let first = endpoints[class].next_timer();
+                if armed[class] == (Timer { at: now, order }) {
+                    armed[class] = Timer::NEVER;
                 }
+                let due = first.at <= now && first.order == order;
+                due && self.call(host, class, |endpoint, tagger, out| endpoint.on_timer(now, tagger, out)).turns
             }
-        }
-        self.settle(host);
+        };
+        self.settle(host, turns);
     }
 
-    /// Everything that the contract allows after a call.
-    fn settle(&mut self, host: usize) {
+    /// What an endpoint asks for, and beside it everything that the contract allows after a call.
+    fn settle(&mut self, host: usize, turns: bool) {
         let classes = self.hosts[host].endpoints.len();
         (0..classes).for_each(|class| self.note_events(host, class));
-        self.give_turns(host);
+        // At a port that never pauses nobody is waiting.
+        if turns || self.point.scheme.nic == Nic::Scheme {
+            self.give_turns(host);
+        }
         for class in 0..classes {
             self.call_too_early(host, class);
-            let timer = self.hosts[host].endpoints[class].next_timer();
-            let alarm = Alarm::Endpoint { order: timer.order, class: class as u8 };
-            self.at(timer.at, Event::Timer { host, alarm });
+            let Host { endpoints, armed, .. } = &mut self.hosts[host];
+            let timer = endpoints[class].next_timer();
+            if std::mem::replace(&mut armed[class], timer) != timer {
+                let alarm = Alarm::Endpoint { order: timer.order, class: class as u8 };
+                self.at(timer.at, Event::Timer { host, alarm });
+            }
         }
     }
 

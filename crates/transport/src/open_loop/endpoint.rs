@@ -28,9 +28,9 @@ impl OpenLoopRules {
 }
 
 /// A packet of a message, whose number stands in the first word.
-const DATA: u8 = 0;
+const DATA: u8 = Packet::UNANSWERED;
 /// The last packet of its message.
-const LAST: u8 = 1;
+const LAST: u8 = Packet::UNANSWERED | 1;
 
 /// The messages of a host and class. Its methods are those of [`crate::Endpoint`].
 pub struct OpenLoopEndpoint {
@@ -82,7 +82,6 @@ impl OpenLoopEndpoint {
                 message: message.id,
                 coflow: message.coflow.unwrap_or(NONE),
                 tag,
-                unanswered: true,
                 code: if seq + 1 == packets { LAST } else { DATA },
                 words: [seq, 0, 0, 0, 0, 0],
                 ..Packet::default()

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Kind, Message, NONE, Time};
+use flowsieve_core::{Message, NONE, Time};
 
 use crate::endpoint::{Effects, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
-use crate::tcp::header::{Beside, Header, stamp};
+use crate::tcp::header::{AckHeader, Beside, DataHeader, Header, stamp};
 use crate::tcp::params::Congestion;
 use crate::tcp::receiver::{AckRule, Arrival, Reply};
 use crate::tcp::receivers::Receivers;
@@ -80,41 +80,73 @@ impl TcpEndpoint {
         out: &mut O,
         packet: &Packet,
     ) -> Effects {
-        let Some(header) = Header::read(packet) else { return Effects::NONE };
-        match header {
-            Header::Ack { .. } | Header::SynAck => self.on_answer(now, tagger, out, packet, header),
-            _ => self.on_request(now, tagger, out, packet, header),
+        let beside = Beside::read(packet);
+        if let Some(header) = AckHeader::read(packet) {
+            self.on_ack(now, tagger, out, packet.flow, beside, header)
+        } else if let Some(header) = DataHeader::read(packet) {
+            let place = self.receivers.place_for(now, (packet.flow, packet.peer), beside);
+            self.on_data(now, tagger, out, place, header, (packet.ecn == Ecn::Marked, beside.stamp))
+        } else {
+            self.on_other(now, tagger, out, packet.code, (packet.flow, packet.peer), beside)
         }
     }
 
-    /// An ACK or a SYN-ACK arrives.
     #[inline(always)]
-    fn on_answer<O: Out + ?Sized>(
+    fn on_ack<O: Out + ?Sized>(
         &mut self,
         now: Time,
         tagger: &mut Tagger,
         out: &mut O,
-        packet: &Packet,
-        header: Header,
+        flow: u32,
+        beside: Beside,
+        header: AckHeader,
     ) -> Effects {
-        let Beside { sender: place, receiver, stamp: echo } = Beside::read(packet);
-        let Some(connection) = self.senders.get_mut(place, packet.flow) else { return Effects::NONE };
-        connection.receiver = receiver;
-        let mut events = false;
-        if let Header::Ack { cumulative, block, marked, duplicate } = header {
-            let round_trip = Time(u64::from(stamp(now).wrapping_sub(echo)) * 1_000);
-            let ack = Ack { cumulative, block, marked, duplicate, round_trip };
-            connection.tcp.on_ack(now, &ack, &self.rules.params);
-            if connection.tcp.has_finished() {
-                events = true;
-                if self.finish_messages(now, tagger, place) {
-                    return Effects { events, ..Effects::NONE };
-                }
-            }
-        } else {
-            connection.tcp.on_syn_ack(now, &self.rules.params);
+        let place = beside.sender;
+        let Some(connection) = self.senders.get_mut(place, flow) else { return Effects::NONE };
+        connection.receiver = beside.receiver;
+        let AckHeader { cumulative, block, marked, duplicate } = header;
+        let round_trip = Time(u64::from(stamp(now).wrapping_sub(beside.stamp)) * 1_000);
+        let ack = Ack { cumulative, block, marked, duplicate, round_trip };
+        connection.tcp.on_ack(now, &ack, &self.rules.params);
+        let events = connection.tcp.has_finished();
+        if events && self.finish_messages(now, tagger, place) {
+            return Effects { events, turns: false };
         }
         Effects { events, turns: self.send(now, tagger, out, place) }
+    }
+
+    /// A SYN, a SYN-ACK or a probe arrives; what is neither is nobody's.
+    #[inline(never)]
+    fn on_other<O: Out + ?Sized>(
+        &mut self,
+        now: Time,
+        tagger: &mut Tagger,
+        out: &mut O,
+        code: u8,
+        (flow, peer): (u32, u16),
+        beside: Beside,
+    ) -> Effects {
+        match Header::without_words(code) {
+            Some(Header::SynAck) => {
+                let Some(connection) = self.senders.get_mut(beside.sender, flow) else { return Effects::NONE };
+                connection.receiver = beside.receiver;
+                connection.tcp.on_syn_ack(now, &self.rules.params);
+                Effects { events: false, turns: self.send(now, tagger, out, beside.sender) }
+            }
+            Some(Header::Syn) => {
+                let place = self.receivers.place_for(now, (flow, peer), beside);
+                let side = self.receivers.at(place);
+                out.send(side.syn_ack(now, tagger, place, self.rules.header, beside.stamp));
+                Effects::NONE
+            }
+            Some(Header::Probe) => {
+                let place = self.receivers.place_for(now, (flow, peer), beside);
+                let reply = self.receivers.at(place).receiver.on_probe(beside.stamp);
+                self.acknowledge(now, tagger, out, place, reply);
+                Effects::NONE
+            }
+            _ => Effects::NONE,
+        }
     }
 
     /// Reports finished messages; says whether the connection is closed with the last of them.
@@ -151,39 +183,28 @@ impl TcpEndpoint {
         self.lined_up = place;
     }
 
-    /// Data, a probe or a SYN arrives.
     #[inline(always)]
-    fn on_request<O: Out + ?Sized>(
+    fn on_data<O: Out + ?Sized>(
         &mut self,
         now: Time,
         tagger: &mut Tagger,
         out: &mut O,
-        packet: &Packet,
-        header: Header,
+        place: u32,
+        header: DataHeader,
+        (marked, stamp): (bool, u32),
     ) -> Effects {
-        let Beside { sender, receiver, stamp } = Beside::read(packet);
-        let place = self.receivers.place_for(now, packet, [sender, receiver]);
         let side = self.receivers.at(place);
-        let mut events = false;
-        let (replies, kind) = match header {
-            Header::Data { seq, message, last, retransmission } => {
-                let data = Arrival { seq, message, last, retransmission, marked: packet.ecn == Ecn::Marked, stamp };
-                let reaction = side.receiver.on_data(now, &data, self.acks);
-                side.set_alarm(&mut self.alarms, place);
-                if reaction.advanced && side.receiver.has_ends() {
-                    events = self.deliver(now, tagger, place);
-                }
-                (reaction.replies, Kind::Ack)
-            }
-            Header::Probe => ([None, Some(side.receiver.on_probe(stamp))], Kind::Ack),
-            _ => ([None, Some((Header::SynAck, stamp))], Kind::Control),
-        };
-        let [held_back, reply] = replies;
+        let DataHeader { seq, message, last, retransmission } = header;
+        let data = Arrival { seq, message, last, retransmission, marked, stamp };
+        let reaction = side.receiver.on_data(now, &data, self.acks);
+        side.set_alarm(&mut self.alarms, place);
+        let events = reaction.advanced && side.receiver.has_ends() && self.deliver(now, tagger, place);
+        let [held_back, reply] = reaction.replies;
         if let Some(held_back) = held_back {
-            self.answer_late(now, tagger, out, place, held_back);
+            self.acknowledge_late(now, tagger, out, place, held_back);
         }
         if let Some(reply) = reply {
-            self.answer(now, tagger, out, place, reply, kind);
+            self.acknowledge(now, tagger, out, place, reply);
         }
         Effects { events, turns: false }
     }
@@ -203,22 +224,21 @@ impl TcpEndpoint {
     }
 
     #[inline(always)]
-    fn answer<O: Out + ?Sized>(
+    fn acknowledge<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, place: u32, reply: Reply) {
+        out.send(self.receivers.at(place).ack(now, tagger, place, self.rules.header, reply));
+    }
+
+    /// Sends an ACK that was held back.
+    #[inline(never)]
+    fn acknowledge_late<O: Out + ?Sized>(
         &mut self,
         now: Time,
         tagger: &mut Tagger,
         out: &mut O,
         place: u32,
         reply: Reply,
-        kind: Kind,
     ) {
-        out.send(self.receivers.at(place).answer(now, tagger, place, self.rules.header, reply, kind));
-    }
-
-    /// Sends an ACK that was held back.
-    #[inline(never)]
-    fn answer_late<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, place: u32, reply: Reply) {
-        self.answer(now, tagger, out, place, reply, Kind::Ack);
+        self.acknowledge(now, tagger, out, place, reply);
     }
 
     #[inline(never)]
@@ -247,7 +267,7 @@ impl TcpEndpoint {
                     let reply = side.receiver.on_timer(now);
                     side.set_alarm(&mut self.alarms, place);
                     if let Some(reply) = reply {
-                        self.answer_late(now, tagger, out, place, reply);
+                        self.acknowledge_late(now, tagger, out, place, reply);
                     }
                 }
                 Effects::NONE
@@ -305,8 +325,10 @@ impl TcpEndpoint {
 
     pub(crate) fn describe(&self, packet: &Packet) -> Said {
         match Header::read(packet) {
-            Some(Header::Data { seq, last, retransmission, .. }) => Said::Data { segment: seq, last, retransmission },
-            Some(Header::Ack { cumulative, block, marked, duplicate }) => {
+            Some(Header::Data(DataHeader { seq, last, retransmission, .. })) => {
+                Said::Data { segment: seq, last, retransmission }
+            }
+            Some(Header::Ack(AckHeader { cumulative, block, marked, duplicate })) => {
                 Said::Ack { segment: cumulative, sack: block, echo: marked, duplicate }
             }
             Some(Header::Syn) => Said::Syn,

@@ -16,30 +16,38 @@ pub enum Header {
     /// Answers a SYN.
     SynAck,
     /// One segment of a message.
-    Data {
-        /// Its number on the connection.
-        seq: u32,
-        /// The message that it belongs to.
-        message: u32,
-        /// It is the last of its message.
-        last: bool,
-        /// It was sent before.
-        retransmission: bool,
-    },
+    Data(DataHeader),
     /// An acknowledgement.
-    Ack {
-        /// Every segment below this number has arrived.
-        cumulative: u32,
-        /// And these: the run that the packet which caused the ACK lies in, as SACK's first block (RFC 2018 §4; with
-        /// `duplicate` the second, RFC 2883 §4). Empty where the packet is below `cumulative`.
-        block: (u32, u32),
-        /// The acknowledged packets were marked (RFC 8257 §3.2).
-        marked: bool,
-        /// The packet that caused it had arrived before: a D-SACK block (RFC 2883).
-        duplicate: bool,
-    },
+    Ack(AckHeader),
     /// pFabric's probe: asks for an ACK and carries nothing (SIGCOMM 2013 §4.3).
     Probe,
+}
+
+/// What a segment says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataHeader {
+    /// Its number on the connection.
+    pub seq: u32,
+    /// The message that it belongs to.
+    pub message: u32,
+    /// It is the last of its message.
+    pub last: bool,
+    /// It was sent before.
+    pub retransmission: bool,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckHeader {
+    /// Every segment below this number has arrived.
+    pub cumulative: u32,
+    /// And these: the run that the packet which caused the ACK lies in, as SACK's first block (RFC 2018 §4; with
+    /// `duplicate` the second, RFC 2883 §4). Empty where the packet is below `cumulative`.
+    pub block: (u32, u32),
+    /// The acknowledged packets were marked (RFC 8257 §3.2).
+    pub marked: bool,
+    /// The packet that caused it had arrived before: a D-SACK block (RFC 2883).
+    pub duplicate: bool,
 }
 
 /// Wrapping nanoseconds, as timestamps carry them.
@@ -48,18 +56,17 @@ pub(super) fn stamp(now: Time) -> u32 {
     (now.0 / 1_000) as u32
 }
 
-/// What a packet's code says: its lowest bits the kind of header, ...
-mod code {
-    pub(super) const DATA: u8 = 0;
-    pub(super) const ACK: u8 = 1;
-    pub(super) const SYN: u8 = 2;
-    pub(super) const SYN_ACK: u8 = 3;
-    pub(super) const PROBE: u8 = 4;
-    /// ... and the others what is true of it.
-    pub(super) const KINDS: u8 = 7;
-    pub(super) const LAST_OR_MARKED: u8 = 8;
-    pub(super) const AGAIN: u8 = 16;
-}
+/// The lowest bits of a packet's code: what kind of header it has.
+const KINDS: u8 = 7;
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+const SYN: u8 = 2;
+const SYN_ACK: u8 = 3;
+const PROBE: u8 = 4;
+/// Further bits of the code: a segment is the last of its message, an ACK says that segments were marked.
+const LAST_OR_MARKED: u8 = 8;
+/// A segment was sent before, an ACK is for a duplicate.
+const AGAIN: u8 = 16;
 
 /// A packet's words beside its header: the sender's place among the connections of its host, the receiver's among those of
 /// its own where that is known, and when the data packet was sent, which an ACK echoes.
@@ -70,48 +77,88 @@ pub(super) struct Beside {
     pub(super) stamp: u32,
 }
 
-impl Header {
-    /// The packet that says this, between these places of sender and receiver.
-    #[inline(always)]
-    pub(super) fn write(self, [sender, receiver]: [u32; 2], stamp: u32, packet: Packet) -> Packet {
-        let flag = |set, bit| if set { bit } else { 0 };
-        let words = |[a, b, c]: [u32; 3]| [a, b, c, sender, receiver, stamp];
-        match self {
-            Header::Data { seq, message, last, retransmission } => {
-                let code = code::DATA | flag(last, code::LAST_OR_MARKED) | flag(retransmission, code::AGAIN);
-                Packet { message, code, words: words([seq, 0, 0]), ..packet }
-            }
-            Header::Ack { cumulative, block: (from, to), marked, duplicate } => {
-                let code = code::ACK | flag(marked, code::LAST_OR_MARKED) | flag(duplicate, code::AGAIN);
-                Packet { code, words: words([cumulative, from, to]), ..packet }
-            }
-            Header::Syn => Packet { code: code::SYN, words: words([0; 3]), ..packet },
-            Header::SynAck => Packet { code: code::SYN_ACK, words: words([0; 3]), ..packet },
-            Header::Probe => Packet { code: code::PROBE, words: words([0; 3]), ..packet },
-        }
-    }
-
-    /// What a packet says; `None`: nothing that a TCP says.
-    #[inline(always)]
-    pub(super) fn read(packet: &Packet) -> Option<Header> {
-        let [a, b, c, ..] = packet.words;
-        let (flag, again) = (packet.code & code::LAST_OR_MARKED != 0, packet.code & code::AGAIN != 0);
-        Some(match packet.code & code::KINDS {
-            code::DATA => Header::Data { seq: a, message: packet.message, last: flag, retransmission: again },
-            code::ACK => Header::Ack { cumulative: a, block: (b, c), marked: flag, duplicate: again },
-            code::SYN => Header::Syn,
-            code::SYN_ACK => Header::SynAck,
-            code::PROBE => Header::Probe,
-            _ => return None,
-        })
-    }
-}
-
 impl Beside {
     #[inline(always)]
     pub(super) fn read(packet: &Packet) -> Beside {
         let [.., sender, receiver, stamp] = packet.words;
         Beside { sender, receiver, stamp }
+    }
+
+    #[inline(always)]
+    fn after(self, [a, b, c]: [u32; 3]) -> [u32; 6] {
+        [a, b, c, self.sender, self.receiver, self.stamp]
+    }
+}
+
+#[inline(always)]
+fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
+impl DataHeader {
+    /// The packet that says this.
+    #[inline(always)]
+    pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
+        let code = DATA | flag(self.last, LAST_OR_MARKED) | flag(self.retransmission, AGAIN);
+        Packet { message: self.message, code, words: beside.after([self.seq, 0, 0]), ..packet }
+    }
+
+    /// What a packet says that is a segment.
+    #[inline(always)]
+    pub(super) fn read(packet: &Packet) -> Option<DataHeader> {
+        let (last, retransmission) = (packet.code & LAST_OR_MARKED != 0, packet.code & AGAIN != 0);
+        let header = DataHeader { seq: packet.words[0], message: packet.message, last, retransmission };
+        (packet.code & KINDS == DATA).then_some(header)
+    }
+}
+
+impl AckHeader {
+    /// The packet that says this.
+    #[inline(always)]
+    pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
+        let code = ACK | flag(self.marked, LAST_OR_MARKED) | flag(self.duplicate, AGAIN);
+        Packet { code, words: beside.after([self.cumulative, self.block.0, self.block.1]), ..packet }
+    }
+
+    /// What a packet says that is an ACK.
+    #[inline(always)]
+    pub(super) fn read(packet: &Packet) -> Option<AckHeader> {
+        let [cumulative, from, to, ..] = packet.words;
+        let (marked, duplicate) = (packet.code & LAST_OR_MARKED != 0, packet.code & AGAIN != 0);
+        (packet.code & KINDS == ACK).then_some(AckHeader { cumulative, block: (from, to), marked, duplicate })
+    }
+}
+
+impl Header {
+    /// The packet that says this.
+    pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
+        let code = match self {
+            Header::Data(header) => return header.write(beside, packet),
+            Header::Ack(header) => return header.write(beside, packet),
+            Header::Syn => SYN,
+            Header::SynAck => SYN_ACK,
+            Header::Probe => PROBE,
+        };
+        Packet { code, words: beside.after([0; 3]), ..packet }
+    }
+
+    /// What a packet says; `None`: nothing that a TCP says.
+    pub(super) fn read(packet: &Packet) -> Option<Header> {
+        match packet.code & KINDS {
+            DATA => DataHeader::read(packet).map(Header::Data),
+            ACK => AckHeader::read(packet).map(Header::Ack),
+            code => Header::without_words(code),
+        }
+    }
+
+    /// What a code says that needs no words.
+    pub(super) fn without_words(code: u8) -> Option<Header> {
+        match code & KINDS {
+            SYN => Some(Header::Syn),
+            SYN_ACK => Some(Header::SynAck),
+            PROBE => Some(Header::Probe),
+            _ => None,
+        }
     }
 }
 
@@ -126,16 +173,16 @@ mod tests {
     fn read__what_was_written() {
         for flags in [(false, false), (false, true), (true, false), (true, true)] {
             let headers = [
-                Header::Data { seq: 7, message: 9, last: flags.0, retransmission: flags.1 },
-                Header::Ack { cumulative: 5, block: (8, 12), marked: flags.0, duplicate: flags.1 },
+                Header::Data(DataHeader { seq: 7, message: 9, last: flags.0, retransmission: flags.1 }),
+                Header::Ack(AckHeader { cumulative: 5, block: (8, 12), marked: flags.0, duplicate: flags.1 }),
                 Header::Syn,
                 Header::SynAck,
                 Header::Probe,
             ];
             for header in headers {
-                let packet = header.write([3, 4], 77, Packet::default());
-                assert_eq!(Header::read(&packet), Some(header));
-                assert_eq!(Beside::read(&packet), Beside { sender: 3, receiver: 4, stamp: 77 });
+                let beside = Beside { sender: 3, receiver: 4, stamp: 77 };
+                let packet = header.write(beside, Packet::default());
+                assert_eq!((Header::read(&packet), Beside::read(&packet)), (Some(header), beside));
             }
         }
         assert_eq!(Header::read(&Packet { code: 5, ..Packet::default() }), None);

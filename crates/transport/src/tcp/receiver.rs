@@ -7,19 +7,19 @@
 
 use flowsieve_core::Time;
 
-use crate::tcp::header::Header;
+use crate::tcp::header::AckHeader;
 use crate::tcp::ring::Ring;
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// As in [`Header::Data`].
+    /// As in [`DataHeader`](crate::tcp::header::DataHeader).
     pub seq: u32,
-    /// As in [`Header::Data`].
+    /// As in [`DataHeader`](crate::tcp::header::DataHeader).
     pub message: u32,
-    /// As in [`Header::Data`].
+    /// As in [`DataHeader`](crate::tcp::header::DataHeader).
     pub last: bool,
-    /// As in [`Header::Data`].
+    /// As in [`DataHeader`](crate::tcp::header::DataHeader).
     pub retransmission: bool,
     /// Its ECN field says congestion experienced.
     pub marked: bool,
@@ -28,7 +28,7 @@ pub struct Arrival {
 }
 
 /// An ACK to send, with the timestamp that it echoes.
-pub type Reply = (Header, u32);
+pub type Reply = (AckHeader, u32);
 
 /// How acknowledgements are delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Receiver {
     fn acknowledge(&mut self, block: (u32, u32), marked: bool, duplicate: bool, stamp: u32) -> Reply {
         self.held = 0;
         self.deadline = None;
-        (Header::Ack { cumulative: self.next, block, marked, duplicate }, stamp)
+        (AckHeader { cumulative: self.next, block, marked, duplicate }, stamp)
     }
 
     /// A probe arrives; says what has arrived so far.

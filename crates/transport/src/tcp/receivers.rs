@@ -13,6 +13,7 @@ use hashbrown::HashTable;
 
 use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};
+use crate::tcp::header::{Beside, Header};
 use crate::tcp::receiver::{Receiver, Reply};
 
 /// How long a packet may be late: RFC 9293's 2 MSL, of half a minute each as Linux has it.
@@ -56,13 +57,12 @@ impl Receivers {
         &mut self.sides[place as usize]
     }
 
-    /// The place of the side that a packet is for, made if the packet is the first; `sender`, `receiver`: the places that
-    /// the packet names.
+    /// The place of the side that a packet of a flow from a host is for, made if the packet is the first.
     #[inline(always)]
-    pub(super) fn place_for(&mut self, now: Time, packet: &Packet, [sender, receiver]: [u32; 2]) -> u32 {
-        match self.sides.get(receiver as usize) {
-            Some(side) if side.flow == packet.flow => receiver,
-            _ => self.find(now, packet.flow, packet.peer, sender),
+    pub(super) fn place_for(&mut self, now: Time, (flow, peer): (u32, u16), beside: Beside) -> u32 {
+        match self.sides.get(beside.receiver as usize) {
+            Some(side) if side.flow == flow => beside.receiver,
+            _ => self.find(now, flow, peer, beside.sender),
         }
     }
 
@@ -118,20 +118,23 @@ impl ReceivingSide {
         }
     }
 
-    /// An answer as a packet; `len`: bytes of headers.
+    /// An answer that says nothing yet.
     #[inline(always)]
-    pub(super) fn answer(
-        &self,
-        now: Time,
-        tagger: &mut Tagger,
-        place: u32,
-        len: u16,
-        reply: Reply,
-        kind: Kind,
-    ) -> Packet {
+    fn answer(&self, now: Time, tagger: &mut Tagger, len: u16, kind: Kind) -> Packet {
         let tag = tagger.tag(|| FlowFacts::control(self.flow, kind, now));
-        let packet = Packet { peer: self.peer, len, flow: self.flow, kind, tag, ..Packet::default() };
-        let (header, stamp) = reply;
-        header.write([self.sender, place], stamp, packet)
+        Packet { peer: self.peer, len, flow: self.flow, kind, tag, ..Packet::default() }
+    }
+
+    /// An ACK as a packet; `len`: bytes of headers.
+    #[inline(always)]
+    pub(super) fn ack(&self, now: Time, tagger: &mut Tagger, place: u32, len: u16, (header, stamp): Reply) -> Packet {
+        let beside = Beside { sender: self.sender, receiver: place, stamp };
+        header.write(beside, self.answer(now, tagger, len, Kind::Ack))
+    }
+
+    /// A SYN-ACK as a packet; `stamp`: what it echoes.
+    pub(super) fn syn_ack(&self, now: Time, tagger: &mut Tagger, place: u32, len: u16, stamp: u32) -> Packet {
+        let beside = Beside { sender: self.sender, receiver: place, stamp };
+        Header::SynAck.write(beside, self.answer(now, tagger, len, Kind::Control))
     }
 }

@@ -45,13 +45,13 @@ pub enum Emission {
 /// What the cumulative and selective parts of an ACK say, with the instant that it echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// As in [`Header::Ack`].
+    /// As in [`AckHeader`](crate::tcp::header::AckHeader).
     pub cumulative: u32,
-    /// As in [`Header::Ack`].
+    /// As in [`AckHeader`](crate::tcp::header::AckHeader).
     pub block: (u32, u32),
-    /// As in [`Header::Ack`].
+    /// As in [`AckHeader`](crate::tcp::header::AckHeader).
     pub marked: bool,
-    /// As in [`Header::Ack`].
+    /// As in [`AckHeader`](crate::tcp::header::AckHeader).
     pub duplicate: bool,
     /// How long ago the packet that caused it was sent, in whole nanoseconds.
     pub round_trip: Time,

@@ -8,7 +8,7 @@ use flowsieve_core::{Kind, NONE, Time};
 
 use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};
-use crate::tcp::header::{Header, stamp};
+use crate::tcp::header::{Beside, DataHeader, stamp};
 use crate::tcp::rules::{Connections, Handshake, TcpRules};
 use crate::tcp::sender::{Emission, TcpSender};
 
@@ -154,7 +154,8 @@ impl Connection {
         place: u32,
         emission: Emission,
     ) -> Packet {
-        let (segment, ends) = (rules.params.segment, [place, self.receiver]);
+        let segment = rules.params.segment;
+        let beside = Beside { sender: place, receiver: self.receiver, stamp: stamp(now) };
         match emission {
             Emission::Control(header) => {
                 let tag = tagger.tag(|| FlowFacts::control(self.flow, Kind::Control, now));
@@ -166,7 +167,7 @@ impl Connection {
                     tag,
                     ..Packet::default()
                 };
-                header.write(ends, stamp(now), packet)
+                header.write(beside, packet)
             }
             Emission::Segment { seq, retransmission } => {
                 let span = self.tcp.span(seq).expect("the sender emits segments of its messages");
@@ -192,8 +193,8 @@ impl Connection {
                     tag,
                     ..Packet::default()
                 };
-                let header = Header::Data { seq, message: message.id, last: seq + 1 == span.end, retransmission };
-                header.write(ends, stamp(now), packet)
+                let last = seq + 1 == span.end;
+                DataHeader { seq, message: message.id, last, retransmission }.write(beside, packet)
             }
         }
     }
