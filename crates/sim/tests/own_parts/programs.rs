@@ -192,7 +192,7 @@ impl Endpoint for Silent {
 type Made = Arc<Mutex<Vec<(&'static str, Node, Option<u16>, u64)>>>;
 
 /// A factory that notes its sites.
-fn noting<T: ?Sized>(made: &Made, part: &'static str, make: fn() -> Box<T>) -> Custom<T> {
+fn noting<T: ?Sized + 'static>(made: &Made, part: &'static str, make: fn() -> Box<T>) -> Custom<T> {
     let made = Arc::clone(made);
     Arc::new(move |site| {
         made.lock().expect("not poisoned").push((part, site.node, site.port, site.seed));
