@@ -371,9 +371,11 @@ impl SwitchProgram for Gossip {
     fn on_timer(&mut self, now: Time, ports: &mut dyn SwitchPorts) {
         self.next = now + Gossip::EVERY;
         (0..self.site.ports.len() as u16).for_each(|port| self.hear_port(port, ports));
-        let switches = self.site.ports.iter().zip(0..).filter(|(port, _)| matches!(port.behind, Node::Switch(_)));
-        if let Some((_, port)) = switches.cycle().nth(self.heard as usize % self.site.ports.len()) {
-            self.tell(port, 0, ports);
+        let numbered = (0..).zip(self.site.ports.iter());
+        let switches = numbered.filter(|(_, port)| matches!(port.behind, Node::Switch(_))).map(|(number, _)| number);
+        let switches: Vec<u16> = switches.collect();
+        if !switches.is_empty() {
+            self.tell(switches[self.heard as usize % switches.len()], 0, ports);
         }
     }
 
