@@ -17,7 +17,7 @@ use flowsieve_core::marker::{Marker, Scope};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Victims};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -41,7 +41,8 @@ fn arrivals() -> Vec<Meta> {
         let rank = remaining[flow];
         remaining[flow] -= 1_460;
         let priority = below(QUEUES as u64) as u8;
-        Meta { flow: flow as u32, rank, len: PACKET_BYTES, priority, ecn: Ecn::Capable, ..Meta::default() }
+        let tag = Tag::new(priority, rank);
+        Meta { flow: flow as u32, tag, len: PACKET_BYTES, ecn: Ecn::Capable, ..Meta::default() }
     };
     (0..1 << 14).map(packet).collect()
 }
@@ -95,7 +96,7 @@ impl Port {
         while let Some(victim) = self.victims.pop() {
             self.free.push(victim);
         }
-        if verdict == Verdict::Dropped {
+        if !verdict.is_accepted() {
             self.free.push(packet);
         }
     }

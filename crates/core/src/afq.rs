@@ -19,7 +19,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 
 /// Where flows' bids are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,25 @@ pub struct AfqRules {
     pub bids: BidStore,
     /// Beyond the calendar.
     pub beyond: Beyond,
+}
+
+impl PortRules for AfqRules {
+    type Port = Afq;
+
+    fn build(&self, site: &PortSite) -> Afq {
+        Afq::new(*self, site.admission, site.marker)
+    }
+
+    fn sketch_bytes(&self) -> u64 {
+        match self.bids {
+            BidStore::Sketch { rows, columns } => 8 * u64::from(rows) * u64::from(columns),
+            BidStore::Exact => 0,
+        }
+    }
+
+    fn without_limits(&mut self) {
+        self.beyond = Beyond::LastQueue;
+    }
 }
 
 /// Bids by flow, in bytes.
@@ -167,11 +186,12 @@ impl PortScheduler for Afq {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &metas[packet as usize];
         let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
+        let queue = self.queue_in(rounds);
         if rounds >= self.bank.queues() as u64 && self.beyond == Beyond::Drop {
-            return Verdict::Dropped;
+            return Verdict::Dropped { found: self.bank.queue(queue).bytes().into() };
         }
-        let verdict = self.bank.enqueue_in(self.queue_in(rounds), metas, packet, around);
-        if verdict == Verdict::Accepted {
+        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        if verdict.is_accepted() {
             self.bids.raise(flow, bid, self.round * self.bytes_per_round);
         }
         verdict
@@ -182,10 +202,6 @@ impl PortScheduler for Afq {
         let rounds = (0..queues).find(|&rounds| !self.bank.queue(self.queue_in(rounds)).is_empty())?;
         self.round += rounds;
         self.bank.dequeue_from(self.queue_in(0), metas)
-    }
-
-    fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.bank.queue(self.queue_in(self.bid(meta).1)).bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -10,7 +10,7 @@ use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 
 /// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
 ///
@@ -24,6 +24,23 @@ pub struct FifoBank {
     queues: Box<[Fifo]>,
     marker: MarkerState,
     turn: Turn,
+}
+
+/// What a bank is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BankRules {
+    /// How many queues: 1 to [`MOST_QUEUES`].
+    pub queues: usize,
+    /// Service order.
+    pub discipline: Discipline,
+}
+
+impl PortRules for BankRules {
+    type Port = FifoBank;
+
+    fn build(&self, site: &PortSite) -> FifoBank {
+        FifoBank::new(self.queues, site.admission, site.marker, self.discipline.clone())
+    }
 }
 
 /// The most queues that a bank may have.
@@ -74,7 +91,7 @@ impl FifoBank {
         let meta = &mut metas[packet as usize];
         let queued = self.queues[index].bytes();
         if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
-            return Verdict::Dropped;
+            return Verdict::Dropped { found: queued.into() };
         }
         meta.queue = index as u8;
         if self.marker.marks(meta.len, index, queued, self.bytes, around.random) && meta.mark() {
@@ -83,7 +100,7 @@ impl FifoBank {
         self.bytes += u64::from(meta.len);
         self.occupied |= 1 << index;
         self.queues[index].push(metas, packet);
-        Verdict::Accepted
+        Verdict::Accepted { found: queued.into() }
     }
 
     /// Changes the packets a turn of the queues from `first` on, where they share by weight; each at least 1.
@@ -136,7 +153,7 @@ impl FifoBank {
     /// The queue of the DSCP map.
     #[inline(always)]
     fn mapped(&self, meta: &Meta) -> usize {
-        usize::from(meta.priority).min(self.queues.len() - 1)
+        usize::from(meta.tag.priority()).min(self.queues.len() - 1)
     }
 }
 
@@ -161,11 +178,6 @@ impl PortScheduler for FifoBank {
             (Some(fits), Some(unmarked)) if self.turn.is_memoryless() => fits.min(unmarked),
             _ => 0,
         }
-    }
-
-    #[inline(always)]
-    fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.queues[self.mapped(meta)].bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {

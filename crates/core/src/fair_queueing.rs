@@ -22,22 +22,18 @@ use crate::flow_queues::FlowQueues;
 use crate::gate::Gate;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
-use crate::units::{ByteTime, Time};
+use crate::scheduler::{Line, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::units::Time;
 
-/// The line behind a port, for schedulers that must know it.
+/// Bit-by-bit round robin has nothing to be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// How long a byte takes.
-    pub byte_time: ByteTime,
-    /// Bytes that a packet takes on the line beside its length.
-    pub overhead: u32,
-}
+pub struct BitByBit;
 
-impl Line {
-    /// How long a packet of `len` bytes takes.
-    pub(crate) fn serialise(&self, len: u16) -> Time {
-        self.byte_time.serialise(u32::from(len) + self.overhead)
+impl PortRules for BitByBit {
+    type Port = FairQueueing;
+
+    fn build(&self, site: &PortSite) -> FairQueueing {
+        FairQueueing::new(site.line, site.admission, site.marker)
     }
 }
 
@@ -116,15 +112,16 @@ impl FairQueueing {
 impl PortScheduler for FairQueueing {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        if !self.gate.take(meta, around) {
-            return Verdict::Dropped;
+        let verdict = self.gate.take(meta, around);
+        if !verdict.is_accepted() {
+            return verdict;
         }
         meta.queue = 0;
         self.fluid.advance(around.now);
         let finish = self.fluid.add(meta.flow, self.line.serialise(meta.len).0);
         self.sorted.push(Reverse((finish, self.arrivals, packet)));
         self.arrivals += 1;
-        Verdict::Accepted
+        verdict
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {

@@ -111,7 +111,7 @@ impl Fifo {
         let mut found = None;
         let mut before = NONE;
         for packet in self.iter(metas) {
-            if metas[packet as usize].rank == rank {
+            if metas[packet as usize].tag.rank() == rank {
                 found = Some((before, packet));
             }
             before = packet;
@@ -134,9 +134,11 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tag::Tag;
 
-    fn packets(ranks: &[u32]) -> (Vec<Meta>, Fifo) {
-        let mut metas: Vec<Meta> = ranks.iter().map(|&rank| Meta { rank, len: 100, ..Meta::default() }).collect();
+    fn packets(ranks: &[u64]) -> (Vec<Meta>, Fifo) {
+        let mut metas: Vec<Meta> =
+            ranks.iter().map(|&rank| Meta { tag: Tag::with_rank(rank), len: 100, ..Meta::default() }).collect();
         let mut fifo = Fifo::default();
         for packet in 0..ranks.len() as u32 {
             fifo.push(&mut metas, packet);

@@ -13,7 +13,7 @@ use crate::fifo::Fifo;
 use crate::gate::Gate;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 
 const EMPTY: u32 = u32::MAX;
 
@@ -264,6 +264,14 @@ pub enum Order {
     LeastRank,
 }
 
+impl PortRules for Order {
+    type Port = FlowScheduler;
+
+    fn build(&self, site: &PortSite) -> FlowScheduler {
+        FlowScheduler::new(*self, site.admission, site.marker)
+    }
+}
+
 /// A queue for each flow, served in an [`Order`]. Limit and marker see one queue: a full port turns the arriving packet
 /// away, whoever holds the most.
 pub struct FlowScheduler {
@@ -291,9 +299,10 @@ impl FlowScheduler {
 impl PortScheduler for FlowScheduler {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let (flow, rank) = (meta.flow, meta.rank);
-        if !self.gate.take(meta, around) {
-            return Verdict::Dropped;
+        let (flow, rank) = (meta.flow, meta.tag.rank());
+        let verdict = self.gate.take(meta, around);
+        if !verdict.is_accepted() {
+            return verdict;
         }
         meta.queue = 0;
         let slot = match self.flows.find(flow) {
@@ -304,7 +313,7 @@ impl PortScheduler for FlowScheduler {
             }
         };
         self.flows.packets(slot).push(metas, packet);
-        Verdict::Accepted
+        verdict
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
@@ -313,7 +322,7 @@ impl PortScheduler for FlowScheduler {
         self.gate.leave(&metas[packet as usize]);
         match self.flows.packets(slot).front() {
             Some(next) => {
-                let key = self.key(metas[next as usize].rank);
+                let key = self.key(metas[next as usize].tag.rank());
                 self.flows.order.set(slot, key);
             }
             None => self.flows.close(slot),

@@ -3,7 +3,7 @@
 use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::Surroundings;
+use crate::scheduler::{Surroundings, Verdict};
 
 /// Drop-tail and ECN over all that is queued.
 pub(crate) struct Gate {
@@ -17,17 +17,18 @@ impl Gate {
         Gate { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
     }
 
-    /// Takes an arriving packet, and marks it if need be; `false`: there is no room for it.
-    pub(crate) fn take(&mut self, meta: &mut Meta, around: &mut Surroundings<'_>) -> bool {
-        let queued = u32::try_from(self.bytes).unwrap_or(u32::MAX);
-        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
-            return false;
+    /// Takes an arriving packet if there is room for it, and marks it if need be.
+    pub(crate) fn take(&mut self, meta: &mut Meta, around: &mut Surroundings<'_>) -> Verdict {
+        let found = self.bytes;
+        let queued = u32::try_from(found).unwrap_or(u32::MAX);
+        if !self.limits.admit(meta.len, queued, found, around.pool) {
+            return Verdict::Dropped { found };
         }
         if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
             *around.marks += 1;
         }
         self.bytes += u64::from(meta.len);
-        true
+        Verdict::Accepted { found }
     }
 
     /// A packet that was taken leaves.

@@ -1,6 +1,6 @@
 //! A host's own priority queues, apart from those of the switches (NOS2, GLOBECOM 2019, §IV, Fig. 3).
 //!
-//! A packet carries both: the level of the host's queues as its rank, and the network's tag as its priority. A host's port
+//! A packet carries both levels ([`crate::Tag::with_levels`]). A host's port
 //! sorts by the former, switches by the latter and may have as many queues as there are tags. Both are written as the packet
 //! leaves the transport, so that a packet that waits here keeps the tag that it came with.
 //!
@@ -11,9 +11,24 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 
-/// FIFO queues under strict priority, by the rank; ranks beyond the last queue join it.
+/// What a host's queues are set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostQueueRules {
+    /// How many, from 1 to 64.
+    pub queues: usize,
+}
+
+impl PortRules for HostQueueRules {
+    type Port = HostQueues;
+
+    fn build(&self, site: &PortSite) -> HostQueues {
+        HostQueues::new(self.queues, site.admission, site.marker)
+    }
+}
+
+/// FIFO queues under strict priority, by the host's level; levels beyond the last queue join it.
 pub struct HostQueues {
     bank: FifoBank,
 }
@@ -25,7 +40,7 @@ impl HostQueues {
     }
 
     fn level(&self, meta: &Meta) -> usize {
-        (meta.rank as usize).min(self.bank.queues() - 1)
+        (meta.tag.host_level() as usize).min(self.bank.queues() - 1)
     }
 }
 
@@ -37,10 +52,6 @@ impl PortScheduler for HostQueues {
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
         self.bank.dequeue(metas, around)
-    }
-
-    fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.bank.queue(self.level(meta)).bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -57,13 +68,14 @@ mod tests {
     use super::*;
     use crate::admission::Pool;
     use crate::scheduler::Victims;
+    use crate::tag::Tag;
     use crate::units::Time;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
     #[test]
     fn queues__by_the_hosts_level_whatever_the_tag() {
-        let of = |rank, priority| Meta { rank, priority, len: 1_500, ..Meta::default() };
+        let of = |host, network| Meta { tag: Tag::with_levels(network, host), len: 1_500, ..Meta::default() };
         // Levels 2, 0, 1 and one beyond the last; the tags say otherwise.
         let mut metas = [of(2, 0), of(0, 1), of(1, 0), of(9, 0)];
         let mut port = HostQueues::new(3, Admission::Unlimited, Marker::Off);
@@ -76,13 +88,12 @@ mod tests {
             random: &mut random,
             marks: &mut marks,
         };
-        for packet in 0..4 {
-            assert_eq!(port.enqueue(&mut metas, packet, &mut around), Verdict::Accepted);
-        }
-        assert_eq!((port.backlog_bytes(), port.found_bytes(&of(7, 0)), port.passes()), (6_000, 3_000, 0));
+        let found = [0, 1, 2, 3].map(|packet| port.enqueue(&mut metas, packet, &mut around));
+        assert_eq!(found, [0, 0, 0, 1_500].map(|found| Verdict::Accepted { found }));
+        assert_eq!((port.backlog_bytes(), port.passes()), (6_000, 0));
         let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut around)).collect();
         assert_eq!(order, [1, 2, 0, 3]);
         assert_eq!(order.iter().map(|&packet| metas[packet as usize].queue).collect::<Vec<_>>(), [0, 1, 2, 2]);
-        assert_eq!(order.iter().map(|&packet| metas[packet as usize].priority).collect::<Vec<_>>(), [1, 0, 0, 0]);
+        assert_eq!(order.iter().map(|&packet| metas[packet as usize].tag.priority()).collect::<Vec<_>>(), [1, 0, 0, 0]);
     }
 }

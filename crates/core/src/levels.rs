@@ -11,7 +11,8 @@
 use crate::message::FlowEvent;
 use crate::meta::Kind;
 use crate::observed::{RecentSizes, SizeSketch};
-use crate::tagger::{FlowFacts, Tag};
+use crate::tag::Tag;
+use crate::tagger::FlowFacts;
 use crate::thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 use crate::units::Time;
 
@@ -118,14 +119,13 @@ impl Levels {
         }
     }
 
-    /// What a packet carries: the network's level as its priority, the host's as its rank. Packets without payload are of
-    /// the first.
+    /// What a packet carries: the network's level and the host's. Packets without payload are of the first.
     pub fn tag(&self, facts: &FlowFacts) -> Tag {
         if facts.kind != Kind::Data {
             return Tag::default();
         }
         let own = self.own.as_ref().map_or(0, |own| level(&own.thresholds, facts.offset));
-        Tag { priority: level(&self.network, facts.offset) as u8, rank: own as u32 }
+        Tag::with_levels(level(&self.network, facts.offset) as u8, own as u32)
     }
 
     /// Counts messages that end.

@@ -17,8 +17,8 @@ fn ended(size: u64) -> FlowEvent {
 }
 
 fn tag(levels: &Levels, offset: u64) -> (u8, u32) {
-    let Tag { priority, rank } = levels.tag(&FlowFacts { kind: Kind::Data, offset, ..FlowFacts::default() });
-    (priority, rank)
+    let tag = levels.tag(&FlowFacts { kind: Kind::Data, offset, ..FlowFacts::default() });
+    (tag.priority(), tag.host_level())
 }
 
 /// What hosts know together, over 1 ms at 10 Gbit/s: 1.25 MB at most.

@@ -1,8 +1,9 @@
 //! The little of a packet that a scheduler may see.
 
+use crate::tag::Tag;
 use crate::units::Time;
 
-/// No packet: the end of a list.
+/// No packet, which ends a list; no coflow.
 pub const NONE: u32 = u32::MAX;
 
 /// What a packet is for; taggers and ports may treat each kind apart.
@@ -31,32 +32,91 @@ pub enum Ecn {
     Marked,
 }
 
+/// Eight bytes for whoever holds a packet: a line, or a port's scheduler. The next holder finds what the last one left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held(u64);
+
+impl Held {
+    /// By a line: when the packet behind this one arrives at the far end; [`Time::NEVER`]: none is behind it.
+    #[inline(always)]
+    pub fn in_flight(next_arrival: Time) -> Held {
+        Held(next_arrival.0)
+    }
+
+    /// By a port's scheduler: a number of its own, such as the packet's place in the order of arrival.
+    #[inline(always)]
+    pub fn in_port(number: u64) -> Held {
+        Held(number)
+    }
+
+    /// What the line that holds the packet has noted.
+    #[inline(always)]
+    pub fn next_arrival(self) -> Time {
+        Time(self.0)
+    }
+
+    /// What the scheduler that holds the packet has noted.
+    #[inline(always)]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// A packet as switches and schedulers see it: half a cache line, in the owner's frame table.
 ///
 /// The owner (a simulator's slab, a switch's frame table) holds a slice of these and names packets by index.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// # Flows with one key
+/// [`Meta::flow`] is a key: where it is a hash, two flows may have the same. They are then one flow to every part that keeps
+/// state by flow. No part loses or makes a packet by it. What does follow:
+/// - In pFabric's pool, and under a discipline over flows, the two share a queue. They leave it in the order of arrival, and
+///   each goes with the better rank of both.
+/// - Fair queueing and AFQ give them one share.
+/// - QCluster's sketch counts the sum, which is never below the truth. Disorder avoidance keeps the packets of both in order.
+/// - AWAFS's table takes the sum for the size of one flow.
+/// - ECMP sends both by one way, if they have one destination, and flowlets end for both together.
+#[derive(Clone, Copy, Debug)]
 pub struct Meta {
-    /// In flight: when the packet behind it arrives at the far end. The scheduler of a port may keep its own instant here
-    /// while it holds the packet.
-    pub time: Time,
-    /// The flow: one connection's packets in one direction share it.
+    /// What its holder notes.
+    pub held: Held,
+    /// The key of its flow, which all packets of a connection in one direction have. In the simulator it is the number of the
+    /// message that opened the connection: no other connection has it, and answers have the same on their way back. At a real
+    /// switch it is a hash of the 5-tuple.
     pub flow: u32,
-    /// The rank that the host's tagger wrote; smaller is more urgent. pFabric: bytes remaining.
-    pub rank: u32,
+    /// The coflow of its message; [`NONE`]: it belongs to none, or carries no payload.
+    pub coflow: u32,
     /// Link of the one list that the packet is in.
     pub next: u32,
     /// Length in bytes with headers, without preamble and gap.
     pub len: u16,
     /// The host that it is for.
     pub dst: u16,
-    /// The priority that the host's tagger wrote (a DSCP); 0 is the highest.
-    pub priority: u8,
+    /// What the host's tagger wrote.
+    pub tag: Tag,
     /// The queue that the port holding the packet chose.
     pub queue: u8,
     /// What the packet is for.
     pub kind: Kind,
     /// ECN field.
     pub ecn: Ecn,
+}
+
+impl Default for Meta {
+    /// A data packet without bytes, of no coflow.
+    fn default() -> Meta {
+        Meta {
+            held: Held::default(),
+            flow: 0,
+            coflow: NONE,
+            next: NONE,
+            len: 0,
+            dst: 0,
+            tag: Tag::default(),
+            queue: 0,
+            kind: Kind::default(),
+            ecn: Ecn::default(),
+        }
+    }
 }
 
 impl Meta {

@@ -8,11 +8,27 @@
 //! first eviction until it is empty the pool keeps an upper bound a flow instead, and tightens it only when another
 //! eviction asks: evictions are rare, and most pools run empty without one.
 
-use crate::admission::MOST_BYTES;
+use crate::admission::{Admission, MOST_BYTES};
 use crate::flow_queues::{FlowQueues, IndexedHeap};
-use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
-use crate::units::Time;
+use crate::meta::{Held, Meta};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+
+/// A pool has nothing to be set but what the port may hold. It marks nothing, whatever the port's marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolRules;
+
+impl PortRules for PoolRules {
+    type Port = PfabricPool;
+
+    /// Panics with shared memory: what a pool evicts makes room in its own port alone.
+    fn build(&self, site: &PortSite) -> PfabricPool {
+        PfabricPool::new(match site.admission {
+            Admission::Unlimited => u64::MAX,
+            Admission::PerPort { limit } | Admission::PerQueue { limit } => limit,
+            Admission::Shared { .. } => panic!("a pool that evicts shares no memory"),
+        })
+    }
+}
 
 /// pFabric's priority queue and its eviction.
 pub struct PfabricPool {
@@ -23,14 +39,14 @@ pub struct PfabricPool {
     worst: IndexedHeap,
     bytes: u64,
     limit: u64,
-    /// Numbers arrivals since the pool was empty; a packet's number stands in [`Meta::time`].
+    /// Numbers arrivals since the pool was empty; a packet's number stands in [`Meta::held`].
     arrivals: u64,
 }
 
 /// Rank, then arrival: a packet's place in the pool. Smaller leaves first, greater is evicted first.
 #[inline]
 fn place(meta: &Meta) -> u64 {
-    u64::from(meta.rank) << 32 | meta.time.0 & 0xffff_ffff
+    u64::from(meta.tag.rank()) << 32 | meta.held.number() & 0xffff_ffff
 }
 
 impl PfabricPool {
@@ -112,17 +128,16 @@ impl PortScheduler for PfabricPool {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
-        meta.time = Time(self.arrivals);
+        meta.held = Held::in_port(self.arrivals);
         let (flow, len, at) = (meta.flow, u64::from(meta.len), place(meta));
+        let found = self.bytes;
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {
-                Some((slot, worst)) if worst > at => {
-                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped };
-                    if !around.victims.push(victim) {
-                        return Verdict::Dropped;
-                    }
+                Some((slot, worst)) if worst > at && !around.victims.is_full() => {
+                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped { found } };
+                    around.victims.push(victim);
                 }
-                _ => return Verdict::Dropped,
+                _ => return Verdict::Dropped { found },
             }
         }
         self.arrivals += 1;
@@ -146,7 +161,7 @@ impl PortScheduler for PfabricPool {
             }
         };
         self.flows.packets(slot).push(metas, packet);
-        Verdict::Accepted
+        Verdict::Accepted { found }
     }
 
     #[inline]

@@ -11,9 +11,24 @@ use crate::admission::Admission;
 use crate::gate::Gate;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 
-/// One queue sorted by [`Meta::rank`].
+/// What a PIFO is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PifoRules {
+    /// The rank from which packets wait in a FIFO; `None`: there is none.
+    pub fifo_from: Option<u32>,
+}
+
+impl PortRules for PifoRules {
+    type Port = Pifo;
+
+    fn build(&self, site: &PortSite) -> Pifo {
+        Pifo::new(self.fifo_from, site.admission, site.marker)
+    }
+}
+
+/// One queue sorted by [rank](crate::Tag::rank).
 pub struct Pifo {
     /// (rank, arrival number, packet); its memory grows to the port's limit once.
     sorted: BinaryHeap<Reverse<(u32, u64, u32)>>,
@@ -33,15 +48,16 @@ impl Pifo {
 impl PortScheduler for Pifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        if !self.gate.take(meta, around) {
-            return Verdict::Dropped;
+        let verdict = self.gate.take(meta, around);
+        if !verdict.is_accepted() {
+            return verdict;
         }
         // All ranks of the FIFO are the first of them: a PIFO serves equals as they came.
-        let fifo = self.fifo_from.filter(|from| meta.rank >= *from);
+        let fifo = self.fifo_from.filter(|from| meta.tag.rank() >= *from);
         meta.queue = u8::from(fifo.is_some());
-        self.sorted.push(Reverse((fifo.unwrap_or(meta.rank), self.arrivals, packet)));
+        self.sorted.push(Reverse((fifo.unwrap_or(meta.tag.rank()), self.arrivals, packet)));
         self.arrivals += 1;
-        Verdict::Accepted
+        verdict
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {

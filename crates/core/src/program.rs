@@ -23,7 +23,7 @@ pub struct ControlPacket {
     pub port: u16,
     /// Bytes with headers.
     pub len: u16,
-    /// As [`Meta::priority`].
+    /// Its priority, 0 the highest.
     pub priority: u8,
     /// What it says, to the neighbour's program alone.
     pub payload: [u32; 6],

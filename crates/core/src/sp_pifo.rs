@@ -14,7 +14,22 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortScheduler, Surroundings, Verdict};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+
+/// What SP-PIFO is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpPifoRules {
+    /// How many queues, from 1 to 64.
+    pub queues: usize,
+}
+
+impl PortRules for SpPifoRules {
+    type Port = SpPifo;
+
+    fn build(&self, site: &PortSite) -> SpPifo {
+        SpPifo::new(self.queues, site.admission, site.marker)
+    }
+}
 
 /// A bank of FIFO queues with SP-PIFO's bounds.
 pub struct SpPifo {
@@ -41,10 +56,10 @@ impl SpPifo {
 
 impl PortScheduler for SpPifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let rank = metas[packet as usize].rank;
+        let rank = metas[packet as usize].tag.rank();
         let queue = self.queue_for(rank);
         let verdict = self.bank.enqueue_in(queue, metas, packet, around);
-        if verdict == Verdict::Accepted {
+        if verdict.is_accepted() {
             let cost = self.bounds[queue].saturating_sub(rank);
             if cost == 0 {
                 self.bounds[queue] = rank;
@@ -57,10 +72,6 @@ impl PortScheduler for SpPifo {
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
         self.bank.dequeue(metas, around)
-    }
-
-    fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.bank.queue(self.queue_for(meta.rank)).bytes().into()
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -1,18 +1,19 @@
 //! Taggers: what the sending host writes into a packet for the switches.
 //!
-//! The transport hands over the facts of every packet as it emits it; a tagger turns them into a priority (a DSCP) and a
-//! rank. There is one tagger a host and class of flow. All the taggers here put packets that carry no payload first:
-//! ACKs travel at priority 0 in the lineage of PIAS.
+//! The transport hands over the facts of every packet as it emits it; a tagger turns them into a [`Tag`]. There is one
+//! tagger a host and class of flow. All the taggers here put packets that carry no payload first: ACKs travel at priority 0
+//! in the lineage of PIAS.
 
 use std::num::NonZeroU64;
 
-use crate::awafs::{END_OF_FLOW, HostThresholds};
+use crate::awafs::HostThresholds;
 use crate::deadline_first;
 use crate::levels::{Levels, level};
 pub use crate::message::FlowEvent;
 use crate::message::{Bounds, Message};
 use crate::message_gap::MessageGap;
 use crate::meta::Kind;
+use crate::tag::Tag;
 use crate::units::{Rate, Time};
 
 /// What the transport knows of a packet as it emits it.
@@ -74,15 +75,6 @@ impl FlowFacts {
     }
 }
 
-/// What a packet carries for the switches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tag {
-    /// A DSCP; 0 is the highest.
-    pub priority: u8,
-    /// Smaller is more urgent.
-    pub rank: u32,
-}
-
 /// A tagger of the user's own.
 pub trait TagPackets: Send {
     /// The tag of a packet that is about to be emitted.
@@ -92,8 +84,8 @@ pub trait TagPackets: Send {
     fn on_event(&mut self, event: &FlowEvent, now: Time);
 }
 
-/// A host before QCluster's switches (Table 3): priority 0 for flows with the special property and 1 for the others,
-/// where there is such a property, and what the packet's weight is taken from as the rank.
+/// A host before QCluster's switches (Table 3): group 0 for flows with the special property and 1 for the others, where
+/// there is such a property, and the number that the packet's weight is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterTagger {
     /// Which flows are special.
@@ -107,7 +99,7 @@ pub struct ClusterTagger {
 /// A property for which flows get queues of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Special {
-    /// There is none: all packets have priority 0.
+    /// There is none: all packets are of group 0.
     None,
     /// No flow of this class has it.
     Never,
@@ -122,7 +114,7 @@ pub enum Special {
     },
 }
 
-/// What a host writes as a packet's rank.
+/// What a host writes as a packet's number, for QCluster's switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// The message's number: it tells messages apart.
@@ -144,9 +136,9 @@ impl Rank {
     /// Bytes of a packet by which [`Rank::TimePerPacket`] counts.
     pub const PACKET: u64 = 1_460;
 
-    fn of(self, facts: &FlowFacts) -> u32 {
+    fn of(self, facts: &FlowFacts) -> u64 {
         let ns = |time: Time| time.0 / 1_000;
-        saturate(match self {
+        match self {
             Rank::Message => facts.message.into(),
             Rank::Coflow => facts.coflow.map_or(u64::from(!facts.message), u64::from),
             Rank::Remaining => facts.remaining,
@@ -158,7 +150,7 @@ impl Rank {
                 }
                 _ => u64::MAX,
             },
-        })
+        }
     }
 }
 
@@ -175,7 +167,7 @@ impl ClusterTagger {
             }
         };
         let rank = if special && self.special != Special::None { self.special_rank } else { self.rank };
-        Tag { priority: u8::from(!special), rank: rank.of(facts) }
+        Tag::with_group(u8::from(!special), rank.of(facts))
     }
 }
 
@@ -231,7 +223,7 @@ impl Tagger {
             Tagger::Demotion { thresholds } => {
                 let facts = facts();
                 let demotes = |&&threshold: &&u64| facts.kind == Kind::Data && facts.offset > threshold;
-                Tag { priority: thresholds.iter().take_while(demotes).count() as u8, rank: 0 }
+                Tag::with_priority(thresholds.iter().take_while(demotes).count() as u8)
             }
             other => other.tag_elsewhere(&facts()),
         }
@@ -247,7 +239,7 @@ impl Tagger {
         }
         if let Tagger::DemotionByGap { thresholds, sent } = self {
             let bytes = sent.before(facts.message) + facts.offset;
-            return Tag { priority: level(thresholds, bytes) as u8, rank: 0 };
+            return Tag::with_priority(level(thresholds, bytes) as u8);
         }
         if let Tagger::Levels(levels) = self {
             return levels.tag(facts);
@@ -257,8 +249,7 @@ impl Tagger {
             Tagger::Adaptive(host) => return host.tag(facts),
             Tagger::Ends { sent } => {
                 let last = facts.offset + u64::from(facts.payload) == facts.size;
-                let rank = if *sent { saturate(facts.offset) } else { 0 };
-                return Tag { priority: if last { END_OF_FLOW } else { 0 }, rank };
+                return Tag::with_sent(if *sent { facts.offset } else { 0 }, last);
             }
             _ => {}
         }
@@ -276,7 +267,7 @@ impl Tagger {
             | Tagger::Adaptive(_)
             | Tagger::Boxed(_) => 0,
         };
-        Tag { priority: 0, rank: saturate(rank) }
+        Tag::with_rank(rank)
     }
 
     /// Tells the tagger of something between packets.
@@ -292,11 +283,6 @@ impl Tagger {
     }
 }
 
-/// Ranks stop at 4.29 GB: larger remainders are all equally far from done.
-fn saturate(bytes: u64) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,7 +294,7 @@ mod tests {
     #[test]
     fn demotion__when_the_bytes_before_exceed_a_threshold() {
         let mut pias = Tagger::Demotion { thresholds: vec![2_920, 7_300] };
-        let priorities: Vec<u8> = (0..7).map(|i| pias.tag(|| data(i * 1_460, 10_220, 0)).priority).collect();
+        let priorities: Vec<u8> = (0..7).map(|i| pias.tag(|| data(i * 1_460, 10_220, 0)).priority()).collect();
         assert_eq!(priorities, [0, 0, 0, 1, 1, 1, 2]);
     }
 
@@ -324,7 +310,7 @@ mod tests {
         let mut priority = |message, offset| {
             let (idle, now) = if message == 2 { (11, 30) } else { (3, 10) };
             pias.on_event(&begin(message, Time::from_us(idle)), Time::from_us(now));
-            pias.tag(|| FlowFacts { message, ..data(offset, 2_000, 2_000) }).priority
+            pias.tag(|| FlowFacts { message, ..data(offset, 2_000, 2_000) }).priority()
         };
         assert_eq!([priority(0, 1_460), priority(1, 0), priority(1, 1_460), priority(2, 1_460)], [0, 0, 1, 0]);
     }
@@ -343,8 +329,8 @@ mod tests {
     fn cluster__special_flows_are_first_while_they_have_the_property() {
         let of = |special, facts: FlowFacts| {
             let tagger = ClusterTagger { special, special_rank: Rank::TimePerPacket, rank: Rank::Remaining };
-            let Tag { priority, rank } = Tagger::Cluster(tagger).tag(|| facts);
-            (priority, rank)
+            let tag = Tagger::Cluster(tagger).tag(|| facts);
+            (tag.group(), tag.number())
         };
         let us = Time::from_us;
         let ten_packets = FlowFacts { now: us(100), ..data(0, 14_600, 14_600) };
@@ -361,9 +347,9 @@ mod tests {
     #[test]
     fn cluster__flows_without_a_coflow_are_their_own() {
         let tagger = ClusterTagger { special: Special::None, special_rank: Rank::Message, rank: Rank::Coflow };
-        let rank =
-            |message, coflow| Tagger::Cluster(tagger).tag(|| FlowFacts { message, coflow, ..data(0, 1, 1) }).rank;
-        assert_eq!([rank(7, Some(3)), rank(8, Some(3)), rank(9, None)], [3, 3, u32::MAX - 9]);
+        let number =
+            |message, coflow| Tagger::Cluster(tagger).tag(|| FlowFacts { message, coflow, ..data(0, 1, 1) }).number();
+        assert_eq!([number(7, Some(3)), number(8, Some(3)), number(9, None)], [3, 3, u32::MAX - 9]);
     }
 
     #[test]
@@ -373,16 +359,17 @@ mod tests {
             let mut tagger = Tagger::Ends { sent };
             [packet(0, 1_460), packet(1_460, 1_460), packet(2_920, 80)].map(|facts| tagger.tag(|| facts))
         };
-        assert_eq!(tags(true).map(|tag| (tag.rank, tag.priority)), [(0, 0), (1_460, 0), (2_920, END_OF_FLOW)]);
-        assert_eq!(tags(false).map(|tag| (tag.rank, tag.priority)), [(0, 0), (0, 0), (0, END_OF_FLOW)]);
+        let read = |tag: Tag| (tag.sent(), tag.ends_flow());
+        assert_eq!(tags(true).map(read), [(0, false), (1_460, false), (2_920, true)]);
+        assert_eq!(tags(false).map(read), [(0, false), (0, false), (0, true)]);
         let ack = FlowFacts { kind: Kind::Ack, ..FlowFacts::default() };
         assert_eq!(Tagger::Ends { sent: true }.tag(|| ack), Tag::default());
     }
 
     #[test]
     fn ranks__saturate() {
-        assert_eq!(Tagger::Remaining.tag(|| data(0, 1 << 40, 1 << 40)).rank, u32::MAX);
-        assert_eq!(Tagger::ToTheEnd.tag(|| data(1_460, 5_000, 5_000)).rank, 3_540);
-        assert_eq!(Tagger::Attained.tag(|| data(1_460, 5_000, 5_000)).rank, 1_460);
+        assert_eq!(Tagger::Remaining.tag(|| data(0, 1 << 40, 1 << 40)).rank(), u32::MAX);
+        assert_eq!(Tagger::ToTheEnd.tag(|| data(1_460, 5_000, 5_000)).rank(), 3_540);
+        assert_eq!(Tagger::Attained.tag(|| data(1_460, 5_000, 5_000)).rank(), 1_460);
     }
 }

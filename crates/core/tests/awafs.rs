@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use common::{Bench, data, line};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::awafs::actuator::ActuatorParams;
-use flowsieve_core::awafs::{Actuator, AwafsParams, AwafsPort, END_OF_FLOW, FlowEnds};
+use flowsieve_core::awafs::{Actuator, AwafsParams, AwafsPort, FlowEnds};
 use flowsieve_core::marker::Marker;
-use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Time};
+use flowsieve_core::scheduler::PortSite;
+use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Tag, Time};
 use proptest::prelude::*;
 
 const HEADER: u16 = 40;
@@ -28,11 +29,12 @@ fn params(ends: FlowEnds, boost: Option<Time>) -> AwafsParams {
         window: us(250),
         entries: 4,
     };
-    AwafsParams { actuator, ends, boost, header: HEADER }
+    AwafsParams { actuator, ends, boost }
 }
 
 fn port(params: &AwafsParams, admission: Admission) -> Bench {
-    Bench::new(Scheduler::Awafs(Box::new(AwafsPort::new(params, line(), admission, Marker::Off))))
+    let site = PortSite { line: line(), header: HEADER, admission, marker: Marker::Off };
+    Bench::new(Scheduler::Awafs(Box::new(AwafsPort::new(params, &site))))
 }
 
 fn marked() -> Bench {
@@ -53,7 +55,8 @@ fn listed(bench: &Bench) -> Vec<u32> {
 impl Bench {
     /// A packet with so many bytes of payload, of a flow that has sent so many; says its queue.
     fn packet(&mut self, flow: u32, sent: u32, payload: u16, last: bool) -> u8 {
-        assert!(self.send(data(flow, if last { END_OF_FLOW } else { 0 }, sent, payload + HEADER)));
+        let tag = Tag::with_sent(sent.into(), last);
+        assert!(self.send(Meta { tag, ..data(flow, 0, 0, payload + HEADER) }));
         self.metas.last().expect("a packet").queue
     }
 
@@ -88,7 +91,7 @@ fn marked__thresholds_follow_at_the_tick() {
     bench.packet(5, 0, 300, true);
     assert_eq!(listed(&bench), [900, 500, 700, 300]);
     bench.at(450).packet(9, 0, 100, false);
-    assert_eq!((actuator(&bench).thresholds(), bench.port.ticks()), (&[500, 900][..], Some(2)));
+    assert_eq!((actuator(&bench).thresholds(), actuator(&bench).ticks()), (&[500, 900][..], 2));
 }
 
 /// The sensor sits behind admission: a flow whose end mark is turned away is missing until that is sent again.
@@ -97,7 +100,7 @@ fn marked__a_lost_end_mark_is_missing_until_it_is_sent_again() {
     let mut bench = port(&params(FlowEnds::Marked, None), Admission::PerPort { limit: 3_000 });
     bench.packet(1, 0, 1_460, false);
     bench.packet(1, 1_460, 1_460, false);
-    let last = data(1, END_OF_FLOW, 2_920, 1_000 + HEADER);
+    let last = Meta { tag: Tag::with_sent(2_920, true), ..data(1, 0, 0, 1_000 + HEADER) };
     assert!(!bench.send(last));
     assert!(listed(&bench).is_empty());
     bench.recv();
@@ -209,12 +212,12 @@ proptest! {
     fn port__no_flow_rises_between_ticks(steps in traffic()) {
         let mut bench = marked();
         // By flow: its queue, and the ticks then.
-        let mut last: BTreeMap<u32, (u8, Option<u64>)> = BTreeMap::new();
+        let mut last: BTreeMap<u32, (u8, u64)> = BTreeMap::new();
         play(&mut bench, &steps, |bench, number| {
-            let Meta { flow, queue, rank, .. } = bench.metas[number];
-            let ticks = bench.port.ticks();
+            let Meta { flow, queue, tag, .. } = bench.metas[number];
+            let ticks = actuator(bench).ticks();
             if let Some((before, then)) = last.insert(flow, (queue, ticks)) {
-                assert!(queue >= before || ticks > then || rank == 0, "flow {flow} rose from {before} to {queue}");
+                assert!(queue >= before || ticks > then || tag.sent() == 0, "flow {flow} rose from {before} to {queue}");
             }
         });
     }

@@ -5,8 +5,9 @@ mod common;
 use common::{Bench, data, line};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
-use flowsieve_core::fair_queueing::{FairQueueing, Line};
+use flowsieve_core::fair_queueing::FairQueueing;
 use flowsieve_core::marker::Marker;
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Scheduler, Time};
 use proptest::prelude::*;
 

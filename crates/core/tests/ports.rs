@@ -2,18 +2,16 @@
 
 mod common;
 
-use common::{Bench, data, line};
+use common::{Bench, data};
 use flowsieve_core::admission::Admission;
-use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
-use flowsieve_core::fair_queueing::FairQueueing;
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
 use flowsieve_core::marker::{Marker, Scope};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
-use flowsieve_core::sp_pifo::SpPifo;
+use flowsieve_core::scheduler::MOST_VICTIMS;
 use flowsieve_core::{Meta, PortScheduler, Scheduler};
 use proptest::prelude::*;
 
@@ -151,6 +149,17 @@ fn pfabric__a_large_packet_displaces_several_small_ones() {
 }
 
 #[test]
+fn pfabric__an_arrival_displaces_no_more_than_it_can_name() {
+    let mut port = Bench::new(Scheduler::Pfabric(PfabricPool::new(1500)));
+    for _ in 0..300 {
+        assert!(port.send(data(1, 0, 9, 5)));
+    }
+    assert!(!port.send(data(2, 0, 1, 1500)), "for which 300 would have to go");
+    assert_eq!(evicted(&mut port).len(), MOST_VICTIMS);
+    assert_eq!(port.drain().len(), 300 - MOST_VICTIMS);
+}
+
+#[test]
 fn processor_sharing__one_packet_a_turn() {
     let mut port =
         Bench::new(Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, Admission::Unlimited, Marker::Off)));
@@ -170,13 +179,6 @@ fn las__least_attained_and_ties_to_the_one_served_longest_ago() {
     assert_eq!(port.drain(), [0, 3, 1, 4, 2]);
 }
 
-const AFQ: AfqRules = AfqRules {
-    queues: 4,
-    bytes_per_round: 1_000,
-    bids: BidStore::Sketch { rows: 2, columns: 3 },
-    beyond: Beyond::Drop,
-};
-
 /// pFabric's pool as its paper words it: scan everything.
 #[derive(Default)]
 struct NaivePool {
@@ -192,15 +194,15 @@ impl NaivePool {
         self.packets.push((packet, meta));
         let mut gone = Vec::new();
         while self.bytes() > limit {
-            let worst = self.packets.iter().map(|(_, m)| m.rank).max().unwrap();
-            let newest = self.packets.iter().rposition(|(_, m)| m.rank == worst).unwrap();
+            let worst = self.packets.iter().map(|(_, m)| m.tag.rank()).max().unwrap();
+            let newest = self.packets.iter().rposition(|(_, m)| m.tag.rank() == worst).unwrap();
             gone.push(self.packets.remove(newest).0);
         }
         gone
     }
 
     fn dequeue(&mut self) -> Option<u32> {
-        let best = self.packets.iter().min_by_key(|(_, m)| m.rank)?.1.flow;
+        let best = self.packets.iter().min_by_key(|(_, m)| m.tag.rank())?.1.flow;
         let earliest = self.packets.iter().position(|(_, m)| m.flow == best)?;
         Some(self.packets.remove(earliest).0)
     }
@@ -227,57 +229,6 @@ proptest! {
                 prop_assert_eq!(port.recv(), naive.dequeue());
             }
             prop_assert_eq!(port.port.backlog_bytes(), naive.bytes());
-        }
-    }
-
-    /// No scheduler loses, makes or keeps a packet; none but those of one sorted queue or a queue a flow move a queue's
-    /// packets past one another.
-    #[test]
-    fn every_scheduler__conserves_packets(
-        which in 0usize..10,
-        steps in prop::collection::vec((0u32..5, 0u8..10, 0u32..9, 40u16..1500, prop::bool::weighted(0.6)), 1..300),
-    ) {
-        let admission = Admission::PerPort { limit: 9_000 };
-        let marker = Marker::Threshold { above: 4_000, scope: Scope::Queue, counts_arriving: false };
-        let bank = |discipline| Scheduler::Bank(FifoBank::new(4, admission, marker, discipline));
-        let mut port = Bench::new(match which {
-            0 => bank(Discipline::StrictPriority),
-            1 => bank(Discipline::WeightedRoundRobin { weights: vec![1, 2, 3, 4] }),
-            2 => bank(Discipline::DeficitRoundRobin { quanta: vec![100, 200, 1500, 3000] }),
-            3 => Scheduler::Pifo(Pifo::new(None, admission, marker)),
-            4 => Scheduler::Pfabric(PfabricPool::new(9_000)),
-            5 => Scheduler::Flows(FlowScheduler::new(Order::RoundRobin, admission, marker)),
-            6 => Scheduler::Flows(FlowScheduler::new(Order::LeastRank, admission, marker)),
-            7 => Scheduler::SpPifo(Box::new(SpPifo::new(4, admission, marker))),
-            8 => Scheduler::Afq(Box::new(Afq::new(AFQ, admission, marker))),
-            _ => Scheduler::Fair(Box::new(FairQueueing::new(line(), admission, marker))),
-        });
-        let mut inside: Vec<u32> = Vec::new();
-        for (flow, priority, rank, len, arrives) in steps {
-            if arrives {
-                let packet = port.metas.len() as u32;
-                if port.send(data(flow, priority, rank, len)) {
-                    inside.push(packet);
-                }
-                for gone in evicted(&mut port) {
-                    inside.retain(|&p| p != gone);
-                }
-            } else {
-                let left = port.recv();
-                prop_assert_eq!(left.is_some(), !inside.is_empty(), "work-conserving");
-                if let Some(left) = left {
-                    let before = inside.iter().position(|&p| p == left);
-                    prop_assert!(before.is_some(), "{left} was not inside");
-                    let queue = port.metas[left as usize].queue;
-                    if matches!(which, 0..3 | 7 | 8) {
-                        let oldest = inside.iter().find(|&&p| port.metas[p as usize].queue == queue);
-                        prop_assert_eq!(oldest, Some(&left), "FIFO within a queue");
-                    }
-                    inside.retain(|&p| p != left);
-                }
-            }
-            let bytes: u64 = inside.iter().map(|&p| u64::from(port.metas[p as usize].len)).sum();
-            prop_assert_eq!(port.port.backlog_bytes(), bytes);
         }
     }
 }

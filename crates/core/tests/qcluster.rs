@@ -9,7 +9,7 @@ use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams
 use flowsieve_core::qcluster::{
     Avoidance, ClusterGroup, ClusterParams, ClusterPort, MessageKey, Service, Unit, Weight,
 };
-use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Tag, Time, Victims};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -55,7 +55,7 @@ impl Bench {
         self.metas.push(meta);
         let Bench { port, metas, pool, victims, random, marks } = self;
         let verdict = port.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks });
-        assert_eq!(verdict, Verdict::Accepted);
+        assert!(verdict.is_accepted());
         metas[packet as usize].queue
     }
 
@@ -66,8 +66,12 @@ impl Bench {
     }
 }
 
-fn data(flow: u32, rank: u32) -> Meta {
-    Meta { flow, rank, len: 1_500, ..Meta::default() }
+fn data(flow: u32, number: u64) -> Meta {
+    in_group(0, flow, number)
+}
+
+fn in_group(group: u8, flow: u32, number: u64) -> Meta {
+    Meta { flow, tag: Tag::with_group(group, number), len: 1_500, ..Meta::default() }
 }
 
 #[test]
@@ -82,10 +86,10 @@ fn las__a_flow_sinks_as_it_sends_and_acks_go_first() {
 
 #[test]
 fn groups__special_flows_leave_first_whatever_their_weight() {
-    let special = group(&[1_000], Weight::Rank, Keep::NoRise, Service::StrictPriority);
-    let others = group(&[1_000], Weight::Rank, Keep::NoRise, Service::StrictPriority);
+    let special = group(&[1_000], Weight::Number, Keep::NoRise, Service::StrictPriority);
+    let others = group(&[1_000], Weight::Number, Keep::NoRise, Service::StrictPriority);
     let mut bench = Bench::new(&params(vec![special, others], Avoidance::Off, Time::from_us(50)));
-    let arrive = |(flow, rank, priority)| bench.arrive(Time::ZERO, Meta { priority, ..data(flow, rank) });
+    let arrive = |(flow, weight, group)| bench.arrive(Time::ZERO, in_group(group, flow, weight));
     assert_eq!([(1, 10, 1), (2, 9_000, 1), (3, 9_000, 0), (4, 10, 0), (5, 10, 7)].map(arrive), [2, 3, 1, 0, 2]);
     let order: Vec<u32> = std::iter::from_fn(|| bench.leave(Time::ZERO)).collect();
     assert_eq!(order, [3, 2, 0, 4, 1]);
@@ -94,7 +98,7 @@ fn groups__special_flows_leave_first_whatever_their_weight() {
 /// Mean weights of 1, 2 and 4 thousand: queues send 4, 2 and 1 packets a turn.
 #[test]
 fn inverse_weights__service_follows_the_queue_weights() {
-    let fair = group(&[1_000, 2_000], Weight::Rank, Keep::Queue, Service::InverseWeights);
+    let fair = group(&[1_000, 2_000], Weight::Number, Keep::Queue, Service::InverseWeights);
     let mut bench = Bench::new(&params(vec![fair], Avoidance::Off, Time::from_us(50)));
     for flow in 0..30 {
         bench.arrive(Time::ZERO, data(flow, [1_000, 2_000, 4_000][flow as usize % 3]));
@@ -109,12 +113,12 @@ fn inverse_weights__service_follows_the_queue_weights() {
 fn thresholds__converge_from_any_start() {
     let starts: [[u32; 3]; 4] = [[1, 2, 3], [1, 2, u32::MAX], [1 << 29, 1 << 30, 1 << 31], [1, 1 << 30, 1 << 31]];
     let ends = starts.map(|start| {
-        let group = group(&start, Weight::Rank, Keep::NoRise, Service::StrictPriority);
+        let group = group(&start, Weight::Number, Keep::NoRise, Service::StrictPriority);
         let mut bench = Bench::new(&params(vec![group], Avoidance::Off, Time::from_us(50)));
         for packet in 0..40_000u32 {
             // Sizes fall like 1/u: many small, few large.
-            let rank = 1_500 * (1_000 / (1 + packet.wrapping_mul(2_654_435_761) % 1_000));
-            bench.arrive(Time(u64::from(packet) * 1_000_000), data(packet, rank.max(1)));
+            let size = 1_500 * (1_000 / (1 + packet.wrapping_mul(2_654_435_761) % 1_000));
+            bench.arrive(Time(u64::from(packet) * 1_000_000), data(packet, size.max(1).into()));
             bench.leave(Time(u64::from(packet) * 1_000_000));
         }
         bench.port.weights().next().unwrap().thresholds().to_vec()
@@ -133,7 +137,7 @@ fn traffic() -> impl Strategy<Value = Vec<(u32, u32, u64, usize)>> {
 }
 
 fn any_group() -> impl Strategy<Value = ClusterGroup> {
-    (prop::sample::select(vec![Weight::Sent, Weight::Rank]), prop::sample::select(vec![Keep::NoRise, Keep::Queue]))
+    (prop::sample::select(vec![Weight::Sent, Weight::Number]), prop::sample::select(vec![Keep::NoRise, Keep::Queue]))
         .prop_map(|(weight, keep)| {
             let service = if keep == Keep::Queue { Service::InverseWeights } else { Service::StrictPriority };
             group(&[3_000, 6_000, 12_000], weight, keep, service)
@@ -149,7 +153,7 @@ fn play(bench: &mut Bench, steps: &[(u32, u32, u64, usize)], gap: Option<Time>) 
         left.entry(bench.metas[packet as usize].flow).or_default().push(packet);
         Some(now - arrived[packet as usize])
     };
-    for &(flow, rank, us, departures) in steps {
+    for &(flow, weight, us, departures) in steps {
         now += Time::from_us(us);
         for _ in 0..departures {
             leave(bench, now, &arrived);
@@ -158,7 +162,7 @@ fn play(bench: &mut Bench, steps: &[(u32, u32, u64, usize)], gap: Option<Time>) 
         if gap.is_some_and(|gap| arrived.first().is_some_and(|&first| now - first > gap)) {
             while leave(bench, now, &arrived).is_some() {}
         }
-        bench.arrive(now, data(flow, rank));
+        bench.arrive(now, data(flow, weight.into()));
         arrived.push(now);
     }
     while leave(bench, now, &arrived).is_some() {}
@@ -190,7 +194,7 @@ proptest! {
     /// flows share buckets.
     #[test]
     fn timed__no_flow_overtakes_itself_within_the_gap(weight in 0..2usize, buckets in 1..9usize, steps in traffic()) {
-        let weight = [Weight::Sent, Weight::Rank][weight];
+        let weight = [Weight::Sent, Weight::Number][weight];
         let group = group(&[3_000, 6_000, 12_000], weight, Keep::NoRise, Service::StrictPriority);
         let gap = Time::from_us(10_000);
         let mut params = params(vec![group], Avoidance::Audited, gap);
@@ -206,7 +210,7 @@ proptest! {
 /// What the timed variant cannot see: a packet that waits longer than the gap is overtaken, and that is counted.
 #[test]
 fn audit__counts_what_the_gap_misses() {
-    let group = group(&[3_000], Weight::Rank, Keep::NoRise, Service::StrictPriority);
+    let group = group(&[3_000], Weight::Number, Keep::NoRise, Service::StrictPriority);
     let mut bench = Bench::new(&params(vec![group], Avoidance::Audited, Time::from_us(40)));
     assert_eq!(bench.arrive(Time::ZERO, data(1, 9_000)), 1);
     assert_eq!(bench.arrive(Time::from_us(41), data(1, 10)), 0);

@@ -100,7 +100,7 @@ impl Engine for OwnSchemes {
 const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
 
 fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
-    let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).sketch_bytes();
+    let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).kind.sketch_bytes();
     let bytes: u64 = fabric.links.iter().map(of_port).sum();
     if bytes <= MOST_SKETCH_BYTES {
         return Ok(());

@@ -6,7 +6,7 @@ mod emptier_uplink;
 mod shortest_first;
 
 use flowsieve_core::Kind;
-use flowsieve_core::tagger::{FlowFacts, Tag};
+use flowsieve_core::tagger::FlowFacts;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{OwnSchemes, ResultDir, report};
@@ -102,8 +102,8 @@ fn tagger__puts_messages_up_to_the_median_first() {
     let mut tagger = scheme.classes[0].tagger.build(|| Sites::new(&fabric, 1).tagger(0, 0));
     let mut priority = |kind, size| {
         let facts = FlowFacts { kind, size, remaining: size, ..FlowFacts::default() };
-        let Tag { priority, rank } = tagger.tag(|| facts);
-        (priority, rank)
+        let tag = tagger.tag(|| facts);
+        (tag.priority(), tag.rank())
     };
     assert_eq!([10_000, 10_001].map(|size| priority(Kind::Data, size)), [(0, 0), (1, 0)]);
     assert_eq!(priority(Kind::Ack, 1_000_000), (0, 0));

@@ -1,5 +1,7 @@
 //! What a run of one point with one seed measures.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::coflows::CoflowRow;
@@ -150,10 +152,6 @@ impl Deadlines {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 /// A part of a scheme that acts once in a period: thresholds recomputed, probes, ageing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeriodicPart {
@@ -194,9 +192,9 @@ pub struct PointResult {
     pub retransmissions: u64,
     /// Data packets that arrived out of order.
     pub out_of_order: u64,
-    /// Packets that a switch queued where they may overtake one of their own flow, where the scheme counts that.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub overtakes: u64,
+    /// What parts of the scheme counted, by the names that they give it; what none of them saw is left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
     /// Flows that had a deadline, and those of them that missed it.
     #[serde(default, skip_serializing_if = "Deadlines::is_none")]
     pub deadlines: Deadlines,

@@ -3,9 +3,10 @@
 //!
 //! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
 
-use flowsieve_core::Time;
+use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Rule, Seen};
 use flowsieve_core::thresholds::SizeLaw;
+use flowsieve_core::{PortKind, Time};
 
 use crate::registry::Context;
 use crate::scheme::{PortSpec, TaggerSpec};
@@ -41,11 +42,11 @@ pub(crate) fn tagger(
     controller: Option<ControllerParams>,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
-    let own = match nic {
-        PortSpec::HostQueues { queues, .. } => {
+    let own = match nic.kind {
+        PortKind::Host(HostQueueRules { queues }) => {
             let rules = [("equal-split", Rule::EqualSplit)];
-            let thresholds = start(context, "host_thresholds", &rules, Rule::EqualSplit, *queues)?;
-            Some(OwnQueues { queues: *queues, thresholds })
+            let thresholds = start(context, "host_thresholds", &rules, Rule::EqualSplit, queues)?;
+            Some(OwnQueues { queues, thresholds })
         }
         _ => None,
     };

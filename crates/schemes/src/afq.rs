@@ -9,10 +9,10 @@
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
-use crate::parts::{self, Parts};
+use crate::parts::{self, Parts, PortSettings};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
-use crate::settings::{Scope, SettingsError};
+use crate::settings::SettingsError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -28,11 +28,12 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 }
 
 /// The calendar of a port.
-pub(crate) fn rules(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<AfqRules, SettingsError> {
+pub(crate) fn rules(of: &PortSettings<'_>) -> Result<AfqRules, SettingsError> {
+    let scope = of.scope;
     let count = |name, default| scope.count(name, default).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     Ok(AfqRules {
-        queues: scope.count("queues", parts.queues)? as usize,
-        bytes_per_round: scope.bytes("bytes_per_round", 100 * mtu)?,
+        queues: scope.count("queues", of.parts.queues)? as usize,
+        bytes_per_round: scope.bytes("bytes_per_round", 100 * of.mtu)?,
         bids: match scope.choice("afq_bids", &[("sketch", true), ("exact", false)], "sketch")? {
             true => BidStore::Sketch { rows: count("afq_rows", 3)?, columns: count("afq_columns", 1_024)? },
             false => BidStore::Exact,

@@ -7,15 +7,15 @@
 
 use std::sync::Arc;
 
-use flowsieve_core::Time;
 use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
+use flowsieve_core::bank::BankRules;
+use flowsieve_core::{PortKind, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
-use crate::parameters::header;
 use crate::parts::{self, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
@@ -71,12 +71,11 @@ fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<S
         }
     }
     let boost = scope.optional_time("boost")?.map(Time);
-    let header = header(scope)?;
     scheme.ports = scheme.ports.try_map(|place, port| {
-        let PortSpec::Bank { queues, admission, marker, .. } = port else { return Ok(port.clone()) };
-        let actuator = actuator(&scope.at(place), *queues, chooses)?;
-        let params = Arc::new(AwafsParams { actuator, ends, boost, header });
-        Ok(PortSpec::Awafs { params, admission: *admission, marker: *marker })
+        let PortKind::Bank(BankRules { queues, .. }) = port.kind else { return Ok(port.clone()) };
+        let actuator = actuator(&scope.at(place), queues, chooses)?;
+        let kind = PortKind::Awafs(AwafsParams { actuator, ends, boost });
+        Ok::<_, SettingsError>(PortSpec { kind, ..port.clone() })
     })?;
     Ok(scheme)
 }
@@ -162,9 +161,9 @@ mod tests {
             .map_err(|error| error.to_string())
     }
 
-    fn params(settings: &Settings) -> Arc<AwafsParams> {
-        match scheme(settings).unwrap().ports.at(Place::Spine) {
-            PortSpec::Awafs { params, .. } => Arc::clone(params),
+    fn params(settings: &Settings) -> AwafsParams {
+        match &scheme(settings).unwrap().ports.at(Place::Spine).kind {
+            PortKind::Awafs(params) => params.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -176,11 +175,11 @@ mod tests {
     #[test]
     fn switch__the_theses_numbers() {
         let params = params(&Settings::default());
-        let AwafsParams { actuator, ends, boost, header } = &*params;
+        let AwafsParams { actuator, ends, boost } = &params;
         assert_eq!(actuator.initial, [7_000, 14_000, 21_000, 28_000, 35_000, 42_000, 49_000]);
         assert_eq!(actuator.percentiles, [100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000]);
         assert_eq!((actuator.period, actuator.window), (Time::from_us(200_000), Time::from_us(250_000)));
-        assert_eq!((actuator.entries, *ends, *boost, *header), (341, FlowEnds::Marked, None, 40));
+        assert_eq!((actuator.entries, *ends, *boost), (341, FlowEnds::Marked, None));
         let scheme = scheme(&Settings::default()).unwrap();
         assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(true)));
         assert!(format!("{:?}", scheme.ports.at(Place::Leaf)).contains("above: 97500, scope: Port"));
@@ -209,7 +208,7 @@ mod tests {
     fn host__ports_read_the_tag() {
         let settings = Settings::default().with(None, "place_of_thresholds", "host").with(None, "queues", 3);
         let scheme = scheme(&settings).unwrap();
-        assert!(matches!(scheme.ports.at(Place::Leaf), PortSpec::Bank { queues: 3, .. }));
+        assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Bank(BankRules { queues: 3, .. })));
         let TaggerSpec::Adaptive(params) = &scheme.classes[0].tagger else { panic!() };
         assert_eq!((&params.actuator.initial[..], params.boost), (&[7_000, 14_000][..], None));
     }
@@ -226,7 +225,7 @@ mod tests {
                     ..Default::default()
                 };
                 let tag = scheme.taggers(host, |_| unreachable!("a built-in tagger"))[0].tag(|| facts);
-                (tag.priority, tag.rank)
+                (tag.priority(), tag.rank())
             };
             [tag(1), tag(2)]
         };

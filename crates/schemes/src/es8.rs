@@ -17,9 +17,11 @@ pub const ENTRY: Entry = Entry {
 mod tests {
     use super::*;
     use crate::registry::Context;
-    use crate::scheme::{PortSpec, TaggerSpec};
+    use crate::scheme::TaggerSpec;
     use crate::settings::{Place, Settings};
     use crate::testing::Facts;
+    use flowsieve_core::PortKind;
+    use flowsieve_core::bank::BankRules;
 
     #[test]
     fn build__an_equal_split_whatever_was_published() {
@@ -29,6 +31,6 @@ mod tests {
         assert!(
             matches!(&scheme.classes[0].tagger, TaggerSpec::Demotion(t) if t[..2] == [1_000, 2_000] && t.len() == 7)
         );
-        assert!(matches!(scheme.ports.at(Place::Nic), PortSpec::Bank { queues: 8, .. }));
+        assert!(matches!(scheme.ports.at(Place::Nic).kind, PortKind::Bank(BankRules { queues: 8, .. })));
     }
 }

@@ -46,12 +46,14 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Nic, PortSpec};
+    use crate::scheme::Nic;
     use crate::settings::Settings;
     use crate::testing::Facts;
-    use flowsieve_core::Time;
     use flowsieve_core::admission::Admission;
+    use flowsieve_core::bank::BankRules;
+    use flowsieve_core::host_queues::HostQueueRules;
     use flowsieve_core::levels::LevelParams;
+    use flowsieve_core::{PortKind, Time};
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 
@@ -70,12 +72,13 @@ mod tests {
     fn build__eight_queues_at_hosts_and_two_in_switches() {
         for set in ["ns2", "rfc"] {
             let scheme = built(&Settings::default().with(None, "parameters", set), &UNIFORM).unwrap();
-            assert!(matches!(scheme.ports.at(Place::Nic), PortSpec::HostQueues { queues: 8, .. }));
+            assert!(matches!(scheme.ports.at(Place::Nic).kind, PortKind::Host(HostQueueRules { queues: 8 })));
             for place in [Place::Leaf, Place::Spine, Place::Core] {
-                assert!(matches!(scheme.ports.at(place), PortSpec::Bank { queues: 2, .. }));
+                assert!(matches!(scheme.ports.at(place).kind, PortKind::Bank(BankRules { queues: 2, .. })));
             }
             let paused = scheme.ports.at(Place::Nic).without_limits();
-            assert!(matches!(paused, PortSpec::HostQueues { queues: 8, admission: Admission::Unlimited, .. }));
+            assert!(matches!(paused.kind, PortKind::Host(HostQueueRules { queues: 8 })));
+            assert_eq!(paused.admission, Admission::Unlimited);
             assert_eq!(scheme.nic == Nic::Scheme, set == "ns2");
         }
     }

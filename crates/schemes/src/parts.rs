@@ -5,10 +5,16 @@
 use std::sync::Arc;
 
 use flowsieve_core::admission::Admission;
+use flowsieve_core::bank::BankRules;
 use flowsieve_core::discipline::Discipline;
+use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::flow_queues::Order;
+use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
-use flowsieve_core::{Rate, Time};
+use flowsieve_core::pfabric::PoolRules;
+use flowsieve_core::pifo::PifoRules;
+use flowsieve_core::sp_pifo::SpPifoRules;
+use flowsieve_core::{PortKind, Rate, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
@@ -242,45 +248,70 @@ fn balancer(scope: &Scope<'_>, set: ParameterSet) -> Result<BalancerSpec, Settin
 fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
     let scope = &scope.at(place);
     let own = place == Place::Nic && parts.host_queues > 0;
-    let discipline = scope.text("discipline", if own { "levels" } else { parts.discipline })?;
-    let queues = if own { parts.host_queues } else { parts.queues };
     let mtu = scope.bytes("mtu", DEFAULT_MTU_BYTES)?;
+    let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues }, mtu };
+    let make = scope.choice("discipline", &DISCIPLINES, if own { "levels" } else { parts.discipline })?;
+    let kind = make(&of)?;
+    if !limited {
+        return Ok(PortSpec::unlimited(kind));
+    }
     let buffer = parts.buffer_packets * mtu;
-    if discipline == "pfabric" {
-        let limit = if limited { scope.bytes("buffer", buffer)? } else { u64::MAX };
-        return Ok(PortSpec::Pfabric { limit });
+    if let PortKind::Pfabric(_) = kind {
+        // A pool turns away by rank, within the port's buffer, and marks nothing.
+        let limit = scope.bytes("buffer", buffer)?;
+        return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
     }
-    let admission = if limited { admission(scope, place, parts, buffer)? } else { Admission::Unlimited };
-    let marker = if limited { marker(scope, parts, mtu)? } else { Marker::Off };
-    match discipline.as_str() {
-        "ps" => return Ok(PortSpec::Flows { order: Order::RoundRobin, admission, marker }),
-        "least-rank" => return Ok(PortSpec::Flows { order: Order::LeastRank, admission, marker }),
-        "fair-queueing" => return Ok(PortSpec::Fair { admission, marker }),
-        "pifo" => {
-            let fifo_from = match (scope.optional_bytes("fifo_from")?, parts.fifo_from) {
-                (None, Some(default)) => Some(scope.bytes("fifo_from", default)?),
-                (given, _) => given,
-            };
-            return Ok(PortSpec::Pifo { fifo_from, admission, marker });
-        }
-        "sp-pifo" => {
-            let queues = scope.count("queues", queues)? as usize;
-            return Ok(PortSpec::SpPifo { queues, admission, marker });
-        }
-        "levels" => {
-            let queues = scope.count("queues", queues)? as usize;
-            return Ok(PortSpec::HostQueues { queues, admission, marker });
-        }
-        "afq" => return Ok(PortSpec::Afq { rules: afq::rules(scope, parts, mtu)?, admission, marker }),
-        _ => {}
+    Ok(PortSpec { kind, admission: admission(scope, place, parts, buffer)?, marker: marker(scope, parts, mtu)? })
+}
+
+/// What a discipline may read.
+pub(crate) struct PortSettings<'a> {
+    /// The port's settings.
+    pub(crate) scope: &'a Scope<'a>,
+    /// The scheme's defaults.
+    pub(crate) parts: &'a Parts,
+    /// Queues, unless they are set.
+    queues: u64,
+    /// Bytes of a full packet.
+    pub(crate) mtu: u64,
+}
+
+impl PortSettings<'_> {
+    /// How many queues.
+    pub(crate) fn queues(&self) -> Result<usize, SettingsError> {
+        Ok(self.scope.count("queues", self.queues)? as usize)
     }
-    let queues = if discipline == "fifo" { 1 } else { scope.count("queues", queues)? as usize };
-    let discipline = match discipline.as_str() {
-        "wrr" => Discipline::WeightedRoundRobin { weights: weights(scope, queues, 1)? },
-        "drr" => Discipline::DeficitRoundRobin { quanta: weights(scope, queues, mtu)? },
-        _ => Discipline::StrictPriority,
+}
+
+type MakeKind = fn(&PortSettings<'_>) -> Result<PortKind, SettingsError>;
+
+/// The disciplines that a port may be set to.
+const DISCIPLINES: [(&str, MakeKind); 12] = [
+    ("fifo", |_| bank(1, Discipline::StrictPriority)),
+    ("sp", |of| bank(of.queues()?, Discipline::StrictPriority)),
+    ("wrr", |of| bank(of.queues()?, Discipline::WeightedRoundRobin { weights: weights(of, 1)? })),
+    ("drr", |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu)? })),
+    ("levels", |of| Ok(PortKind::Host(HostQueueRules { queues: of.queues()? }))),
+    ("pifo", pifo),
+    ("pfabric", |_| Ok(PortKind::Pfabric(PoolRules))),
+    ("ps", |_| Ok(PortKind::Flows(Order::RoundRobin))),
+    ("least-rank", |_| Ok(PortKind::Flows(Order::LeastRank))),
+    ("fair-queueing", |_| Ok(PortKind::Fair(BitByBit))),
+    ("sp-pifo", |of| Ok(PortKind::SpPifo(SpPifoRules { queues: of.queues()? }))),
+    ("afq", |of| Ok(PortKind::Afq(afq::rules(of)?))),
+];
+
+fn bank(queues: usize, discipline: Discipline) -> Result<PortKind, SettingsError> {
+    Ok(PortKind::Bank(BankRules { queues, discipline }))
+}
+
+fn pifo(of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
+    let fifo_from = match (of.scope.optional_bytes("fifo_from")?, of.parts.fifo_from) {
+        (None, Some(default)) => Some(of.scope.bytes("fifo_from", default)?),
+        (given, _) => given,
     };
-    Ok(PortSpec::Bank { queues, admission, marker, discipline })
+    // No rank is above 32 bits.
+    Ok(PortKind::Pifo(PifoRules { fifo_from: fifo_from.and_then(|from| u32::try_from(from).ok()) }))
 }
 
 /// A class that sends as another one does, with a tagger of its own.
@@ -289,7 +320,8 @@ pub fn with_tagger(class: &Class, tagger: TaggerSpec) -> Class {
 }
 
 /// One weight a queue, times `unit`.
-fn weights(scope: &Scope<'_>, queues: usize, unit: u64) -> Result<Vec<u32>, SettingsError> {
+fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> {
+    let (scope, queues) = (of.scope, of.queues()?);
     let given = scope.count_list("weights")?.unwrap_or_else(|| vec![1; queues]);
     let weights: Option<Vec<u32>> = given
         .iter()
@@ -387,14 +419,17 @@ mod tests {
         assert_eq!((params.initial_window, params.max_window, params.probe_after), (70, 139, Some(5)));
         assert_eq!(params.rto, RtoRule::Constant(Time::from_us(250)));
         assert_eq!((params.loss_detection, params.ecn), (LossDetection::Off, false));
-        assert!(matches!(pfabric.ports.at(Place::Spine), PortSpec::Pfabric { limit: 210_000 }));
+        let pool = pfabric.ports.at(Place::Spine);
+        assert!(matches!(pool.kind, PortKind::Pfabric(_)));
+        assert_eq!((pool.admission, pool.marker), (Admission::PerPort { limit: 210_000 }, Marker::Off));
 
         let pias = scheme("pias", &Settings::default()).unwrap();
         assert_eq!(tcp(&pias).max_window, 239);
         assert_eq!(tcp(&pias).rto, RtoRule::Constant(Time::from_us(2_000)));
         assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(t) if t[0] == 1_395_760));
-        let PortSpec::Bank { queues, admission, marker, .. } = pias.ports.at(Place::Leaf) else { panic!() };
-        assert_eq!((*queues, *admission), (8, Admission::PerPort { limit: 360_000 }));
+        let PortSpec { kind, admission, marker } = pias.ports.at(Place::Leaf);
+        assert!(matches!(kind, PortKind::Bank(BankRules { queues: 8, .. })));
+        assert_eq!(*admission, Admission::PerPort { limit: 360_000 });
         assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: Length::Port, .. }));
     }
 
@@ -407,20 +442,21 @@ mod tests {
         assert_eq!((tcp(&sp_pifo).max_window, tcp(&sp_pifo).probe_after), (70, Some(5)));
         assert!(matches!(sp_pifo.classes[0].tagger, TaggerSpec::Remaining));
         let queue = Admission::PerQueue { limit: 27_000 };
-        assert!(matches!(port("sp-pifo"), PortSpec::SpPifo { queues: 8, admission, .. } if admission == queue));
+        assert!(matches!(port("sp-pifo").kind, PortKind::SpPifo(SpPifoRules { queues: 8 })));
+        assert_eq!(port("sp-pifo").admission, queue);
 
-        let PortSpec::Afq { rules, .. } = port("afq") else { panic!() };
+        let PortKind::Afq(rules) = port("afq").kind else { panic!() };
         assert_eq!((rules.queues, rules.bytes_per_round, rules.beyond), (8, 150_000, Beyond::Drop));
         assert_eq!(rules.bids, BidStore::Sketch { rows: 3, columns: 1_024 });
-        let PortSpec::Afq { rules, .. } = port("afq").without_limits() else { panic!() };
+        let PortKind::Afq(rules) = port("afq").without_limits().kind else { panic!() };
         assert_eq!(rules.beyond, Beyond::LastQueue, "a paused host loses nothing");
 
         for name in ["fair-queueing", "nagle", "pifo-las"] {
             assert!(matches!(tcp(&of(name)).congestion, Congestion::Dctcp { .. }) && tcp(&of(name)).ecn, "{name}");
             assert!(format!("{:?}", port(name)).contains("above: 97500"), "{name}: {:?}", port(name));
         }
-        assert!(matches!(port("pifo-las"), PortSpec::Pifo { fifo_from: None, .. }));
-        assert!(matches!(port("pifo-fifo-las"), PortSpec::Pifo { fifo_from: Some(100_000), .. }));
+        assert!(matches!(port("pifo-las").kind, PortKind::Pifo(PifoRules { fifo_from: None })));
+        assert!(matches!(port("pifo-fifo-las").kind, PortKind::Pifo(PifoRules { fifo_from: Some(100_000) })));
         assert!(matches!(tcp(&of("d2tcp")).congestion, Congestion::D2tcp { .. }));
     }
 

@@ -6,13 +6,12 @@
 //! flowlet gap is the time in which a port of 10 Gbit/s empties a buffer of 360 KB, rounded up; the period of updates,
 //! their aging and the gain of alpha were chosen by measurement ([docs/qcluster.md](../../../docs/qcluster.md)). Each is a setting.
 
-use std::sync::Arc;
-
-use flowsieve_core::Time;
+use flowsieve_core::bank::BankRules;
 use flowsieve_core::qcluster::sketch::{Keep, SketchParams};
 use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams};
 use flowsieve_core::qcluster::{Avoidance, ClusterGroup, ClusterParams, MessageKey, Service, Unit, Weight};
 use flowsieve_core::tagger::{ClusterTagger, Rank, Special};
+use flowsieve_core::{PortKind, Time};
 
 use crate::messages::message_gap;
 use crate::parts::{self, Parts};
@@ -89,10 +88,10 @@ const BY: [By; 7] = [
     By { name: "sent", rank: Rank::Message, weight: Weight::Sent, first: 1_500 },
     By { name: "sent-packets", rank: Rank::Message, weight: Weight::Sent, first: 1 },
     By { name: "coflow", rank: Rank::Coflow, weight: Weight::Sent, first: 1_500 },
-    By { name: "remaining", rank: Rank::Remaining, weight: Weight::Rank, first: 1_500 },
-    By { name: "size", rank: Rank::Size, weight: Weight::Rank, first: 1_500 },
-    By { name: "time-per-packet", rank: Rank::TimePerPacket, weight: Weight::Rank, first: 1_000 },
-    By { name: "deadline", rank: Rank::Deadline, weight: Weight::Rank, first: 1_000 },
+    By { name: "remaining", rank: Rank::Remaining, weight: Weight::Number, first: 1_500 },
+    By { name: "size", rank: Rank::Size, weight: Weight::Number, first: 1_500 },
+    By { name: "time-per-packet", rank: Rank::TimePerPacket, weight: Weight::Number, first: 1_000 },
+    By { name: "deadline", rank: Rank::Deadline, weight: Weight::Number, first: 1_000 },
 ];
 
 fn by(scope: &Scope<'_>, key: &str, default: &str) -> Result<By, SettingsError> {
@@ -130,10 +129,10 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let sketch = sketch(context)?;
     let sent = [own, Some(others)].into_iter().flatten().find(|by| by.weight == Weight::Sent);
     let key = match sent {
-        Some(By { rank: Rank::Coflow, .. }) => MessageKey::Rank,
+        Some(By { rank: Rank::Coflow, .. }) => MessageKey::Number,
         Some(_) => scope.choice(
             "messages",
-            &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndRank)],
+            &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndNumber)],
             "by-gap",
         )?,
         None => MessageKey::Flow,
@@ -147,13 +146,13 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     ];
     let avoidance = scope.choice("pda", &avoidances, "timed")?;
     scheme.ports = scheme.ports.try_map(|place, port| {
-        let PortSpec::Bank { queues, admission, marker, .. } = port else { return Ok(port.clone()) };
+        let PortKind::Bank(BankRules { queues, .. }) = port.kind else { return Ok(port.clone()) };
         let scope = &scope.at(place);
         let of_special = match own {
-            Some(_) => scope.count("special_queues", (*queues as u64 / 2).max(1))? as usize,
+            Some(_) => scope.count("special_queues", (queues as u64 / 2).max(1))? as usize,
             None => 0,
         };
-        if of_special >= *queues {
+        if of_special >= queues {
             return Err(scope.invalid("special_queues", format!("fewer than the {queues} queues")));
         }
         let mut groups = Vec::new();
@@ -163,8 +162,8 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
         }
         let initial = initial(scope, others, queues - of_special)?;
         groups.push(group(scope, others, initial, "order", row.order)?);
-        let params = Arc::new(ClusterParams { groups, sketch, key, unit, avoidance });
-        Ok(PortSpec::Cluster { params, admission: *admission, marker: *marker })
+        let kind = PortKind::Cluster(ClusterParams { groups, sketch, key, unit, avoidance });
+        Ok(PortSpec { kind, ..port.clone() })
     })?;
     Ok(scheme)
 }
@@ -266,12 +265,12 @@ mod tests {
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
 
-    fn params(name: &str, settings: &Settings) -> Result<Arc<ClusterParams>, String> {
+    fn params(name: &str, settings: &Settings) -> Result<ClusterParams, String> {
         let entry = crate::registry::find(name).unwrap();
         let scheme =
             (entry.build)(&Context { scope: settings.scheme(name), workload: &W4 }).map_err(|e| e.to_string())?;
-        let PortSpec::Cluster { params, .. } = scheme.ports.at(Place::Leaf) else { panic!("no cluster port") };
-        Ok(Arc::clone(params))
+        let PortKind::Cluster(params) = &scheme.ports.at(Place::Leaf).kind else { panic!("no cluster port") };
+        Ok(params.clone())
     }
 
     #[test]
@@ -297,7 +296,7 @@ mod tests {
         let params = params("qc-ddl", &Settings::default().with(None, "special_queues", 3)).unwrap();
         let sizes: Vec<usize> = params.groups.iter().map(|group| group.weights.initial.len() + 1).collect();
         assert_eq!(sizes, [3, 5]);
-        assert!(params.groups.iter().all(|group| group.weight == Weight::Rank));
+        assert!(params.groups.iter().all(|group| group.weight == Weight::Number));
     }
 
     #[test]

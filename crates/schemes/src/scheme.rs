@@ -3,24 +3,15 @@
 use std::sync::Arc;
 
 use flowsieve_core::admission::Admission;
-use flowsieve_core::afq::{Afq, AfqRules, Beyond, BidStore};
+use flowsieve_core::awafs::HostThresholds;
 use flowsieve_core::awafs::host::HostParams;
-use flowsieve_core::awafs::{AwafsParams, AwafsPort, HostThresholds};
 use flowsieve_core::balancer::{Balancer, FlowletTable};
-use flowsieve_core::bank::FifoBank;
-use flowsieve_core::discipline::Discipline;
-use flowsieve_core::fair_queueing::{FairQueueing, Line};
-use flowsieve_core::flow_queues::{FlowScheduler, Order};
-use flowsieve_core::host_queues::HostQueues;
 use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
-use flowsieve_core::pfabric::PfabricPool;
-use flowsieve_core::pifo::Pifo;
-use flowsieve_core::qcluster::{ClusterParams, ClusterPort};
-use flowsieve_core::sp_pifo::SpPifo;
+use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
-use flowsieve_core::{Place, PortScheduler, Rate, Scheduler, Site, SwitchProgram, Time};
+use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
 use flowsieve_transport::TransportSpec;
 
 /// A scheme, ready to be placed in a fabric.
@@ -44,6 +35,11 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    /// Bytes of a packet's headers, as ports are told: those of the first class of flow.
+    pub fn header(&self) -> u16 {
+        self.classes.first().map_or(0, |class| class.transport.facts().header)
+    }
+
     /// The taggers of a host, by class of flow; `site` gives that of a class where it is asked for.
     pub fn taggers(&self, host: u32, site: impl Fn(u8) -> Site) -> Vec<Tagger> {
         let misuses = host < self.misusing_hosts;
@@ -162,189 +158,39 @@ impl TaggerSpec {
 }
 
 /// How to make a port's scheduler.
-#[derive(Clone)]
-pub enum PortSpec {
-    /// FIFO queues; see [`FifoBank`].
-    Bank {
-        /// How many.
-        queues: usize,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-        /// Service order.
-        discipline: Discipline,
-    },
-    /// A host's queues by its own levels; see [`HostQueues`].
-    HostQueues {
-        /// How many.
-        queues: usize,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// One queue sorted by rank; see [`Pifo`].
-    Pifo {
-        /// The rank from which it is a FIFO, where it has one beside it.
-        fifo_from: Option<u64>,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// See [`PfabricPool`].
-    Pfabric {
-        /// Bytes.
-        limit: u64,
-    },
-    /// See [`FlowScheduler`].
-    Flows {
-        /// Which flow sends.
-        order: Order,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// See [`FairQueueing`].
-    Fair {
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// See [`SpPifo`].
-    SpPifo {
-        /// How many queues.
-        queues: usize,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// See [`Afq`].
-    Afq {
-        /// The calendar and the bids.
-        rules: AfqRules,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// See [`ClusterPort`].
-    Cluster {
-        /// Groups of queues, sketch, disorder avoidance.
-        params: Arc<ClusterParams>,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// See [`AwafsPort`].
-    Awafs {
-        /// Thresholds, ends of flows, boost.
-        params: Arc<AwafsParams>,
-        /// Drop-tail limit.
-        admission: Admission,
-        /// ECN.
-        marker: Marker,
-    },
-    /// One of the user's own.
-    Custom(Custom<dyn PortScheduler>),
+#[derive(Clone, Debug)]
+pub struct PortSpec {
+    /// Its discipline.
+    pub kind: PortKind,
+    /// Drop-tail limit.
+    pub admission: Admission,
+    /// ECN.
+    pub marker: Marker,
 }
 
 impl PortSpec {
-    /// A scheduler for a port in front of `line`; its site is asked for where it is one of the user's own.
-    pub fn build(&self, line: Line, site: impl FnOnce() -> Site) -> Scheduler {
-        match self {
-            PortSpec::Bank { queues, admission, marker, discipline } => {
-                Scheduler::Bank(FifoBank::new(*queues, *admission, *marker, discipline.clone()))
-            }
-            PortSpec::HostQueues { queues, admission, marker } => {
-                Scheduler::Host(Box::new(HostQueues::new(*queues, *admission, *marker)))
-            }
-            PortSpec::Pifo { fifo_from, admission, marker } => {
-                // No rank is above 32 bits.
-                let from = fifo_from.and_then(|from| u32::try_from(from).ok());
-                Scheduler::Pifo(Pifo::new(from, *admission, *marker))
-            }
-            PortSpec::Pfabric { limit } => Scheduler::Pfabric(PfabricPool::new(*limit)),
-            PortSpec::Flows { order, admission, marker } => {
-                Scheduler::Flows(FlowScheduler::new(*order, *admission, *marker))
-            }
-            PortSpec::Fair { admission, marker } => {
-                Scheduler::Fair(Box::new(FairQueueing::new(line, *admission, *marker)))
-            }
-            PortSpec::SpPifo { queues, admission, marker } => {
-                Scheduler::SpPifo(Box::new(SpPifo::new(*queues, *admission, *marker)))
-            }
-            PortSpec::Afq { rules, admission, marker } => {
-                Scheduler::Afq(Box::new(Afq::new(*rules, *admission, *marker)))
-            }
-            PortSpec::Cluster { params, admission, marker } => {
-                Scheduler::Cluster(Box::new(ClusterPort::new(params, *admission, *marker)))
-            }
-            PortSpec::Awafs { params, admission, marker } => {
-                Scheduler::Awafs(Box::new(AwafsPort::new(params, line, *admission, *marker)))
-            }
-            PortSpec::Custom(make) => Scheduler::Boxed(make(&site())),
-        }
+    /// A port without limits and marks.
+    pub fn unlimited(kind: PortKind) -> PortSpec {
+        PortSpec { kind, admission: Admission::Unlimited, marker: Marker::Off }
     }
 
-    /// The same discipline with room for everything and without marks: a host's port under backpressure. One of the
-    /// user's own keeps its limits: what they are, only it knows.
+    /// A scheduler for a port in front of `line`, to which packets come with so many bytes of headers; where it is is asked
+    /// for one of the user's own.
+    pub fn build(&self, line: Line, header: u16, site: impl FnOnce() -> Site) -> Scheduler {
+        self.kind.build(&PortSite { line, header, admission: self.admission, marker: self.marker }, site)
+    }
+
+    /// The same discipline with room for everything and without marks: a host's port under backpressure.
     #[must_use]
     pub fn without_limits(&self) -> PortSpec {
-        let mut free = self.clone();
-        match &mut free {
-            PortSpec::Bank { admission, marker, .. }
-            | PortSpec::HostQueues { admission, marker, .. }
-            | PortSpec::Pifo { admission, marker, .. }
-            | PortSpec::Flows { admission, marker, .. }
-            | PortSpec::Fair { admission, marker }
-            | PortSpec::Cluster { admission, marker, .. }
-            | PortSpec::Awafs { admission, marker, .. }
-            | PortSpec::SpPifo { admission, marker, .. } => {
-                *admission = Admission::Unlimited;
-                *marker = Marker::Off;
-            }
-            PortSpec::Afq { rules, admission, marker } => {
-                rules.beyond = Beyond::LastQueue;
-                *admission = Admission::Unlimited;
-                *marker = Marker::Off;
-            }
-            PortSpec::Pfabric { limit } => *limit = u64::MAX,
-            PortSpec::Custom(_) => {}
-        }
-        free
+        let mut kind = self.kind.clone();
+        kind.without_limits();
+        PortSpec::unlimited(kind)
     }
 
     /// Whether it takes from its switch's shared memory.
     pub fn shares_memory(&self) -> bool {
-        match self {
-            PortSpec::Bank { admission, .. }
-            | PortSpec::HostQueues { admission, .. }
-            | PortSpec::Pifo { admission, .. }
-            | PortSpec::Flows { admission, .. }
-            | PortSpec::Fair { admission, .. }
-            | PortSpec::Cluster { admission, .. }
-            | PortSpec::Awafs { admission, .. }
-            | PortSpec::SpPifo { admission, .. }
-            | PortSpec::Afq { admission, .. } => matches!(admission, Admission::Shared { .. }),
-            PortSpec::Pfabric { .. } | PortSpec::Custom(_) => false,
-        }
-    }
-
-    /// Bytes of its sketch, as a switch holds it; 0 where it has none.
-    pub fn sketch_bytes(&self) -> u64 {
-        match self {
-            PortSpec::Cluster { params, .. } => params.sketch.bytes(),
-            PortSpec::Afq { rules: AfqRules { bids: BidStore::Sketch { rows, columns }, .. }, .. } => {
-                8 * *rows as u64 * *columns as u64
-            }
-            _ => 0,
-        }
+        matches!(self.admission, Admission::Shared { .. })
     }
 }
 
@@ -409,19 +255,6 @@ debug_by_shape! {
         TaggerSpec::Ends(sent) => format!("ends of flows, bytes sent: {sent}"),
         TaggerSpec::Adaptive(params) => format!("{params:?}"),
         TaggerSpec::Custom(_) => "custom".into();
-    PortSpec:
-        PortSpec::Bank { queues, admission, marker, discipline } =>
-            format!("{queues} queues, {discipline:?}, {admission:?}, {marker:?}"),
-        PortSpec::HostQueues { queues, admission, marker } => format!("{queues} queues of the host's, {admission:?}, {marker:?}"),
-        PortSpec::Pifo { fifo_from, admission, marker } => format!("PIFO, FIFO from {fifo_from:?}, {admission:?}, {marker:?}"),
-        PortSpec::Pfabric { limit } => format!("pFabric pool of {limit} bytes"),
-        PortSpec::Flows { order, admission, marker } => format!("flows, {order:?}, {admission:?}, {marker:?}"),
-        PortSpec::Fair { admission, marker } => format!("fair queueing, {admission:?}, {marker:?}"),
-        PortSpec::SpPifo { queues, admission, marker } => format!("SP-PIFO of {queues} queues, {admission:?}, {marker:?}"),
-        PortSpec::Afq { rules, admission, marker } => format!("{rules:?}, {admission:?}, {marker:?}"),
-        PortSpec::Cluster { params, admission, marker } => format!("{params:?}, {admission:?}, {marker:?}"),
-        PortSpec::Awafs { params, admission, marker } => format!("{params:?}, {admission:?}, {marker:?}"),
-        PortSpec::Custom(_) => "custom".into();
     BalancerSpec:
         BalancerSpec::Ecmp => "ECMP".into(),
         BalancerSpec::SprayRoundRobin => "spray, round robin".into(),

@@ -2,12 +2,9 @@
 
 use std::collections::BinaryHeap;
 
-use flowsieve_core::admission::{Admission, Pool};
-use flowsieve_core::bank::FifoBank;
-use flowsieve_core::discipline::Discipline;
-use flowsieve_core::fair_queueing::Line;
-use flowsieve_core::marker::Marker;
+use flowsieve_core::admission::Pool;
 use flowsieve_core::program::Watches;
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::site::Racks;
 use flowsieve_core::{Scheduler, Time, Victims};
 use flowsieve_schemes::scheme::{BalancerSpec, Nic};
@@ -41,6 +38,14 @@ pub(crate) struct Built<K> {
     pub(crate) places: Places,
     /// A packet that crosses partitions is in flight at least so long.
     pub(crate) lookahead: Time,
+}
+
+impl<K> Built<K> {
+    /// The port at the sending end of a link.
+    pub(crate) fn port(&self, link: usize) -> &Port {
+        let (partition, index) = self.places.from[link];
+        &self.partitions[partition as usize].network.ports[index as usize]
+    }
 }
 
 /// Numbers things in each of `count` partitions.
@@ -184,7 +189,7 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
     let (from, to) = (places.from[number as usize], places.to[number as usize]);
     let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, point.seed) };
     let line = Line { byte_time: link.rate.byte_time(), overhead: point.wire_overhead.into() };
-    let mut sending = port(spec.build(line, || sites.port(number)));
+    let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     if let Node::Switch(switch) = link.from {
         sending.switch = places.switches[switch as usize].1;
         sending.special.shares = spec.shares_memory();
@@ -192,8 +197,7 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
     if from.0 != to.0 {
         sending.special.beyond = Some(to);
         // Nothing waits at the receiving end.
-        let none = FifoBank::new(1, Admission::Unlimited, Marker::Off, Discipline::StrictPriority);
-        let receiving = port(Scheduler::Bank(none));
+        let receiving = port(Scheduler::default());
         networks[to.0 as usize].add_link(Link::new(link, &receiving, endpoint), receiving);
     }
     networks[from.0 as usize].add_link(Link::new(link, &sending, endpoint), sending);

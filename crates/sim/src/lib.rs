@@ -16,6 +16,7 @@ mod joining;
 mod link;
 mod measure;
 mod network;
+mod observations;
 mod partition;
 mod point;
 mod programs;

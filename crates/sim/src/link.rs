@@ -4,6 +4,7 @@
 //! moves out all packets whose turn has come ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
+use flowsieve_core::meta::Held;
 use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
@@ -224,10 +225,10 @@ impl Link {
         } else {
             let before = &mut metas[self.last as usize];
             before.next = packet;
-            before.time = at;
+            before.held = Held::in_flight(at);
         }
         self.last = packet;
-        metas[packet as usize].time = Time::NEVER;
+        metas[packet as usize].held = Held::in_flight(Time::NEVER);
         alone
     }
 
@@ -237,7 +238,7 @@ impl Link {
         let packet = self.first;
         let meta = &metas[packet as usize];
         self.first = meta.next;
-        self.next_arrival = meta.time;
+        self.next_arrival = meta.held.next_arrival();
         packet
     }
 }
@@ -265,10 +266,10 @@ impl ClassCount {
     pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, passed: bool) {
         self.wire_bytes += u64::from(on_wire);
         if passed {
-            self.passed.count(meta.priority);
+            self.passed.count(meta.tag.priority());
         } else {
             self.by_queue.count(meta.queue);
-            self.waited.count(meta.priority);
+            self.waited.count(meta.tag.priority());
         }
     }
 }

@@ -3,11 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use flowsieve_core::PortScheduler;
-use flowsieve_core::Time;
-use flowsieve_core::awafs::actuator::EFFECTIVE_WINDOW;
-use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
-use flowsieve_schemes::scheme::PortSpec;
+use flowsieve_core::{PortScheduler, Time};
+use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_transport::TransportFacts;
 use flowsieve_workload::Flow;
 
@@ -17,6 +14,7 @@ use crate::found::Found;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
 use crate::link::Tally;
+use crate::observations::Observations;
 use crate::point::{FctEnd, Measure, Point, SimError};
 use crate::topology::Stage;
 
@@ -223,9 +221,10 @@ pub(crate) fn result<K: Key>(
         _ => simulated,
     };
     let links = links(point, built, flows, arrivals_end);
+    let observed = Observations::of_ports(built);
     let mut result = PointResult {
         links,
-        periodic: periodic(built, simulated),
+        periodic: observed.periodic(built, simulated),
         simulated_ps: simulated.0,
         arrivals_end_ps: arrivals_end.0,
         goodput: Some(goodput(point, flows, &records, last_start)),
@@ -235,14 +234,14 @@ pub(crate) fn result<K: Key>(
         timeouts: rows.iter().map(|row| u64::from(row.timeouts)).sum(),
         retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
         out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
-        overtakes: overtakes(built),
+        counts: observed.counts(),
         flows: rows,
         ..PointResult::default()
     };
     if !point.flows.are_closed() {
         result.warnings = warnings(&result);
     }
-    result.warnings.extend(short_window(point, built));
+    result.warnings.extend(observed.warnings());
     Ok(result)
 }
 
@@ -314,9 +313,7 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         .collect();
     for (number, link) in fabric.links.iter().enumerate() {
         let class = &mut classes[usize::from(link.class)];
-        let (partition, index) = built.places.from[number];
-        let network = &built.partitions[partition as usize].network;
-        let port = &network.ports[index as usize];
+        let port = built.port(number);
         class.marks += port.marks;
         class.max_backlog_bytes = class.max_backlog_bytes.max(port.most_backlog);
         let (partition, index) = built.places.to[number];
@@ -345,60 +342,9 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
 }
 
 /// Queues of the ports that feed a class of links.
-fn queues<K>(point: &Point<'_>, built: &Built<K>, class: usize) -> usize {
+fn queues<K: Key>(point: &Point<'_>, built: &Built<K>, class: usize) -> usize {
     let feeding = point.fabric.links.iter().position(|link| usize::from(link.class) == class);
-    feeding.map_or(1, |link| {
-        let (partition, port) = built.places.from[link];
-        built.partitions[partition as usize].network.ports[port as usize].scheduler.queues()
-    })
-}
-
-/// Programs of switches that have a timer, by the one that ticked least; and what ports adapt, which only acts where
-/// packets arrive, by the mean of the ports that adapted at all.
-fn periodic<K: Key>(built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
-    let networks = || built.partitions.iter().map(|partition| &partition.network);
-    let programs = built.partitions.iter().flat_map(|partition| partition.programs.ticks()).filter(|&ticks| ticks > 0);
-    let ports: Vec<u64> = networks()
-        .flat_map(|network| &network.ports)
-        .filter_map(|port| port.scheduler.ticks())
-        .filter(|&ticks| ticks > 0)
-        .collect();
-    let mean = (!ports.is_empty()).then(|| ports.iter().sum::<u64>() / ports.len() as u64);
-    let part = |(name, ticks): (&str, Option<u64>)| {
-        let ticks = ticks?;
-        Some(PeriodicPart { name: name.into(), period_ps: simulated.0 / ticks, ticks })
-    };
-    [("switch programs", programs.min()), ("thresholds of ports", mean)].into_iter().filter_map(part).collect()
-}
-
-/// Packets that ports queued where they may overtake one of their own flow, where they count that.
-fn overtakes<K: Key>(built: &Built<K>) -> u64 {
-    let ports = built.partitions.iter().flat_map(|partition| &partition.network.ports);
-    ports.map(|port| port.scheduler.overtakes()).sum()
-}
-
-/// Lists of completed flows that were full, so that thresholds followed less than the window that was asked for.
-fn short_window<K: Key>(point: &Point<'_>, built: &Built<K>) -> Option<String> {
-    let (mut shortest, mut ports, mut short) = (Time::NEVER.as_secs(), 0, 0);
-    for (number, link) in point.fabric.links.iter().enumerate() {
-        let PortSpec::Awafs { params, .. } = point.scheme.ports.at(point.fabric.place_of(link.from)) else { continue };
-        let (partition, index) = built.places.from[number];
-        let network = &built.partitions[partition as usize].network;
-        ports += 1;
-        network.ports[index as usize].scheduler.gauges(&mut |gauge| {
-            if gauge.name == EFFECTIVE_WINDOW && gauge.value < params.actuator.window.as_secs() {
-                short += 1;
-                shortest = shortest.min(gauge.value);
-            }
-        });
-    }
-    (short > 0).then(|| {
-        format!(
-            "thresholds of {short} of {ports} ports last followed less than update_window, the shortest {:.1} ms: more flows \
-             complete than list_memory holds",
-            1e3 * shortest
-        )
-    })
+    feeding.map_or(1, |number| built.port(number).scheduler.queues())
 }
 
 /// What the reader must know before believing a number and cannot see in the result's own figures.

@@ -40,6 +40,8 @@ pub(crate) const LOCAL: u32 = u32::MAX;
 pub(crate) struct Crossing {
     pub(crate) partition: u32,
     pub(crate) link: u32,
+    /// When it arrives at the far end of the link.
+    pub(crate) at: Time,
     pub(crate) meta: Meta,
     pub(crate) body: Body,
 }
@@ -200,7 +202,7 @@ impl<K: Key> Network<K> {
     /// A packet that comes from another partition is in flight.
     pub(crate) fn cross(&mut self, crossing: Crossing) {
         let packet = self.slab.insert(crossing.meta, crossing.body);
-        self.put_in_flight(crossing.link, packet, crossing.meta.time);
+        self.put_in_flight(crossing.link, packet, crossing.at);
     }
 
     /// A packet that is in no list arrives at a link's port.
@@ -233,11 +235,10 @@ impl<K: Key> Network<K> {
         let metas = self.slab.metas.as_mut_slice();
         let shares = state.special && port.special.shares;
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
-        // Asked here and counted later, so that the scheduler looks for the queue once.
-        let (priority, found) = (metas[packet as usize].priority, port.scheduler.found_bytes(&metas[packet as usize]));
+        let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
-        self.classes[usize::from(state.class)].found.count(priority, found);
-        if verdict == Verdict::Dropped || !self.victims.is_empty() {
+        self.classes[usize::from(state.class)].found.count(priority, verdict.found());
+        if !verdict.is_accepted() || !self.victims.is_empty() {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
@@ -273,7 +274,7 @@ impl<K: Key> Network<K> {
             self.discard(victim);
         }
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        if verdict == Verdict::Dropped {
+        if !verdict.is_accepted() {
             port.drops.buffer += 1;
             self.trace(link, packet, self.now, PacketEvent::DroppedBuffer, None);
             return self.discard(packet);

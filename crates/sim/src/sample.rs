@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flowsieve_core::scheduler::Gauge;
+use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::tagger::Tagger;
 use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
@@ -97,24 +97,12 @@ impl PortScheduler for Noting {
         self.within.passes()
     }
 
-    fn found_bytes(&self, meta: &Meta) -> u64 {
-        self.within.found_bytes(meta)
-    }
-
     fn backlog_bytes(&self) -> u64 {
         self.within.backlog_bytes()
     }
 
-    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
-        self.within.gauges(see);
-    }
-
-    fn ticks(&self) -> Option<u64> {
-        self.within.ticks()
-    }
-
-    fn overtakes(&self) -> u64 {
-        self.within.overtakes()
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        self.within.observe(see);
     }
 
     fn queues(&self) -> usize {
@@ -141,13 +129,15 @@ struct Watched {
 struct Gauges(BTreeMap<(&'static str, usize), (u64, Vec<f64>)>);
 
 impl Gauges {
-    fn see(&mut self, step: u64, Gauge { name, queue, value }: Gauge) {
-        self.0.entry((name, queue)).or_insert((step, Vec::new())).1.push(value);
+    fn see(&mut self, step: u64, reading: Reading) {
+        if let Reading::Gauge(Gauge { name, queue, value }) = reading {
+            self.0.entry((name, queue)).or_insert((step, Vec::new())).1.push(value);
+        }
     }
 
     fn see_thresholds(&mut self, step: u64, name: &'static str, thresholds: &[u64]) {
         for (queue, &threshold) in thresholds.iter().enumerate() {
-            self.see(step, Gauge { name, queue, value: threshold as f64 });
+            self.see(step, Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));
         }
     }
 
@@ -170,7 +160,7 @@ fn see_host(sides: &[Side], step: u64, gauges: &mut Gauges) {
             gauges.see_thresholds(step, HOST_THRESHOLD, levels.own().unwrap_or_default());
             gauges.see_thresholds(step, TAG_THRESHOLD, levels.network());
         }
-        Some(Tagger::Adaptive(host)) => host.actuator().gauges(&mut |gauge| gauges.see(step, gauge)),
+        Some(Tagger::Adaptive(host)) => host.actuator().observe(&mut |reading| gauges.see(step, reading)),
         _ => {}
     }
 }
@@ -211,10 +201,8 @@ impl Sampler {
             let port = &mut built.partitions[partition as usize].network.ports[index as usize];
             let backlog = Backlog { bytes: 0, since: Time::ZERO, least: u64::MAX, most: 0 };
             let backlog = Arc::new(Mutex::new(backlog));
-            // Until the other is in its place; it never holds a packet.
-            let placeholder = Scheduler::Pfabric(flowsieve_core::pfabric::PfabricPool::new(0));
-            let within = std::mem::replace(&mut port.scheduler, placeholder);
-            port.scheduler = Scheduler::Boxed(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
+            let within = std::mem::take(&mut port.scheduler);
+            port.scheduler = Scheduler::Custom(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
             let host = match fabric.links[number as usize].from {
                 Node::Host(host) => Some(built.places.hosts[host as usize]),
                 Node::Switch(_) => None,
@@ -277,7 +265,7 @@ impl Sampler {
             link.least.push(least as f64);
             link.most.push(most as f64);
             let gauges = &mut link.gauges;
-            network.ports[link.index as usize].scheduler.gauges(&mut |gauge| gauges.see(step, gauge));
+            network.ports[link.index as usize].scheduler.observe(&mut |reading| gauges.see(step, reading));
             if let Some((partition, host)) = link.host {
                 let hosts = &built.partitions[partition as usize].hosts;
                 see_host(&hosts.sides[hosts.sides_of(host)], step, gauges);

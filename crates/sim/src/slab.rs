@@ -1,8 +1,7 @@
 //! The packets of a partition. What ports see and what only the ends see lie in two arrays, so that a hop in the middle of
 //! the network touches half a cache line.
 
-use flowsieve_core::tagger::Tag;
-use flowsieve_core::{ControlPacket, Kind, Meta, NONE};
+use flowsieve_core::{ControlPacket, Kind, Meta, NONE, Tag};
 use flowsieve_transport::Packet;
 
 /// Destination and sender of packets between switches' programs.
@@ -33,8 +32,8 @@ impl Body {
 /// What a host's endpoint of a class sends, as it lies in the slab.
 #[inline(always)]
 pub(crate) fn pack(packet: &Packet, src: u16, class: u8) -> (Meta, Body) {
-    let Packet { peer, len, flow, message, coflow: _, kind, ecn, tag, code, words } = *packet;
-    let meta = Meta { flow, rank: tag.rank, priority: tag.priority, len, dst: peer, kind, ecn, ..Meta::default() };
+    let Packet { peer, len, flow, message, coflow, kind, ecn, tag, code, words } = *packet;
+    let meta = Meta { flow, coflow, tag, len, dst: peer, kind, ecn, ..Meta::default() };
     (meta, Body { words, message, src, class, code })
 }
 
@@ -46,10 +45,10 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
         len: meta.len,
         flow: meta.flow,
         message: body.message,
-        coflow: NONE,
+        coflow: meta.coflow,
         kind: meta.kind,
         ecn: meta.ecn,
-        tag: Tag { priority: meta.priority, rank: meta.rank },
+        tag: meta.tag,
         code: body.code,
         words: body.words,
     }
@@ -58,13 +57,13 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
 /// What a switch's program sends, as it lies in the slab.
 pub(crate) fn pack_control(packet: &ControlPacket) -> (Meta, Body) {
     let ControlPacket { port: _, len, priority, payload } = *packet;
-    let meta = Meta { len, priority, dst: SWITCH, kind: Kind::Control, ..Meta::default() };
+    let meta = Meta { len, tag: Tag::with_priority(priority), dst: SWITCH, kind: Kind::Control, ..Meta::default() };
     (meta, Body { words: payload, src: SWITCH, ..Body::default() })
 }
 
 /// What arrives by a port of the other switch.
 pub(crate) fn unpack_control(meta: &Meta, body: &Body, port: u16) -> ControlPacket {
-    ControlPacket { port, len: meta.len, priority: meta.priority, payload: body.words }
+    ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
 }
 
 /// Packets by index, reused.
@@ -131,6 +130,7 @@ impl Slab {
 mod tests {
     use super::*;
     use flowsieve_core::meta::Ecn;
+    use flowsieve_core::{Kind, Tag};
 
     #[test]
     fn body__is_half_a_cache_line() {
@@ -144,10 +144,10 @@ mod tests {
             len: 1_500,
             flow: 3,
             message: 4,
-            coflow: NONE,
+            coflow: 8,
             kind: Kind::Ack,
             ecn: Ecn::Capable,
-            tag: Tag { priority: 2, rank: 9 },
+            tag: Tag::new(2, 9),
             code: Packet::UNANSWERED | 9,
             words: [1, 2, 3, 4, 5, 6],
         };

@@ -39,7 +39,7 @@ impl<K: Key> Network<K> {
     pub(crate) fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
         self.trace_sent(link, packet, start, passed);
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        let (special, meta) = (port.special, &mut self.slab.metas[packet as usize]);
+        let (special, meta) = (port.special, &self.slab.metas[packet as usize]);
         let on_wire = u32::from(meta.len) + self.overhead;
         if special.counts {
             port.sent_bytes += u64::from(on_wire);
@@ -50,10 +50,9 @@ impl<K: Key> Network<K> {
             None => state.put_on_line(on_wire, start),
         };
         if let Some((partition, link)) = special.beyond {
-            meta.time = at;
             let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
             self.slab.remove(packet);
-            self.crossings.push(Crossing { partition, link, meta, body });
+            self.crossings.push(Crossing { partition, link, at, meta, body });
         } else {
             self.put_in_flight(link, packet, at);
         }

@@ -51,7 +51,7 @@ impl<K> Network<K> {
         if port.special.traced.is_some() {
             let (meta, last) = (&self.slab.metas[packet as usize], port.scheduler.queues() - 1);
             // A packet that passes does so by the queue of its priority.
-            let own = meta.priority.min(u8::try_from(last).unwrap_or(u8::MAX));
+            let own = meta.tag.priority().min(u8::try_from(last).unwrap_or(u8::MAX));
             let queue = if passed { own } else { meta.queue };
             self.trace(link, packet, at, PacketEvent::Sent, Some(queue));
         }
@@ -263,9 +263,9 @@ impl<'a> Tracer<'a> {
             what,
             payload: if carries { meta.len.saturating_sub(self.headers[usize::from(body.class)]) } else { 0 },
             length: meta.len,
-            priority: meta.priority,
+            priority: meta.tag.priority(),
             queue,
-            rank: meta.rank,
+            rank: meta.tag.rank(),
             ecn: match meta.ecn {
                 Ecn::NotCapable => 0,
                 Ecn::Capable => 2,

@@ -11,13 +11,15 @@ use std::sync::{Arc, Mutex};
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::admission::Admission;
-use flowsieve_core::bank::FifoBank;
+use flowsieve_core::bank::{BankRules, FifoBank};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::marker::{Marker, Scope};
 use flowsieve_core::message::Effort;
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tag, TagPackets};
-use flowsieve_core::{Kind, Message, Meta, PortScheduler, Surroundings, Time, Verdict};
+use flowsieve_core::pifo::PifoRules;
+use flowsieve_core::scheduler::PortSite;
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
+use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Site, Surroundings, Tag, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{Class, Places, PortSpec, TaggerSpec};
@@ -59,7 +61,11 @@ impl LastComeFirstServed {
     }
 
     fn spec(limit: u64) -> PortSpec {
-        PortSpec::Custom(Arc::new(move |_| Box::new(LastComeFirstServed::new(limit))))
+        let own = |port: &PortSite, _: &Site| {
+            let Admission::PerPort { limit } = port.admission else { panic!("{:?}", port.admission) };
+            LastComeFirstServed::new(limit)
+        };
+        PortSpec { admission: Admission::PerPort { limit }, ..PortSpec::unlimited(PortKind::custom(own)) }
     }
 }
 
@@ -68,11 +74,12 @@ impl PortScheduler for LastComeFirstServed {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
         if self.bytes + u64::from(meta.len) > self.limit {
-            return Verdict::Dropped;
+            return Verdict::Dropped { found: self.bytes };
         }
+        let found = self.bytes;
         self.bytes += u64::from(meta.len);
         self.stack.push(packet);
-        Verdict::Accepted
+        Verdict::Accepted { found }
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], _: &mut Surroundings<'_>) -> Option<u32> {
@@ -145,7 +152,7 @@ impl TagPackets for Ageing {
             flow.timeouts_in_a_row = 0;
         }
         let counted = facts.offset.saturating_sub(flow.forgiven);
-        Tag { priority: u8::from(counted > self.threshold), rank: 0 }
+        Tag::with_priority(u8::from(counted > self.threshold))
     }
 
     fn on_event(&mut self, event: &FlowEvent, now: Time) {
@@ -164,16 +171,16 @@ struct Starving(FifoBank);
 
 impl Starving {
     fn spec() -> PortSpec {
-        let bank = || FifoBank::new(1, Admission::Unlimited, Marker::Off, Discipline::StrictPriority);
-        PortSpec::Custom(Arc::new(move |_| Box::new(Starving(bank()))))
+        let bank = |port: &PortSite| FifoBank::new(1, port.admission, port.marker, Discipline::StrictPriority);
+        PortSpec::unlimited(PortKind::custom(move |port, _| Starving(bank(port))))
     }
 }
 
 impl PortScheduler for Starving {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        match metas[packet as usize].priority {
+        match metas[packet as usize].tag.priority() {
             0 => self.0.enqueue(metas, packet, around),
-            _ => Verdict::Dropped,
+            _ => Verdict::Dropped { found: self.0.backlog_bytes() },
         }
     }
 
@@ -198,9 +205,7 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
     let settings = rack(3);
     let told = Told::default();
     let mut scheme = with_ports(scheme("dctcp", &settings), |place| match place {
-        Place::Nic => {
-            PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited, marker: Marker::Off }
-        }
+        Place::Nic => PortSpec::unlimited(PortKind::Flows(Order::RoundRobin)),
         _ => Starving::spec(),
     });
     scheme.classes[0].tagger = Ageing::spec(1_460, &told);
@@ -312,18 +317,15 @@ fn places__each_with_its_port() {
     // NICs let flows take turns; leaves mark every packet that may be marked and have 3 queues; spines hold no more
     // than one packet. All links have 10 Gbit/s.
     let port = |place| match place {
-        Place::Nic => {
-            PortSpec::Flows { order: Order::RoundRobin, admission: Admission::Unlimited, marker: Marker::Off }
-        }
-        Place::Leaf => PortSpec::Bank {
-            queues: 3,
-            admission: Admission::Unlimited,
+        Place::Nic => PortSpec::unlimited(PortKind::Flows(Order::RoundRobin)),
+        Place::Leaf => PortSpec {
             marker: Marker::Threshold { above: 0, scope: Scope::Port, counts_arriving: true },
-            discipline: Discipline::StrictPriority,
+            ..PortSpec::unlimited(PortKind::Bank(BankRules { queues: 3, discipline: Discipline::StrictPriority }))
         },
-        Place::Spine | Place::Core => {
-            PortSpec::Pifo { fifo_from: None, admission: Admission::PerPort { limit: 1_500 }, marker: Marker::Off }
-        }
+        Place::Spine | Place::Core => PortSpec {
+            admission: Admission::PerPort { limit: 1_500 },
+            ..PortSpec::unlimited(PortKind::Pifo(PifoRules { fifo_from: None }))
+        },
     };
     let settings = settings("leaf-spine")
         .with(None, "leaves", 4)

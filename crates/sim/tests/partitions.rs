@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{BY_THE_CLOCK, Case, case, case_of};
-use flowsieve_core::Time;
+use flowsieve_core::{PortKind, Time};
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
-use flowsieve_schemes::scheme::{BalancerSpec, Class, PortSpec, TaggerSpec};
+use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -163,7 +163,7 @@ proptest! {
                     | TaggerSpec::Adaptive(_)
             )
         };
-        let adapts = |&place: &Place| matches!(case.scheme.ports.at(place), PortSpec::Awafs { .. });
+        let adapts = |&place: &Place| matches!(case.scheme.ports.at(place).kind, PortKind::Awafs(_));
         let clocked = case.scheme.classes.iter().any(by_clock) || Place::ALL.iter().any(adapts);
         prop_assume!(!clocked, "the instant matters");
         let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Site, Time};
 
-use crate::endpoint::{Effects, Endpoint, HostSite, Out, Timer, Turn};
+use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
 use crate::open_loop::{OpenLoopEndpoint, OpenLoopRules};
 use crate::packet::{Packet, Said};
 use crate::tcp::{TcpEndpoint, TcpRules};
@@ -45,13 +45,16 @@ pub enum TransportSpec {
     Custom(CustomTransport),
 }
 
+/// Makes the endpoint of a host.
+pub type MakeEndpoint = dyn Fn(&HostSite<'_>) -> Box<dyn Endpoint> + Send + Sync;
+
 /// A transport of the user's own.
 #[derive(Clone)]
 pub struct CustomTransport {
     /// What is known of it beforehand.
     pub facts: TransportFacts,
-    /// Makes the endpoint of a host.
-    pub make: Arc<dyn Fn(&HostSite<'_>) -> Box<dyn Endpoint> + Send + Sync>,
+    /// How its endpoints are made.
+    pub make: Arc<MakeEndpoint>,
 }
 
 impl TransportSpec {
@@ -98,7 +101,19 @@ pub enum Handled {
     Asks(Effects),
 }
 
+impl Handled {
+    /// What is asked for.
+    pub fn effects(self) -> Effects {
+        match self {
+            Handled::Nothing { .. } => Effects::NONE,
+            Handled::Asks(effects) => effects,
+        }
+    }
+}
+
 /// Every endpoint as one type, so that a host calls it without indirection; `Boxed` serves those from outside.
+// TCP's is the largest, and what nearly every host has.
+#[allow(clippy::large_enum_variant)]
 pub enum HostEndpoint {
     /// TCP and its kin.
     Tcp(TcpEndpoint),
@@ -175,7 +190,7 @@ impl HostEndpoint {
     }
 
     /// As [`Endpoint::observe`].
-    pub fn observe(&self, see: &mut dyn FnMut(u32, &[(&'static str, f64)])) {
+    pub fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
         each!(self, endpoint => endpoint.observe(see));
     }
 

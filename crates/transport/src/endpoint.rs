@@ -94,6 +94,9 @@ pub struct HostSite<'a> {
     pub pauses: bool,
 }
 
+/// Names with their values, as [`Endpoint::observe`] shows them.
+pub type Observed<'a> = &'a [(&'static str, f64)];
+
 /// All senders and receivers of one host and one class of flow. The module says when a host calls what.
 pub trait Endpoint: Send {
     /// The host wants a message sent.
@@ -118,7 +121,7 @@ pub trait Endpoint: Send {
     fn poll_event(&mut self) -> Option<FlowEvent>;
 
     /// What there is to see of each flow with a message under way: `see` takes the flow, and names with their values.
-    fn observe(&self, _see: &mut dyn FnMut(u32, &[(&'static str, f64)])) {}
+    fn observe(&self, _see: &mut dyn FnMut(u32, Observed<'_>)) {}
 
     /// What a packet of this transport says, for traces.
     fn describe(&self, _packet: &Packet) -> Said {

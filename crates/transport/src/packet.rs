@@ -1,8 +1,7 @@
 //! A packet as its two ends see it.
 
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::Tag;
-use flowsieve_core::{Kind, NONE};
+use flowsieve_core::{Kind, NONE, Tag};
 
 /// A packet between an endpoint and its host.
 ///
@@ -51,6 +50,11 @@ impl Default for Packet {
 impl Packet {
     /// In its code: nobody answers it, and nobody sends it again. Its message never finishes without it.
     pub const UNANSWERED: u8 = 1 << 7;
+
+    /// Whether its code says so.
+    pub fn is_unanswered(&self) -> bool {
+        self.code & Packet::UNANSWERED != 0
+    }
 }
 
 /// What a packet says, in the words of traces and captures.

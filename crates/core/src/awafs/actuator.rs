@@ -15,15 +15,12 @@
 
 use crate::awafs::completed::CompletedFlows;
 use crate::awafs::load::LoadMeter;
-use crate::scheduler::Gauge;
+use crate::readings::{Expectation, Gauge, Reading, Shortfall};
 use crate::thresholds::{SizeLaw, tandem};
 use crate::units::Time;
 
 /// One, in the unit of percentiles.
 pub const WHOLE: u32 = 1_000_000;
-
-/// The gauge of how far back a list reached at the last tick.
-pub const EFFECTIVE_WINDOW: &str = "effective window (s)";
 
 /// An actuator's parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,19 +188,32 @@ impl Actuator {
         self.ticks
     }
 
-    /// What it has adapted; see [`crate::PortScheduler::gauges`].
-    pub fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+    /// What it has adapted and how often; see [`crate::PortScheduler::observe`].
+    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        let mut gauge = |name, queue, value| see(Reading::Gauge(Gauge { name, queue, value }));
         for (queue, &threshold) in self.thresholds.iter().enumerate() {
-            see(Gauge { name: "threshold (bytes)", queue, value: f64::from(threshold) });
+            gauge("threshold (bytes)", queue, f64::from(threshold));
         }
         if self.chooses() {
             for (queue, &percentile) in self.percentiles.iter().enumerate() {
-                see(Gauge { name: "percentile", queue, value: f64::from(percentile) / f64::from(WHOLE) });
+                gauge("percentile", queue, f64::from(percentile) / f64::from(WHOLE));
             }
         }
-        see(Gauge { name: "flows listed", queue: 0, value: self.list.len() as f64 });
-        see(Gauge { name: EFFECTIVE_WINDOW, queue: 0, value: self.reach.as_secs() });
+        let (name, value) = ("effective window (s)", self.reach.as_secs());
+        gauge("flows listed", 0, self.list.len() as f64);
+        gauge(name, 0, value);
+        see(Reading::Ticks { name: "thresholds of ports", ticks: self.ticks });
+        see(Reading::Expectation(Expectation { name, value, at_least: self.window.as_secs(), warning: short_window }));
     }
+}
+
+/// Lists of completed flows were full, so that thresholds followed less than the window that was asked for.
+fn short_window(Shortfall { short, parts, least }: &Shortfall) -> String {
+    format!(
+        "thresholds of {short} of {parts} ports last followed less than update_window, the shortest {:.1} ms: more flows \
+         complete than list_memory holds",
+        1e3 * least
+    )
 }
 
 /// The place of a percentile among so many sorted values, of which there is at least one.

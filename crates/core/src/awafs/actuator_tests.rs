@@ -19,6 +19,16 @@ fn params(percentiles: &[u32], entries: usize) -> ActuatorParams {
     }
 }
 
+/// The values of the gauge of this name, queue by queue.
+fn gauges(actuator: &Actuator, name: &str) -> Vec<f64> {
+    let mut values = Vec::new();
+    actuator.observe(&mut |reading| match reading {
+        Reading::Gauge(gauge) if gauge.name == name => values.push(gauge.value),
+        _ => {}
+    });
+    values
+}
+
 fn after(percentiles: &[u32], sizes: &[u32]) -> Vec<u32> {
     let mut actuator = Actuator::new(&params(percentiles, 100));
     sizes.iter().for_each(|&size| actuator.complete(us(150), size));
@@ -53,12 +63,18 @@ fn tick__an_empty_list_keeps_the_thresholds() {
 }
 
 #[test]
-fn gauges__say_how_far_back_the_list_reaches() {
+fn observe__says_how_far_back_the_list_reaches() {
     let mut actuator = Actuator::new(&params(&[500_000], 2));
     let window = |actuator: &Actuator| {
-        let mut found = None;
-        actuator.gauges(&mut |gauge| found = (gauge.name == EFFECTIVE_WINDOW).then_some(gauge.value).or(found));
-        found.unwrap()
+        let mut expected = None;
+        actuator.observe(&mut |reading| {
+            if let Reading::Expectation(of) = reading {
+                expected = Some(of);
+            }
+        });
+        let Expectation { name, value, at_least, .. } = expected.unwrap();
+        assert_eq!((gauges(actuator, name), at_least), (vec![value], 250e-6));
+        value
     };
     actuator.tick(us(200));
     assert_eq!(window(&actuator), 250e-6);
@@ -81,9 +97,7 @@ fn tick__percentiles_chosen_by_the_model() {
         flows.for_each(|size| actuator.complete(us(150), size));
         actuator.note(Time((load * us(200).0 as f64) as u64));
         actuator.tick(us(200));
-        let mut percentiles = Vec::new();
-        actuator.gauges(&mut |gauge| percentiles.extend((gauge.name == "percentile").then_some(gauge.value)));
-        (percentiles, actuator.thresholds().to_vec())
+        (gauges(&actuator, "percentile"), actuator.thresholds().to_vec())
     };
     let two = [(91_000, 10), (1_000, 90)];
     assert_eq!(chosen(&two, 0.9, 2), (vec![0.9], vec![1_000]));

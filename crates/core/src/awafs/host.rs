@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use crate::awafs::actuator::{Actuator, ActuatorParams};
 use crate::message::FlowEvent;
 use crate::meta::Kind;
-use crate::tagger::{FlowFacts, Tag};
+use crate::tag::Tag;
+use crate::tagger::FlowFacts;
 use crate::units::{Rate, Time};
 
 /// A host's parameters.
@@ -60,7 +61,7 @@ impl HostThresholds {
             self.actuator.note(self.rate.serialise(facts.payload));
         }
         let bytes = facts.offset - self.forgiven(facts).min(facts.offset);
-        Tag { priority: self.actuator.choose(u32::try_from(bytes).unwrap_or(u32::MAX)) as u8, rank: 0 }
+        Tag::with_priority(self.actuator.choose(u32::try_from(bytes).unwrap_or(u32::MAX)) as u8)
     }
 
     /// Notes what a message sends; bytes of it that were sent before the last boost.
@@ -120,18 +121,18 @@ mod tests {
             let message = Message { id, bytes, ..Message::default() };
             FlowEvent::MessageEnd { flow: 0, message, effort: None }
         };
-        assert_eq!([0, 999, 1_000, 2_000].map(|offset| host.tag(&facts(1, offset)).priority), [0, 0, 1, 2]);
+        assert_eq!([0, 999, 1_000, 2_000].map(|offset| host.tag(&facts(1, offset)).priority()), [0, 0, 1, 2]);
         for (message, size) in [(1, 300), (2, 40), (3, 50_000_000_000)] {
             host.on_event(&end(message, size), Time::from_us(100));
         }
-        assert_eq!(host.tag(&facts(199, 300)).priority, 0, "not before the tick");
-        assert_eq!([299, 300, 4_000_000].map(|offset| host.tag(&facts(200, offset)).priority), [0, 1, 1]);
+        assert_eq!(host.tag(&facts(199, 300)).priority(), 0, "not before the tick");
+        assert_eq!([299, 300, 4_000_000].map(|offset| host.tag(&facts(200, offset)).priority()), [0, 1, 1]);
     }
 
     #[test]
     fn tag__what_was_sent_before_a_boost_no_longer_counts() {
         let mut host = host(Some(Time::from_us(50)));
-        let mut priority = |us, offset| host.tag(&facts(us, offset)).priority;
+        let mut priority = |us, offset| host.tag(&facts(us, offset)).priority();
         assert_eq!([priority(10, 0), priority(20, 1_500), priority(49, 2_000)], [0, 1, 2]);
         assert_eq!([priority(50, 2_500), priority(60, 3_500), priority(61, 1_000)], [0, 1, 0]);
         assert_eq!([priority(99, 4_500), priority(260, 5_000), priority(261, 6_000)], [2, 0, 1]);

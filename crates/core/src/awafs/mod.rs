@@ -7,9 +7,8 @@
 //! [`HostThresholds`] has them instead, and switches read its tags.
 //!
 //! # What hosts write
-//! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet. Here the bytes before the packet
-//! are [`crate::Meta::rank`], and the mark is the priority [`END_OF_FLOW`]; no other meaning of the priority is left, since the
-//! switch classifies by bytes. A flow is a message. Its size is the bytes before its last packet and that packet's payload.
+//! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet: [`crate::Tag::with_sent`]. A flow is
+//! a message. Its size is the bytes before its last packet and that packet's payload.
 //!
 //! # What a switch sees
 //! A packet is sensed once it is queued, so that one that is turned away counts when it is sent again. An end mark that is
@@ -21,21 +20,16 @@ mod flow_table;
 pub mod host;
 mod load;
 
-use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
-use crate::fair_queueing::Line;
-use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
-use crate::scheduler::{Gauge, PortScheduler, Surroundings, Verdict};
+use crate::readings::Reading;
+use crate::scheduler::{Line, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
 use flow_table::FlowTable;
 pub use host::HostThresholds;
-
-/// The priority of a flow's last packet, where hosts mark it; the others have priority 0.
-pub const END_OF_FLOW: u8 = 1;
 
 /// How a switch knows what a flow has sent and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +59,14 @@ pub struct AwafsParams {
     pub ends: FlowEnds,
     /// From one priority boost to the next, above zero; `None`: there is none.
     pub boost: Option<Time>,
-    /// Bytes of a packet that are no payload.
-    pub header: u16,
+}
+
+impl PortRules for AwafsParams {
+    type Port = AwafsPort;
+
+    fn build(&self, site: &PortSite) -> AwafsPort {
+        AwafsPort::new(self, site)
+    }
 }
 
 /// MLFQ's priority boost: at every multiple of a period all that is queued moves to the first queue.
@@ -89,14 +89,14 @@ pub struct AwafsPort {
 }
 
 impl AwafsPort {
-    /// An empty port in front of `line`.
+    /// An empty port.
     ///
     /// # Panics
     /// Where the parameters are not as they say they are; set-up checks them.
-    pub fn new(params: &AwafsParams, line: Line, admission: Admission, marker: Marker) -> AwafsPort {
+    pub fn new(params: &AwafsParams, site: &PortSite) -> AwafsPort {
         let queues = params.actuator.initial.len() + 1;
         AwafsPort {
-            bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority),
+            bank: FifoBank::new(queues, site.admission, site.marker, Discipline::StrictPriority),
             actuator: Actuator::new(&params.actuator),
             ends: params.ends,
             table: match params.ends {
@@ -104,8 +104,8 @@ impl AwafsPort {
                 FlowEnds::Fin { flows } | FlowEnds::Idle { flows, .. } => Some(FlowTable::new(flows)),
             },
             boost: params.boost.map(|period| Boost { period, next: period }),
-            header: params.header,
-            line,
+            header: site.header,
+            line: site.line,
         }
     }
 
@@ -163,20 +163,21 @@ impl PortScheduler for AwafsPort {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
         let now = around.now;
         self.catch_up(metas, now);
-        let Meta { flow, rank, len, priority, kind, .. } = metas[packet as usize];
+        let Meta { flow, len, tag, kind, .. } = metas[packet as usize];
         if self.actuator.chooses() {
             self.actuator.note(self.line.serialise(len));
         }
+        let found = self.bank.backlog_bytes();
         if kind != Kind::Data {
-            return self.bank.enqueue_in(0, metas, packet, around);
+            return self.bank.enqueue_in(0, metas, packet, around).having_found(found);
         }
-        let sent = self.table.as_ref().map_or(rank, |table| table.sent(flow));
+        let sent = self.table.as_ref().map_or(tag.sent(), |table| table.sent(flow));
         let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, around);
-        if verdict == Verdict::Accepted {
+        if verdict.is_accepted() {
             let payload = u32::from(len.saturating_sub(self.header));
-            self.sense(flow, sent, payload, priority == END_OF_FLOW, now);
+            self.sense(flow, sent, payload, tag.ends_flow(), now);
         }
-        verdict
+        verdict.having_found(found)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
@@ -187,12 +188,8 @@ impl PortScheduler for AwafsPort {
         self.bank.backlog_bytes()
     }
 
-    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
-        self.actuator.gauges(see);
-    }
-
-    fn ticks(&self) -> Option<u64> {
-        Some(self.actuator.ticks())
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        self.actuator.observe(see);
     }
 
     fn queues(&self) -> usize {

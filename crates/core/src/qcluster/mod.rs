@@ -1,8 +1,8 @@
 //! QCluster (Yang et al.): packets of similar weight share a queue, and the queues adapt to the traffic.
 //!
 //! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
-//! host's tagger says by the priority that it writes which group a packet is for. Within a group the packet's weight
-//! decides: what its flow has sent, counted here in a [`Sketch`], or what the host wrote as its rank. The first group
+//! host's tagger says which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
+//! decides: what its flow has sent, counted here in a [`Sketch`], or the number that the host wrote. The first group
 //! that holds a packet sends; within it strict priority, or weighted round robin.
 //!
 //! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
@@ -18,7 +18,8 @@ use crate::bank::FifoBank;
 use crate::discipline::{Discipline, Group};
 use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
-use crate::scheduler::{Gauge, PortScheduler, Surroundings, Verdict};
+use crate::readings::{Gauge, Reading};
+use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 use crate::units::Time;
 use presence::Presence;
 use sketch::{Keep, Sketch, SketchParams};
@@ -29,8 +30,8 @@ use weights::{QueueWeights, WeightParams};
 pub enum Weight {
     /// What its flow has sent in the message, with the packet: counted here.
     Sent,
-    /// The rank that the host wrote: bytes remaining, size, time per packet left.
-    Rank,
+    /// The number that the host wrote: bytes remaining, size, time per packet left.
+    Number,
 }
 
 /// What the sketch takes for one message.
@@ -38,10 +39,10 @@ pub enum Weight {
 pub enum MessageKey {
     /// What a flow sends without a gap: a switch can know no more.
     Flow,
-    /// The flow and the number that the host wrote as the rank: messages told apart exactly.
-    FlowAndRank,
-    /// The number that the host wrote as the rank: flows of one coflow together.
-    Rank,
+    /// The flow and the number that the host wrote: messages told apart exactly.
+    FlowAndNumber,
+    /// The number that the host wrote: flows of one coflow together.
+    Number,
 }
 
 /// What the sketch counts.
@@ -93,7 +94,7 @@ pub enum Service {
 /// A port's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterParams {
-    /// By the priority that hosts write: the last serves all beyond. At least 1; together at most 64 queues.
+    /// By the group that hosts write: the last serves all beyond. At least 1; together at most 64 queues.
     pub groups: Vec<ClusterGroup>,
     /// What counts what flows have sent and where they went.
     pub sketch: SketchParams,
@@ -103,6 +104,18 @@ pub struct ClusterParams {
     pub unit: Unit,
     /// Packet disorder avoidance.
     pub avoidance: Avoidance,
+}
+
+impl PortRules for ClusterParams {
+    type Port = ClusterPort;
+
+    fn build(&self, site: &PortSite) -> ClusterPort {
+        ClusterPort::new(self, site.admission, site.marker)
+    }
+
+    fn sketch_bytes(&self) -> u64 {
+        self.sketch.bytes()
+    }
 }
 
 /// A group at work.
@@ -192,19 +205,19 @@ impl ClusterPort {
         if meta.kind != Kind::Data {
             return 0;
         }
-        let index = usize::from(meta.priority).min(self.groups.len() - 1);
+        let index = usize::from(meta.tag.group()).min(self.groups.len() - 1);
         let cluster = &mut self.groups[index];
         if cluster.update(now) && cluster.inverse {
             self.bank.set_weights(cluster.first, cluster.weights.inverse());
         }
         let key = match self.key {
             MessageKey::Flow => u64::from(meta.flow),
-            MessageKey::FlowAndRank => u64::from(meta.flow) << 32 | u64::from(meta.rank),
-            MessageKey::Rank => u64::from(meta.rank),
+            MessageKey::FlowAndNumber => u64::from(meta.flow) << 32 | u64::from(meta.tag.number()),
+            MessageKey::Number => u64::from(meta.tag.number()),
         };
         let amount = if self.unit == Unit::Bytes { u32::from(meta.len) } else { 1 };
         let visit = self.sketch.count(key, amount, now);
-        let weight = if cluster.weight == Weight::Sent { visit.weight } else { meta.rank };
+        let weight = if cluster.weight == Weight::Sent { visit.weight } else { meta.tag.number() };
         let wanted = (cluster.first + cluster.weights.choose(weight)) as u8;
         let queue = match (self.avoidance, &self.presence) {
             (Avoidance::Oracle, Some(presence)) => presence.keep_order(meta.flow, wanted, cluster.keep),
@@ -224,6 +237,11 @@ impl ClusterPort {
         queue
     }
 
+    /// Packets that were queued where they may overtake one of their own flow, as far as that is looked for.
+    pub fn overtakes(&self) -> u64 {
+        self.overtakes
+    }
+
     /// The queue weights of each group.
     pub fn weights(&self) -> impl Iterator<Item = &QueueWeights> {
         self.groups.iter().map(|cluster| &cluster.weights)
@@ -232,12 +250,13 @@ impl ClusterPort {
 
 impl PortScheduler for ClusterPort {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        let found = self.bank.backlog_bytes();
         let queue = self.classify(&metas[packet as usize], around.now);
         let verdict = self.bank.enqueue_in(queue, metas, packet, around);
-        if let (Some(presence), Verdict::Accepted) = (&mut self.presence, verdict) {
+        if let (Some(presence), true) = (&mut self.presence, verdict.is_accepted()) {
             presence.add(metas[packet as usize].flow, queue as u8);
         }
-        verdict
+        verdict.having_found(found)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
@@ -257,24 +276,21 @@ impl PortScheduler for ClusterPort {
         self.bank.queues()
     }
 
-    fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
         for cluster in &self.groups {
             let weights = &cluster.weights;
             let mut each = |name, values: &mut dyn Iterator<Item = f64>| {
-                values.enumerate().for_each(|(queue, value)| see(Gauge { name, queue: cluster.first + queue, value }));
+                for (queue, value) in values.enumerate() {
+                    see(Reading::Gauge(Gauge { name, queue: cluster.first + queue, value }));
+                }
             };
             each("threshold", &mut weights.thresholds().iter().map(|&threshold| f64::from(threshold)));
             each("queue weight", &mut weights.means().iter().copied());
             each("alpha", &mut weights.alphas().iter().copied());
             each("packets counted", &mut weights.packets().iter().map(|&packets| packets as f64));
         }
-    }
-
-    fn ticks(&self) -> Option<u64> {
-        self.groups.iter().map(|cluster| cluster.weights.updates()).max()
-    }
-
-    fn overtakes(&self) -> u64 {
-        self.overtakes
+        let updates = self.groups.iter().map(|cluster| cluster.weights.updates());
+        see(Reading::Ticks { name: "thresholds of ports", ticks: updates.max().unwrap_or(0) });
+        see(Reading::Count { name: "overtakes", count: self.overtakes });
     }
 }

@@ -2,9 +2,9 @@
 #![allow(dead_code)]
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::{Meta, PortScheduler, Rate, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::scheduler::Line;
+use flowsieve_core::{Meta, PortScheduler, Rate, Scheduler, Surroundings, Tag, Time, Victims};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -47,7 +47,7 @@ impl Bench {
     pub(crate) fn send(&mut self, meta: Meta) -> bool {
         self.metas.push(meta);
         let packet = self.metas.len() as u32 - 1;
-        self.call(|port, metas, around| port.enqueue(metas, packet, around)) == Verdict::Accepted
+        self.call(|port, metas, around| port.enqueue(metas, packet, around)).is_accepted()
     }
 
     pub(crate) fn recv(&mut self) -> Option<u32> {
@@ -60,7 +60,7 @@ impl Bench {
 }
 
 pub(crate) fn data(flow: u32, priority: u8, rank: u32, len: u16) -> Meta {
-    Meta { flow, priority, rank, len, ecn: Ecn::Capable, ..Meta::default() }
+    Meta { flow, tag: Tag::new(priority, rank), len, ecn: Ecn::Capable, ..Meta::default() }
 }
 
 /// A line of 1 Gbit/s: a byte takes 8 ns.

@@ -1,8 +1,8 @@
 //! Two queues, the shortest messages first: a host that knows the size of a message as it begins writes priority 0 into
 //! the packets of short ones and 1 into the others. Switches serve strictly by priority; the transport is DCTCP.
 
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tag, TagPackets};
-use flowsieve_core::{Kind, Time};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
+use flowsieve_core::{Kind, Tag, Time};
 use flowsieve_schemes::parts::{self, Parts};
 use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
 use flowsieve_schemes::settings::SettingsError;
@@ -27,7 +27,7 @@ struct ShortFirst {
 impl TagPackets for ShortFirst {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         let long = facts.kind == Kind::Data && facts.size > self.threshold;
-        Tag { priority: u8::from(long), rank: 0 }
+        Tag::with_priority(u8::from(long))
     }
 
     fn on_event(&mut self, _: &FlowEvent, _: Time) {}

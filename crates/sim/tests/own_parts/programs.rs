@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use flowsieve_core::program::Watches;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{ControlPacket, Kind, Message, Meta, Node, Place, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_core::{
+    ControlPacket, Kind, Message, Meta, Node, Place, PortKind, Site, SwitchPorts, SwitchProgram, Time,
+};
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{BalancerSpec, Custom, PortSpec, TaggerSpec};
 use flowsieve_schemes::settings::{Origin, Raw, Settings, Table, find};
 use flowsieve_sim::Partitioning;
-use flowsieve_transport::{CustomTransport, Effects, Endpoint, Out, Packet, Timer, TransportSpec, Turn};
+use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
 use crate::{LastComeFirstServed, NS, Noting, US, at_every_place, class};
@@ -191,13 +193,9 @@ impl Endpoint for Silent {
 /// What factories were told: of what part, at which node, for which of its ports, with which seed.
 type Made = Arc<Mutex<Vec<(&'static str, Node, Option<u16>, u64)>>>;
 
-/// A factory that notes its sites.
-fn noting<T: ?Sized + 'static>(made: &Made, part: &'static str, make: fn() -> Box<T>) -> Custom<T> {
-    let made = Arc::clone(made);
-    Arc::new(move |site| {
-        made.lock().expect("not poisoned").push((part, site.node, site.port, site.seed));
-        make()
-    })
+/// Notes a part's site.
+fn note(made: &Made, part: &'static str, site: &Site) {
+    made.lock().expect("not poisoned").push((part, site.node, site.port, site.seed));
 }
 
 #[test]
@@ -206,16 +204,27 @@ fn own_parts__are_made_once_each_with_a_site_and_a_seed_of_their_own() {
     let made = |partitioning| {
         let made = Made::default();
         let mut scheme = scheme("fcfs", &settings);
-        scheme.ports =
-            at_every_place(|_| PortSpec::Custom(noting(&made, "port", || Box::new(LastComeFirstServed::new(9_000)))));
-        scheme.balancers =
-            at_every_place(|_| BalancerSpec::Custom(noting(&made, "program", || Box::new(Burst(Time::NEVER)))));
-        scheme.classes[0].tagger = TaggerSpec::Custom(noting(&made, "tagger", || Box::new(Noting(Arc::default()))));
-        let endpoint = noting::<dyn Endpoint>(&made, "endpoint", || Box::new(Silent));
-        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport {
-            facts: scheme.classes[0].transport.facts(),
-            make: Arc::new(move |host| endpoint(host.site)),
+        let [ports, programs, taggers, endpoints] = [(); 4].map(|()| Arc::clone(&made));
+        let port = PortKind::custom(move |_, site| {
+            note(&ports, "port", site);
+            LastComeFirstServed::new(9_000)
         });
+        let program: Custom<dyn SwitchProgram> = Arc::new(move |site| {
+            note(&programs, "program", site);
+            Box::new(Burst(Time::NEVER))
+        });
+        scheme.ports = at_every_place(|_| PortSpec::unlimited(port.clone()));
+        scheme.balancers = at_every_place(|_| BalancerSpec::Custom(Arc::clone(&program)));
+        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |site| {
+            note(&taggers, "tagger", site);
+            Box::new(Noting(Arc::default()))
+        }));
+        let facts = scheme.classes[0].transport.facts();
+        let make = Arc::new(move |host: &HostSite<'_>| -> Box<dyn Endpoint> {
+            note(&endpoints, "endpoint", host.site);
+            Box::new(Silent)
+        });
+        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport { facts, make });
         let result = Trial::new(&settings, scheme).run_as(&[flow(0, (0, 1), 1)], partitioning);
         assert_eq!(result.packet_hops, 0);
         let mut made = made.lock().expect("not poisoned").clone();

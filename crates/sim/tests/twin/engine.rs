@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::Balancer;
-use flowsieve_core::fair_queueing::Line;
 use flowsieve_core::levels::{Controller, LevelParams, Levels, Published, Seen};
 use flowsieve_core::observed::{RecentSizes, SizeSketch};
+use flowsieve_core::scheduler::Line;
 use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Verdict, Victims};
+use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Victims};
 use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::{Nic, TaggerSpec};
 use flowsieve_schemes::settings::Place;
@@ -143,8 +143,11 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
         let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.wire_overhead.into() };
         Port {
-            scheduler: if free { spec.without_limits() } else { spec.clone() }
-                .build(line, || sites.port(number as u32)),
+            scheduler: if free { spec.without_limits() } else { spec.clone() }.build(
+                line,
+                point.scheme.header(),
+                || sites.port(number as u32),
+            ),
             busy: false,
             sent_bytes: 0,
             busy_until: Time::ZERO,
@@ -314,16 +317,15 @@ impl<'a> Twin<'a> {
     /// A packet arrives at a port.
     pub(crate) fn enqueue(&mut self, link: usize, packet: u32) {
         let meta = self.metas[packet as usize];
-        let found = self.ports[link].scheduler.found_bytes(&meta);
-        self.counts_of(link).found.entry(usize::from(meta.priority)).or_default().record(found);
         let mut victims = Victims::default();
         let verdict = self
             .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
+        self.counts_of(link).found.entry(usize::from(meta.tag.priority())).or_default().record(verdict.found());
         while let Some(victim) = victims.pop() {
             self.counts_of(link).drops.evicted += 1;
             self.leave_memory(link, victim);
         }
-        if verdict == Verdict::Dropped {
+        if !verdict.is_accepted() {
             self.counts_of(link).drops.buffer += 1;
             return;
         }
@@ -388,7 +390,7 @@ impl<'a> Twin<'a> {
         count.bytes += u64::from(meta.len);
         count.while_flows_arrive += if flows_arrive { u64::from(on_wire) } else { 0 };
         *count.by_queue.entry(usize::from(meta.queue)).or_default() += 1;
-        *count.by_priority.entry(usize::from(meta.priority)).or_default() += 1;
+        *count.by_priority.entry(usize::from(meta.tag.priority())).or_default() += 1;
     }
 
     fn on_arrival(&mut self, link: usize, packet: u32) {

@@ -10,7 +10,7 @@ use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::topology::Sites;
-use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, Turn};
+use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Timer, Turn};
 use flowsieve_workload::Flow;
 
 use crate::engine::{Body, Event, Twin};
@@ -88,8 +88,8 @@ impl Twin<'_> {
     fn emit(&mut self, src: usize, class: usize, packet: Packet) {
         let meta = Meta {
             flow: packet.flow,
-            rank: packet.tag.rank,
-            priority: packet.tag.priority,
+            coflow: packet.coflow,
+            tag: packet.tag,
             len: packet.len,
             dst: packet.peer,
             kind: packet.kind,
@@ -123,9 +123,9 @@ impl Twin<'_> {
             return; // from a switch's program
         };
         let (now, ecn) = (self.now, self.meta(packet).ecn);
-        let arrived = Packet { peer: src as u16, ecn, coflow: flowsieve_core::NONE, ..sent };
-        let received = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
-        self.settle(host, matches!(received, Handled::Asks(Effects { turns: true, .. })));
+        let arrived = Packet { peer: src as u16, ecn, ..sent };
+        let handled = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
+        self.settle(host, handled.effects().turns);
     }
 
     pub(crate) fn on_timer(&mut self, host: usize, alarm: Alarm) {

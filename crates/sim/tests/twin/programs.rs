@@ -1,6 +1,6 @@
 //! The twin's switch programs: what they are told, and what they see and do at their switch's ports.
 
-use flowsieve_core::{ControlPacket, Kind, Meta, PortScheduler, SwitchPorts, SwitchProgram, Time};
+use flowsieve_core::{ControlPacket, Kind, Meta, PortScheduler, SwitchPorts, SwitchProgram, Tag, Time};
 use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_sim::Point;
 use flowsieve_sim::topology::{Node, Sites};
@@ -39,7 +39,8 @@ impl SwitchPorts for Ports<'_, '_> {
 
     fn send(&mut self, packet: ControlPacket) {
         let ControlPacket { port, len, priority, payload } = packet;
-        let meta = Meta { len, priority, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
+        let tag = Tag::with_priority(priority);
+        let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
         let sent = self.twin.new_packet(meta, Body::OfSwitch { payload });
         self.twin.enqueue(self.link(port), sent);
     }
@@ -86,7 +87,7 @@ impl Twin<'_> {
 
     pub(crate) fn on_control(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {
         let port = self.port_to(switch, from);
-        let packet = ControlPacket { port, len: meta.len, priority: meta.priority, payload };
+        let packet = ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
         self.call_program(switch, |program, now, ports| program.on_control(&packet, now, ports));
     }
 

@@ -7,7 +7,7 @@ use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
 use flowsieve_core::{Kind, Message, NONE, Time};
 
 use crate::catalogue::TransportFacts;
-use crate::endpoint::{Effects, Out, Timer, Turn};
+use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::open_loop::receiver::OpenLoopReceiver;
 use crate::packet::{Packet, Said};
 
@@ -130,7 +130,7 @@ impl OpenLoopEndpoint {
         self.events.pop_front()
     }
 
-    pub(crate) fn observe(&self, _: &mut dyn FnMut(u32, &[(&'static str, f64)])) {}
+    pub(crate) fn observe(&self, _: &mut dyn FnMut(u32, Observed<'_>)) {}
 
     pub(crate) fn describe(&self, packet: &Packet) -> Said {
         Said::Data { segment: packet.words[0], last: packet.code == LAST, retransmission: false }

@@ -7,7 +7,7 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, NONE, Time};
 
-use crate::endpoint::{Effects, Out, Timer, Turn};
+use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{AckHeader, Beside, DataHeader, Header, stamp};
@@ -179,6 +179,9 @@ impl TcpEndpoint {
 
     #[inline(never)]
     fn line_up(&mut self, place: u32) {
+        if self.lined_up != NONE {
+            self.settle();
+        }
         self.senders.line_up(place);
         self.lined_up = place;
     }
@@ -314,7 +317,7 @@ impl TcpEndpoint {
         self.events.pop_front()
     }
 
-    pub(crate) fn observe(&self, see: &mut dyn FnMut(u32, &[(&'static str, f64)])) {
+    pub(crate) fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
         let congestion = self.rules.params.congestion;
         let estimates = matches!(congestion, Congestion::Dctcp { .. } | Congestion::D2tcp { .. });
         for connection in self.senders.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {

@@ -24,7 +24,8 @@ pub(super) struct Receivers {
     /// By the place that ACKs tell the sender.
     sides: Vec<ReceivingSide>,
     by_flow: HashTable<u32>,
-    /// When sides were complete that will be forgotten, and their places; in the order of time.
+    /// When flows were complete whose sides will be forgotten; in the order of time. A faulty sender's flow may be complete
+    /// more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
 }
@@ -91,19 +92,21 @@ impl Receivers {
 
     /// All of the one message of a side has arrived.
     pub(super) fn completed(&mut self, now: Time, place: u32) {
-        self.complete.push_back((now, place));
+        self.complete.push_back((now, self.sides[place as usize].flow));
     }
 
     /// Forgets what has been complete for long enough.
     fn forget(&mut self, now: Time) {
-        while let Some(&(_, place)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
+        while let Some(&(_, flow)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
             self.complete.pop_front();
-            let flow = std::mem::replace(&mut self.sides[place as usize].flow, NONE);
-            if let Ok(entry) = self.by_flow.find_entry(hash(flow), |&other| other == place) {
-                entry.remove();
+            let sides = &mut self.sides;
+            if let Ok(entry) = self.by_flow.find_entry(hash(flow), |&place| sides[place as usize].flow == flow) {
+                let (place, _) = entry.remove();
+                let side = &mut sides[place as usize];
+                side.flow = NONE;
+                side.receiver = Receiver::default();
+                self.forgotten.push(place);
             }
-            self.sides[place as usize].receiver = Receiver::default();
-            self.forgotten.push(place);
         }
     }
 }

@@ -55,7 +55,7 @@ impl Senders {
     /// The connection that a packet names, unless it is closed.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, place: u32, flow: u32) -> Option<&mut Connection> {
-        self.connections.get_mut(place as usize).filter(|connection| connection.flow == flow)
+        self.connections.get_mut(place as usize).filter(|connection| connection.flow == flow && flow != NONE)
     }
 
     /// The place of the connection that a message takes, opened if need be.

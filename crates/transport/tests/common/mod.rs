@@ -15,6 +15,9 @@
 //! Nothing may be sent that no line expects, and no timer may be missed.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod host;
+pub mod random;
+
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};

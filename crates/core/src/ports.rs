@@ -1,0 +1,220 @@
+//! The built-in port schedulers: the one list of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::admission::Admission;
+use crate::afq::{Afq, AfqRules};
+use crate::awafs::{AwafsParams, AwafsPort};
+use crate::bank::{BankRules, FifoBank};
+use crate::discipline::Discipline;
+use crate::fair_queueing::{BitByBit, FairQueueing};
+use crate::flow_queues::{FlowScheduler, Order};
+use crate::host_queues::{HostQueueRules, HostQueues};
+use crate::marker::Marker;
+use crate::meta::Meta;
+use crate::pfabric::{PfabricPool, PoolRules};
+use crate::pifo::{Pifo, PifoRules};
+use crate::qcluster::{ClusterParams, ClusterPort};
+use crate::readings::Reading;
+use crate::scheduler::{MAX_QUEUES, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::site::Site;
+use crate::sp_pifo::{SpPifo, SpPifoRules};
+
+/// Makes both enums of lines `Variant(rules) => scheduler`, and adds those of the user's own. A large scheduler stands in a
+/// box.
+macro_rules! ports {
+    ($($(#[$doc:meta])* $kind:ident($rules:ty) => $port:ty;)*) => {
+        /// A discipline with what it is set to.
+        #[derive(Clone, Debug)]
+        pub enum PortKind {
+            $($(#[$doc])* $kind($rules),)*
+            /// One of the user's own.
+            Custom(CustomPort),
+        }
+
+        impl PortKind {
+            /// An empty scheduler for a port; where it is is asked for one of the user's own. Panics as
+            /// [`PortRules::build`].
+            pub fn build(&self, port: &PortSite, site: impl FnOnce() -> Site) -> Scheduler {
+                match self {
+                    $(PortKind::$kind(rules) => Scheduler::$kind(rules.build(port).into()),)*
+                    PortKind::Custom(own) => Scheduler::Custom((own.0)(port, &site())),
+                }
+            }
+
+            /// [`PortRules::sketch_bytes`].
+            pub fn sketch_bytes(&self) -> u64 {
+                match self {
+                    $(PortKind::$kind(rules) => rules.sketch_bytes(),)*
+                    PortKind::Custom(_) => 0,
+                }
+            }
+
+            /// [`PortRules::without_limits`].
+            pub fn without_limits(&mut self) {
+                match self {
+                    $(PortKind::$kind(rules) => rules.without_limits(),)*
+                    PortKind::Custom(_) => {}
+                }
+            }
+        }
+
+        /// Every scheduler as one type, so that a port calls it without indirection.
+        #[repr(u8)]
+        pub enum Scheduler {
+            $($(#[$doc])* $kind($port),)*
+            /// One of the user's own.
+            Custom(Box<dyn PortScheduler>),
+        }
+
+        /// Banks are called in place; to have the others there too would cost every packet of a bank registers.
+        impl Scheduler {
+            #[inline(never)]
+            fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+                match self {
+                    $(Scheduler::$kind(port) => port.enqueue(metas, packet, around),)*
+                    Scheduler::Custom(port) => port.enqueue(metas, packet, around),
+                }
+            }
+
+            #[inline(never)]
+            fn dequeue_elsewhere(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+                match self {
+                    $(Scheduler::$kind(port) => port.dequeue(metas, around),)*
+                    Scheduler::Custom(port) => port.dequeue(metas, around),
+                }
+            }
+
+            #[inline(never)]
+            fn backlog_elsewhere(&self) -> u64 {
+                match self {
+                    $(Scheduler::$kind(port) => port.backlog_bytes(),)*
+                    Scheduler::Custom(port) => port.backlog_bytes(),
+                }
+            }
+
+            /// For what is seldom asked.
+            fn port(&self) -> &dyn PortScheduler {
+                match self {
+                    $(Scheduler::$kind(port) => port,)*
+                    Scheduler::Custom(port) => &**port,
+                }
+            }
+        }
+    };
+}
+
+ports! {
+    /// FIFO queues under strict priority, WRR or DRR.
+    Bank(BankRules) => FifoBank;
+    /// One queue sorted by rank.
+    Pifo(PifoRules) => Pifo;
+    /// pFabric's pool.
+    Pfabric(PoolRules) => PfabricPool;
+    /// The textbook disciplines over flows: PS, SRPT, LAS.
+    Flows(Order) => FlowScheduler;
+    /// A host's queues by its own levels.
+    Host(HostQueueRules) => Box<HostQueues>;
+    /// QCluster's queues.
+    Cluster(ClusterParams) => Box<ClusterPort>;
+    /// SP-PIFO's queues.
+    SpPifo(SpPifoRules) => Box<SpPifo>;
+    /// AFQ's calendar.
+    Afq(AfqRules) => Box<Afq>;
+    /// Bit-by-bit round robin over flows.
+    Fair(BitByBit) => Box<FairQueueing>;
+    /// AWAFS's queues.
+    Awafs(AwafsParams) => Box<AwafsPort>;
+}
+
+/// How a scheduler of the user's own is made for each port.
+#[derive(Clone)]
+pub struct CustomPort(Arc<MakePort>);
+
+type MakePort = dyn Fn(&PortSite, &Site) -> Box<dyn PortScheduler> + Send + Sync;
+
+impl PortKind {
+    /// A discipline of the user's own, made of what the port is and where it is. What the port may hold and what it marks is
+    /// for the scheduler to keep.
+    pub fn custom<P>(make: impl Fn(&PortSite, &Site) -> P + Send + Sync + 'static) -> PortKind
+    where
+        P: PortScheduler + 'static,
+    {
+        PortKind::Custom(CustomPort(Arc::new(move |port, site| Box::new(make(port, site)))))
+    }
+}
+
+impl fmt::Debug for CustomPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("custom")
+    }
+}
+
+impl Default for Scheduler {
+    /// One FIFO queue without a limit or marks.
+    fn default() -> Scheduler {
+        Scheduler::Bank(FifoBank::new(1, Admission::Unlimited, Marker::Off, Discipline::StrictPriority))
+    }
+}
+
+/// Fetching ahead, for owners with more ports than the caches hold; where it is not worth it, nothing happens.
+impl Scheduler {
+    /// Fetches the queues.
+    #[inline(always)]
+    pub fn fetch_queues(&self) {
+        match self {
+            Scheduler::Bank(bank) => bank.fetch_queues(),
+            Scheduler::Pfabric(pool) => pool.fetch_queues(),
+            _ => {}
+        }
+    }
+
+    /// Fetches the packet that may leave next.
+    #[inline(always)]
+    pub fn fetch_front(&self, metas: &[Meta]) {
+        match self {
+            Scheduler::Bank(bank) => bank.fetch_front(metas),
+            Scheduler::Pfabric(pool) => pool.fetch_front(metas),
+            _ => {}
+        }
+    }
+}
+
+impl PortScheduler for Scheduler {
+    #[inline(always)]
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+        match self {
+            Scheduler::Bank(bank) => bank.enqueue(metas, packet, around),
+            other => other.enqueue_elsewhere(metas, packet, &mut around.lend()),
+        }
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+        match self {
+            Scheduler::Bank(bank) => bank.dequeue(metas, around),
+            other => other.dequeue_elsewhere(metas, &mut around.lend()),
+        }
+    }
+
+    fn passes(&self) -> u64 {
+        self.port().passes()
+    }
+
+    #[inline(always)]
+    fn backlog_bytes(&self) -> u64 {
+        match self {
+            Scheduler::Bank(bank) => bank.backlog_bytes(),
+            other => other.backlog_elsewhere(),
+        }
+    }
+
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        self.port().observe(see);
+    }
+
+    fn queues(&self) -> usize {
+        self.port().queues().clamp(1, MAX_QUEUES)
+    }
+}

@@ -1,0 +1,262 @@
+//! Every port that a scheme of the registry may have, at work: packets arrive at any time, and leave as the line takes them.
+
+use std::collections::BTreeMap;
+
+use flowsieve_core::admission::Pool;
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::scheduler::Line;
+use flowsieve_core::{
+    Kind, Meta, NONE, PortKind, PortScheduler, Rate, Scheduler, Surroundings, Tag, Time, Verdict, Victims,
+};
+use flowsieve_schemes::scheme::PortSpec;
+use flowsieve_schemes::settings::{KEYS, Kind as Holds, Place, Raw, Section, Settings, find};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// Sizes uniform to 200 KB, for thresholds.
+struct Uniform;
+
+impl WorkloadFacts for Uniform {
+    fn distribution(&self) -> Option<&str> {
+        None
+    }
+
+    fn load(&self) -> Option<f64> {
+        Some(0.8)
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        Some((p * 200_000.0).round() as u64)
+    }
+}
+
+/// A scheme; `None` where the settings do not go together.
+fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
+    let entry = REGISTRY.iter().find(|entry| entry.name == name)?;
+    (entry.build)(&Context { scope: settings.scheme(name), workload: &Uniform }).ok()
+}
+
+/// Both parameter sets.
+fn sets() -> [Settings; 2] {
+    ["ns2", "rfc"].map(|set| Settings::default().with(None, "parameters", set))
+}
+
+/// The settings of schemes that are one of a few words, each with each of its words.
+fn choices() -> Vec<(&'static str, Raw)> {
+    let mut choices = Vec::new();
+    for key in KEYS.iter().filter(|key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme))
+    {
+        match key.kind {
+            Holds::Choice(words) => choices.extend(words.iter().map(|&word| (key.name, Raw::from(word)))),
+            Holds::Flag => choices.extend([true, false].map(|flag| (key.name, Raw::from(flag)))),
+            _ => {}
+        }
+    }
+    choices
+}
+
+/// The ports of every scheme at every place under both parameter sets: as they are, with each choice made otherwise, and
+/// without limits. By what they are, so that each is there once.
+fn ports() -> BTreeMap<String, PortSpec> {
+    let mut ports = BTreeMap::new();
+    for set in sets() {
+        let others = choices().into_iter().map(|(key, value)| set.clone().with(None, key, value));
+        for settings in std::iter::once(set.clone()).chain(others) {
+            for scheme in REGISTRY.iter().filter_map(|entry| scheme(entry.name, &settings)) {
+                for place in Place::ALL {
+                    let port = scheme.ports.at(place);
+                    for port in [port.clone(), port.without_limits()] {
+                        ports.insert(format!("{port:?}"), port);
+                    }
+                }
+            }
+        }
+    }
+    ports
+}
+
+/// A packet and how long after the one before it comes.
+fn arrival() -> impl Strategy<Value = (Time, Meta)> {
+    // At 10 Gbit/s a packet of 1,500 bytes takes 1.2 us. Ports look after flows and thresholds for 100 us to 250 ms.
+    let gap = prop_oneof![
+        20 => Just(0),
+        10 => 0u64..3_000_000,
+        2 => 0u64..400_000_000,
+        1 => 0u64..300_000_000_000,
+    ];
+    let rank = prop_oneof![0u32..20_000, any::<u32>()];
+    let tag = (prop_oneof![0u8..9, any::<u8>()], rank).prop_map(|(priority, rank)| Tag::new(priority, rank));
+    let kind = prop_oneof![8 => Just(Kind::Data), 1 => Just(Kind::Ack), 1 => Just(Kind::Control)];
+    let ecn = select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked]);
+    let coflow = prop_oneof![Just(NONE), 0u32..3];
+    let len = prop_oneof![select(vec![40, 1_500, 9_000]), 1u16..9_000];
+    (gap, 0u32..6, coflow, tag, kind, ecn, len).prop_map(|(gap, flow, coflow, tag, kind, ecn, len)| {
+        (Time(gap), Meta { flow, coflow, tag, kind, ecn, len, ..Meta::default() })
+    })
+}
+
+/// A port in front of a line, and what must be in it.
+struct Bench {
+    port: Scheduler,
+    line: Line,
+    /// When the line is free.
+    free: Time,
+    metas: Vec<Meta>,
+    /// The packets in it, in the order of arrival.
+    inside: Vec<u32>,
+    /// A queue may hold a flow's packets in another order than they came, if their tags differ.
+    sorted: bool,
+    shares: bool,
+    pool: Pool,
+    victims: Victims,
+    random: Xoshiro256PlusPlus,
+    marks: u64,
+}
+
+impl Bench {
+    fn new(spec: &PortSpec) -> Bench {
+        let rate = Rate::new(10_000_000_000).expect("a rate");
+        let line = Line { byte_time: rate.byte_time(), overhead: 24 };
+        Bench {
+            port: spec.build(line, 40, || unreachable!("a built-in port")),
+            line,
+            free: Time::ZERO,
+            metas: Vec::new(),
+            inside: Vec::new(),
+            // The one discipline that is defined so: packets by rank, whatever their flow.
+            sorted: matches!(spec.kind, PortKind::Pifo(_)),
+            shares: spec.shares_memory(),
+            pool: Pool::new(100_000),
+            victims: Victims::default(),
+            random: Xoshiro256PlusPlus::seed_from_u64(1),
+            marks: 0,
+        }
+    }
+
+    fn bytes(&self, of: impl Fn(&Meta) -> bool) -> u64 {
+        let metas = self.inside.iter().map(|&packet| &self.metas[packet as usize]);
+        metas.filter(|meta| of(meta)).map(|meta| u64::from(meta.len)).sum()
+    }
+
+    /// A packet that was inside is so no longer.
+    fn leave(&mut self, packet: u32) -> Result<(), TestCaseError> {
+        let place = self.inside.iter().position(|&inside| inside == packet);
+        prop_assert!(place.is_some(), "packet {packet} was not inside");
+        place.map(|place| self.inside.remove(place));
+        if self.shares {
+            self.pool.give(self.metas[packet as usize].len);
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, now: Time, meta: Meta) -> Result<(), TestCaseError> {
+        let (packet, before, marks) = (self.metas.len() as u32, self.bytes(|_| true), self.marks);
+        self.metas.push(meta);
+        let Bench { port, metas, pool, victims, random, marks: marked, .. } = self;
+        let verdict = port.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks: marked });
+        let after = self.metas[packet as usize];
+
+        let own = |meta: &Meta| (meta.flow, meta.coflow, meta.len, meta.dst, meta.tag, meta.kind);
+        prop_assert_eq!(own(&after), own(&meta), "a port writes no more than queue and mark");
+        let is_new = meta.ecn == Ecn::Capable && after.ecn == Ecn::Marked;
+        prop_assert!(is_new || after.ecn == meta.ecn, "{:?} became {:?}", meta.ecn, after.ecn);
+        // Who was marked already is marked again, and counted.
+        prop_assert!(self.marks - marks <= 1 && self.marks - marks >= u64::from(is_new));
+
+        let queues = self.port.queues();
+        let of_queue = self.bytes(|meta| meta.queue == after.queue);
+        match verdict {
+            Verdict::Accepted { found } => {
+                prop_assert!(usize::from(after.queue) < queues, "queue {} of {queues}", after.queue);
+                prop_assert!(found == of_queue || found == before, "found {found} of {of_queue} or {before}");
+            }
+            Verdict::Dropped { found } => prop_assert!(found <= before, "found {found} of {before}"),
+        }
+        if before == 0 && u64::from(meta.len) <= self.port.passes() {
+            prop_assert!(verdict.is_accepted() && self.marks == marks, "it does not pass");
+            prop_assert_eq!(usize::from(after.queue), usize::from(meta.tag.priority()).min(queues - 1));
+        }
+        for victim in std::mem::take(&mut self.victims) {
+            self.leave(victim)?;
+        }
+        if verdict.is_accepted() {
+            self.inside.push(packet);
+            if self.shares {
+                self.pool.take(meta.len);
+            }
+        }
+        prop_assert_eq!(self.port.backlog_bytes(), self.bytes(|_| true));
+        Ok(())
+    }
+
+    /// The line takes packets as long as it is free before `now`, or at it.
+    fn send_until(&mut self, now: Time) -> Result<(), TestCaseError> {
+        while self.free <= now {
+            let Bench { port, metas, pool, victims, random, marks, .. } = self;
+            let mut around = Surroundings { now: self.free, pool, victims, random, marks };
+            let Some(packet) = port.dequeue(metas, &mut around) else {
+                prop_assert_eq!(&self.inside, &[], "work-conserving");
+                self.free = now;
+                return Ok(());
+            };
+            let meta = self.metas[packet as usize];
+            let ahead = self.inside.iter().take_while(|&&inside| inside != packet);
+            let overtaken = ahead.copied().find(|&ahead| {
+                let ahead = &self.metas[ahead as usize];
+                (ahead.flow, ahead.queue) == (meta.flow, meta.queue) && (!self.sorted || ahead.tag == meta.tag)
+            });
+            self.leave(packet)?;
+            prop_assert_eq!(overtaken, None, "{} overtook one of its flow and queue", packet);
+            prop_assert_eq!(self.port.backlog_bytes(), self.bytes(|_| true));
+            self.free += self.line.byte_time.serialise(u32::from(meta.len) + self.line.overhead);
+        }
+        Ok(())
+    }
+}
+
+fn play(spec: &PortSpec, arrivals: &[(Time, Meta)]) -> Result<(), TestCaseError> {
+    let mut bench = Bench::new(spec);
+    let mut now = Time::ZERO;
+    for &(gap, meta) in arrivals {
+        now += gap;
+        bench.send_until(now)?;
+        // A line that is free again at `now` may take its packet before or after the arrival: here before.
+        bench.arrive(now, meta)?;
+        if bench.free <= now {
+            bench.send_until(now)?;
+        }
+    }
+    while !bench.inside.is_empty() {
+        bench.send_until(bench.free)?;
+    }
+    Ok(())
+}
+
+/// Packets are conserved and served without a rest, in the order of their flow within a queue; lengths are what is there.
+#[test]
+fn every_port__conserves_packets_and_order() {
+    let ports = ports();
+    for (name, spec) in &ports {
+        let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
+        let outcome = runner.run(&prop::collection::vec(arrival(), 1..250), |arrivals| play(spec, &arrivals));
+        outcome.unwrap_or_else(|failure| panic!("{name}: {failure}"));
+    }
+}
+
+/// What the test above would silently leave out.
+#[test]
+fn every_port__of_all_schemes_and_disciplines() {
+    for settings in sets() {
+        for entry in REGISTRY {
+            assert!(scheme(entry.name, &settings).is_some(), "{}", entry.name);
+        }
+        let Some(Holds::Choice(disciplines)) = find("discipline").map(|key| key.kind) else { panic!("no choice") };
+        for &discipline in disciplines {
+            assert!(scheme("dctcp", &settings.clone().with(None, "discipline", discipline)).is_some(), "{discipline}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the ports of a run say of themselves at its end: counts, periodic parts, and what fell short of what they expect.
+//! Names are the parts' own.
+
+use std::collections::BTreeMap;
+
+use flowsieve_core::readings::{Expectation, Reading, Shortfall};
+use flowsieve_core::{PortScheduler, Time};
+use flowsieve_results::PeriodicPart;
+
+use crate::build::Built;
+
+/// What was observed, by name.
+#[derive(Default)]
+pub(crate) struct Observations {
+    counts: BTreeMap<&'static str, u64>,
+    /// Of each port that did something periodically: how often.
+    ticks: BTreeMap<&'static str, Vec<u64>>,
+    expectations: BTreeMap<&'static str, (Expectation, Shortfall)>,
+}
+
+impl Observations {
+    /// By all ports.
+    pub(crate) fn of_ports<K>(built: &Built<K>) -> Observations {
+        let mut observed = Observations::default();
+        for link in 0..built.places.from.len() {
+            built.port(link).scheduler.observe(&mut |reading| observed.take(reading));
+        }
+        observed
+    }
+
+    fn take(&mut self, reading: Reading) {
+        match reading {
+            Reading::Gauge(_) => {}
+            Reading::Count { name, count } => *self.counts.entry(name).or_default() += count,
+            Reading::Ticks { name, ticks } => self.ticks.entry(name).or_default().extend((ticks > 0).then_some(ticks)),
+            Reading::Expectation(expectation) => {
+                let Expectation { name, value, at_least, .. } = expectation;
+                let none = Shortfall { parts: 0, short: 0, least: f64::INFINITY };
+                let (_, shortfall) = self.expectations.entry(name).or_insert((expectation, none));
+                shortfall.parts += 1;
+                if value < at_least {
+                    shortfall.short += 1;
+                    shortfall.least = shortfall.least.min(value);
+                }
+            }
+        }
+    }
+
+    /// What was counted at all.
+    pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+        self.counts.iter().filter(|(_, count)| **count > 0).map(|(&name, &count)| (name.to_owned(), count)).collect()
+    }
+
+    /// Programs of switches that have a timer, by the one that ticked least; and what ports do, which only act where packets
+    /// arrive, by the mean of the ports that acted at all.
+    pub(crate) fn periodic<K>(&self, built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
+        let programs = built.partitions.iter().flat_map(|partition| partition.programs.ticks());
+        let programs = programs.filter(|&ticks| ticks > 0).min();
+        let mean = |ticks: &Vec<u64>| ticks.iter().sum::<u64>().checked_div(ticks.len() as u64);
+        let ports = self.ticks.iter().map(|(&name, ticks)| (name, mean(ticks)));
+        let part = |(name, ticks): (&str, Option<u64>)| {
+            let ticks = ticks?;
+            Some(PeriodicPart { name: name.into(), period_ps: simulated.0 / ticks, ticks })
+        };
+        std::iter::once(("switch programs", programs)).chain(ports).filter_map(part).collect()
+    }
+
+    /// What fell short.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        let short = self.expectations.values().filter(|(_, shortfall)| shortfall.short > 0);
+        short.map(|(expectation, shortfall)| (expectation.warning)(shortfall))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts__of_all_parts_by_their_names_unless_there_was_none() {
+        let mut observed = Observations::default();
+        for (name, count) in [("stale", 3), ("lost", 0), ("stale", 4)] {
+            observed.take(Reading::Count { name, count });
+        }
+        assert_eq!(observed.counts(), BTreeMap::from([("stale".to_owned(), 7)]));
+    }
+
+    #[test]
+    fn warnings__how_many_fall_short_and_the_least_of_these() {
+        let warning = |short: &Shortfall| format!("{} of {}, {}", short.short, short.parts, short.least);
+        let mut observed = Observations::default();
+        for (name, value, at_least) in [("a", 5.0, 9.0), ("a", 1.0, 1.0), ("a", 7.0, 9.0), ("b", 2.0, 2.0)] {
+            observed.take(Reading::Expectation(Expectation { name, value, at_least, warning }));
+        }
+        assert_eq!(observed.warnings().collect::<Vec<_>>(), ["2 of 3, 5"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Networks that lose, reorder, duplicate and mark, and TCPs of any kind.
+
+use flowsieve_core::Time;
+use flowsieve_transport::tcp::TcpParams;
+use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use proptest::prelude::*;
+
+use super::rfc;
+
+/// How the pipe treats packets, drawn for each anew: chances in a thousand, delays in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Weather {
+    pub lost: u64,
+    pub twice: u64,
+    pub marked: u64,
+    /// Up to so much over the base delay, each with the same chance.
+    pub late: u64,
+    pub seed: u64,
+}
+
+pub const CLEAR: Weather = Weather { lost: 0, twice: 0, marked: 0, late: 0, seed: 0 };
+
+/// Up to so many packets of a thousand are lost.
+pub fn weather(most_lost: u64) -> impl Strategy<Value = Weather> {
+    let late = prop_oneof![Just(0u64), 1u64..40, 1u64..3_000];
+    (0..most_lost, 0u64..200, 0u64..1_000, late, any::<u64>()).prop_map(|(lost, twice, marked, late, seed)| Weather {
+        lost,
+        twice,
+        marked,
+        late,
+        seed,
+    })
+}
+
+impl Weather {
+    /// A number below `bound` (SplitMix64).
+    pub fn draw(&mut self, bound: u64) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+
+    pub fn strikes(&mut self, chance: u64) -> bool {
+        self.draw(1_000) < chance
+    }
+}
+
+pub fn params() -> impl Strategy<Value = TcpParams> {
+    let detection =
+        prop_oneof![Just(LossDetection::Off), (1u32..5).prop_map(LossDetection::DupAck), Just(LossDetection::Rack)];
+    let window = prop_oneof![Just(WindowRule::FromCumulative), Just(WindowRule::Pipe)];
+    let rto = prop_oneof![
+        Just(RtoRule::Constant(Time::from_us(250))),
+        Just(RtoRule::Constant(Time::from_us(2_000))),
+        Just(RtoRule::Rfc6298 { min: Time::from_us(1_000) })
+    ];
+    let congestion = prop_oneof![
+        Just(Congestion::NewReno),
+        (0.0..=1.0).prop_map(|a| Congestion::Dctcp { gain: 0.0625, initial_alpha: a }),
+        (0.0..=1.0).prop_map(|a| Congestion::D2tcp { gain: 0.0625, initial_alpha: a })
+    ];
+    let restart = prop_oneof![Just(Restart::Off), Just(Restart::Initial), Just(Restart::AtMostInitial)];
+    let probe_after = prop_oneof![Just(None), (1u32..6).prop_map(Some)];
+    let windows = (1u32..80, 1u32..300);
+    (detection, window, rto, congestion, restart, probe_after, windows, 1u32..4).prop_map(
+        |(loss_detection, window, rto, congestion, restart, probe_after, (initial_window, max_window), ack_every)| {
+            TcpParams {
+                initial_window,
+                max_window,
+                window,
+                congestion,
+                loss_detection,
+                rto,
+                restart,
+                ack_every,
+                delayed_ack: Time::from_us(100),
+                probe_after,
+                ..rfc()
+            }
+        },
+    )
+}

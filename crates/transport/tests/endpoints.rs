@@ -1,0 +1,453 @@
+//! The contract between a host and its endpoints: events, answers, turns, timers, and what there is to see. Times are
+//! computed by hand.
+
+mod common;
+
+use std::num::NonZeroU64;
+
+use common::host::{Host, Seen, tcp, unanswered};
+use common::{SEGMENT, rfc};
+use flowsieve_core::message::Bounds;
+use flowsieve_core::meta::Ecn;
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
+use flowsieve_core::{Kind, Message, NONE, Time};
+use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
+use flowsieve_transport::tcp::params::{Congestion, RtoRule};
+use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};
+use flowsieve_transport::{Effects, Out, Packet, Said, Timer};
+
+/// Initial window 10, a constant RTO of 2 ms.
+fn params() -> TcpParams {
+    TcpParams { rto: RtoRule::Constant(Time::from_us(2_000)), ..rfc() }
+}
+
+/// Every second segment is acknowledged, and the last of them after 500 us.
+fn delayed() -> TcpParams {
+    TcpParams { ack_every: 2, delayed_ack: Time::from_us(500), ..params() }
+}
+
+fn per_flow(params: TcpParams, pauses: bool) -> Host {
+    Host::new(&tcp(params, Connections::PerFlow, Handshake::Never), pauses)
+}
+
+#[test]
+fn events__reach_the_tagger_in_their_place_among_its_packets() {
+    // A message begins before its first packet is tagged and ends before the next one's; a timeout comes before what is
+    // sent for it, a delivery before its ACK.
+    let mut host = Host::new(&tcp(params(), Connections::Persistent, Handshake::Never), false);
+    host.run(
+        "0    begin 7 to 1 of 10
+         0    > begins 7 first, 7/0-9.
+         10   begin 8 to 1 of 2
+         10   > begins 8 on 7 after 10
+         100  < 7 ack 10
+         100  > ends 7, 7/10-11m8.
+         150  < 5/0.
+         150  > arrives 5, 5 ack 1
+         2100 timer
+         2100 > timeout 7, 7/10m8r
+         2200 < 7 ack 11
+         2200 > 7/11m8r.
+         2300 < 7 ack 12
+         2300 > ends 8 on 7 again 2 timeouts 1
+         9000 = timer never",
+    );
+}
+
+#[test]
+fn events__deliveries_are_told_with_their_reordering() {
+    let mut host = per_flow(params(), false);
+    host.run(
+        "0 < 7/1
+         0 > 7 ack 0 sack 1-1
+         1 < 7/2.
+         1 > 7 ack 0 sack 1-2
+         2 < 7/0
+         2 > arrives 7 late 1, 7 ack 3
+         3 < 7/0
+         3 > 7 ack 3 dup",
+    );
+}
+
+#[test]
+fn tags__know_their_packet_and_its_message() {
+    let mut host = per_flow(params(), false);
+    let message = Message {
+        id: 7,
+        to: 3,
+        class: 0,
+        bytes: u64::from(SEGMENT) + 40,
+        start: Time::from_us(5),
+        deadline: Some(Time::from_us(900)),
+        coflow: Some(12),
+        predicted: NonZeroU64::new(1_400),
+        bounds: Some(Bounds { lower: 1_000, upper: NonZeroU64::MAX }),
+    };
+    host.now = Time::from_us(5);
+    assert_eq!(host.begin(&message), Effects { events: true, turns: false });
+    let idle = Time::NEVER;
+    let seen = host.take_seen();
+    assert!(
+        matches!(seen[0], Seen::Told(FlowEvent::MessageStart { flow: 7, message: m, idle: i }) if (m, i) == (message, idle))
+    );
+    // The first is acknowledged at 105 us; the second is sent again after the RTO from then.
+    host.run("105 < 7 ack 1\n 2105 timer\n 2105 > timeout 7, 7/1r.");
+    let first = FlowFacts {
+        flow: 7,
+        now: Time::from_us(5),
+        kind: Kind::Data,
+        offset: 0,
+        payload: 1_460,
+        remaining: 1_500,
+        retransmission: false,
+        timeouts: 0,
+        ..FlowFacts::of(&message)
+    };
+    let second = FlowFacts { offset: 1_460, payload: 40, ..first };
+    let again = FlowFacts { now: Time::from_us(2_105), remaining: 40, retransmission: true, timeouts: 1, ..second };
+    assert_eq!(host.facts, [first, second, again]);
+    let packet = host.last(7);
+    assert_eq!((packet.peer, packet.len, packet.message, packet.coflow), (3, 40 + HEADER_BYTES, 7, 12));
+    assert_eq!((packet.kind, packet.ecn, unanswered(&packet)), (Kind::Data, Ecn::Capable, false));
+}
+
+#[test]
+fn tags__of_answers_have_no_message() {
+    let mut host = per_flow(params(), false);
+    host.run("9 < 7/0. marked from 4\n 9 > arrives 7, 7 ack 1 marked\n 9 < 8 syn\n 9 > 8 syn-ack");
+    assert_eq!(host.facts[0], FlowFacts::control(7, Kind::Ack, Time::from_us(9)));
+    assert_eq!(host.facts[1], FlowFacts::control(8, Kind::Control, Time::from_us(9)));
+    let packet = host.last(7);
+    assert_eq!((packet.peer, packet.len, packet.message, packet.coflow), (4, HEADER_BYTES, NONE, NONE));
+    assert_eq!((packet.kind, packet.ecn, unanswered(&packet)), (Kind::Ack, Ecn::NotCapable, false));
+}
+
+#[test]
+fn answers__leave_within_the_call_though_the_host_pauses() {
+    let mut host = per_flow(delayed(), true);
+    host.run(
+        "0   begin 9 to 1 of 1
+         0   > begins 9 first
+         10  < 7 syn
+         10  > 7 syn-ack
+         20  < 7/0
+         20  = timer 520 receiver 7
+         30  < 7/1
+         30  > 7 ack 2
+         40  < 7/2
+         50  < 7 probe
+         50  > 7 ack 3
+         60  < 7/3
+         560 timer
+         560 > 7 ack 4
+         560 = turns 1",
+    );
+}
+
+#[test]
+fn turns__data_waits_for_them() {
+    let mut host = per_flow(params(), true);
+    host.run(
+        "0    begin 7 to 1 of 11
+         0    > begins 7 first
+         0    = turns 1
+         0    = timer never
+         50   turn
+         50   > 7/0
+         50   = timer 2050 sender 7
+         60   < 7 ack 1
+         60   = timer 2050 sender 7
+         70   turn
+         70   > 7/1
+         2070 timer
+         2070 > timeout 7
+         2070 = turns 1
+         2080 turn
+         2080 > 7/1r
+         2080 turn unused
+         2080 = turns 0
+         2090 < 7 ack 2
+         2090 = turns 1
+         2090 turn
+         2090 > 7/2
+         2090 turn
+         2090 > 7/3
+         2090 turn unused",
+    );
+}
+
+#[test]
+fn turns__are_among_connections_a_packet_each() {
+    let mut host = per_flow(params(), true);
+    host.run(
+        "0 begin 9 to 1 of 2
+         0 > begins 9 first
+         0 begin 7 to 2 of 3
+         0 > begins 7 first
+         0 begin 8 to 1 of 1
+         0 > begins 8 first
+         0 = turns 3
+         0 turn
+         0 > 9/0
+         0 turn
+         0 > 7/0
+         0 turn
+         0 > 8/0.
+         1 turn
+         1 > 9/1.
+         1 turn
+         1 > 7/1
+         1 turn unused
+         1 = turns 2
+         1 turn unused
+         1 = turns 1
+         1 turn
+         1 > 7/2.
+         1 turn unused
+         1 = turns 0",
+    );
+}
+
+#[test]
+fn turns__are_in_the_order_in_which_connections_became_ready() {
+    let mut host =
+        Host::new(&tcp(TcpParams { initial_window: 1, ..params() }, Connections::Pool, Handshake::Never), true);
+    host.run(
+        "0   begin 7 to 1 of 9
+         0   > begins 7 first
+         0   begin 8 to 2 of 9
+         0   > begins 8 first
+         0   turn
+         0   > 7/0
+         0   turn
+         0   > 8/0
+         0   turn unused
+         0   turn unused
+         100 < 8 ack 1
+         101 < 7 ack 1
+         102 < 8 ack 1 dup
+         102 = turns 2
+         103 turn
+         103 > 8/1
+         103 turn
+         103 > 7/1
+         103 turn
+         103 > 8/2
+         103 turn
+         103 > 7/2
+         103 turn unused
+         103 = turns 1
+         104 begin 9 to 1 of 1
+         104 > begins 9 first
+         104 turn unused
+         104 turn
+         104 > 9/0.",
+    );
+}
+
+#[test]
+fn turns__a_connection_that_stands_in_line_is_not_closed() {
+    let mut host = per_flow(params(), true);
+    host.run(
+        "0   begin 7 to 1 of 1
+         0   > begins 7 first
+         0   turn
+         0   > 7/0.
+         100 < 7 ack 1
+         100 > ends 7
+         100 = turns 1
+         110 begin 8 to 1 of 1
+         110 > begins 8 first
+         120 < 7 ack 1 dup
+         120 = turns 2
+         130 turn unused
+         130 turn
+         130 > 8/0.
+         140 < 7 ack 1 dup at 0
+         140 = turns 1
+         150 begin 9 to 1 of 1
+         150 > begins 9 first
+         150 turn unused
+         150 turn
+         150 > 9/0.
+         150 turn unused",
+    );
+    // 7 kept its place until its turn came; 9 has it now.
+    assert_eq!([7, 8, 9].map(|flow| host.places(flow)[0]), [0, 1, 0]);
+}
+
+#[test]
+fn turns__of_a_connection_that_stays_idle_end() {
+    let mut host = Host::new(&tcp(params(), Connections::Pool, Handshake::Never), true);
+    host.run(
+        "0   begin 7 to 1 of 1
+         0   > begins 7 first
+         0   turn
+         0   > 7/0.
+         100 < 7 ack 1
+         100 > ends 7
+         110 begin 8 to 1 of 1
+         110 > begins 8 on 7 after 110
+         110 = turns 1
+         110 turn
+         110 > 7/1m8.
+         110 turn unused
+         110 = turns 0",
+    );
+}
+
+#[test]
+fn timers__of_one_instant_senders_by_flow_then_receivers_by_flow() {
+    let mut host = per_flow(delayed(), false);
+    // Flow 9 has place 0. The receivers of flows 3 and 2 hold ACKs back until 2,000, as the senders' timers run.
+    host.run(
+        "0    begin 9 to 1 of 1
+         0    > begins 9 first, 9/0.
+         0    begin 7 to 1 of 1
+         0    > begins 7 first, 7/0.
+         0    begin 8 to 1 of 1
+         0    > begins 8 first, 8/0.
+         1500 < 3/0
+         1500 < 2/0
+         2000 = timer 2000 sender 7
+         2000 timer
+         2000 > timeout 7, 7/0r.
+         2000 = timer 2000 sender 8
+         2000 timer
+         2000 > timeout 8, 8/0r.
+         2000 timer
+         2000 > timeout 9, 9/0r.
+         2000 = timer 2000 receiver 2
+         2000 timer
+         2000 > 2 ack 1
+         2000 = timer 2000 receiver 3
+         2000 timer
+         2000 > 3 ack 1
+         2000 = timer 4000 sender 7",
+    );
+    assert!(Timer::sender(u32::MAX) < Timer::receiver(0));
+}
+
+#[test]
+fn timers__too_early_and_too_often_do_nothing() {
+    let mut host = per_flow(params(), true);
+    host.run("0 begin 7 to 1 of 1\n 0 > begins 7 first\n 0 turn\n 0 > 7/0.\n 0 turn unused");
+    host.now = Time(1_999_999_999);
+    assert_eq!(host.on_timer(), Effects::NONE);
+    host.now = Time::from_us(2_000);
+    assert_eq!(host.on_timer(), Effects { events: true, turns: true });
+    assert_eq!(host.on_timer(), Effects::NONE);
+    host.run("2000 > timeout 7\n 2000 turn\n 2000 > 7/0r.\n 2000 turn unused\n 2000 = turns 0");
+}
+
+#[test]
+fn timers__of_a_connection_that_waits_for_its_turn() {
+    // Before a round trip is measured the timer is for 1 s; one of 100 us makes it 300 us from then.
+    let mut host = per_flow(TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..params() }, true);
+    host.run(
+        "0   begin 7 to 1 of 2
+         0   > begins 7 first
+         0   turn
+         0   > 7/0
+         0   turn
+         0   > 7/1.
+         0   = timer 1000000 sender 7
+         10  begin 8 to 1 of 1
+         10  > begins 8 first
+         100 < 7 ack 1
+         100 = timer 400 sender 7
+         400 timer
+         400 > timeout 7
+         400 = timer 1000 sender 7",
+    );
+}
+
+/// Takes packets to nowhere.
+struct Nowhere;
+
+impl Out for Nowhere {
+    fn send(&mut self, _: Packet) {}
+}
+
+#[test]
+fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
+    // As above, for two connections, neither of which has had a turn since.
+    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..params() };
+    let mut host = per_flow(params, true);
+    host.run("0 begin 7 to 1 of 2\n 0 > begins 7 first\n 0 begin 8 to 1 of 2\n 0 > begins 8 first");
+    (0..4).for_each(|_| _ = host.poll());
+    let acks = [7, 8].map(|flow| Packet {
+        flow,
+        kind: Kind::Ack,
+        code: 1,
+        words: [1, 0, 0, host.places(flow)[0], NONE, 0],
+        ..Packet::default()
+    });
+    let (endpoint, now) = (&mut host.endpoint, Time::from_us(100));
+    for ack in acks {
+        let effects = endpoint.receive(now, &mut Tagger::Plain, &mut Nowhere, |_| ack).effects();
+        assert_eq!(effects, Effects { events: false, turns: true });
+    }
+    assert_eq!(endpoint.next_timer(), Timer { at: Time::from_us(400), order: Timer::sender(7) });
+}
+
+#[test]
+fn receive__what_no_tcp_says_is_ignored() {
+    let mut host = per_flow(params(), false);
+    let packet = Packet { flow: 7, code: 5, ..Packet::default() };
+    assert_eq!((host.receive(&packet), host.endpoint.describe(&packet)), (Effects::NONE, Said::Own));
+    host.run("0 = timer never");
+}
+
+#[test]
+fn describe__every_packet() {
+    let endpoint =
+        tcp(params(), Connections::Pool, Handshake::Never).build(0, false, || unreachable!("a built-in endpoint"));
+    let said = |code, words: [u32; 3]| {
+        let [a, b, c] = words;
+        endpoint.describe(&Packet { code, words: [a, b, c, 0, 0, 0], ..Packet::default() })
+    };
+    assert_eq!(said(0, [9, 0, 0]), Said::Data { segment: 9, last: false, retransmission: false });
+    assert_eq!(said(8 + 16, [9, 0, 0]), Said::Data { segment: 9, last: true, retransmission: true });
+    assert_eq!(said(1 + 8, [4, 6, 8]), Said::Ack { segment: 4, sack: (6, 8), echo: true, duplicate: false });
+    assert_eq!(said(1 + 16, [4, 6, 8]), Said::Ack { segment: 4, sack: (6, 8), echo: false, duplicate: true });
+    assert_eq!([2, 3, 4, 7].map(|code| said(code, [0; 3])), [Said::Syn, Said::SynAck, Said::Probe, Said::Own]);
+}
+
+/// What there is to see of each flow.
+fn observed(host: &Host) -> Vec<(u32, Vec<(&'static str, f64)>)> {
+    let mut seen = Vec::new();
+    host.endpoint.observe(&mut |flow, values| seen.push((flow, values.to_vec())));
+    seen
+}
+
+#[test]
+fn observe__connections_with_a_message_under_way() {
+    let mut host = Host::new(&tcp(params(), Connections::Pool, Handshake::Never), false);
+    host.run(
+        "0   begin 7 to 1 of 1
+         0   > begins 7 first, 7/0.
+         0   begin 8 to 1 of 30
+         0   > begins 8 first, 8/0-9
+         100 < 7 ack 1
+         100 > ends 7
+         100 < 8 ack 4
+         100 > 8/10-17",
+    );
+    assert_eq!(observed(&host), [(8, vec![(WINDOW, 14.0)])], "10 and the 4 that were delivered");
+
+    let congestion = Congestion::Dctcp { gain: 0.25, initial_alpha: 1.0 };
+    let mut host = per_flow(TcpParams { congestion, ..params() }, false);
+    host.run("0 begin 7 to 1 of 30\n 0 > begins 7 first, 7/0-9\n 100 < 7 ack 5\n 100 > 7/10-19");
+    // None of the first segments was marked: alpha is 1 - 0.25.
+    assert_eq!(observed(&host), [(7, vec![(WINDOW, 15.0), (ALPHA, 0.75)])]);
+    host.run("200 < 7 ack 20\n 200 > 7/20-29.\n 300 < 7 ack 30\n 300 > ends 7");
+    assert_eq!(observed(&host), []);
+}
+
+#[test]
+fn facts__answers_to_packets() {
+    let facts = tcp(delayed(), Connections::Pool, Handshake::Never).facts();
+    assert_eq!((facts.segment, facts.header, facts.answers()), (SEGMENT, HEADER_BYTES, true));
+    assert_eq!([0, 1, 2, 5].map(|packets| facts.answers_to(packets)), [0, 1, 1, 3]);
+}
