@@ -20,7 +20,7 @@ fn update(criterion: &mut Criterion) {
     let mut actuator = Actuator::new(&ActuatorParams {
         initial: (1..8).map(|i| 7_000 * i).collect(),
         percentiles: (1..8).map(|i| 100_000 * i).collect(),
-        chooses: false,
+        model: None,
         period: ms(200),
         window: ms(250),
         entries: FLOWS,

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use crate::admission::Admission;
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
+use crate::hash::{mix, reduce};
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
@@ -136,12 +137,8 @@ impl Bids {
 /// A flow's place in each row.
 fn places(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
     (0..cells / columns as usize).map(move |row| {
-        // SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014) over row and flow, then a fair share of the range.
-        let mut hash = (u64::from(flow) | ((row as u64 + 1) << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        hash ^= hash >> 31;
-        row * columns as usize + (((hash >> 32) * u64::from(columns)) >> 32) as usize
+        let word = u64::from(flow) | (row as u64 + 1) << 32;
+        row * columns as usize + reduce(mix(word.wrapping_mul(0x9e37_79b9_7f4a_7c15)), columns as usize)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 
+use crate::hash::{mix, reduce};
 use crate::meta::Meta;
 use crate::units::Time;
 
@@ -71,18 +72,6 @@ impl FlowletTable {
 /// What a 5-tuple would tell apart: the connection, and its direction.
 fn flow_of(meta: &Meta) -> u64 {
     u64::from(meta.flow) << 16 | u64::from(meta.dst)
-}
-
-/// SplitMix64's finaliser (Steele et al., OOPSLA 2014).
-fn mix(word: u64) -> u64 {
-    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
-}
-
-/// A 64-bit hash to 0..ways, by its upper bits.
-fn reduce(hash: u64, ways: usize) -> usize {
-    (((hash >> 32) * ways as u64) >> 32) as usize
 }
 
 #[cfg(test)]

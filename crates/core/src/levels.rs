@@ -11,9 +11,9 @@
 use crate::message::FlowEvent;
 use crate::meta::Kind;
 use crate::observed::{RecentSizes, SizeSketch};
+use crate::solver::Solver;
 use crate::tag::Tag;
 use crate::tagger::FlowFacts;
-use crate::thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 use crate::units::Time;
 
 /// The number of thresholds that so many bytes exceed.
@@ -22,7 +22,7 @@ pub(crate) fn level(thresholds: &[u64], bytes: u64) -> usize {
 }
 
 /// What a host's levels begin with, and how they adapt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct LevelParams {
     /// The network's thresholds at the start, in bytes, rising; none: everything has priority 0.
     pub network: Vec<u64>,
@@ -42,7 +42,7 @@ pub struct OwnQueues {
 }
 
 /// How thresholds follow the traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Adaptation {
     /// Time from one estimate to the next, and from the start to the first.
     pub period: Time,
@@ -55,36 +55,14 @@ pub struct Adaptation {
 }
 
 /// A controller of the network's thresholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ControllerParams {
-    /// How it computes them.
-    pub rule: Rule,
-    /// Levels that packets are tagged with; [`Rule::TwoLevel`] has two.
+    /// The model that it computes them by.
+    pub rule: &'static dyn Solver,
+    /// Levels that packets are tagged with.
     pub levels: usize,
     /// From the hosts' sizes at the controller to its thresholds at the hosts, both ways and the computation.
     pub delay: Time,
-}
-
-/// How a controller computes thresholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// As many flows end in each level: [`equal_split`].
-    EqualSplit,
-    /// PIAS's optimisation: [`tandem`].
-    Optimal,
-    /// NOS2's one threshold: [`two_level`].
-    TwoLevel,
-}
-
-impl Rule {
-    /// Thresholds for these sizes and a load of the hosts' links, within 0 and 1.
-    pub fn thresholds(self, law: &SizeLaw, load: f64, levels: usize) -> Result<Vec<u64>, ThresholdError> {
-        match self {
-            Rule::EqualSplit => equal_split(law, levels),
-            Rule::Optimal => tandem(law, load, levels),
-            Rule::TwoLevel => Ok(vec![two_level(law, load)?]),
-        }
-    }
 }
 
 /// The levels of a host's packets of one class.
@@ -143,12 +121,8 @@ impl Levels {
         }
         let mut sizes = SizeSketch::default();
         self.sizes.gather(now, &mut sizes);
-        let thresholds = SizeLaw::from_counts(sizes.counts()).and_then(|law| equal_split(&law, own.queues));
-        let done = thresholds.is_ok();
-        if let Ok(thresholds) = thresholds {
-            own.thresholds = thresholds;
-        }
-        done
+        own.thresholds = sizes.equal_split(own.queues);
+        true
     }
 
     /// Adds the sizes that the host remembers.
@@ -219,8 +193,7 @@ impl Controller {
         if seen.sizes.count() < self.least {
             return None;
         }
-        let law = SizeLaw::from_counts(seen.sizes.counts()).ok()?;
-        let thresholds = self.params.rule.thresholds(&law, seen.load(), self.params.levels).ok()?;
+        let thresholds = self.params.rule.thresholds(&mut seen.sizes.counts(), seen.load(), self.params.levels)?;
         self.last = Published { version: self.last.version + 1, thresholds };
         Some(self.last.clone())
     }

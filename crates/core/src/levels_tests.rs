@@ -1,9 +1,19 @@
 use super::*;
 use crate::message::Message;
+use flowsieve_thresholds::SizeLaw;
 use proptest::prelude::*;
 
+#[derive(Debug)]
+struct EqualSplit;
+
+impl Solver for EqualSplit {
+    fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, _load: f64, queues: usize) -> Option<Vec<u64>> {
+        flowsieve_thresholds::equal_split(&SizeLaw::from_counts(sizes).ok()?, queues).ok()
+    }
+}
+
 fn params(own: &[u64], network: &[u64], least: u64) -> LevelParams {
-    let controller = ControllerParams { rule: Rule::EqualSplit, levels: 2, delay: Time::ZERO };
+    let controller = ControllerParams { rule: &EqualSplit, levels: 2, delay: Time::ZERO };
     let us = Time::from_us;
     LevelParams {
         network: network.to_vec(),
@@ -120,22 +130,6 @@ fn seen__load_of_the_hosts_links() {
 }
 
 proptest! {
-    #[test]
-    fn rules__thresholds_rise_whatever_was_seen(
-        found in prop::collection::vec(1u64..2_000_000_000, 1..40), levels in 2usize..=64, span_us in 0u64..100_000,
-    ) {
-        let mut sizes = SizeSketch::default();
-        found.iter().for_each(|&size| sizes.record(size));
-        for rule in [Rule::EqualSplit, Rule::Optimal, Rule::TwoLevel] {
-            let mut controller = Controller::new(ControllerParams { rule, levels, delay: Time::ZERO }, 1, &[]);
-            let seen = Seen { sizes: &sizes, span: Time::from_us(span_us), rate_bps: 1_000_000_000 };
-            let Published { version, thresholds } = controller.decide(&seen).expect("thresholds");
-            prop_assert!(thresholds[0] > 0 && thresholds.is_sorted_by(|a, b| a < b), "{rule:?}: {thresholds:?}");
-            let expected = if rule == Rule::TwoLevel { 1 } else { levels - 1 };
-            prop_assert_eq!((version, thresholds.len()), (1, expected));
-        }
-    }
-
     #[test]
     fn hosts__an_equal_split_puts_as_many_messages_into_each_level(
         found in prop::collection::vec(1u64..100_000_000, 50..200)

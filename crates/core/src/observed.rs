@@ -62,6 +62,23 @@ impl SizeSketch {
             .iter_recorded()
             .map(move |step| (middle(step.value_iterated_to()), u64::from(step.count_at_value())))
     }
+
+    /// The equal split (NOS2, §III): the i-th of `queues` − 1 thresholds is the least size that a share i / `queues` of the
+    /// messages does not exceed, and at least a byte above the one before.
+    pub fn equal_split(&self, queues: usize) -> Vec<u64> {
+        let mut counts = self.counts();
+        let (mut size, mut upto, mut least) = (0, 0, 1);
+        let threshold = |i: u64| {
+            while upto * (queues as u64) < i * self.count() {
+                let Some((larger, count)) = counts.next() else { break };
+                (size, upto) = (larger, upto + count);
+            }
+            let threshold = size.max(least);
+            least = threshold + 1;
+            threshold
+        };
+        (1..queues as u64).map(threshold).collect()
+    }
 }
 
 impl Default for SizeSketch {
@@ -131,6 +148,7 @@ impl RecentSizes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flowsieve_thresholds::SizeLaw;
     use proptest::prelude::*;
 
     fn sketch(sizes: &[u64]) -> SizeSketch {
@@ -181,6 +199,16 @@ mod tests {
             let whole = sketch(&sizes);
             prop_assert!(there.counts().eq(whole.counts()) && back.counts().eq(whole.counts()));
             prop_assert_eq!((there.count(), there.bytes()), (sizes.len() as u64, sizes.iter().sum::<u64>()));
+        }
+
+        #[test]
+        fn equal_split__is_that_of_the_law(
+            sizes in prop::collection::vec((0u32..40).prop_flat_map(|bits| 0..=1u64 << bits), 1..200),
+            queues in 1usize..=64,
+        ) {
+            let all = sketch(&sizes);
+            let law = SizeLaw::from_counts(all.counts()).unwrap();
+            prop_assert_eq!(all.equal_split(queues), flowsieve_thresholds::equal_split(&law, queues).unwrap());
         }
 
         #[test]

@@ -3,9 +3,10 @@
 use crate::document::Document;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::settings::KEYS;
 use crate::source::Source;
-use flowsieve_schemes::settings::{KEYS, Place, Section, units};
-use flowsieve_sim::topology::kinds;
+use flowsieve_schemes::settings::{Key, Place, Section, units};
+use flowsieve_sim::topology::{FabricKind, kinds};
 use flowsieve_workload::{SOURCE_MEAN, builtins};
 use serde_json::Value;
 use std::fmt::Write;
@@ -82,11 +83,11 @@ pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
             builtins().iter().map(of).collect()
         }
         What::Topologies => {
-            let of = |kind: &flowsieve_sim::topology::KindInfo| serde_json::json!({ "name": kind.name, "summary": kind.summary, "keys": kind.keys });
-            kinds().iter().map(of).collect()
+            let of = |kind: FabricKind| serde_json::json!({ "name": kind.name(), "summary": kind.summary(), "keys": kind.keys() });
+            kinds().map(of).collect()
         }
         What::Settings => {
-            let of = |key: &flowsieve_schemes::settings::Key| {
+            let of = |key: &&Key| {
                 serde_json::json!({
                     "section": key.section.path(), "name": key.name, "help": key.help, "expects": key.kind.expects(),
                 })
@@ -131,7 +132,7 @@ fn rounded(bytes: f64) -> u64 {
 pub fn topologies() -> Result<String, Error> {
     let mut text = String::new();
     for kind in kinds() {
-        let _ = writeln!(text, "{}: {}\n  keys: {}\n", kind.name, kind.summary, kind.keys.join(", "));
+        let _ = writeln!(text, "{}: {}\n  keys: {}\n", kind.name(), kind.summary(), kind.keys().join(", "));
         for line in kind.example()?.lines() {
             let _ = writeln!(text, "{}", format!("    {line}").trim_end());
         }
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn settings__lists_every_key() {
         let text = settings();
-        for key in KEYS {
+        for key in KEYS.iter() {
             assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
         }
     }

@@ -6,8 +6,9 @@
 use crate::claims::{self, Claims};
 use crate::error::Error;
 use crate::scale::ScaleTable;
+use crate::settings::{self, KEYS};
 use crate::source::Source;
-use flowsieve_schemes::settings::{self, KEYS, Key, Origin, Place, Raw, Section, Settings, SettingsError, Table};
+use flowsieve_schemes::settings::{Key, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
 
@@ -55,7 +56,9 @@ pub struct Document {
 
 /// Reads an experiment file's text.
 pub fn parse(source: &Source) -> Result<Document, Error> {
-    Reader { source, document: Document::default() }.read().map_err(|error| Error::from(error).in_source(source))
+    Reader { source, document: Document { settings: settings::none_given(), ..Document::default() } }
+        .read()
+        .map_err(|error| Error::from(error).in_source(source))
 }
 
 pub(crate) type Wrong = SettingsError;
@@ -277,9 +280,7 @@ fn unknown_at_top(name: &str, origin: Origin) -> Wrong {
     match settings::find(name) {
         Some(key) => Wrong::new(origin, format!("`{name}` stands outside of every table"))
             .expected(format!("`{name}` in {}", home(key))),
-        None => Wrong::new(origin, format!("unknown table or key `{name}`"))
-            .expected(settings::one_of(&TOP))
-            .names(name, TOP),
+        None => Wrong::new(origin, format!("unknown table or key `{name}`")).expected(one_of(&TOP)).names(name, TOP),
     }
 }
 
@@ -308,7 +309,7 @@ pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wr
             .expected(format!("`{name}` in {}", home(key)))),
         None => Err(Wrong::new(origin.clone(), format!("unknown key `{name}` in [sweep]"))
             .expected("`scheme` or any other setting's name (see `flowsieve list settings`)")
-            .names(name, KEYS.iter().filter(can).map(|key| key.name).chain([SCHEME]))),
+            .names(name, KEYS.iter().copied().filter(can).map(|key| key.name).chain([SCHEME]))),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::source::Source;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use flowsieve_report::CompareError;
 use flowsieve_results::ResultError;
 use flowsieve_schemes::settings::{self, SettingsError};
 
@@ -44,6 +45,19 @@ pub enum Error {
 impl From<SettingsError> for Error {
     fn from(error: SettingsError) -> Self {
         Error::Setting { error, source_text: None }
+    }
+}
+
+impl From<CompareError> for Error {
+    fn from(error: CompareError) -> Self {
+        let wrong = SettingsError::new(settings::Origin::CommandLine("compare".into()), error.to_string());
+        match error {
+            CompareError::UnknownScheme { name, schemes } => wrong.expected(schemes.join(", ")).names(name, schemes),
+            CompareError::Itself(_) => wrong.expected("two schemes"),
+            CompareError::OneScheme => wrong.expected("two at least"),
+            CompareError::Results(error) => return error.into(),
+        }
+        .into()
     }
 }
 

@@ -7,7 +7,8 @@
 
 use crate::document::{self, Axis, Document};
 use crate::error::Error;
-use flowsieve_schemes::settings::{self, Key, Kind, Origin, Raw, Section, SettingsError, Table};
+use crate::settings::{self, KEYS};
+use flowsieve_schemes::settings::{Key, Kind, Origin, Place, Raw, Section, SettingsError, Table};
 
 /// Applies one `--set`.
 pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {
@@ -85,16 +86,16 @@ fn target(path: &str, origin: &Origin) -> Result<Target, SettingsError> {
             }
             _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{name}`"))
                 .expected("a setting's name or path (see `flowsieve list settings`)")
-                .names(*name, settings::KEYS.iter().map(|key| key.name).chain([document::SCHEME]))),
+                .names(*name, KEYS.iter().map(|key| key.name).chain([document::SCHEME]))),
         },
         ["sweep", name] => Ok(Target::Sweep(document::sweepable(name, origin)?)),
         ["schemes", variant, name] => key_of(Table::Scheme((*variant).to_owned()), name),
         ["schemes", variant, place, name] if document::place_of(place).is_some() => {
-            let place = document::place_of(place).unwrap_or(settings::Place::Leaf);
+            let place = document::place_of(place).unwrap_or(Place::Leaf);
             key_of(Table::SchemeAt((*variant).to_owned(), place), name)
         }
         ["network", place, name] if document::place_of(place).is_some() => {
-            let place = document::place_of(place).unwrap_or(settings::Place::Leaf);
+            let place = document::place_of(place).unwrap_or(Place::Leaf);
             key_of(Table::NetworkAt(place), name)
         }
         [section, name] if section_of(section).is_some() => {

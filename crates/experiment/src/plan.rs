@@ -7,12 +7,32 @@ use crate::error::Error;
 use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::{Scale, ScaleTable};
+use crate::settings::find;
 use crate::source::Source;
 use flowsieve_results::{Axis, Claim, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
-use flowsieve_schemes::settings::{Origin, Raw, Section, Table, find};
+use flowsieve_schemes::declare;
+use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
 use std::collections::BTreeMap;
 use std::ops::Add;
 use std::path::{Path, PathBuf};
+
+declare! {
+    static SEEDS: Setting<u64> = Setting::count(
+        Section::Run, "seeds", 1, 10_000, "how many seeds each point runs with",
+    )
+    .with_default(1);
+    static SEED: Setting<u64> = Setting::count(Section::Run, "seed", 0, 1_000_000_000, "the first seed").with_default(1);
+    static FLOW_RECORDS: Setting<Record> = Setting::choice(
+        Section::Run,
+        "flow_records",
+        &[("full", Record::Full), ("sample", Record::Sample), ("none", Record::None)],
+        "which flows flows.parquet keeps: all, an even sample, or none; less than all makes percentiles approximate",
+    )
+    .with_default(Record::Full);
+    static SIZE_CLASSES: Setting<Vec<u64>> = Setting::sizes(
+        Section::Report, "size_classes", "bounds between the size classes of tables and plots",
+    );
+}
 
 /// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
 /// now. The changelog says why each time.
@@ -205,28 +225,27 @@ fn part_key(settings: &BTreeMap<String, String>, seed: u64, kept: &str) -> Strin
 
 fn size_classes(document: &Document) -> Result<SizeClasses, Error> {
     let scope = document.settings.common();
-    let Some(bounds) = scope.bytes_list("size_classes")? else { return Ok(SizeClasses::default()) };
+    let Some(bounds) = scope.optional(&SIZE_CLASSES)? else { return Ok(SizeClasses::default()) };
     let classes = SizeClasses::from_bounds(&bounds);
-    classes.map_err(|error| scope.error("size_classes", error.to_string()).expected("bounds that rise").into())
+    classes.map_err(|error| scope.error(&SIZE_CLASSES, error.to_string()).expected("bounds that rise").into())
 }
 
 fn record(document: &Document) -> Result<Record, Error> {
-    let choices = [("full", Record::Full), ("sample", Record::Sample), ("none", Record::None)];
-    Ok(document.settings.common().choice("flow_records", &choices, "full")?)
+    Ok(document.settings.common().read(&FLOW_RECORDS)?)
 }
 
 /// The first seed and how many: as the file says, where it states the scale.
 fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u64, u64), Error> {
-    if let (Some(seeds), Some(key)) = (changes.seeds, find("seeds")) {
+    if let Some(seeds) = changes.seeds {
         let origin = Origin::CommandLine(format!("--seeds {seeds}").into());
         let raw = Raw::Integer(i64::try_from(seeds).unwrap_or(i64::MAX));
-        document.settings.give(Table::Section(Section::Run), key, &raw, origin)?;
+        document.settings.give(Table::Section(SEEDS.section), &SEEDS, &raw, origin)?;
     }
     let scope = document.settings.common();
-    let given = scope.count("seeds", 1)?;
+    let given = scope.read(&SEEDS)?;
     // Whoever says `--seeds` has said how many.
     let seeds = if changes.seeds.is_some() || stated { given } else { changes.scale.seeds(given) };
-    Ok((scope.count("seed", 1)?, seeds))
+    Ok((scope.read(&SEED)?, seeds))
 }
 
 fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String, parts: Vec<PartId>) -> PointInfo {

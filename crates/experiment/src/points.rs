@@ -6,8 +6,16 @@
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
 use crate::workload::Files;
-use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Settings, SettingsError, Table, Value};
+use flowsieve_schemes::declare;
+use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::sync::Arc;
+
+declare! {
+    /// The built-in scheme of a variant, which the engine reads.
+    pub static BASE: Setting<String> = Setting::text(
+        Section::Scheme, "base", "the built-in scheme of which this is a variant",
+    );
+}
 
 /// More points than any sensible sweep has; a product that is larger is a mistake.
 const MAX_POINTS: usize = 10_000;
@@ -83,7 +91,7 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
     let mut known: Vec<Variant> = Vec::new();
     for (name, origin) in &document.variants {
         let table = Table::Scheme(name.clone());
-        let base = match document.settings.given(&(table.clone(), "base")) {
+        let base = match document.settings.given(&(table.clone(), BASE.name)) {
             Some((Value::Text(base), origin)) if !builtin.contains(&base.as_str()) => {
                 return Err(SettingsError::new(origin.clone(), format!("there is no built-in scheme `{base}`"))
                     .expected("a built-in scheme (see `flowsieve list schemes`)")

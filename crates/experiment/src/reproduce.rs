@@ -6,13 +6,10 @@
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::plan::{self, Changes, Plan};
-use crate::report::claims::{ClaimRow, claim_rows};
-use crate::report::format::{decimals, with_decimals};
 use crate::source::Source;
-use flowsieve_results::{Metric, ResultDir, Statistic, Verdict};
+use flowsieve_results::ResultDir;
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Packet-hops per second of one core that estimates of time assume: somewhat less than the event loop makes.
@@ -20,9 +17,6 @@ const HOPS_PER_SECOND: f64 = 10e6;
 
 /// The file of a paper's folder that the page ends with: what was checked where a claim and the measured value disagree.
 pub const CHECKS: &str = "checks.md";
-
-/// The smallest scale among the changes of an experiment.
-const SMOKE: &str = "scale=smoke";
 
 /// One experiment of the catalogue.
 #[derive(Debug)]
@@ -126,87 +120,10 @@ impl Reproduction {
         estimate
     }
 
-    /// The results of its figures as a page of Markdown: claims beside values, and the values.
+    /// The results of its figures as a page of Markdown.
     pub fn page(&self, results: &[ResultDir]) -> String {
-        let claims: Vec<Vec<ClaimRow>> = results.iter().map(claim_rows).collect();
-        let mut text = format!("# {}\n\n", self.paper);
-        let count = |verdict| claims.iter().flatten().filter(|claim| claim.verdict == verdict).count();
-        let _ = writeln!(
-            text,
-            "{} claims: {} agree, {} disagree, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
-             measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
-             it is.",
-            claims.iter().map(Vec::len).sum::<usize>(),
-            count(Verdict::Agrees),
-            count(Verdict::Disagrees),
-            count(Verdict::NotResolved),
-            count(Verdict::NotMeasured),
-        );
-        let is_smoke = |figure: &Figure| figure.plan.experiment.changes.iter().any(|change| change == SMOKE);
-        if self.figures.iter().any(is_smoke) {
-            text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";
-        }
-        for ((figure, result), claims) in self.figures.iter().zip(results).zip(&claims) {
-            section(&mut text, figure, result, claims);
-        }
-        if !self.checks.is_empty() {
-            let _ = write!(text, "\n## What was checked\n\n{}\n", self.checks.trim());
-        }
-        text
-    }
-}
-
-fn section(text: &mut String, figure: &Figure, result: &ResultDir, claims: &[ClaimRow]) {
-    let experiment = &result.manifest().experiment;
-    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
-    let flows: u64 = result.summary().points.iter().filter_map(|point| Some(point.classes.last()?.flows())).sum();
-    let runs = result.manifest().runs.len().max(1) as u64;
-    let _ = writeln!(text, "\n## {}: {}\n", figure.name, experiment.title);
-    let changes = match experiment.changes.as_slice() {
-        [] => String::new(),
-        changes => format!("; changed: {}", changes.join(", ")),
-    };
-    let _ = writeln!(
-        text,
-        "{seeds} {}, about {} flows a run{changes}.",
-        if seeds == 1 { "seed" } else { "seeds" },
-        flows / runs
-    );
-    if !claims.is_empty() {
-        let _ = writeln!(text, "\n| claim | where | what | claimed | measured | verdict |");
-        let _ = writeln!(text, "| --- | --- | --- | ---: | ---: | --- |");
-        for claim in claims {
-            let note = if claim.note.is_empty() { String::new() } else { format!(" ({})", claim.note) };
-            let what = format!("{}{note}", claim.what);
-            let cells = [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &claim.judged];
-            let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
-        }
-    }
-    let _ = writeln!(text, "\n| load | scheme | mean FCT (µs) | p99 FCT (µs) | mean slowdown |");
-    let _ = writeln!(text, "| --- | --- | ---: | ---: | ---: |");
-    for (info, point) in experiment.points.iter().zip(&result.summary().points) {
-        let Some(all) = point.classes.last() else { continue };
-        let value = |metric, statistic, unit: f64| match all.estimate(metric, statistic) {
-            None => "–".to_owned(),
-            Some(found) => {
-                let digits = decimals(found.value / unit);
-                let half = found.half_width.map(|half| format!(" ± {}", with_decimals(half / unit, digits)));
-                format!("{}{}", with_decimals(found.value / unit, digits), half.unwrap_or_default())
-            }
-        };
-        let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
-        let load = info.load.map_or("–".to_owned(), |load| load.to_string());
-        let _ = writeln!(
-            text,
-            "| {load} | {}{axes} | {} | {} | {} |",
-            info.scheme,
-            value(Metric::Fct, Statistic::Mean, 1e6),
-            value(Metric::Fct, Statistic::P99, 1e6),
-            value(Metric::Slowdown, Statistic::Mean, 1.0),
-        );
-    }
-    for warning in result.warnings() {
-        let _ = writeln!(text, "\n**Note.** {}.", warning.text);
+        let figures: Vec<_> = self.figures.iter().map(|figure| figure.name.as_str()).zip(results).collect();
+        flowsieve_report::reproduction(&self.paper, &figures, &self.checks)
     }
 }
 

@@ -16,7 +16,9 @@ use crate::error::Error;
 use crate::overrides;
 use crate::points::Point;
 use crate::source::Source;
-use flowsieve_schemes::settings::{self, Key, Origin, Raw, Section, Settings, Table, Value, one_of};
+use crate::watch::TRACE_SPAN;
+use crate::workload::{CHANGE_AT, DURATION, FLOWS, SIZES, WINDOW};
+use flowsieve_schemes::settings::{Key, Origin, Raw, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 
 /// The share of an experiment that is run where the file has no table for it. The flows keep their sizes and load; there are
@@ -82,8 +84,8 @@ impl Scale {
         if divisor == 1 {
             return;
         }
-        for name in ["flows", "duration", "window", "change_at", "trace_span"] {
-            let Some(key) = settings::find(name) else { continue };
+        let keys: [&'static Key; 5] = [&FLOWS, &DURATION, &WINDOW, &CHANGE_AT, &TRACE_SPAN];
+        for key in keys {
             let table = Table::Section(key.section);
             let Some((value, origin)) = point.given(&(table.clone(), key.name)) else { continue };
             let smaller = match value {
@@ -117,7 +119,7 @@ impl ScaleTable {
         })?;
         let mut read = ScaleTable { scale, values: Vec::new(), flows: Vec::new() };
         for (name, key, item) in entries(table) {
-            match item.as_table_like().filter(|_| name == FLOWS) {
+            match item.as_table_like().filter(|_| name == FLOWS.name) {
                 Some(workloads) => {
                     let of = |(name, key, item): (&str, Span, &Item)| {
                         (name.to_owned(), source.origin(key), raw_item(source, item))
@@ -147,15 +149,13 @@ impl ScaleTable {
         for (path, origin, value) in &self.values {
             overrides::apply_value(document, path, origin, value)?;
         }
-        let key = flows_key(Origin::Default)?;
-        self.flows.iter().try_for_each(|(_, _, (raw, at))| key.kind.read(FLOWS, raw, at).map(drop))
+        self.flows.iter().try_for_each(|(_, _, (raw, at))| FLOWS.kind.read(FLOWS.name, raw, at).map(drop))
     }
 
     /// Gives each point the flows of its workload. `whole` is whether the points are all that the file asks for.
     pub(crate) fn give_flows(&self, points: &mut [Point], whole: bool) -> Result<(), Wrong> {
         let Some((_, first, _)) = self.flows.first() else { return Ok(()) };
-        let key = flows_key(first.clone())?;
-        let sizes = |point: &Point| match point.settings.given(&(Table::Section(Section::Workload), "sizes")) {
+        let sizes = |point: &Point| match point.settings.given(&(Table::Section(SIZES.section), SIZES.name)) {
             Some((Value::Text(sizes), _)) => sizes.clone(),
             _ => String::new(),
         };
@@ -168,10 +168,10 @@ impl ScaleTable {
             }
         }
         for (point, sizes) in points.iter_mut().zip(there) {
-            let address = (Table::Section(Section::Workload), FLOWS);
+            let address = (Table::Section(FLOWS.section), FLOWS.name);
             match point.settings.given(&address) {
                 Some((_, Origin::CommandLine(_))) => continue,
-                _ if !point.values.iter().any(|(swept, _)| *swept == FLOWS) => {}
+                _ if !point.values.iter().any(|(swept, _)| *swept == FLOWS.name) => {}
                 _ => {
                     return Err(Wrong::new(first.clone(), "`flows` is swept, and given here for each workload")
                         .expected("one of the two"));
@@ -181,7 +181,7 @@ impl ScaleTable {
                 return Err(Wrong::new(first.clone(), format!("`flows` has no number for the workload `{sizes}`"))
                     .expected("one for each workload of the sweep, or one number for all"));
             };
-            point.settings.give(address.0, key, raw, at.clone())?;
+            point.settings.give(address.0, &FLOWS, raw, at.clone())?;
         }
         Ok(())
     }
@@ -196,22 +196,16 @@ impl ScaleTable {
     }
 }
 
-/// The key that may have a value for each workload.
-const FLOWS: &str = "flows";
-
-fn flows_key(origin: Origin) -> Result<&'static Key, Wrong> {
-    settings::find(FLOWS).ok_or_else(|| Wrong::new(origin, "unknown setting `flows`"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::none_given;
     use flowsieve_schemes::settings::{Origin, Raw, Section};
 
     fn flows_of(scale: Scale, flows: i64) -> u64 {
-        let mut settings = Settings::default().with(None, "flows", flows);
+        let mut settings = none_given().with(None, "flows", flows);
         scale.lower(&mut settings);
-        settings.common().count("flows", 0).unwrap()
+        settings.common().read(&FLOWS).unwrap()
     }
 
     #[test]
@@ -227,11 +221,10 @@ mod tests {
 
     #[test]
     fn lower__keeps_the_place_in_the_file() {
-        let mut settings = Settings::default();
-        let key = settings::find("duration").unwrap();
+        let mut settings = none_given();
         let origin = Origin::CommandLine("--set duration=1s".into());
         let table = Table::Section(Section::Workload);
-        settings.give(table.clone(), key, &Raw::from("1s"), origin.clone()).unwrap();
+        settings.give(table.clone(), &DURATION, &Raw::from("1s"), origin.clone()).unwrap();
         Scale::Quick.lower(&mut settings);
         assert_eq!(settings.given(&(table, "duration")), Some((&Value::Time(100_000_000_000), &origin)));
     }

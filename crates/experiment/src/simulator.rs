@@ -2,21 +2,34 @@
 
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
-use crate::points::Point;
+use crate::points::{BASE, Point};
 use crate::watch::{self, Trace};
-use crate::workload::{Extent, Hosts, Workload};
+use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, Workload};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError, units};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, registry};
+use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError, units};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, afq, declare, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
 use std::path::Path;
+
+declare! {
+    static FCT_END: Setting<FctEnd> = Setting::choice(
+        Section::Run,
+        "fct_end",
+        &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)],
+        "a flow ends when its last ACK is back, or when its last byte has arrived",
+    )
+    .with_default(FctEnd::Ack);
+    static MAX_TIME: Setting<u64> = Setting::time(
+        Section::Run, "max_time", 1, MAX_TIME_PS, "simulated time at which a run stops whatever is left",
+    );
+}
 
 /// Runs points in the packet-level simulator.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,15 +75,15 @@ impl Engine for OwnSchemes {
         let fabric = Fabric::from_settings_in(settings, folder)?;
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, folder)?;
         let scope = settings.scheme(&point.variant.name);
-        let base = scope.text("base", &point.variant.base)?;
+        let base = scope.read_or(&BASE, point.variant.base.clone())?;
         let entry = self.entries().find(|entry| entry.name == base);
-        let entry = entry.ok_or_else(|| scope.invalid("base", "a built-in scheme"))?;
+        let entry = entry.ok_or_else(|| scope.invalid(&BASE, "a built-in scheme"))?;
         let scheme = (entry.build)(&Context { scope, workload: &workload })?;
         refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,
-            fct_end: fct_end(settings)?,
-            max_time: settings.common().optional_time("max_time")?.map(Time),
+            fct_end: settings.common().read(&FCT_END)?,
+            max_time: settings.common().optional(&MAX_TIME)?.map(Time),
             sampling: watch::sampling(settings, &fabric)?,
             trace: watch::trace(settings, &fabric)?,
             label: format!("{}, seed {seed}", point.label()),
@@ -105,7 +118,8 @@ fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> 
     if bytes <= MOST_SKETCH_BYTES {
         return Ok(());
     }
-    let key = ["sketch_buckets", "afq_columns"].into_iter().find(|key| scope.is_given(key)).unwrap_or("sketch");
+    let counts: [&Key; 2] = [&qcluster::SKETCH_BUCKETS, &afq::COLUMNS];
+    let key = counts.into_iter().find(|key| scope.is_given(key)).unwrap_or(&qcluster::SKETCH);
     let (ports, took) = (fabric.links.len(), units::format_size(bytes));
     let most = units::format_size(MOST_SKETCH_BYTES);
     Err(scope
@@ -132,7 +146,7 @@ pub(crate) fn flows(
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, folder)?;
     let scope = point.settings.common();
-    let key = if workload.closed_loop(seed).is_some() { "arrivals" } else { "load" };
+    let key: &Key = if workload.closed_loop(seed).is_some() { &ARRIVALS } else { &LOAD };
     let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
     let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
         Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
@@ -149,10 +163,6 @@ fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsErro
     ParameterSet::read(&scope)?.wire_overhead(&scope)
 }
 
-fn fct_end(settings: &Settings) -> Result<FctEnd, SettingsError> {
-    settings.common().choice("fct_end", &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)], "ack")
-}
-
 /// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
 /// ones have finished, a warning where the fabric drains.
 fn overload(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Option<String>, SettingsError> {
@@ -161,7 +171,7 @@ fn overload(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Res
     let Some((class, load)) = worst.filter(|(_, load)| *load >= 1.0) else { return Ok(None) };
     let problem = format!("the {class} links are offered {load:.3} of their rate, ACKs and framing included");
     if matches!(extent, Extent::Window(..)) {
-        return Err(settings.common().error("load", problem).expected("less than 1 with measure = \"window\""));
+        return Err(settings.common().error(&LOAD, problem).expected("less than 1 with measure = \"window\""));
     }
     Ok(Some(format!("{problem}: queues grow for as long as flows arrive")))
 }

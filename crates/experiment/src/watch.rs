@@ -2,14 +2,44 @@
 
 use flowsieve_core::Time;
 use flowsieve_results::{TraceFormats, TracedLink};
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_schemes::declare;
+use flowsieve_schemes::settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::trace::Tracing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most packets of a run that are traced where nobody says how many.
-const PACKETS: u64 = 1_000_000;
+declare! {
+    static SAMPLE_INTERVAL: Setting<u64> = Setting::time(
+        Section::Run, "sample_interval", 1, MAX_TIME_PS,
+        "how often congestion windows, DCTCP's alpha and the backlogs of sample_links are written to series.parquet; not given: never",
+    );
+    static SAMPLE_LINKS: Setting<Vec<String>> = Setting::texts(
+        Section::Run, "sample_links",
+        "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"], or all of a class, such as [\"host-down\"]",
+    );
+    static TRACE: Setting<TraceFormats> = Setting::choice(
+        Section::Run,
+        "trace",
+        &[
+            ("csv", TraceFormats { csv: true, pcap: false }),
+            ("pcap", TraceFormats { csv: false, pcap: true }),
+            ("both", TraceFormats { csv: true, pcap: true }),
+        ],
+        "write every packet of trace_links as a table, as captures for Wireshark, or both; not given: none",
+    );
+    static TRACE_LINKS: Setting<Vec<String>> = Setting::texts(
+        Section::Run, "trace_links", "the links whose packets are traced, named as in sample_links; not given: all",
+    );
+    pub(crate) static TRACE_SPAN: Setting<Vec<u64>> = Setting::times(
+        Section::Run, "trace_span", "start and end of the time that is traced; not given: all of the run",
+    );
+    static TRACE_PACKETS: Setting<u64> = Setting::count(
+        Section::Run, "trace_packets", 1, 1_000_000_000,
+        "the most packets of a run that are traced, each counted at each link",
+    )
+    .with_default(1_000_000);
+}
 
 /// A packet trace that is asked for.
 pub(crate) struct Trace {
@@ -24,26 +54,25 @@ pub(crate) struct Trace {
 /// What is sampled, if anything is.
 pub(crate) fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sampling>, SettingsError> {
     let scope = settings.common();
-    let Some(interval) = scope.optional_time("sample_interval")? else { return Ok(None) };
-    let links = links(&scope, "sample_links", fabric)?.unwrap_or_default();
+    let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(None) };
+    let links = links(&scope, &SAMPLE_LINKS, fabric)?.unwrap_or_default();
     Ok(Some(Sampling { interval: Time(interval), links }))
 }
 
 /// What is traced, if anything is.
 pub(crate) fn trace(settings: &Settings, fabric: &Fabric) -> Result<Option<Trace>, SettingsError> {
     let scope = settings.common();
-    let Some(formats) = scope.optional_text("trace")? else { return Ok(None) };
-    let formats = TraceFormats { csv: formats != "pcap", pcap: formats != "csv" };
-    let numbers = links(&scope, "trace_links", fabric)?.unwrap_or_else(|| (0..fabric.links.len() as u32).collect());
+    let Some(formats) = scope.optional(&TRACE)? else { return Ok(None) };
+    let numbers = links(&scope, &TRACE_LINKS, fabric)?.unwrap_or_else(|| (0..fabric.links.len() as u32).collect());
     if numbers.is_empty() {
-        return Err(scope.invalid("trace_links", "one link at least, or no `trace_links` for all"));
+        return Err(scope.invalid(&TRACE_LINKS, "one link at least, or no `trace_links` for all"));
     }
-    let span = match scope.time_list("trace_span")?.as_deref() {
+    let span = match scope.optional(&TRACE_SPAN)?.as_deref() {
         None => Time::ZERO..Time::NEVER,
         Some([from, to]) if from < to => Time(*from)..Time(*to),
         Some(_) => {
             let expected = "its start and its end, such as trace_span = [\"10ms\", \"12ms\"]";
-            return Err(scope.invalid("trace_span", expected));
+            return Err(scope.invalid(&TRACE_SPAN, expected));
         }
     };
     let mut share_of_classes = vec![0.0; fabric.classes.len()];
@@ -52,7 +81,7 @@ pub(crate) fn trace(settings: &Settings, fabric: &Fabric) -> Result<Option<Trace
         share_of_classes[class] += 1.0 / f64::from(fabric.class_shares()[class].links.max(1));
     }
     let links = numbers.iter().map(|&number| traced_link(fabric, number)).collect();
-    let tracing = Tracing { links: numbers, span, most: scope.count("trace_packets", PACKETS)? };
+    let tracing = Tracing { links: numbers, span, most: scope.read(&TRACE_PACKETS)? };
     Ok(Some(Trace { tracing, formats, links, share_of_classes }))
 }
 
@@ -64,8 +93,12 @@ fn traced_link(fabric: &Fabric, number: u32) -> TracedLink {
 }
 
 /// The links that a key names, one by one or by class, ascending.
-fn links(scope: &Scope<'_>, key: &str, fabric: &Fabric) -> Result<Option<Vec<u32>>, SettingsError> {
-    let Some(wanted) = scope.text_list(key)? else { return Ok(None) };
+fn links(
+    scope: &Scope<'_>,
+    setting: &Setting<Vec<String>>,
+    fabric: &Fabric,
+) -> Result<Option<Vec<u32>>, SettingsError> {
+    let Some(wanted) = scope.optional(setting)? else { return Ok(None) };
     let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (link, number) in fabric.links.iter().zip(0..) {
         numbers.entry(fabric.link_name(number)).or_default().push(number);
@@ -74,7 +107,7 @@ fn links(scope: &Scope<'_>, key: &str, fabric: &Fabric) -> Result<Option<Vec<u32
     let mut links = BTreeSet::new();
     for name in wanted {
         let Some(found) = numbers.get(&name) else {
-            let error = scope.error(key, format!("the fabric has no link {name:?}"));
+            let error = scope.error(setting, format!("the fabric has no link {name:?}"));
             let expected = "its ends, such as \"leaf0 to host3\", or a class of links, such as \"host-down\"";
             return Err(error.expected(expected).names(name, numbers.into_keys()));
         };

@@ -6,6 +6,7 @@
 
 mod crossings;
 mod files;
+mod pattern;
 mod sizes;
 mod traffic;
 
@@ -15,8 +16,9 @@ pub use sizes::formula;
 use crate::error::Error;
 use files::List;
 use flowsieve_schemes::WorkloadFacts;
+use flowsieve_schemes::declare;
 use flowsieve_schemes::parameters::{self, ParameterSet};
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::Extras;
 use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator, SizeDistribution};
@@ -24,6 +26,38 @@ use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
 use traffic::Drawn;
+
+pub(crate) use sizes::{CDF, SIZES};
+pub use traffic::LOAD;
+pub(crate) use traffic::{ARRIVALS, CHANGE_AT};
+
+declare! {
+    /// How many flows arrive.
+    pub static FLOWS: Setting<u64> = Setting::count(
+        Section::Workload, "flows", 1, 50_000_000, "how many flows arrive",
+    );
+    pub(crate) static DURATION: Setting<u64> = Setting::time(
+        Section::Workload, "duration", 1, MAX_TIME_PS, "for how long flows arrive, instead of a number of flows",
+    );
+    static LIST: Setting<String> = Setting::file(
+        Section::Workload, "list",
+        "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s and coflow",
+    );
+    /// Whether it is a window.
+    static MEASURE: Setting<bool> = Setting::choice(
+        Section::Run,
+        "measure",
+        &[("all", false), ("window", true)],
+        "count every flow and drain, or the flows that start in a window under load",
+    )
+    .with_default(false);
+    pub(crate) static WINDOW: Setting<Vec<u64>> = Setting::times(
+        Section::Run, "window", "start and end of the measuring window",
+    );
+}
+
+/// Every setting of a workload, by the part that declares it.
+pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[sizes::SETTINGS, traffic::SETTINGS, pattern::SETTINGS, SETTINGS];
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +140,8 @@ impl Workload {
         let scope = settings.common();
         let set = ParameterSet::read(&scope)?;
         let framing = framing(&scope, set)?;
-        if let Some(path) = scope.optional_text("list")? {
-            refuse_beside(&scope, "list", &["sizes", "cdf", "load", "flows", "duration"])?;
+        if let Some(path) = scope.optional(&LIST)? {
+            refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &LOAD, &FLOWS, &DURATION])?;
             let list = files.list(&scope, &folder.join(path), hosts.racks.len() as u32)?;
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
@@ -115,7 +149,7 @@ impl Workload {
             return Ok(Workload { origin: Origin::Listed(list), extent, framing });
         }
         let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder };
-        let drawn = traffic::read(&reader, hosts, &framing, set.load_counts())?;
+        let drawn = traffic::read(&reader, hosts, &framing, set)?;
         Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), extent: extent(&scope)?, framing })
     }
 
@@ -239,27 +273,28 @@ fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsErro
 }
 
 fn extent(scope: &Scope<'_>) -> Result<Extent, SettingsError> {
-    if scope.choice("measure", &[("all", false), ("window", true)], "all")? {
-        refuse_beside(scope, "measure", &["flows", "duration"])?;
-        let times = scope.time_list("window")?;
+    if scope.read(&MEASURE)? {
+        refuse_beside(scope, &MEASURE, &[&FLOWS, &DURATION])?;
+        let times = scope.optional(&WINDOW)?;
         return match times.as_deref() {
             Some([start, end]) if start < end => Ok(Extent::Window(*start, *end)),
-            _ => Err(scope.invalid("window", "its start and its end, such as window = [\"10ms\", \"60ms\"]")),
+            _ => Err(scope.invalid(&WINDOW, "its start and its end, such as window = [\"10ms\", \"60ms\"]")),
         };
     }
-    match (scope.optional_count("flows")?, scope.optional_time("duration")?) {
+    match (scope.optional(&FLOWS)?, scope.optional(&DURATION)?) {
         (Some(flows), None) => Ok(Extent::Flows(flows)),
         (None, Some(duration)) => Ok(Extent::Until(duration)),
-        (Some(_), Some(_)) => Err(scope.error("duration", "`duration` beside `flows`").expected("one of the two")),
-        (None, None) => Err(scope.invalid("flows", "`flows` or `duration` in [workload]")),
+        (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` beside `flows`").expected("one of the two")),
+        (None, None) => Err(scope.invalid(&FLOWS, "`flows` or `duration` in [workload]")),
     }
 }
 
-/// Refuses keys that say the same as `name`, which is given.
-fn refuse_beside(scope: &Scope<'_>, name: &str, others: &[&str]) -> Result<(), SettingsError> {
+/// Refuses keys that say the same as `key`, which is given.
+fn refuse_beside(scope: &Scope<'_>, key: &Key, others: &[&Key]) -> Result<(), SettingsError> {
+    let name = key.name;
     match others.iter().find(|other| scope.is_given(other)) {
         Some(other) => {
-            let problem = format!("`{other}` says nothing beside `{name}`");
+            let problem = format!("`{}` says nothing beside `{name}`", other.name);
             Err(scope.error(other, problem).expected(format!("one of the two: `{name}` decides it")))
         }
         None => Ok(()),
@@ -269,9 +304,10 @@ fn refuse_beside(scope: &Scope<'_>, name: &str, others: &[&str]) -> Result<(), S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::none_given;
 
     fn settings() -> Settings {
-        Settings::default().with(None, "sizes", "web-search").with(None, "load", 0.6).with(None, "flows", 100)
+        none_given().with(None, "sizes", "web-search").with(None, "load", 0.6).with(None, "flows", 100)
     }
 
     fn read(settings: &Settings) -> Result<Workload, Error> {
@@ -309,7 +345,7 @@ mod tests {
     #[test]
     fn read__says_what_is_missing_or_double() {
         let message = |settings: Settings| read(&settings).unwrap_err().to_string();
-        let none = Settings::default();
+        let none = none_given();
         assert_eq!(message(none), "default: `sizes` is missing; expected `sizes`, `cdf` or `list` in [workload]");
         let both = settings().with(None, "duration", "1s");
         assert_eq!(message(both), "default: `duration` beside `flows`; expected one of the two");
@@ -363,7 +399,7 @@ mod tests {
 
     #[test]
     fn read__listed_pairs_load_the_busiest_link() {
-        let listed = Settings::default()
+        let listed = none_given()
             .with(None, "sizes", "fixed(14600B)")
             .with(None, "mix_sizes", "fixed(1460KB)")
             .with(None, "mix_pairs", "from")
@@ -408,11 +444,11 @@ mod tests {
         let files = Files::default();
         let of = |settings: &Settings| Workload::read(settings, &hosts, &files, folder.path()).unwrap();
         let trace = |sizes: &str| {
-            Settings::default()
-                .with(None, "sizes", sizes)
-                .with(None, "flows", 100)
-                .with(None, "arrivals", "trace")
-                .with(None, "arrival_trace", "starts.csv")
+            none_given().with(None, "sizes", sizes).with(None, "flows", 100).with(None, "arrivals", "trace").with(
+                None,
+                "arrival_trace",
+                "starts.csv",
+            )
         };
         let own = of(&trace("fixed(1460B)"));
         let starts: Vec<u64> = own.flows(1).unwrap().take(4).map(|flow| flow.start_ps / 1_000_000_000).collect();
@@ -461,7 +497,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("flows.csv"), "0,0,1,300,0.5\n0,1,0,100,\n").unwrap();
         let hosts = Hosts { bps: 10_000_000_000, racks: [0, 0].into() };
-        let settings = Settings::default().with(None, "list", "flows.csv");
+        let settings = none_given().with(None, "list", "flows.csv");
         let workload = Workload::read(&settings, &hosts, &Files::default(), folder.path()).unwrap();
         assert_eq!([0.5, 1.0].map(|p| workload.quantile_bytes(p)), [Some(100), Some(300)]);
         assert_eq!(workload.extras(), Extras { deadlines: true, coflows: false });

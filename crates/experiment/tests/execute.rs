@@ -7,8 +7,10 @@ use common::bytes;
 use flowsieve_experiment::engine::{Engine, Prepared, Progress};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, Point, Scale, Source};
+use flowsieve_experiment::workload::{FLOWS, LOAD};
+use flowsieve_experiment::{BASE, Error, Point, Scale, Source};
 use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
+use flowsieve_schemes::parts::QUEUES;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,11 +51,11 @@ impl Engine for Made {
 
     fn prepare(&self, point: &Point, seed: u64, _folder: &Path) -> Result<Prepared, Error> {
         let scope = point.settings.scheme(&point.variant.name);
-        scope.text("base", &point.variant.base)?;
-        let queues = if point.variant.base == "pias" { scope.count("queues", 8)? } else { 1 };
+        scope.read_or(&BASE, point.variant.base.clone())?;
+        let queues = if point.variant.base == "pias" { scope.read_or(&QUEUES, 8)? } else { 1 };
         let common = point.settings.common();
-        let flows = common.count("flows", 0)? as u32;
-        let slow = (common.number("load", 0.5)? * 1e6) as u64 / queues;
+        let flows = common.read(&FLOWS)? as u32;
+        let slow = (common.read_or(&LOAD, 0.5)? * 1e6) as u64 / queues;
         self.runs.fetch_add(1, Ordering::Relaxed);
         let fails = self.fails == Some(point.variant.name.as_str());
         let label = point.label();

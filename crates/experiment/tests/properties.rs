@@ -1,10 +1,11 @@
 //! Whatever a person writes, there is an experiment or an error, and never a panic.
 
+use flowsieve_experiment::settings::KEYS;
 use flowsieve_experiment::{Source, document};
+use flowsieve_schemes::settings::Section;
 use flowsieve_schemes::settings::units::{
     Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
-use flowsieve_schemes::settings::{KEYS, Section};
 use proptest::prelude::*;
 
 /// Texts that look like values, more often than not of the wrong kind.
@@ -23,7 +24,7 @@ fn value() -> impl Strategy<Value = String> {
 
 fn key() -> impl Strategy<Value = (&'static str, &'static str)> {
     (0..KEYS.len()).prop_map(|index| {
-        let key = &KEYS[index];
+        let key = KEYS[index];
         let table = match key.section {
             Section::Link => "[topology.link]",
             Section::Scheme => "schemes.some",

@@ -79,6 +79,8 @@ const CASES: &[Case] = &[
     ("a key that is swept and fixed", &[("load = [0.6, 0.8]", "load = [0.6]\nqueues = [2, 4]"), ("thresholds = \"equal-split\"", "queues = 4")]),
     ("too few thresholds", &[("thresholds = \"equal-split\"", "thresholds = [\"20KB\", \"1MB\"]")]),
     ("thresholds that fall", &[("\"equal-split\"", "[\"9KB\", \"8KB\", \"7KB\", \"6KB\", \"5KB\", \"4KB\", \"3KB\"]")]),
+    ("a part that the scheme makes itself", &[("[\"dctcp\", \"pias\"]", "[\"qc-srpt\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.qc-srpt]\ntagger = \"plain\"")]),
+    ("round robin over queues that the scheme serves itself", &[("[\"dctcp\", \"pias\"]", "[\"dctcp\", \"qc-las\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", ""), ("queues = 8", "queues = 8\ndiscipline = \"drr\"")]),
     ("percentiles out of order", &[("queues = 8", "queues = 3"), ("[\"dctcp\", \"pias\"]", "[\"awafs\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.awafs]\npercentiles = [0.5, 0.2]")]),
     ("a percentile above 1", &[("queues = 8", "queues = 3"), ("[\"dctcp\", \"pias\"]", "[\"awafs\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.awafs]\npercentiles = [0.5, 1.2]")]),
     ("a percentile too few", &[("queues = 8", "queues = 3"), ("[\"dctcp\", \"pias\"]", "[\"awafs\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.awafs]\npercentiles = [0.5]")]),

@@ -1,5 +1,7 @@
 //! Size classes: the ranges of flow size that results are reported for.
 
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -124,18 +126,15 @@ pub fn size(bytes: u64) -> String {
 /// The size that [`size`] writes so.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let zeros = match &text[digits.len()..] {
-        "B" => 0,
-        "KB" => 3,
-        "MB" => 6,
-        "GB" => 9,
+    let bytes_each: u64 = match &text[digits.len()..] {
+        "B" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
         _ => return None,
     };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let whole: u64 = whole.parse().ok()?;
-    let missing = usize::checked_sub(zeros, fraction.len())?;
-    let fraction: u64 = format!("0{fraction}{}", "0".repeat(missing)).parse().ok()?;
-    whole.checked_mul(10u64.pow(zeros as u32))?.checked_add(fraction)
+    let bytes = Decimal::from_str_exact(digits).ok()?.checked_mul(bytes_each.into())?;
+    bytes.is_integer().then(|| bytes.to_u64())?
 }
 
 /// As data a class is its name.

@@ -30,7 +30,7 @@ mod manifest;
 mod reader;
 mod record;
 mod series;
-mod sketch;
+pub mod sketch;
 pub mod statistics;
 pub mod summary;
 mod summary_csv;

@@ -4,19 +4,45 @@
 //! their values above. A percentile is the middle of the bucket that holds the value of its nearest rank, so it is at
 //! most [`Sketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing in
 //! them is a floating-point number, so they are the same everywhere.
+//!
+//! HdrHistogram's library is not used, because it is too slow for whoever counts every packet: such a one counts by
+//! [`bucket`] in an array of its own, which [`Sketch::record_bucket`] takes.
 
-use hdrhistogram::Histogram;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::statistics::nearest_rank;
 
-const DIGITS: u8 = 2;
+/// Below twice so many, buckets have a width of 1; above, so many share each power of two.
+const STEPS: u64 = 128;
+
+/// The bucket of a value, from 0: the larger the value, the higher. That of 2³² − 1 is below 2¹².
+#[inline(always)]
+pub fn bucket(value: u64) -> usize {
+    let doublings = u64::from((value | (2 * STEPS - 1)).ilog2() - STEPS.ilog2());
+    (doublings * STEPS + (value >> doublings)) as usize
+}
+
+/// How often the width of a bucket is 1, doubled.
+fn doublings(bucket: usize) -> u64 {
+    (bucket as u64 / STEPS).saturating_sub(1)
+}
+
+/// The least value of a bucket.
+fn least(bucket: usize) -> u64 {
+    (bucket as u64 - doublings(bucket) * STEPS) << doublings(bucket)
+}
+
+/// The value in the middle of a bucket, the upper one of two.
+fn middle(bucket: usize) -> u64 {
+    least(bucket) + (1 << doublings(bucket)) / 2
+}
 
 /// Counts of whole numbers by their size.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sketch {
-    buckets: Histogram<u64>,
+    /// By bucket, up to the highest that holds any.
+    counts: Vec<u64>,
 }
 
 impl Sketch {
@@ -30,58 +56,54 @@ impl Sketch {
 
     /// Counts a value so many times.
     pub fn record_many(&mut self, value: u64, count: u64) {
-        // It grows to whatever is recorded, so that this cannot fail while a bucket has a place in memory.
-        if self.buckets.record_n(value, count).is_err() {
-            self.buckets.saturating_record_n(value, count);
+        self.record_bucket(bucket(value), count);
+    }
+
+    /// Counts a value of a [`bucket`] so many times.
+    pub fn record_bucket(&mut self, bucket: usize, count: u64) {
+        if count > 0 {
+            self.counts.resize(self.counts.len().max(bucket + 1), 0);
+            self.counts[bucket] = self.counts[bucket].saturating_add(count);
         }
     }
 
     /// Adds what another has counted.
     pub fn merge(&mut self, other: &Sketch) {
-        for step in other.buckets.iter_recorded() {
-            self.record_many(step.value_iterated_to(), step.count_at_value());
-        }
+        other.recorded().for_each(|(bucket, count)| self.record_bucket(bucket, count));
     }
 
     /// Values so far.
     pub fn count(&self) -> u64 {
-        self.buckets.len()
+        self.counts.iter().copied().fold(0, u64::saturating_add)
+    }
+
+    /// The buckets that hold any, rising, and how many.
+    fn recorded(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
     }
 
     /// The middle of each bucket that holds any, rising, and how many.
     pub(crate) fn values(&self) -> impl Iterator<Item = (u64, u64)> {
-        let middle = |value| self.buckets.median_equivalent(value);
-        self.buckets.iter_recorded().map(move |step| (middle(step.value_iterated_to()), step.count_at_value()))
+        self.recorded().map(|(bucket, count)| (middle(bucket), count))
     }
 
     /// A percentile, in thousandths; `None` without values.
     pub fn percentile(&self, per_mille: usize) -> Option<u64> {
         let count = usize::try_from(self.count()).ok().filter(|&count| count > 0)?;
         let rank = nearest_rank(per_mille, count) as u64;
-        let mut upto = 0;
+        let mut upto: u64 = 0;
         let mut holds_rank = |count: u64| {
-            upto += count;
+            upto = upto.saturating_add(count);
             upto > rank
         };
-        let bucket = self.buckets.iter_recorded().find(|step| holds_rank(step.count_at_value()))?;
-        Some(self.buckets.median_equivalent(bucket.value_iterated_to()))
-    }
-}
-
-impl Default for Sketch {
-    fn default() -> Sketch {
-        // Two digits are always a valid choice, and the range grows with the values.
-        let buckets = Histogram::new(DIGITS).unwrap_or_else(|_| unreachable!("{DIGITS} digits are fewer than 6"));
-        Sketch { buckets }
+        self.values().find(|&(_, count)| holds_rank(count)).map(|(middle, _)| middle)
     }
 }
 
 /// As data a sketch is a text, `value:count` for each bucket that holds any, with the bucket's least value.
 impl Serialize for Sketch {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let bucket = |value, count| format!("{}:{count}", self.buckets.lowest_equivalent(value));
-        let steps = self.buckets.iter_recorded();
-        let text: Vec<String> = steps.map(|step| bucket(step.value_iterated_to(), step.count_at_value())).collect();
+        let text: Vec<String> = self.recorded().map(|(bucket, count)| format!("{}:{count}", least(bucket))).collect();
         to.serialize_str(&text.join(" "))
     }
 }
@@ -114,6 +136,11 @@ mod tests {
     }
 
     #[test]
+    fn bucket__of_the_most_that_a_port_holds() {
+        assert!(bucket(u32::MAX.into()) < 1 << 12);
+    }
+
+    #[test]
     fn percentile__small_values_are_exact() {
         let sketch = sketch(&(1..=200).rev().collect::<Vec<_>>());
         assert_eq!([500, 990, 999, 1_000].map(|p| sketch.percentile(p)), [100, 198, 200, 200].map(Some));
@@ -133,6 +160,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn bucket__is_hdr_histograms(value in (0u32..64).prop_flat_map(|bits| 0..=u64::MAX >> bits)) {
+            let library = hdrhistogram::Histogram::<u64>::new(2).unwrap();
+            prop_assert_eq!(least(bucket(value)), library.lowest_equivalent(value));
+            prop_assert_eq!(middle(bucket(value)), library.median_equivalent(value));
+            prop_assert_eq!(bucket(library.next_non_equivalent(value >> 1)), bucket(value >> 1) + 1);
+        }
+
         #[test]
         fn percentile__within_the_stated_error(
             values in prop::collection::vec((0u32..60).prop_flat_map(|bits| 0..=(1u64 << bits)), 1..400),

@@ -228,12 +228,11 @@ impl TraceFiles {
             let line = table::write(table, &self.links[link].name, row);
             line.map_err(ResultError::io("write", &self.table_path))?;
         }
-        if self.formats.pcap
-            && let Some(record) = pcap::record(row)
-        {
-            let capture = &mut self.captures[self.capture_of[link]];
-            capture.held.extend_from_slice(&record);
-            self.held += record.len();
+        if self.formats.pcap {
+            let held = &mut self.captures[self.capture_of[link]].held;
+            let before = held.len();
+            pcap::write(held, row);
+            self.held += held.len() - before;
             if self.held >= HELD {
                 self.captures.iter_mut().try_for_each(|capture| capture.write_held(false))?;
                 self.held = 0;
@@ -277,7 +276,7 @@ impl Capture {
         let write = || {
             let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
             if !self.begun {
-                file.write_all(&pcap::HEADER)?;
+                file.write_all(pcap::header().as_flattened())?;
             }
             file.write_all(&self.held)?;
             if last { file.sync_all() } else { Ok(()) }

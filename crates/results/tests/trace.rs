@@ -148,6 +148,24 @@ fn capture__both_directions_of_a_cable_as_ip_and_tcp() {
 }
 
 #[test]
+fn capture__byte_by_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [PacketRow { priority: 3, ..row(2_500_000_000_123, 0, data(0, 0)) }];
+    write(folder.path(), TraceFormats { csv: false, ..BOTH }, &rows);
+    #[rustfmt::skip]
+    let expected = [
+        0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0,
+        // 2 s and 500,000,000 ns, 40 bytes of 1,500.
+        2, 0, 0, 0, 0x00, 0x65, 0xcd, 0x1d, 40, 0, 0, 0, 0xdc, 5, 0, 0,
+        // IP: DSCP 3 and ECT(0), 1,500 bytes, not to be fragmented, TTL 64, TCP, a checksum by hand.
+        0x45, 0x0e, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0x1f, 0xe1, 10, 0, 0, 1, 10, 0, 1, 45,
+        // TCP: ports, sequence number 1, acknowledgement 1, five words, ACK, the whole window.
+        0xc0, 0x07, 0xc0, 0x01, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0,
+    ];
+    assert_eq!(fs::read(folder.path().join("host0+leaf0.pcap")).unwrap(), expected);
+}
+
+#[test]
 fn capture__headers_of_another_length() {
     let folder = tempfile::tempdir().unwrap();
     // IP has its own headers and the payload; the frame is as long as the model has it, or as IP needs.

@@ -4,48 +4,125 @@
 //! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
 
 use flowsieve_core::host_queues::HostQueueRules;
-use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Rule, Seen};
-use flowsieve_core::thresholds::SizeLaw;
+use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Seen};
+use flowsieve_core::solver::Solver;
 use flowsieve_core::{PortKind, Time};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 
+use crate::declare;
 use crate::registry::Context;
 use crate::scheme::{PortSpec, TaggerSpec};
-use crate::settings::{SettingsError, SizesOrName, one_of};
+use crate::settings::{Key, MAX_TIME_PS, Section, Setting, SettingsError, SizesOr, one_of};
+use crate::thresholds::{Computed, Start};
 
-/// The controller of a scheme whose packets are tagged with so many levels, if it has one.
-pub(crate) fn controller(
-    context: &Context<'_>,
-    default: &str,
-    levels: usize,
-) -> Result<Option<ControllerParams>, SettingsError> {
-    let scope = &context.scope;
-    let rules = [
-        ("none", None),
-        ("equal-split", Some(Rule::EqualSplit)),
-        ("optimal", Some(Rule::Optimal)),
-        ("two-level", Some(Rule::TwoLevel)),
-    ];
-    let Some(rule) = scope.choice("controller", &rules, default)? else { return Ok(None) };
-    if rule == Rule::TwoLevel && levels != 2 {
-        return Err(scope.invalid("controller", format!("another rule for {levels} levels: it computes one threshold")));
-    }
-    let delay = Time(scope.time("controller_delay", Time::from_us(1_000).0)?);
-    Ok(Some(ControllerParams { rule, levels, delay }))
+declare! {
+    static HOST_THRESHOLDS: Setting<SizesOr<Start>> = Setting::sizes_or(
+        Section::Scheme,
+        "host_thresholds",
+        &[
+            ("equal-split", SizesOr::Named(Start::Computed(Computed::EqualSplit))),
+            ("unknown", SizesOr::Named(Start::Unknown)),
+        ],
+        "discipline = \"levels\" at hosts: thresholds of a host's own queues at the start, one less than these: sizes, equal \
+         shares of the workload's flows, or none before there are estimates",
+    );
+    static CONTROLLER: Setting<Option<Rule>> = Setting::choice(
+        Section::Scheme,
+        "controller",
+        &[
+            ("none", None),
+            ("equal-split", Some(Rule::EqualSplit)),
+            ("optimal", Some(Rule::Optimal)),
+            ("two-level", Some(Rule::TwoLevel)),
+        ],
+        "a central controller that sends thresholds to the hosts: equal shares of the flows that they have seen, PIAS's \
+         optimisation, or NOS2's one threshold",
+    );
+    static CONTROLLER_PERIOD: Setting<u64> = Setting::time(
+        Section::Scheme, "controller_period", 1_000_000, MAX_TIME_PS,
+        "time between two estimates of thresholds, by hosts and controller",
+    )
+    .with_default(Time::from_us(10_000).0);
+    static CONTROLLER_DELAY: Setting<u64> = Setting::time(
+        Section::Scheme, "controller_delay", 0, MAX_TIME_PS,
+        "from the hosts' sizes at the controller to its thresholds at the hosts",
+    )
+    .with_default(Time::from_us(1_000).0);
+    static OBSERVE_WINDOW: Setting<u64> = Setting::time(
+        Section::Scheme, "observe_window", 1, MAX_TIME_PS,
+        "how long hosts remember the sizes of their messages, at most; at least half as long",
+    )
+    .with_default(Time::from_us(10_000_000).0);
+    static OBSERVE_LEAST: Setting<u64> = Setting::count(
+        Section::Scheme, "observe_least", 1, 1_000_000_000,
+        "fewest sizes that make an estimate, of a host or of all for the controller",
+    )
+    .with_default(100);
 }
 
-/// What hosts write where the network's thresholds begin with these: levels that adapt, if there is a controller or the
-/// host's port `nic` has queues of the host's own.
+/// How thresholds are computed, from what hosts have seen or from what is known of the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// As many flows end in each level: [`equal_split`].
+    EqualSplit,
+    /// PIAS's optimisation: [`tandem`].
+    Optimal,
+    /// NOS2's one threshold: [`two_level`].
+    TwoLevel,
+}
+
+impl Rule {
+    fn solver(self) -> &'static dyn Solver {
+        match self {
+            Rule::EqualSplit => &Rule::EqualSplit,
+            Rule::Optimal => &Rule::Optimal,
+            Rule::TwoLevel => &Rule::TwoLevel,
+        }
+    }
+
+    /// Thresholds for these sizes and a load of the hosts' links, within 0 and 1.
+    fn for_law(self, law: &SizeLaw, load: f64, levels: usize) -> Result<Vec<u64>, ThresholdError> {
+        match self {
+            Rule::EqualSplit => equal_split(law, levels),
+            Rule::Optimal => tandem(law, load, levels),
+            Rule::TwoLevel => Ok(vec![two_level(law, load)?]),
+        }
+    }
+}
+
+impl Solver for Rule {
+    fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, load: f64, queues: usize) -> Option<Vec<u64>> {
+        self.for_law(&SizeLaw::from_counts(sizes).ok()?, load, queues).ok()
+    }
+}
+
+/// The rule of the controller of a scheme whose packets are tagged with so many levels, if it has one.
+pub(crate) fn controller(
+    context: &Context<'_>,
+    default: Option<Rule>,
+    levels: usize,
+) -> Result<Option<Rule>, SettingsError> {
+    let scope = &context.scope;
+    let Some(rule) = scope.read_or(&CONTROLLER, default)? else { return Ok(None) };
+    if rule == Rule::TwoLevel && levels != 2 {
+        return Err(scope.invalid(&CONTROLLER, format!("another rule for {levels} levels: it computes one threshold")));
+    }
+    Ok(Some(rule))
+}
+
+/// What hosts write where the network's thresholds begin with these: levels that adapt, if there is a controller of so many
+/// `levels` or the host's port `nic` has queues of the host's own.
 pub(crate) fn tagger(
     context: &Context<'_>,
     nic: &PortSpec,
     network: Vec<u64>,
-    controller: Option<ControllerParams>,
+    controller: Option<Rule>,
+    levels: usize,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
     let own = match nic.kind {
         PortKind::Host(HostQueueRules { queues }) => {
-            let rules = [("equal-split", Rule::EqualSplit)];
-            let thresholds = start(context, "host_thresholds", &rules, Rule::EqualSplit, queues)?;
+            let thresholds = start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?;
             Some(OwnQueues { queues, thresholds })
         }
         _ => None,
@@ -53,53 +130,68 @@ pub(crate) fn tagger(
     if own.is_none() && controller.is_none() {
         return Ok(TaggerSpec::Demotion(network));
     }
+    let controller = match controller {
+        Some(rule) => {
+            let delay = Time(scope.read(&CONTROLLER_DELAY)?);
+            Some(ControllerParams { rule: rule.solver(), levels, delay })
+        }
+        None => None,
+    };
     let adaptation = Adaptation {
-        period: Time(scope.time("controller_period", Time::from_us(10_000).0)?),
-        window: Time(scope.time("observe_window", Time::from_us(10_000_000).0)?),
-        least: scope.count("observe_least", 100)?,
+        period: Time(scope.read(&CONTROLLER_PERIOD)?),
+        window: Time(scope.read(&OBSERVE_WINDOW)?),
+        least: scope.read(&OBSERVE_LEAST)?,
         controller,
     };
     Ok(TaggerSpec::Levels(Box::new(LevelParams { network, own, adaptation })))
 }
 
-/// The thresholds at the start, in bytes: sizes, or those of a rule for what is known of the workload. Not given: those of
-/// the default, or none where it needs what is not known.
+/// The thresholds at the start, in bytes: sizes, or those of one of these rules for what is known of the workload. Not
+/// given: those of the default, or none where it needs what is not known.
 pub(crate) fn start(
     context: &Context<'_>,
-    key: &str,
-    rules: &[(&str, Rule)],
+    setting: &Setting<SizesOr<Start>>,
+    rules: &[Rule],
     default: Rule,
     levels: usize,
 ) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
-    let name = match scope.sizes_or_name(key)? {
-        Some(SizesOrName::Sizes(sizes)) => return given(context, key, sizes, levels),
-        Some(SizesOrName::Name(name)) => name,
-        None => {
-            let known = known(context, default, levels).is_some();
-            let name = rules.iter().find(|(_, rule)| known && *rule == default).map_or(UNKNOWN, |(name, _)| name);
-            scope.text(key, name)?
-        }
+    let by = |rule| Start::Computed(computed(rule));
+    let known_by = |rule| known(context, rule, levels);
+    let default = match !scope.is_given(setting) && known_by(default).is_some() {
+        true => by(default),
+        false => Start::Unknown,
     };
-    if name == UNKNOWN {
-        return Ok(Vec::new());
+    match scope.read_or(setting, SizesOr::Named(default))? {
+        SizesOr::Sizes(sizes) => given(context, setting, sizes, levels),
+        SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
+        SizesOr::Named(start) => {
+            let rule = rules.iter().find(|rule| by(**rule) == start);
+            rule.and_then(|rule| known_by(*rule)).ok_or_else(|| {
+                let names: Vec<&str> = rules.iter().map(|rule| setting.text_of(&SizesOr::Named(by(*rule)))).collect();
+                let unknown = setting.text_of(&SizesOr::Named(Start::Unknown));
+                let names = one_of(&names);
+                let expected =
+                    format!("sizes, \"{unknown}\", or where sizes and load of the workload are known {names}");
+                scope.invalid(setting, expected)
+            })
+        }
     }
-    let rule = rules.iter().find(|(rule, _)| *rule == name);
-    rule.and_then(|(_, rule)| known(context, *rule, levels)).ok_or_else(|| {
-        let names: Vec<&str> = rules.iter().map(|(name, _)| *name).collect();
-        let expected =
-            format!("sizes, \"{UNKNOWN}\", or where sizes and load of the workload are known {}", one_of(&names));
-        scope.invalid(key, expected)
-    })
 }
 
-/// Before there are estimates, nothing is known.
-pub(crate) const UNKNOWN: &str = "unknown";
+/// What a controller's rule computes.
+fn computed(rule: Rule) -> Computed {
+    match rule {
+        Rule::EqualSplit => Computed::EqualSplit,
+        Rule::Optimal => Computed::Optimal,
+        Rule::TwoLevel => Computed::TwoLevel,
+    }
+}
 
 /// Thresholds as the file gives them, in bytes.
 pub(crate) fn given(
     context: &Context<'_>,
-    key: &str,
+    key: &Key,
     sizes: Vec<u64>,
     queues: usize,
 ) -> Result<Vec<u64>, SettingsError> {
@@ -122,7 +214,7 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
         Rule::EqualSplit => high,
         Rule::Optimal | Rule::TwoLevel => context.workload.load()?.clamp(low, high),
     };
-    rule.thresholds(&law, load, levels).ok()
+    rule.for_law(&law, load, levels).ok()
 }
 
 #[cfg(test)]
@@ -131,7 +223,10 @@ mod tests {
     use crate::registry::find;
     use crate::scheme::Scheme;
     use crate::settings::Settings;
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
+    use flowsieve_core::levels::{Controller, Published};
+    use flowsieve_core::observed::SizeSketch;
+    use proptest::prelude::*;
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 
@@ -148,32 +243,27 @@ mod tests {
 
     #[test]
     fn controller__of_eight_levels_begins_with_what_is_known() {
-        let settings = Settings::default().with(None, "controller", "optimal").with(None, "controller_delay", "3ms");
+        let settings = none_given().with(None, "controller", "optimal").with(None, "controller_delay", "3ms");
         for scheme in ["pias", "es-8"] {
             let params = levels(scheme, &settings, &UNIFORM);
             assert_eq!((params.network.len(), params.own), (7, None));
             let controller = params.adaptation.controller.unwrap();
-            assert_eq!(
-                (controller.rule, controller.levels, controller.delay),
-                (Rule::Optimal, 8, Time::from_us(3_000))
-            );
+            assert_eq!((controller.levels, controller.delay), (8, Time::from_us(3_000)));
+            assert_eq!(format!("{:?}", controller.rule), "Optimal");
             let unknown = Facts { name: None, load: None, uniform_to: None };
             assert!(levels(scheme, &settings, &unknown).network.is_empty());
             assert_eq!(settings.effective()["scheme.thresholds"], "unknown");
-            assert!(
-                built(scheme, &Settings::default(), &unknown).is_err(),
-                "without a controller nothing will be known"
-            );
+            assert!(built(scheme, &none_given(), &unknown).is_err(), "without a controller nothing will be known");
         }
     }
 
     #[test]
     fn controller__refuses_what_does_not_fit() {
-        let two = Settings::default().with(None, "controller", "two-level");
+        let two = none_given().with(None, "controller", "two-level");
         let refused = built("pias", &two, &UNIFORM).unwrap_err().to_string();
         assert!(refused.contains("controller"), "{refused}");
         assert_eq!(levels("pias", &two.with(None, "queues", 2), &UNIFORM).adaptation.controller.unwrap().levels, 2);
-        let gap = Settings::default().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
+        let gap = none_given().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
         let refused = built("pias", &gap, &UNIFORM).unwrap_err().to_string();
         assert!(refused.contains("message_gap"), "{refused}");
     }
@@ -181,9 +271,27 @@ mod tests {
     #[test]
     fn levels__of_hosts_under_any_scheme_that_demotes() {
         // The keys of the nic alone would do: what switches have does not matter to hosts.
-        let settings =
-            Settings::default().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
+        let settings = none_given().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
         let params = levels("pias", &settings, &UNIFORM);
-        assert_eq!((params.own.unwrap().queues, params.network.len(), params.adaptation.controller), (8, 7, None));
+        assert_eq!((params.own.unwrap().queues, params.network.len()), (8, 7));
+        assert!(params.adaptation.controller.is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn rules__thresholds_rise_whatever_was_seen(
+            found in prop::collection::vec(1u64..2_000_000_000, 1..40), levels in 2usize..=64, span_us in 0u64..100_000,
+        ) {
+            let mut sizes = SizeSketch::default();
+            found.iter().for_each(|&size| sizes.record(size));
+            for rule in [&Rule::EqualSplit, &Rule::Optimal, &Rule::TwoLevel] {
+                let mut controller = Controller::new(ControllerParams { rule, levels, delay: Time::ZERO }, 1, &[]);
+                let seen = Seen { sizes: &sizes, span: Time::from_us(span_us), rate_bps: 1_000_000_000 };
+                let Published { version, thresholds } = controller.decide(&seen).expect("thresholds");
+                prop_assert!(thresholds[0] > 0 && thresholds.is_sorted_by(|a, b| a < b), "{rule:?}: {thresholds:?}");
+                let expected = if *rule == Rule::TwoLevel { 1 } else { levels - 1 };
+                prop_assert_eq!((version, thresholds.len()), (1, expected));
+            }
+        }
     }
 }

@@ -9,10 +9,47 @@
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
-use crate::parts::{self, Parts, PortSettings};
+use crate::declare;
+use crate::parts::{self, DisciplineName, Parts, PortSettings};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
-use crate::settings::SettingsError;
+use crate::settings::{Section, Setting, SettingsError};
+
+/// Where flows' bids are kept, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BidsName {
+    Sketch,
+    Exact,
+}
+
+declare! {
+    static BYTES_PER_ROUND: Setting<u64> = Setting::size(
+        Section::Network, "bytes_per_round", 1, 1_000_000_000_000, "AFQ: bytes of each flow that a round serves",
+    );
+    static BIDS: Setting<BidsName> = Setting::choice(
+        Section::Network,
+        "afq_bids",
+        &[("sketch", BidsName::Sketch), ("exact", BidsName::Exact)],
+        "AFQ: whether flows' bids share a count-min sketch or are kept exactly",
+    )
+    .with_default(BidsName::Sketch);
+    static ROWS: Setting<u64> = Setting::count(
+        Section::Network, "afq_rows", 1, 16, "AFQ: hash functions of the sketch",
+    )
+    .with_default(3);
+    /// Cells of a row.
+    pub static COLUMNS: Setting<u64> = Setting::count(
+        Section::Network, "afq_columns", 1, 1_048_576, "AFQ: cells for each hash function of the sketch",
+    )
+    .with_default(1_024);
+    static BEYOND: Setting<Beyond> = Setting::choice(
+        Section::Network,
+        "afq_beyond",
+        &[("drop", Beyond::Drop), ("last-queue", Beyond::LastQueue)],
+        "AFQ: what becomes of a packet beyond the calendar",
+    )
+    .with_default(Beyond::Drop);
+}
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -24,20 +61,21 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    parts::build(context, &Parts { discipline: "afq", queues: 8, ..Parts::default() })
+    parts::build(context, &Parts { discipline: DisciplineName::Afq, queues: 8, ..Parts::default() })
 }
 
 /// The calendar of a port.
 pub(crate) fn rules(of: &PortSettings<'_>) -> Result<AfqRules, SettingsError> {
     let scope = of.scope;
-    let count = |name, default| scope.count(name, default).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    // The settings' own limits keep them within 32 bits.
+    let count = |setting| scope.read(setting).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     Ok(AfqRules {
-        queues: scope.count("queues", of.parts.queues)? as usize,
-        bytes_per_round: scope.bytes("bytes_per_round", 100 * of.mtu)?,
-        bids: match scope.choice("afq_bids", &[("sketch", true), ("exact", false)], "sketch")? {
-            true => BidStore::Sketch { rows: count("afq_rows", 3)?, columns: count("afq_columns", 1_024)? },
-            false => BidStore::Exact,
+        queues: of.queues()?,
+        bytes_per_round: scope.read_or(&BYTES_PER_ROUND, 100 * of.mtu)?,
+        bids: match scope.read(&BIDS)? {
+            BidsName::Sketch => BidStore::Sketch { rows: count(&ROWS)?, columns: count(&COLUMNS)? },
+            BidsName::Exact => BidStore::Exact,
         },
-        beyond: scope.choice("afq_beyond", &[("drop", Beyond::Drop), ("last-queue", Beyond::LastQueue)], "drop")?,
+        beyond: scope.read(&BEYOND)?,
     })
 }

@@ -11,15 +11,75 @@ use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
-use flowsieve_core::bank::BankRules;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
-use crate::parts::{self, Parts};
+use crate::adaptation::Rule;
+use crate::declare;
+use crate::parts::{self, DisciplineName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{Scope, SettingsError};
+use crate::settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
+use crate::thresholds::{self, THRESHOLDS};
+
+/// How a switch knows of a flow's end, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EndsName {
+    Marked,
+    Fin,
+    Idle,
+}
+
+declare! {
+    /// Whether it is the host.
+    static PLACE_OF_THRESHOLDS: Setting<bool> = Setting::choice(
+        Section::Scheme,
+        "place_of_thresholds",
+        &[("switch", false), ("host", true)],
+        "AWAFS: whether each port of a switch has thresholds, or each host",
+    )
+    .with_default(false);
+    static UPDATE_PERIOD: Setting<u64> = Setting::time(
+        Section::Scheme, "update_period", 1, MAX_TIME_PS,
+        "AWAFS: T_schedule, the time between two updates of the thresholds",
+    )
+    .with_default(Time::from_us(200_000).0);
+    static UPDATE_WINDOW: Setting<u64> = Setting::time(
+        Section::Scheme, "update_window", 1, MAX_TIME_PS,
+        "AWAFS: W_update, for how long a completed flow counts; not below update_period",
+    )
+    .with_default(Time::from_us(250_000).0);
+    static PERCENTILES: Setting<Vec<f64>> = Setting::numbers(
+        Section::Scheme, "percentiles", 0.0, 1.0,
+        "AWAFS: percentile of the completed flows' sizes that each threshold follows, rising",
+    );
+    static FLOW_ENDS: Setting<EndsName> = Setting::choice(
+        Section::Scheme,
+        "flow_ends",
+        &[("marked", EndsName::Marked), ("fin", EndsName::Fin), ("idle", EndsName::Idle)],
+        "AWAFS: how a switch knows of a flow's end and bytes: from the host, or counting itself until a connection's last packet \
+         or idle time",
+    )
+    .with_default(EndsName::Marked);
+    static FLOW_IDLE: Setting<u64> = Setting::time(
+        Section::Scheme, "flow_idle", 1, MAX_TIME_PS, "AWAFS: idle time that ends a flow under flow_ends = \"idle\"",
+    )
+    .with_default(Time::from_us(10_000).0);
+    static FLOW_TABLE: Setting<u64> = Setting::count(
+        Section::Scheme, "flow_table", 1, 1_000_000, "AWAFS: flows that a port counts at once where it counts itself",
+    )
+    .with_default(4_096);
+    static LIST_MEMORY: Setting<u64> = Setting::size(
+        Section::Scheme, "list_memory", 12, 1_000_000,
+        "AWAFS: memory of a list of completed flows, at 12 bytes a flow",
+    )
+    .with_default(4_096);
+    static BOOST: Setting<u64> = Setting::time(
+        Section::Scheme, "boost", 1, MAX_TIME_PS,
+        "AWAFS: time between two priority boosts, at which all that waits goes to the first queue; not given: none",
+    );
+}
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -39,10 +99,13 @@ pub const AUTO: Entry = Entry {
     build: |context| build(context, true),
 };
 
+/// What AWAFS is made of; its hosts write what its thresholds need.
+const PARTS: Parts = Parts { discipline: DisciplineName::StrictPriority, queues: 8, tagger: None, ..Parts::DEFAULT };
+
 fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let scheme = parts::build(context, &Parts { discipline: "sp", queues: 8, ..Parts::default() })?;
-    if scope.choice("place_of_thresholds", &[("switch", false), ("host", true)], "switch")? {
+    let scheme = parts::build(context, &PARTS)?;
+    if scope.read(&PLACE_OF_THRESHOLDS)? {
         at_hosts(scope, scheme, chooses)
     } else {
         in_switches(scope, scheme, chooses)
@@ -51,31 +114,29 @@ fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> 
 
 /// Each port has thresholds of its own.
 fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
-    let flows = |scope: &Scope<'_>| Ok::<_, SettingsError>(scope.count("flow_table", 4_096)? as usize);
-    let (ends, tagger) = match scope.choice("flow_ends", &[("marked", 0), ("fin", 1), ("idle", 2)], "marked")? {
-        0 => (FlowEnds::Marked, TaggerSpec::Ends(true)),
-        1 if scheme.classes.iter().any(|class| shares_connections(&class.transport)) => {
+    let flows = |scope: &Scope<'_>| Ok::<_, SettingsError>(scope.read(&FLOW_TABLE)? as usize);
+    let (ends, tagger) = match scope.read(&FLOW_ENDS)? {
+        EndsName::Marked => (FlowEnds::Marked, TaggerSpec::Ends(true)),
+        EndsName::Fin if scheme.classes.iter().any(|class| shares_connections(&class.transport)) => {
             let expected =
                 "\"marked\" or \"idle\": a connection ends with a flow under connections = \"per-flow\" alone";
-            return Err(scope.invalid("flow_ends", expected));
+            return Err(scope.invalid(&FLOW_ENDS, expected));
         }
-        1 => (FlowEnds::Fin { flows: flows(scope)? }, TaggerSpec::Ends(false)),
-        _ => {
-            let after = Time(scope.time("flow_idle", Time::from_us(10_000).0)?);
+        EndsName::Fin => (FlowEnds::Fin { flows: flows(scope)? }, TaggerSpec::Ends(false)),
+        EndsName::Idle => {
+            let after = Time(scope.read(&FLOW_IDLE)?);
             (FlowEnds::Idle { after, flows: flows(scope)? }, TaggerSpec::Plain)
         }
     };
     for class in &mut scheme.classes {
-        if let TaggerSpec::Plain = class.tagger {
-            class.tagger = tagger.clone();
-        }
+        class.tagger = tagger.clone();
     }
-    let boost = scope.optional_time("boost")?.map(Time);
+    let boost = scope.optional(&BOOST)?.map(Time);
     scheme.ports = scheme.ports.try_map(|place, port| {
-        let PortKind::Bank(BankRules { queues, .. }) = port.kind else { return Ok(port.clone()) };
-        let actuator = actuator(&scope.at(place), queues, chooses)?;
-        let kind = PortKind::Awafs(AwafsParams { actuator, ends, boost });
-        Ok::<_, SettingsError>(PortSpec { kind, ..port.clone() })
+        let scope = &scope.at(place);
+        let Some(queues) = parts::own_queues(scope, port)? else { return Ok(port.clone()) };
+        let kind = PortKind::Awafs(AwafsParams { actuator: actuator(scope, queues, chooses)?, ends, boost });
+        Ok(PortSpec { kind, ..port.clone() })
     })?;
     Ok(scheme)
 }
@@ -87,36 +148,34 @@ fn shares_connections(transport: &TransportSpec) -> bool {
 
 /// Each host has thresholds; ports serve by the priorities that it writes.
 fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
-    let queues = scope.count("queues", 8)? as usize;
-    let boost = scope.optional_time("boost")?.map(Time);
-    let rate = parts::link_rate(scope, "host_link", parts::host_link(scope)?)?;
+    let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
+    let boost = scope.optional(&BOOST)?.map(Time);
+    let rate = parts::link_rate(scope, &parts::HOST_LINK, parts::host_link(scope)?)?;
     let params = Arc::new(HostParams { actuator: actuator(scope, queues, chooses)?, boost, rate });
     for class in &mut scheme.classes {
         if !class.transport.facts().answers() {
             let expected =
                 "\"switch\": a host knows by the last ACK that a flow has completed, and an open loop has none";
-            return Err(scope.invalid("place_of_thresholds", expected));
+            return Err(scope.invalid(&PLACE_OF_THRESHOLDS, expected));
         }
-        if let TaggerSpec::Plain = class.tagger {
-            class.tagger = TaggerSpec::Adaptive(Arc::clone(&params));
-        }
+        class.tagger = TaggerSpec::Adaptive(Arc::clone(&params));
     }
     Ok(scheme)
 }
 
 /// What is adapted for so many queues, and how.
 fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorParams, SettingsError> {
-    let period = Time(scope.time("update_period", Time::from_us(200_000).0)?);
-    let window = Time(scope.time("update_window", Time::from_us(250_000).0)?);
+    let period = Time(scope.read(&UPDATE_PERIOD)?);
+    let window = Time(scope.read(&UPDATE_WINDOW)?);
     if window < period {
         let expected = format!("at least update_period, {period}: no flow between two updates is left out");
-        return Err(scope.invalid("update_window", expected));
+        return Err(scope.invalid(&UPDATE_WINDOW, expected));
     }
-    let entries = scope.bytes("list_memory", 4_096)? / ENTRY_BYTES;
+    let entries = scope.read(&LIST_MEMORY)? / ENTRY_BYTES;
     Ok(ActuatorParams {
         initial: initial(scope, queues)?,
         percentiles: percentiles(scope, queues)?,
-        chooses,
+        model: chooses.then_some(&Rule::Optimal),
         period,
         window,
         entries: usize::try_from(entries).unwrap_or(usize::MAX),
@@ -125,7 +184,7 @@ fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorP
 
 /// Thresholds at the start.
 fn initial(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> {
-    let Some(given) = scope.bytes_list("thresholds")? else {
+    let Some(given) = thresholds::sizes(scope)? else {
         return Ok((1..queues as u32).map(|threshold| 7_000 * threshold).collect());
     };
     let sizes: Option<Vec<u32>> =
@@ -133,18 +192,18 @@ fn initial(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> 
     let sizes = sizes.filter(|sizes| sizes.len() + 1 == queues && sizes.is_sorted_by(|a, b| a < b));
     sizes.ok_or_else(|| {
         let expected = format!("{} sizes that rise, each below 4.29 GB, for {queues} queues", queues - 1);
-        scope.invalid("thresholds", expected)
+        scope.invalid(&THRESHOLDS, expected)
     })
 }
 
 /// The percentiles that thresholds follow, in 1 / [`WHOLE`]: tenths as far as they go, or equal shares.
 fn percentiles(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> {
     let default: Vec<f64> = (1..queues).map(|i| i as f64 / queues.max(10) as f64).collect();
-    let given = scope.number_list("percentiles", &default)?;
+    let given = scope.read_or(&PERCENTILES, default)?;
     let percentiles: Vec<u32> = given.iter().map(|share| (share * f64::from(WHOLE)).round() as u32).collect();
     if percentiles.len() + 1 != queues || !percentiles.is_sorted_by(|a, b| a < b) {
         let expected = format!("{} numbers that rise by a millionth or more, for {queues} queues", queues - 1);
-        return Err(scope.invalid("percentiles", expected));
+        return Err(scope.invalid(&PERCENTILES, expected));
     }
     Ok(percentiles)
 }
@@ -153,7 +212,8 @@ fn percentiles(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsErr
 mod tests {
     use super::*;
     use crate::settings::{Origin, Place, Raw, Settings};
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
+    use flowsieve_core::bank::BankRules;
 
     fn scheme(settings: &Settings) -> Result<Scheme, String> {
         let workload = Facts { name: None, load: Some(0.9), uniform_to: None };
@@ -174,13 +234,13 @@ mod tests {
 
     #[test]
     fn switch__the_theses_numbers() {
-        let params = params(&Settings::default());
+        let params = params(&none_given());
         let AwafsParams { actuator, ends, boost } = &params;
         assert_eq!(actuator.initial, [7_000, 14_000, 21_000, 28_000, 35_000, 42_000, 49_000]);
         assert_eq!(actuator.percentiles, [100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000]);
         assert_eq!((actuator.period, actuator.window), (Time::from_us(200_000), Time::from_us(250_000)));
         assert_eq!((actuator.entries, *ends, *boost), (341, FlowEnds::Marked, None));
-        let scheme = scheme(&Settings::default()).unwrap();
+        let scheme = scheme(&none_given()).unwrap();
         assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(true)));
         assert!(format!("{:?}", scheme.ports.at(Place::Leaf)).contains("above: 97500, scope: Port"));
     }
@@ -188,7 +248,7 @@ mod tests {
     #[test]
     fn percentiles__rise_whatever_the_number_of_queues() {
         for queues in 1..=64 {
-            let params = params(&Settings::default().with(None, "queues", queues as i64));
+            let params = params(&none_given().with(None, "queues", queues as i64));
             assert_eq!(params.actuator.percentiles.len() + 1, queues);
             assert!(params.actuator.percentiles.iter().all(|&share| share < WHOLE));
         }
@@ -196,17 +256,17 @@ mod tests {
 
     #[test]
     fn flow_ends__what_the_switch_counts_and_hosts_write() {
-        let fin = Settings::default().with(None, "flow_ends", "fin").with(None, "connections", "per-flow");
+        let fin = none_given().with(None, "flow_ends", "fin").with(None, "connections", "per-flow");
         assert_eq!(params(&fin).ends, FlowEnds::Fin { flows: 4_096 });
         assert!(matches!(scheme(&fin).unwrap().classes[0].tagger, TaggerSpec::Ends(false)));
-        let idle = Settings::default().with(None, "flow_ends", "idle").with(None, "flow_idle", "3ms");
+        let idle = none_given().with(None, "flow_ends", "idle").with(None, "flow_idle", "3ms");
         assert_eq!(params(&idle).ends, FlowEnds::Idle { after: Time::from_us(3_000), flows: 4_096 });
         assert!(matches!(scheme(&idle).unwrap().classes[0].tagger, TaggerSpec::Plain));
     }
 
     #[test]
     fn host__ports_read_the_tag() {
-        let settings = Settings::default().with(None, "place_of_thresholds", "host").with(None, "queues", 3);
+        let settings = none_given().with(None, "place_of_thresholds", "host").with(None, "queues", 3);
         let scheme = scheme(&settings).unwrap();
         assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Bank(BankRules { queues: 3, .. })));
         let TaggerSpec::Adaptive(params) = &scheme.classes[0].tagger else { panic!() };
@@ -229,7 +289,7 @@ mod tests {
             };
             [tag(1), tag(2)]
         };
-        let default = Settings::default();
+        let default = none_given();
         assert_eq!(taggers(&default), [(0, 0), (1, 99_000)]);
         assert_eq!(taggers(&default.clone().with(None, "place_of_thresholds", "host")), [(0, 0), (7, 0)]);
         let fin = default.with(None, "flow_ends", "fin").with(None, "connections", "per-flow");
@@ -238,7 +298,7 @@ mod tests {
 
     #[test]
     fn build__refuses_what_does_not_fit() {
-        let with = |key: &str, value: Raw| Settings::default().with(None, "queues", 3).with(None, key, value);
+        let with = |key: &str, value: Raw| none_given().with(None, "queues", 3).with(None, key, value);
         let sizes = |sizes: [&str; 2]| Raw::from(&sizes[..]);
         for (settings, expected) in [
             (with("percentiles", list(&[0.5, 0.5])), "2 numbers that rise"),

@@ -3,6 +3,7 @@
 
 use crate::pias;
 use crate::registry::{Entry, Knows};
+use crate::thresholds::{Computed, Start};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -10,7 +11,7 @@ pub const ENTRY: Entry = Entry {
     summary: "hosts demote flows by bytes sent, as many flows into each of eight queues; strict priorities",
     paper: "Sviridov et al., GLOBECOM 2019",
     knows: Knows::Nothing,
-    build: |context| pias::build_with(context, Some("equal-split")),
+    build: |context| pias::build_with(context, Some(Start::Computed(Computed::EqualSplit))),
 };
 
 #[cfg(test)]
@@ -18,15 +19,15 @@ mod tests {
     use super::*;
     use crate::registry::Context;
     use crate::scheme::TaggerSpec;
-    use crate::settings::{Place, Settings};
-    use crate::testing::Facts;
+    use crate::settings::Place;
+    use crate::testing::{Facts, none_given};
     use flowsieve_core::PortKind;
     use flowsieve_core::bank::BankRules;
 
     #[test]
     fn build__an_equal_split_whatever_was_published() {
         let facts = Facts { name: Some("web-search"), load: Some(0.8), uniform_to: Some(8_000) };
-        let settings = Settings::default();
+        let settings = none_given();
         let scheme = (ENTRY.build)(&Context { scope: settings.scheme("es-8"), workload: &facts }).unwrap();
         assert!(
             matches!(&scheme.classes[0].tagger, TaggerSpec::Demotion(t) if t[..2] == [1_000, 2_000] && t.len() == 7)

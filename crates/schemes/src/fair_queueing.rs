@@ -6,7 +6,7 @@
 //! A full port turns the arriving packet away, as in the comparisons of QCluster (`FQ_Ideal.cc` of qcluster/QCluster, which
 //! hashes messages to 100 queues; here each flow has its own). Both papers drop from the flow that holds the most.
 
-use crate::parts::{self, Parts};
+use crate::parts::{self, DisciplineName, Parts};
 use crate::registry::{Context, Entry, Knows};
 
 /// Bit-by-bit round robin.
@@ -15,7 +15,9 @@ pub const BIT_BY_BIT: Entry = Entry {
     summary: "bit-by-bit round robin: equal shares of the line for flows, with ECN",
     paper: "Demers, Keshav, Shenker, SIGCOMM 1989",
     knows: Knows::Nothing,
-    build: |context: &Context<'_>| parts::build(context, &Parts { discipline: "fair-queueing", ..Parts::default() }),
+    build: |context: &Context<'_>| {
+        parts::build(context, &Parts { discipline: DisciplineName::FairQueueing, ..Parts::default() })
+    },
 };
 
 /// Round robin packet by packet.
@@ -24,5 +26,7 @@ pub const NAGLE: Entry = Entry {
     summary: "a queue for each flow, a packet of each in turn, with ECN",
     paper: "Nagle, IEEE Transactions on Communications 1987",
     knows: Knows::Nothing,
-    build: |context: &Context<'_>| parts::build(context, &Parts { discipline: "ps", ..Parts::default() }),
+    build: |context: &Context<'_>| {
+        parts::build(context, &Parts { discipline: DisciplineName::FlowsInTurn, ..Parts::default() })
+    },
 };

@@ -25,5 +25,21 @@ mod testing;
 pub mod textbook;
 pub mod thresholds;
 
+/// Every setting that schemes read, by the part that declares it.
+pub const SETTINGS: &[&[&settings::Key]] = &[
+    settings::SETTINGS,
+    parameters::SETTINGS,
+    parts::PORT_SETTINGS,
+    afq::SETTINGS,
+    parts::SETTINGS,
+    parts::SENDING_SETTINGS,
+    messages::SETTINGS,
+    thresholds::SETTINGS,
+    adaptation::SETTINGS,
+    awafs::SETTINGS,
+    qcluster::SETTINGS,
+    qcluster::GROUP_SETTINGS,
+];
+
 pub use registry::{Context, Entry, Knows, REGISTRY, WorkloadFacts};
 pub use scheme::Scheme;

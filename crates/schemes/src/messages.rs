@@ -2,8 +2,17 @@
 
 use flowsieve_core::Time;
 
+use crate::declare;
 use crate::registry::Context;
-use crate::settings::SettingsError;
+use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+
+declare! {
+    pub(crate) static MESSAGE_GAP: Setting<u64> = Setting::time(
+        Section::Scheme, "message_gap", 1, MAX_TIME_PS,
+        "idle time of a connection after which its next packet begins a message, where messages are told apart by time: pias \
+         counts each message from nothing unless it is given",
+    );
+}
 
 /// The gaps of QCluster's authors, a workload each (`Appro_Unknown.cc` and its scripts in `qcluster/QCluster`).
 const PUBLISHED: [(&[&str], Time); 6] = [
@@ -23,5 +32,5 @@ const ELSEWHERE: Time = Time::from_us(500);
 pub fn message_gap(context: &Context<'_>) -> Result<Time, SettingsError> {
     let name = context.workload.distribution();
     let published = PUBLISHED.iter().find(|(names, _)| name.is_some_and(|name| names.contains(&name)));
-    Ok(Time(context.scope.time("message_gap", published.map_or(ELSEWHERE, |&(_, gap)| gap).0)?))
+    Ok(Time(context.scope.read_or(&MESSAGE_GAP, published.map_or(ELSEWHERE, |&(_, gap)| gap).0)?))
 }

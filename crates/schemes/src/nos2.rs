@@ -3,13 +3,12 @@
 //! between them is that of a central controller, which knows the sizes of all hosts (§IV-A). The transport is DCTCP with
 //! marks per port.
 
-use flowsieve_core::levels::Rule;
-
-use crate::adaptation;
-use crate::parts::{self, Parts};
+use crate::adaptation::{self, Rule};
+use crate::parts::{self, DisciplineName, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
 use crate::settings::{Place, SettingsError};
+use crate::thresholds::THRESHOLDS;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -24,20 +23,24 @@ pub const ENTRY: Entry = Entry {
 const LEVELS: usize = 2;
 
 /// How the threshold between them may be computed.
-const RULES: [(&str, Rule); 3] =
-    [("two-level", Rule::TwoLevel), ("equal-split", Rule::EqualSplit), ("optimal", Rule::Optimal)];
+const RULES: [Rule; 3] = [Rule::TwoLevel, Rule::EqualSplit, Rule::Optimal];
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let parts =
-        Parts { discipline: "sp", queues: LEVELS as u64, host_queues: 8, tagger: "demotion", ..Parts::default() };
+    let parts = Parts {
+        discipline: DisciplineName::StrictPriority,
+        queues: LEVELS as u64,
+        host_queues: 8,
+        tagger: Some(TaggerName::Demotion),
+        ..Parts::default()
+    };
     let mut scheme = parts::build(context, &parts)?;
     let nic = scheme.ports.at(Place::Nic);
     for class in &mut scheme.classes {
         if let TaggerSpec::Demotion(_) = class.tagger {
-            let controller = adaptation::controller(context, "two-level", LEVELS)?;
-            let default = controller.map_or(Rule::TwoLevel, |controller| controller.rule);
-            let start = adaptation::start(context, "thresholds", &RULES, default, LEVELS)?;
-            class.tagger = adaptation::tagger(context, nic, start, controller)?;
+            let controller = adaptation::controller(context, Some(Rule::TwoLevel), LEVELS)?;
+            let default = controller.unwrap_or(Rule::TwoLevel);
+            let start = adaptation::start(context, &THRESHOLDS, &RULES, default, LEVELS)?;
+            class.tagger = adaptation::tagger(context, nic, start, controller, LEVELS)?;
         }
     }
     Ok(scheme)
@@ -48,7 +51,7 @@ mod tests {
     use super::*;
     use crate::scheme::Nic;
     use crate::settings::Settings;
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
     use flowsieve_core::admission::Admission;
     use flowsieve_core::bank::BankRules;
     use flowsieve_core::host_queues::HostQueueRules;
@@ -71,7 +74,7 @@ mod tests {
     #[test]
     fn build__eight_queues_at_hosts_and_two_in_switches() {
         for set in ["ns2", "rfc"] {
-            let scheme = built(&Settings::default().with(None, "parameters", set), &UNIFORM).unwrap();
+            let scheme = built(&none_given().with(None, "parameters", set), &UNIFORM).unwrap();
             assert!(matches!(scheme.ports.at(Place::Nic).kind, PortKind::Host(HostQueueRules { queues: 8 })));
             for place in [Place::Leaf, Place::Spine, Place::Core] {
                 assert!(matches!(scheme.ports.at(place).kind, PortKind::Bank(BankRules { queues: 2, .. })));
@@ -85,13 +88,14 @@ mod tests {
 
     #[test]
     fn start__from_what_is_known_of_the_workload() {
-        let params = levels(&Settings::default(), &UNIFORM);
+        let params = levels(&none_given(), &UNIFORM);
         let own = params.own.unwrap();
         assert_eq!((own.queues, own.thresholds), (8, vec![1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]));
         assert_eq!(params.network.len(), 1);
         let controller = params.adaptation.controller.unwrap();
-        assert_eq!((controller.rule, controller.levels, controller.delay), (Rule::TwoLevel, 2, Time::from_us(1_000)));
-        let halves = levels(&Settings::default().with(None, "thresholds", "equal-split"), &UNIFORM);
+        assert_eq!((controller.levels, controller.delay), (2, Time::from_us(1_000)));
+        assert_eq!(format!("{:?}", controller.rule), "TwoLevel");
+        let halves = levels(&none_given().with(None, "thresholds", "equal-split"), &UNIFORM);
         assert_eq!(halves.network, [4_000]);
     }
 
@@ -99,11 +103,11 @@ mod tests {
     fn start__from_nothing_where_nothing_is_known_or_wanted() {
         let unknown = Facts { name: None, load: None, uniform_to: None };
         let nothing = |params: LevelParams| params.network.is_empty() && params.own.unwrap().thresholds.is_empty();
-        assert!(nothing(levels(&Settings::default(), &unknown)));
-        let settings = Settings::default().with(None, "thresholds", "unknown").with(None, "host_thresholds", "unknown");
+        assert!(nothing(levels(&none_given(), &unknown)));
+        let settings = none_given().with(None, "thresholds", "unknown").with(None, "host_thresholds", "unknown");
         assert!(nothing(levels(&settings, &UNIFORM)));
         for key in ["thresholds", "host_thresholds"] {
-            let settings = Settings::default().with(None, key, "equal-split");
+            let settings = none_given().with(None, key, "equal-split");
             let refused = built(&settings, &unknown).unwrap_err().to_string();
             assert!(refused.contains(key), "{refused}");
         }
@@ -112,12 +116,12 @@ mod tests {
     #[test]
     fn settings__place_by_place() {
         // A host like the switches has no levels of its own, and without a controller nothing adapts.
-        let alike = Settings::default().with(None, "discipline", "sp").with(None, "controller", "none");
+        let alike = none_given().with(None, "discipline", "sp").with(None, "controller", "none");
         assert!(matches!(&built(&alike, &UNIFORM).unwrap().classes[0].tagger, TaggerSpec::Demotion(t) if t.len() == 1));
-        let settings = Settings::default().with(None, "queues", 3).with(None, "controller", "none");
+        let settings = none_given().with(None, "queues", 3).with(None, "controller", "none");
         let params = levels(&settings, &UNIFORM);
         assert_eq!((params.own.unwrap().thresholds.len(), params.network.len()), (2, 1));
-        assert_eq!(params.adaptation.controller, None);
-        assert!(built(&Settings::default().with(None, "thresholds", "published"), &UNIFORM).is_err());
+        assert!(params.adaptation.controller.is_none());
+        assert!(built(&none_given().with(None, "thresholds", "published"), &UNIFORM).is_err());
     }
 }

@@ -11,7 +11,7 @@
 
 use flowsieve_core::Time;
 
-use crate::parts::{self, Parts};
+use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use crate::settings::SettingsError;
@@ -31,18 +31,17 @@ pub const EDF: Entry = Entry {
     summary: "pFabric with flows that have a deadline first, the earliest before the others",
     paper: "Alizadeh et al., SIGCOMM 2013",
     knows: Knows::Deadline,
-    build: |context: &Context<'_>| parts::build(context, &Parts { tagger: "deadline", ..PARTS }),
+    build: |context: &Context<'_>| parts::build(context, &Parts { tagger: Some(TaggerName::Deadline), ..PARTS }),
 };
 
 /// What pFabric is made of.
 pub(crate) const PARTS: Parts = Parts {
-    transport: "pfabric",
-    tagger: "remaining",
-    discipline: "pfabric",
-    marking: "none",
+    transport: TransportName::Pfabric,
+    tagger: Some(TaggerName::Remaining),
+    discipline: DisciplineName::Pfabric,
+    marking: MarkingName::Off,
     buffer_packets: 140,
-    rto_min: Time::from_us(250),
-    probe_after: 5,
+    rto_min: Some(Time::from_us(250)),
     ..Parts::DEFAULT
 };
 

@@ -11,11 +11,12 @@
 use flowsieve_core::Time;
 
 use crate::adaptation;
-use crate::parts::{self, Parts};
+use crate::messages::MESSAGE_GAP;
+use crate::parts::{self, DisciplineName, Parts, QUEUES, TaggerName};
 use crate::registry::{Context, Entry, Knows, WorkloadFacts};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Place, SettingsError, SizesOrName};
-use crate::thresholds::by_rule;
+use crate::settings::{Place, SettingsError, SizesOr};
+use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -26,27 +27,32 @@ pub const ENTRY: Entry = Entry {
     build: |context| build_with(context, None),
 };
 
-/// PIAS with this rule for its thresholds where none is given; `None`: the authors' where they published some for the
-/// workload, an equal split elsewhere.
-pub(crate) fn build_with(context: &Context<'_>, rule: Option<&str>) -> Result<Scheme, SettingsError> {
+/// What PIAS is made of.
+const PARTS: Parts = Parts {
+    discipline: DisciplineName::StrictPriority,
+    queues: 8,
+    tagger: Some(TaggerName::Demotion),
+    ..Parts::DEFAULT
+};
+
+/// PIAS with these thresholds where none are given; `None`: the authors' where they published some for the workload, an
+/// equal split elsewhere.
+pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let parts = Parts { discipline: "sp", queues: 8, tagger: "demotion", ..Parts::default() };
-    let mut scheme = parts::build(context, &parts)?;
+    let mut scheme = parts::build(context, &PARTS)?;
     for class in &mut scheme.classes {
         if let TaggerSpec::Demotion(_) = class.tagger {
-            let queues = scope.count("queues", 8)? as usize;
-            let controller = adaptation::controller(context, "none", queues)?;
+            let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
+            let controller = adaptation::controller(context, None, queues)?;
             let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
-            let rule = if nothing_known { Some(adaptation::UNKNOWN) } else { rule };
-            let thresholds = thresholds(context, queues, rule)?;
-            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller)?;
-            class.tagger = match (scope.optional_time("message_gap")?, tagger) {
+            let start = if nothing_known { Some(Start::Unknown) } else { start };
+            let thresholds = thresholds(context, queues, start)?;
+            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller, queues)?;
+            class.tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
                 (None, tagger) => tagger,
                 (Some(gap), TaggerSpec::Demotion(thresholds)) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),
                 _ => {
-                    return Err(
-                        scope.invalid("message_gap", "none where thresholds adapt: sizes are those of messages")
-                    );
+                    return Err(scope.invalid(&MESSAGE_GAP, "none where thresholds adapt: sizes are those of messages"));
                 }
             };
         }
@@ -54,27 +60,21 @@ pub(crate) fn build_with(context: &Context<'_>, rule: Option<&str>) -> Result<Sc
     Ok(scheme)
 }
 
-/// The demotion thresholds of the settings, in bytes, rising, or those of a rule.
-fn thresholds(context: &Context<'_>, queues: usize, rule: Option<&str>) -> Result<Vec<u64>, SettingsError> {
+/// The demotion thresholds of the settings, in bytes, rising; not given: those of `start`.
+fn thresholds(context: &Context<'_>, queues: usize, start: Option<Start>) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
     let published = (queues == PUBLISHED_QUEUES).then(|| published(context.workload)).flatten();
-    let default = rule.unwrap_or(if published.is_some() { "published" } else { "equal-split" });
-    let rule = match scope.sizes_or_name("thresholds")? {
-        Some(SizesOrName::Sizes(sizes)) => return adaptation::given(context, "thresholds", sizes, queues),
-        Some(SizesOrName::Name(rule)) => rule,
-        None => scope.text("thresholds", default)?,
-    };
-    if rule == adaptation::UNKNOWN {
-        return Ok(Vec::new());
+    let or_else = if published.is_some() { Start::Published } else { Start::Computed(Computed::EqualSplit) };
+    match scope.read_or(&THRESHOLDS, SizesOr::Named(start.unwrap_or(or_else)))? {
+        SizesOr::Sizes(sizes) => adaptation::given(context, &THRESHOLDS, sizes, queues),
+        SizesOr::Named(Start::Unknown) => Ok(Vec::new()),
+        SizesOr::Named(Start::Computed(rule)) => compute(context, rule, queues),
+        SizesOr::Named(Start::Published) => published.ok_or_else(|| {
+            let expected = "sizes or another rule, such as \"equal-split\": thresholds were published for 8 queues, and for web-search, \
+                            data-mining and qcluster-w1 to w6 alone";
+            scope.invalid(&THRESHOLDS, expected)
+        }),
     }
-    if rule != "published" {
-        return by_rule(context, &rule, queues);
-    }
-    published.ok_or_else(|| {
-        let expected = "sizes or another rule, such as \"equal-split\": thresholds were published for 8 queues, and for web-search, \
-                        data-mining and qcluster-w1 to w6 alone";
-        scope.invalid("thresholds", expected)
-    })
 }
 
 /// The queues for which thresholds were published.
@@ -174,21 +174,21 @@ const PUBLISHED: [Table; 6] = [
 mod tests {
     use super::*;
     use crate::settings::Settings;
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
 
     fn thresholds_of(settings: &Settings, facts: &Facts) -> Result<Vec<u64>, SettingsError> {
         let context = Context { scope: settings.scheme("pias"), workload: facts };
-        thresholds(&context, context.scope.count("queues", 8)? as usize, None)
+        thresholds(&context, context.scope.read_or(&QUEUES, PARTS.queues)? as usize, None)
     }
 
     #[test]
     fn thresholds__published_for_the_nearest_load() {
         let web_search = Facts { name: Some("web-search"), load: Some(0.82), uniform_to: None };
-        let found = thresholds_of(&Settings::default(), &web_search).unwrap();
+        let found = thresholds_of(&none_given(), &web_search).unwrap();
         assert_eq!(found[0], 1_327_140);
         assert_eq!(found[6], 3_626_640);
         let w4 = Facts { name: Some("qcluster-w4"), load: Some(0.5), uniform_to: None };
-        assert_eq!(thresholds_of(&Settings::default(), &w4).unwrap()[0], 45_646);
+        assert_eq!(thresholds_of(&none_given(), &w4).unwrap()[0], 45_646);
         for row in PUBLISHED.iter().flat_map(|(_, _, table)| table) {
             assert!(row.is_sorted_by(|a, b| a < b), "{row:?}");
         }
@@ -197,16 +197,16 @@ mod tests {
     #[test]
     fn thresholds__equal_split_of_an_unknown_distribution() {
         let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
-        let found = thresholds_of(&Settings::default(), &uniform).unwrap();
+        let found = thresholds_of(&none_given(), &uniform).unwrap();
         assert_eq!(found, [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
     }
 
     #[test]
     fn thresholds__refused_where_they_cannot_be() {
         let unknown = Facts { name: None, load: None, uniform_to: None };
-        let refused = thresholds_of(&Settings::default(), &unknown).unwrap_err().to_string();
+        let refused = thresholds_of(&none_given(), &unknown).unwrap_err().to_string();
         assert!(refused.contains("nothing is known"), "{refused}");
-        let settings = Settings::default().with(Some("pias"), "thresholds", "published");
+        let settings = none_given().with(Some("pias"), "thresholds", "published");
         assert!(thresholds_of(&settings, &unknown).is_err());
     }
 }

@@ -6,32 +6,139 @@
 //! flowlet gap is the time in which a port of 10 Gbit/s empties a buffer of 360 KB, rounded up; the period of updates,
 //! their aging and the gain of alpha were chosen by measurement ([docs/qcluster.md](../../../docs/qcluster.md)). Each is a setting.
 
-use flowsieve_core::bank::BankRules;
-use flowsieve_core::qcluster::sketch::{Keep, SketchParams};
-use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams};
-use flowsieve_core::qcluster::{Avoidance, ClusterGroup, ClusterParams, MessageKey, Service, Unit, Weight};
+mod group;
+
+use flowsieve_core::qcluster::sketch::SketchParams;
+use flowsieve_core::qcluster::{Avoidance, ClusterParams, MessageKey, Unit, Weight};
 use flowsieve_core::tagger::{ClusterTagger, Rank, Special};
 use flowsieve_core::{PortKind, Time};
 
+pub(crate) use group::SETTINGS as GROUP_SETTINGS;
+use group::{OrderName, Property, group, initial, spread};
+
+use crate::declare;
 use crate::messages::message_gap;
-use crate::parts::{self, Parts};
+use crate::parts::{self, DisciplineName, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{DEFAULT_MTU_BYTES, Scope, SettingsError};
+use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+
+/// Which flows have queues of their own, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SpecialName {
+    None,
+    Deadline,
+    BelowRate,
+    Class,
+}
+
+const PROPERTIES: [(&str, Property); 7] = [
+    ("sent", Property::Sent),
+    ("sent-packets", Property::SentPackets),
+    ("coflow", Property::Coflow),
+    ("remaining", Property::Remaining),
+    ("size", Property::Size),
+    ("time-per-packet", Property::TimePerPacket),
+    ("deadline", Property::Deadline),
+];
+
+const ORDERS: [(&str, OrderName); 3] =
+    [("sp", OrderName::StrictPriority), ("inverse", OrderName::Inverse), ("shares", OrderName::Shares)];
+
+declare! {
+    /// Bytes of a port's sketch.
+    pub static SKETCH: Setting<u64> = Setting::size(
+        Section::Scheme, "sketch", 1, 10_000_000, "QCluster: memory of a port's sketch, at 13 bytes a bucket",
+    )
+    .with_default(83_213);
+    static SKETCH_ARRAYS: Setting<u64> = Setting::count(
+        Section::Scheme, "sketch_arrays", 1, 8, "QCluster: arrays of the sketch",
+    )
+    .with_default(2);
+    /// Buckets of an array.
+    pub static SKETCH_BUCKETS: Setting<u64> = Setting::count(
+        Section::Scheme, "sketch_buckets", 1, 1_000_000, "QCluster: buckets of each array, instead of a memory",
+    );
+    static CONSERVATIVE_UPDATE: Setting<bool> = Setting::flag(
+        Section::Scheme, "conservative_update", "QCluster: whether the sketch counts in a flow's least counters alone",
+    )
+    .with_default(false);
+    static MESSAGES: Setting<MessageKey> = Setting::choice(
+        Section::Scheme,
+        "messages",
+        &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndNumber)],
+        "QCluster: how switches tell a flow's messages apart: by idle time, or exactly",
+    )
+    .with_default(MessageKey::Flow);
+    static PDA: Setting<Avoidance> = Setting::choice(
+        Section::Scheme,
+        "pda",
+        &[
+            ("off", Avoidance::Off),
+            ("timed", Avoidance::Timed),
+            ("audited", Avoidance::Audited),
+            ("oracle", Avoidance::Oracle),
+        ],
+        "QCluster: packet disorder avoidance by time; the same, counting what it misses; or by what is in the port",
+    )
+    .with_default(Avoidance::Timed);
+    static PDA_GAP: Setting<u64> = Setting::time(
+        Section::Scheme, "pda_gap", 1, MAX_TIME_PS,
+        "QCluster: idle time after which none of a flow's packets is taken to be in the port",
+    )
+    .with_default(Time::from_us(300).0);
+    static WEIGHT: Setting<Property> = Setting::choice(
+        Section::Scheme, "weight", &PROPERTIES, "QCluster: what packets are clustered by",
+    );
+    static ORDER: Setting<OrderName> = Setting::choice(
+        Section::Scheme, "order", &ORDERS,
+        "QCluster: how queues share: strict priority, round robin against the queue weights, or in shares k, k-1 ... 1",
+    );
+    static SPECIAL: Setting<SpecialName> = Setting::choice(
+        Section::Scheme,
+        "special",
+        &[
+            ("none", SpecialName::None),
+            ("deadline", SpecialName::Deadline),
+            ("below-rate", SpecialName::BelowRate),
+            ("class", SpecialName::Class),
+        ],
+        "QCluster: which flows have queues of their own, before the others",
+    );
+    static SPECIAL_QUEUES: Setting<u64> = Setting::count(
+        Section::Scheme, "special_queues", 1, 63, "QCluster: queues for flows with the special property",
+    );
+    static SPECIAL_WEIGHT: Setting<Property> = Setting::choice(
+        Section::Scheme, "special_weight", &PROPERTIES, "QCluster: what packets of these flows are clustered by",
+    );
+    static SPECIAL_ORDER: Setting<OrderName> = Setting::choice(
+        Section::Scheme, "special_order", &ORDERS, "QCluster: how their queues share",
+    );
+    static LOWEST_RATE: Setting<u64> = Setting::rate(
+        Section::Scheme, "min_rate", "QCluster: rate below which a flow is special under special = \"below-rate\"",
+    )
+    .with_default(100_000_000);
+}
 
 /// A row of Table 3: what its flows are clustered by, and which have queues of their own.
 #[derive(Clone, Copy)]
 struct Row {
-    special: &'static str,
-    special_weight: &'static str,
-    special_order: &'static str,
-    weight: &'static str,
-    order: &'static str,
+    special: SpecialName,
+    special_weight: Property,
+    special_order: OrderName,
+    weight: Property,
+    order: OrderName,
 }
 
-const LAS_ROW: Row = Row { special: "none", special_weight: "sent", special_order: "sp", weight: "sent", order: "sp" };
+const LAS_ROW: Row = Row {
+    special: SpecialName::None,
+    special_weight: Property::Sent,
+    special_order: OrderName::StrictPriority,
+    weight: Property::Sent,
+    order: OrderName::StrictPriority,
+};
 
-const DEADLINES: Row = Row { special: "deadline", special_weight: "time-per-packet", ..LAS_ROW };
+const DEADLINES: Row = Row { special: SpecialName::Deadline, special_weight: Property::TimePerPacket, ..LAS_ROW };
 
 macro_rules! entries {
     ($($entry:ident, $name:literal, $knows:ident, $row:expr, $summary:literal;)*) => {
@@ -50,73 +157,44 @@ macro_rules! entries {
 
 entries! {
     LAS, "qc-las", Nothing, LAS_ROW, "clusters by bytes sent; strict priority";
-    SRPT, "qc-srpt", Size, Row { weight: "remaining", ..LAS_ROW }, "clusters by bytes remaining; strict priority";
-    FQ, "qc-fq", Nothing, Row { weight: "sent-packets", order: "inverse", ..LAS_ROW },
+    SRPT, "qc-srpt", Size, Row { weight: Property::Remaining, ..LAS_ROW }, "clusters by bytes remaining; strict priority";
+    FQ, "qc-fq", Nothing, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..LAS_ROW },
         "clusters of one size by packets sent; round robin against the queue weights";
-    DDL, "qc-ddl", Deadline, Row { weight: "remaining", ..DEADLINES },
+    DDL, "qc-ddl", Deadline, Row { weight: Property::Remaining, ..DEADLINES },
         "flows with a deadline first, by time left for each packet; the others by bytes remaining";
-    SJF, "qc-sjf", Size, Row { weight: "size", ..LAS_ROW }, "clusters by flow size; strict priority";
+    SJF, "qc-sjf", Size, Row { weight: Property::Size, ..LAS_ROW }, "clusters by flow size; strict priority";
     DDL_LAS, "qc-ddl-las", Deadline, DEADLINES, "flows with a deadline first; the others by bytes sent";
-    DDL_SJF, "qc-ddl-sjf", Deadline, Row { weight: "size", ..DEADLINES }, "flows with a deadline first; the others by size";
-    DDL_FQ, "qc-ddl-fq", Deadline, Row { weight: "sent-packets", order: "inverse", ..DEADLINES },
+    DDL_SJF, "qc-ddl-sjf", Deadline, Row { weight: Property::Size, ..DEADLINES }, "flows with a deadline first; the others by size";
+    DDL_FQ, "qc-ddl-fq", Deadline, Row { weight: Property::SentPackets, order: OrderName::Inverse, ..DEADLINES },
         "flows with a deadline first; the others share in round robin";
-    COFLOW, "qc-coflow", Coflow, Row { weight: "coflow", order: "shares", ..LAS_ROW },
+    COFLOW, "qc-coflow", Coflow, Row { weight: Property::Coflow, order: OrderName::Shares, ..LAS_ROW },
         "clusters by bytes that the coflow has sent; weighted sharing";
-    MIN_RATE, "qc-min-rate", Nothing, Row { special: "below-rate", ..LAS_ROW },
+    MIN_RATE, "qc-min-rate", Nothing, Row { special: SpecialName::BelowRate, ..LAS_ROW },
         "flows below their minimum rate first; within both by bytes sent";
-    TSN, "qc-tsn", Nothing, Row { special: "class", ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
-}
-
-/// What a group's packets are clustered by, by its name in settings.
-#[derive(Clone, Copy)]
-struct By {
-    name: &'static str,
-    /// What the host writes for it.
-    rank: Rank,
-    weight: Weight,
-    /// The first threshold at the start; each further one is four times as high.
-    first: u32,
-}
-
-impl By {
-    fn counts_packets(&self) -> bool {
-        self.name == "sent-packets"
-    }
-}
-
-const BY: [By; 7] = [
-    By { name: "sent", rank: Rank::Message, weight: Weight::Sent, first: 1_500 },
-    By { name: "sent-packets", rank: Rank::Message, weight: Weight::Sent, first: 1 },
-    By { name: "coflow", rank: Rank::Coflow, weight: Weight::Sent, first: 1_500 },
-    By { name: "remaining", rank: Rank::Remaining, weight: Weight::Number, first: 1_500 },
-    By { name: "size", rank: Rank::Size, weight: Weight::Number, first: 1_500 },
-    By { name: "time-per-packet", rank: Rank::TimePerPacket, weight: Weight::Number, first: 1_000 },
-    By { name: "deadline", rank: Rank::Deadline, weight: Weight::Number, first: 1_000 },
-];
-
-fn by(scope: &Scope<'_>, key: &str, default: &str) -> Result<By, SettingsError> {
-    scope.choice(key, &BY.map(|by| (by.name, by)), default)
+    TSN, "qc-tsn", Nothing, Row { special: SpecialName::Class, ..LAS_ROW }, "flows of the second class first; within both by bytes sent";
 }
 
 fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let parts = Parts { discipline: "sp", queues: 8, ..Parts::default() };
+    let parts = Parts { discipline: DisciplineName::StrictPriority, queues: 8, tagger: None, ..Parts::default() };
     let mut scheme = parts::build(context, &parts)?;
-    let special =
-        match scope.choice("special", &[("none", 0), ("deadline", 1), ("below-rate", 2), ("class", 3)], row.special)? {
-            0 => Special::None,
-            1 => Special::Deadline,
-            2 => Special::BelowRate { bps: scope.rate("min_rate", 100_000_000)? },
-            _ => Special::Always,
-        };
-    let own = (special != Special::None).then(|| by(scope, "special_weight", row.special_weight)).transpose()?;
-    let others = by(scope, "weight", row.weight)?;
-    if own.is_some_and(|own| {
-        own.weight == Weight::Sent && others.weight == Weight::Sent && own.counts_packets() != others.counts_packets()
-    }) {
-        return Err(scope.invalid("special_weight", "the unit of `weight`: a port counts bytes or packets"));
+    let special = match scope.read_or(&SPECIAL, row.special)? {
+        SpecialName::None => Special::None,
+        SpecialName::Deadline => Special::Deadline,
+        SpecialName::BelowRate => Special::BelowRate { bps: scope.read(&LOWEST_RATE)? },
+        SpecialName::Class => Special::Always,
+    };
+    let own = match special {
+        Special::None => None,
+        _ => Some(scope.read_or(&SPECIAL_WEIGHT, row.special_weight)?),
+    };
+    let others = scope.read_or(&WEIGHT, row.weight)?;
+    let counted = |property: &Property| property.weight() == Weight::Sent;
+    if own.filter(counted).is_some_and(|own| counted(&others) && own.unit() != others.unit()) {
+        return Err(scope.invalid(&SPECIAL_WEIGHT, "the unit of `weight`: a port counts bytes or packets"));
     }
-    let tagger = ClusterTagger { special, special_rank: own.map_or(Rank::Message, |own| own.rank), rank: others.rank };
+    let tagger =
+        ClusterTagger { special, special_rank: own.map_or(Rank::Message, Property::rank), rank: others.rank() };
     let mut class = scheme.classes[0].clone();
     class.tagger = TaggerSpec::Cluster(tagger);
     if special == Special::Always {
@@ -127,41 +205,31 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     }
 
     let sketch = sketch(context)?;
-    let sent = [own, Some(others)].into_iter().flatten().find(|by| by.weight == Weight::Sent);
+    let sent = [own, Some(others)].into_iter().flatten().find(counted);
     let key = match sent {
-        Some(By { rank: Rank::Coflow, .. }) => MessageKey::Number,
-        Some(_) => scope.choice(
-            "messages",
-            &[("by-gap", MessageKey::Flow), ("by-number", MessageKey::FlowAndNumber)],
-            "by-gap",
-        )?,
+        Some(Property::Coflow) => MessageKey::Number,
+        Some(_) => scope.read(&MESSAGES)?,
         None => MessageKey::Flow,
     };
-    let unit = if sent.as_ref().is_some_and(By::counts_packets) { Unit::Packets } else { Unit::Bytes };
-    let avoidances = [
-        ("off", Avoidance::Off),
-        ("timed", Avoidance::Timed),
-        ("audited", Avoidance::Audited),
-        ("oracle", Avoidance::Oracle),
-    ];
-    let avoidance = scope.choice("pda", &avoidances, "timed")?;
+    let unit = sent.and_then(Property::unit).unwrap_or(Unit::Bytes);
+    let avoidance = scope.read(&PDA)?;
     scheme.ports = scheme.ports.try_map(|place, port| {
-        let PortKind::Bank(BankRules { queues, .. }) = port.kind else { return Ok(port.clone()) };
         let scope = &scope.at(place);
+        let Some(queues) = parts::own_queues(scope, port)? else { return Ok(port.clone()) };
         let of_special = match own {
-            Some(_) => scope.count("special_queues", (queues as u64 / 2).max(1))? as usize,
+            Some(_) => scope.read_or(&SPECIAL_QUEUES, (queues as u64 / 2).max(1))? as usize,
             None => 0,
         };
         if of_special >= queues {
-            return Err(scope.invalid("special_queues", format!("fewer than the {queues} queues")));
+            return Err(scope.invalid(&SPECIAL_QUEUES, format!("fewer than the {queues} queues")));
         }
         let mut groups = Vec::new();
         if let Some(own) = own {
-            let initial = spread(own.first, of_special);
-            groups.push(group(scope, own, initial, "special_order", row.special_order)?);
+            let order = scope.read_or(&SPECIAL_ORDER, row.special_order)?;
+            groups.push(group(scope, own, spread(own.first(), of_special), order)?);
         }
         let initial = initial(scope, others, queues - of_special)?;
-        groups.push(group(scope, others, initial, "order", row.order)?);
+        groups.push(group(scope, others, initial, scope.read_or(&ORDER, row.order)?)?);
         let kind = PortKind::Cluster(ClusterParams { groups, sketch, key, unit, avoidance });
         Ok(PortSpec { kind, ..port.clone() })
     })?;
@@ -170,98 +238,31 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
 
 fn sketch(context: &Context<'_>) -> Result<SketchParams, SettingsError> {
     let scope = &context.scope;
-    let arrays = scope.count("sketch_arrays", 2)? as usize;
-    let buckets = match scope.optional_count("sketch_buckets")? {
+    let arrays = scope.read(&SKETCH_ARRAYS)? as usize;
+    let buckets = match scope.optional(&SKETCH_BUCKETS)? {
         Some(buckets) => buckets as usize,
-        None => SketchParams::buckets_in(scope.bytes("sketch", 83_213)?, arrays),
+        None => SketchParams::buckets_in(scope.read(&SKETCH)?, arrays),
     };
     if buckets == 0 {
-        return Err(scope.invalid("sketch", format!("at least 13 B for a bucket in each of {arrays} arrays")));
+        return Err(scope.invalid(&SKETCH, format!("at least 13 B for a bucket in each of {arrays} arrays")));
     }
     Ok(SketchParams {
         arrays,
         buckets,
         message_gap: message_gap(context)?,
-        flowlet_gap: Time(scope.time("pda_gap", Time::from_us(300).0)?),
-        conservative: scope.flag("conservative_update", false)?,
+        flowlet_gap: Time(scope.read(&PDA_GAP)?),
+        conservative: scope.read(&CONSERVATIVE_UPDATE)?,
     })
-}
-
-/// A group of queues with these thresholds at the start; `order`: the setting of their service order.
-fn group(
-    scope: &Scope<'_>,
-    by: By,
-    initial: Vec<u32>,
-    order: &str,
-    default: &str,
-) -> Result<ClusterGroup, SettingsError> {
-    let service = match scope.choice(order, &[("sp", 0), ("inverse", 1), ("shares", 2)], default)? {
-        0 => Service::StrictPriority,
-        1 => Service::InverseWeights,
-        // Aalo's own: a queue's share falls linearly.
-        _ => Service::Shares((1..=initial.len() as u32 + 1).rev().collect()),
-    };
-    // Fair queueing is the policy whose clusters are of one size (§3.4).
-    let fair = service == Service::InverseWeights;
-    let sizes = [("same", ClusterSize::Same), ("proportional", ClusterSize::Proportional)];
-    let rule = match scope.choice(
-        "threshold_rule",
-        &[("adaptive", 0), ("geometric", 1), ("harmonic", 2), ("arithmetic", 3)],
-        "adaptive",
-    )? {
-        0 => ThresholdRule::Adaptive {
-            size: scope.choice("cluster_size", &sizes, if fair { "same" } else { "proportional" })?,
-            alpha: scope.number("alpha", 1.0)?,
-            gain: scope.number("alpha_gain", 0.02)?,
-        },
-        1 => ThresholdRule::Geometric,
-        2 => ThresholdRule::Harmonic,
-        _ => ThresholdRule::Arithmetic,
-    };
-    let weights = WeightParams {
-        initial,
-        rule,
-        period: Time(scope.time("weight_period", Time::from_us(100).0)?),
-        half_life: Time(scope.time("weight_half_life", Time::from_us(10_000).0)?),
-    };
-    Ok(ClusterGroup { weight: by.weight, weights, keep: if fair { Keep::Queue } else { Keep::NoRise }, service })
-}
-
-/// Thresholds from `first` on, each four times as high as the one above, or less where so many queues need it.
-fn spread(first: u32, queues: usize) -> Vec<u32> {
-    const HIGHEST: f64 = 2_147_483_648.0;
-    let steps = queues.saturating_sub(2).max(1) as f64;
-    let ratio = libm::pow(HIGHEST / f64::from(first), 1.0 / steps).min(4.0);
-    let mut thresholds: Vec<u32> = Vec::new();
-    for queue in 0..queues.saturating_sub(1) {
-        let threshold = (f64::from(first) * libm::pow(ratio, queue as f64)).round() as u32;
-        thresholds.push(thresholds.last().map_or(threshold, |last| threshold.max(last + 1)));
-    }
-    thresholds
-}
-
-/// Thresholds at the start of the queues for flows without the special property, in the unit of weights.
-fn initial(scope: &Scope<'_>, by: By, queues: usize) -> Result<Vec<u32>, SettingsError> {
-    // Sizes say nothing of times.
-    let in_bytes = !matches!(by.rank, Rank::TimePerPacket | Rank::Deadline);
-    let given = if in_bytes { scope.bytes_list("initial_thresholds")? } else { None };
-    let Some(given) = given else { return Ok(spread(by.first, queues)) };
-    let unit = if by.counts_packets() { scope.bytes("mtu", DEFAULT_MTU_BYTES)? } else { 1 };
-    let thresholds: Option<Vec<u32>> = given.iter().map(|&size| u32::try_from(size / unit).ok()).collect();
-    match thresholds {
-        Some(thresholds) if thresholds.len() + 1 == queues && thresholds.is_sorted_by(|a, b| a < b) => Ok(thresholds),
-        _ => {
-            let expected = format!("{} sizes that rise, each below 4.29 GB, for {queues} queues", queues - 1);
-            Err(scope.invalid("initial_thresholds", expected))
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::settings::{Origin, Place, Raw, Settings};
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
+    use flowsieve_core::qcluster::sketch::Keep;
+    use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule};
+    use flowsieve_core::qcluster::{ClusterGroup, Service};
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
 
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn las__the_papers_sketch_and_the_authors_gap() {
-        let params = params("qc-las", &Settings::default()).unwrap();
+        let params = params("qc-las", &none_given()).unwrap();
         assert_eq!((params.sketch.buckets, params.sketch.bytes()), (3_200, 83_200));
         assert_eq!(params.sketch.message_gap, Time::from_us(4_000));
         assert_eq!(params.groups.len(), 1);
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn fq__clusters_of_one_size_that_no_flow_changes() {
-        let params = params("qc-fq", &Settings::default()).unwrap();
+        let params = params("qc-fq", &none_given()).unwrap();
         let ClusterGroup { weights, keep, service, .. } = &params.groups[0];
         assert!(matches!(weights.rule, ThresholdRule::Adaptive { size: ClusterSize::Same, .. }));
         assert_eq!((keep, service, params.unit), (&Keep::Queue, &Service::InverseWeights, Unit::Packets));
@@ -293,7 +294,7 @@ mod tests {
 
     #[test]
     fn ddl__queues_of_their_own_for_flows_with_a_deadline() {
-        let params = params("qc-ddl", &Settings::default().with(None, "special_queues", 3)).unwrap();
+        let params = params("qc-ddl", &none_given().with(None, "special_queues", 3)).unwrap();
         let sizes: Vec<usize> = params.groups.iter().map(|group| group.weights.initial.len() + 1).collect();
         assert_eq!(sizes, [3, 5]);
         assert!(params.groups.iter().all(|group| group.weight == Weight::Number));
@@ -302,8 +303,7 @@ mod tests {
     #[test]
     fn initial_thresholds__are_those_of_ordinary_flows() {
         let sizes = ["1KB", "2KB", "3KB", "4KB"].map(|size| (Raw::from(size), Origin::Default)).to_vec();
-        let settings =
-            Settings::default().with(None, "special_queues", 3).with(None, "initial_thresholds", Raw::List(sizes));
+        let settings = none_given().with(None, "special_queues", 3).with(None, "initial_thresholds", Raw::List(sizes));
         let params = params("qc-min-rate", &settings).unwrap();
         assert_eq!(params.groups[0].weights.initial, [1_500, 6_000]);
         assert_eq!(params.groups[1].weights.initial, [1_000, 2_000, 3_000, 4_000]);
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn tsn__the_second_class_is_special() {
         let entry = crate::registry::find("qc-tsn").unwrap();
-        let settings = Settings::default();
+        let settings = none_given();
         let scheme = (entry.build)(&Context { scope: settings.scheme("qc-tsn"), workload: &W4 }).unwrap();
         let special: Vec<Special> = scheme
             .classes
@@ -326,20 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn spread__rises_whatever_the_number_of_queues() {
-        assert_eq!(spread(1, 8), [1, 4, 16, 64, 256, 1_024, 4_096]);
-        for (first, queues) in [(1, 64), (1_500, 64), (1_000, 2), (1, 1)] {
-            let thresholds = spread(first, queues);
-            assert_eq!(thresholds.len(), queues - 1);
-            assert!(thresholds.is_sorted_by(|a, b| a < b), "{thresholds:?}");
-        }
-    }
-
-    #[test]
     fn build__refuses_what_does_not_fit() {
-        let refused = |scheme: &str, key: &str, value: Raw| {
-            params(scheme, &Settings::default().with(None, key, value)).unwrap_err()
-        };
+        let refused =
+            |scheme: &str, key: &str, value: Raw| params(scheme, &none_given().with(None, key, value)).unwrap_err();
         let list = |sizes: [&str; 7]| Raw::List(sizes.map(|size| (Raw::from(size), Origin::Default)).to_vec());
         for (scheme, key, value, expected) in [
             ("qc-las", "sketch", Raw::from("12B"), "at least 13 B"),

@@ -1,32 +1,30 @@
-//! The typed settings that every part of an experiment reads.
+//! The typed settings that every part of an experiment reads. Each part declares its own ([`Setting`]).
 //!
 //! A value comes from the experiment file or the command line and keeps its place there, so that a part deep inside
-//! can refuse it ([`Scope::invalid`]) and the person sees the file, line and column. Whoever reads a key gives its
-//! default; each read is recorded, and the record *is* the effective configuration of a point. A given key that no
-//! point reads is an error, found by comparing [`Settings::unread`] over the points.
+//! can refuse it ([`Scope::invalid`]) and the person sees the file, line and column. Each read is recorded, and the
+//! record *is* the effective configuration of a point. A given key that no point reads is an error, found by comparing
+//! [`Settings::unread`] over the points.
 //!
 //! Lookup, from the most special to the most general, for a scheme variant `v` at a place `p`:
-//! `[schemes.v.p]`, `[schemes.v]`, `[network.p]` (only keys of ports), the key's own section, the reader's default.
+//! `[schemes.v.p]`, `[schemes.v]`, `[network.p]` (only keys of ports), the key's own section, the default of the setting or its reader.
 //!
 //! Units: sizes in bytes, times in ps, rates in bit/s ([`units`]). One `pkt` is the scope's `mtu`.
 
 mod error;
-mod keys;
 mod scope;
+mod setting;
 pub mod units;
 mod value;
 
 pub use error::{Origin, SettingsError, WrongName};
 pub use flowsieve_core::Place;
-pub use keys::{KEYS, Key, Section, find};
-pub use scope::{Scope, SizesOrName};
-pub use value::{Kind, MAX_TIME_PS, Raw, Value, one_of};
+pub(crate) use scope::SETTINGS;
+pub use scope::{MTU, Scope};
+pub use setting::{Key, Section, Setting, SizesOr};
+pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The MTU where nothing is given, in bytes: an Ethernet packet.
-pub const DEFAULT_MTU_BYTES: u64 = 1500;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A table of an experiment file that holds keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,6 +85,7 @@ struct Record {
 /// The settings of one point of an experiment.
 #[derive(Debug, Default)]
 pub struct Settings {
+    declared: Arc<[&'static Key]>,
     given: BTreeMap<Address, Given>,
     links: usize,
     record: Mutex<Record>,
@@ -95,11 +94,21 @@ pub struct Settings {
 impl Clone for Settings {
     fn clone(&self) -> Self {
         let record = Mutex::new(self.record().clone());
-        Settings { given: self.given.clone(), links: self.links, record }
+        Settings { declared: Arc::clone(&self.declared), given: self.given.clone(), links: self.links, record }
     }
 }
 
 impl Settings {
+    /// None given yet, of those that some parts declare.
+    pub fn of(declared: impl IntoIterator<Item = &'static Key>) -> Settings {
+        Settings { declared: declared.into_iter().collect(), ..Settings::default() }
+    }
+
+    /// The declared setting of this name.
+    pub fn find(&self, name: &str) -> Option<&'static Key> {
+        self.declared.iter().find(|key| key.name == name).copied()
+    }
+
     /// Gives `key` in `table` a value; an earlier one of the same address is replaced.
     pub fn give(&mut self, table: Table, key: &'static Key, raw: &Raw, origin: Origin) -> Result<(), SettingsError> {
         let value = key.kind.read(key.name, raw, &origin)?;
@@ -120,9 +129,9 @@ impl Settings {
     /// `Some(variant)`.
     ///
     /// # Panics
-    /// When the key is not in the table of keys or its value does not fit: both are mistakes of the program.
+    /// When no such setting is declared or its value does not fit: both are mistakes of the program.
     pub fn with(mut self, variant: Option<&str>, name: &str, raw: impl Into<Raw>) -> Self {
-        let key = declared(name);
+        let key = self.find(name).unwrap_or_else(|| panic!("`{name}` is not declared"));
         let table = match variant {
             Some(variant) => Table::Scheme(variant.to_owned()),
             None => Table::Section(key.section),
@@ -178,14 +187,6 @@ impl Settings {
     pub fn given(&self, address: &Address) -> Option<(&Value, &Origin)> {
         self.given.get(address).map(|given| (&given.value, &given.origin))
     }
-}
-
-/// The key of this name.
-///
-/// # Panics
-/// When the table does not have it: a mistake of the program, not of its user.
-fn declared(name: &str) -> &'static Key {
-    find(name).unwrap_or_else(|| panic!("`{name}` is not in the table of settings"))
 }
 
 #[cfg(test)]

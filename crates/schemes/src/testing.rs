@@ -1,6 +1,12 @@
-//! A workload for the tests of schemes.
+//! Settings and a workload for the tests of schemes.
 
 use crate::registry::WorkloadFacts;
+use crate::settings::Settings;
+
+/// None given, of all that schemes read.
+pub(crate) fn none_given() -> Settings {
+    Settings::of(crate::SETTINGS.concat())
+}
 
 /// Facts as a test says them; sizes are uniform up to `uniform_to`.
 pub(crate) struct Facts {

@@ -2,13 +2,13 @@
 //! shortest remaining processing time, least attained service. Messages arrive whole at the host's port, queues have no
 //! limit, nothing is marked, acknowledged or lost: what an M/G/1 formula describes, on a fabric of any size.
 
-use crate::parts::{self, Parts};
+use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use crate::settings::SettingsError;
 
 const OPEN: Parts =
-    Parts { transport: "open-loop", discipline: "fifo", marking: "none", unlimited: true, ..Parts::DEFAULT };
+    Parts { transport: TransportName::OpenLoop, marking: MarkingName::Off, unlimited: true, ..Parts::DEFAULT };
 
 /// First come, first served.
 pub const FCFS: Entry = Entry {
@@ -25,7 +25,7 @@ pub const PS: Entry = Entry {
     summary: "flows in turn, a packet each; open loop, no limits",
     paper: "textbook",
     knows: Knows::Nothing,
-    build: |context| parts::build(context, &Parts { discipline: "ps", ..OPEN }),
+    build: |context| parts::build(context, &Parts { discipline: DisciplineName::FlowsInTurn, ..OPEN }),
 };
 
 /// Shortest remaining processing time.
@@ -34,7 +34,7 @@ pub const SRPT: Entry = Entry {
     summary: "the flow with the fewest bytes left; open loop, no limits",
     paper: "textbook",
     knows: Knows::Size,
-    build: |context| ranked(context, "to-the-end"),
+    build: |context| ranked(context, TaggerName::ToTheEnd),
 };
 
 /// Least attained service.
@@ -43,9 +43,9 @@ pub const LAS: Entry = Entry {
     summary: "the flow that has sent the fewest bytes; open loop, no limits",
     paper: "textbook",
     knows: Knows::Nothing,
-    build: |context| ranked(context, "attained"),
+    build: |context| ranked(context, TaggerName::Attained),
 };
 
-fn ranked(context: &Context<'_>, tagger: &'static str) -> Result<Scheme, SettingsError> {
-    parts::build(context, &Parts { discipline: "least-rank", tagger, ..OPEN })
+fn ranked(context: &Context<'_>, tagger: TaggerName) -> Result<Scheme, SettingsError> {
+    parts::build(context, &Parts { discipline: DisciplineName::LeastRank, tagger: Some(tagger), ..OPEN })
 }

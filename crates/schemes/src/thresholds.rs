@@ -1,41 +1,96 @@
-//! Demotion thresholds that a scheme computes from the point's workload: the rules that the setting `thresholds` names.
+//! Demotion thresholds: the setting, and what a scheme computes from the point's workload where no sizes are given.
 
-use flowsieve_core::thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
+use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
+use crate::declare;
 use crate::registry::Context;
-use crate::settings::SettingsError;
+use crate::settings::{Scope, Section, Setting, SettingsError, SizesOr};
 
-/// The thresholds in bytes, rising, by the rule that the setting `thresholds` names: as many flows in each queue
-/// ("equal-split"), the least mean time of the tandem ("optimal"), of the foreground-background queue ("background") or of
-/// two-level processor sharing ("two-level") at the point's load, or 60 % of the bytes in the first queue and 30 % in the
-/// last ("worst", the others sharing the rest equally).
-pub fn by_rule(context: &Context<'_>, rule: &str, queues: usize) -> Result<Vec<u64>, SettingsError> {
+/// Where thresholds come from that are not given as sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A paper has them.
+    Published,
+    /// They are computed.
+    Computed(Computed),
+    /// There are none before there are estimates.
+    Unknown,
+}
+
+/// How thresholds are computed for the sizes and the load of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Computed {
+    /// As many flows in each queue.
+    EqualSplit,
+    /// The least mean time of the tandem.
+    Optimal,
+    /// The least mean time of the foreground-background queue.
+    Background,
+    /// The least mean time of two-level processor sharing.
+    TwoLevel,
+    /// 60 % of the bytes in the first queue and 30 % in the last, the others sharing the rest equally.
+    Worst,
+}
+
+declare! {
+    /// Demotion thresholds.
+    pub static THRESHOLDS: Setting<SizesOr<Start>> = Setting::sizes_or(
+        Section::Scheme,
+        "thresholds",
+        &[
+            ("published", SizesOr::Named(Start::Published)),
+            ("equal-split", SizesOr::Named(Start::Computed(Computed::EqualSplit))),
+            ("optimal", SizesOr::Named(Start::Computed(Computed::Optimal))),
+            ("background", SizesOr::Named(Start::Computed(Computed::Background))),
+            ("two-level", SizesOr::Named(Start::Computed(Computed::TwoLevel))),
+            ("worst", SizesOr::Named(Start::Computed(Computed::Worst))),
+            ("unknown", SizesOr::Named(Start::Unknown)),
+        ],
+        "demotion thresholds, one less than the queues: sizes, those published, equal shares of the flows, the best at the \
+         point's load in the tandem of M/M/1 queues, in the foreground-background queue or (2 queues) in two-level processor \
+         sharing, 60 % of the bytes in the first queue and 30 % in the last, or none before there are estimates",
+    );
+}
+
+/// The thresholds in bytes, if given, for a scheme that takes sizes alone.
+pub fn sizes(scope: &Scope<'_>) -> Result<Option<Vec<u64>>, SettingsError> {
+    match scope.optional(&THRESHOLDS)? {
+        None => Ok(None),
+        Some(SizesOr::Sizes(sizes)) => Ok(Some(sizes)),
+        Some(SizesOr::Named(_)) => Err(scope.invalid(&THRESHOLDS, "a list of sizes")),
+    }
+}
+
+/// The thresholds in bytes, rising, for the point's workload.
+pub fn compute(context: &Context<'_>, rule: Computed, queues: usize) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
     let law = || SizeLaw::from_quantiles(&|p| context.workload.quantile_bytes(p));
     let load = || {
         let expected = "a workload with a `load`, on which these thresholds depend, or \"equal-split\" or sizes";
-        context.workload.load().ok_or_else(|| scope.invalid("thresholds", expected))
+        context.workload.load().ok_or_else(|| scope.invalid(&THRESHOLDS, expected))
     };
     let computed = match rule {
-        "optimal" => {
+        Computed::Optimal => {
             let load = load()?;
             law().and_then(|law| tandem(&law, load, queues))
         }
-        "background" => {
+        Computed::Background => {
             let load = load()?;
             law().and_then(|law| background(&law, load, queues))
         }
-        "two-level" if queues == 2 => {
+        Computed::TwoLevel if queues == 2 => {
             let load = load()?;
             law().and_then(|law| Ok(vec![two_level(&law, load)?]))
         }
-        "two-level" => return Err(scope.invalid("thresholds", format!("`queues` = 2 for it instead of {queues}"))),
-        "worst" => law().map(|law| by_bytes(&law, &worst(queues))),
-        _ => equal_split_of(queues, |p| context.workload.quantile_bytes(p)),
+        Computed::TwoLevel => {
+            return Err(scope.invalid(&THRESHOLDS, format!("`queues` = 2 for it instead of {queues}")));
+        }
+        Computed::Worst => law().map(|law| by_bytes(&law, &worst(queues))),
+        Computed::EqualSplit => equal_split_of(queues, |p| context.workload.quantile_bytes(p)),
     };
     computed.map_err(|error| match error {
-        ThresholdError::Empty => scope.invalid("thresholds", "sizes: nothing is known of the workload's to split"),
-        other => scope.error("thresholds", other.to_string()),
+        ThresholdError::Empty => scope.invalid(&THRESHOLDS, "sizes: nothing is known of the workload's to split"),
+        other => scope.error(&THRESHOLDS, other.to_string()),
     })
 }
 
@@ -48,13 +103,12 @@ fn worst(queues: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
-    use crate::testing::Facts;
+    use crate::testing::{Facts, none_given};
 
-    fn rule(rule: &str, queues: usize, facts: &Facts) -> Result<Vec<u64>, String> {
-        let settings = Settings::default().with(None, "queues", queues as i64).with(None, "thresholds", rule);
+    fn computed(rule: Computed, queues: usize, facts: &Facts) -> Result<Vec<u64>, String> {
+        let settings = none_given();
         let context = Context { scope: settings.scheme("pias"), workload: facts };
-        by_rule(&context, rule, queues).map_err(|error| error.to_string())
+        compute(&context, rule, queues).map_err(|error| error.to_string())
     }
 
     fn uniform(load: Option<f64>) -> Facts {
@@ -71,8 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn by_rule__worst_by_the_bytes_of_packets() {
-        let worst = |queues| rule("worst", queues, &uniform(Some(0.8))).unwrap();
+    fn compute__worst_by_the_bytes_of_packets() {
+        let worst = |queues| computed(Computed::Worst, queues, &uniform(Some(0.8))).unwrap();
         near(&worst(2), &[0.6]);
         near(&worst(3), &[0.6, 0.7]);
         let eighths: Vec<f64> = (0..7).map(|i| 0.6 + 0.1 * f64::from(i) / 6.0).collect();
@@ -81,24 +135,24 @@ mod tests {
     }
 
     #[test]
-    fn by_rule__for_the_points_load() {
+    fn compute__for_the_points_load() {
         // 1 − ρ g = (1 − ρ)^(1/2): at load 3/4 g = 2/3, at load 0.96 g = 5/6. Uniform sizes have no two phases.
-        near(&rule("optimal", 2, &uniform(Some(0.75))).unwrap(), &[2.0 / 3.0]);
-        near(&rule("optimal", 2, &uniform(Some(0.96))).unwrap(), &[5.0 / 6.0]);
-        near(&rule("two-level", 2, &uniform(Some(0.96))).unwrap(), &[5.0 / 6.0]);
+        near(&computed(Computed::Optimal, 2, &uniform(Some(0.75))).unwrap(), &[2.0 / 3.0]);
+        near(&computed(Computed::Optimal, 2, &uniform(Some(0.96))).unwrap(), &[5.0 / 6.0]);
+        near(&computed(Computed::TwoLevel, 2, &uniform(Some(0.96))).unwrap(), &[5.0 / 6.0]);
         // Uniform sizes are served best in the order in which they come.
-        assert!(rule("background", 3, &uniform(Some(0.5))).unwrap()[0] >= 999_000);
+        assert!(computed(Computed::Background, 3, &uniform(Some(0.5))).unwrap()[0] >= 999_000);
     }
 
     #[test]
-    fn by_rule__refuses_what_it_cannot_compute() {
-        let refused = |name: &str, queues, load| rule(name, queues, &uniform(load)).unwrap_err();
-        for name in ["optimal", "background"] {
-            assert!(refused(name, 8, None).contains("a workload with a `load`"), "{}", refused(name, 8, None));
-            assert!(refused(name, 8, Some(1.2)).contains("a load of 1.2; expected more than 0 and less than 1"));
+    fn compute__refuses_what_it_cannot_compute() {
+        let refused = |rule, queues, load| computed(rule, queues, &uniform(load)).unwrap_err();
+        for rule in [Computed::Optimal, Computed::Background] {
+            assert!(refused(rule, 8, None).contains("a workload with a `load`"), "{}", refused(rule, 8, None));
+            assert!(refused(rule, 8, Some(1.2)).contains("a load of 1.2; expected more than 0 and less than 1"));
         }
-        assert!(refused("two-level", 8, Some(0.5)).contains("`queues` = 2"));
+        assert!(refused(Computed::TwoLevel, 8, Some(0.5)).contains("`queues` = 2"));
         let unknown = Facts { name: None, load: Some(0.5), uniform_to: None };
-        assert!(rule("optimal", 8, &unknown).unwrap_err().contains("nothing is known"));
+        assert!(computed(Computed::Optimal, 8, &unknown).unwrap_err().contains("nothing is known"));
     }
 }

@@ -9,8 +9,8 @@ use flowsieve_core::{
     Kind, Meta, NONE, PortKind, PortScheduler, Rate, Scheduler, Surroundings, Tag, Time, Verdict, Victims,
 };
 use flowsieve_schemes::scheme::PortSpec;
-use flowsieve_schemes::settings::{KEYS, Kind as Holds, Place, Raw, Section, Settings, find};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_schemes::settings::{Kind as Holds, Place, Raw, Section, Settings};
+use flowsieve_schemes::{Context, REGISTRY, SETTINGS, Scheme, WorkloadFacts};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
@@ -42,16 +42,19 @@ fn scheme(name: &str, settings: &Settings) -> Option<Scheme> {
 
 /// Both parameter sets.
 fn sets() -> [Settings; 2] {
-    ["ns2", "rfc"].map(|set| Settings::default().with(None, "parameters", set))
+    ["ns2", "rfc"].map(|set| Settings::of(SETTINGS.concat()).with(None, "parameters", set))
 }
 
 /// The settings of schemes that are one of a few words, each with each of its words.
 fn choices() -> Vec<(&'static str, Raw)> {
     let mut choices = Vec::new();
-    for key in KEYS.iter().filter(|key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme))
+    for key in SETTINGS
+        .concat()
+        .iter()
+        .filter(|key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme))
     {
         match key.kind {
-            Holds::Choice(words) => choices.extend(words.iter().map(|&word| (key.name, Raw::from(word)))),
+            Holds::Choice(words) => choices.extend(words.names().into_iter().map(|word| (key.name, Raw::from(word)))),
             Holds::Flag => choices.extend([true, false].map(|flag| (key.name, Raw::from(flag)))),
             _ => {}
         }
@@ -254,8 +257,9 @@ fn every_port__of_all_schemes_and_disciplines() {
         for entry in REGISTRY {
             assert!(scheme(entry.name, &settings).is_some(), "{}", entry.name);
         }
-        let Some(Holds::Choice(disciplines)) = find("discipline").map(|key| key.kind) else { panic!("no choice") };
-        for &discipline in disciplines {
+        let key = settings.find("discipline").map(|key| key.kind);
+        let Some(Holds::Choice(disciplines)) = key else { panic!("no choice") };
+        for discipline in disciplines.names() {
             assert!(scheme("dctcp", &settings.clone().with(None, "discipline", discipline)).is_some(), "{discipline}");
         }
     }

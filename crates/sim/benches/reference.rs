@@ -8,7 +8,7 @@
 
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts, registry};
-use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::{Generator, LoadCounts, arrival_rate_per_host, builtin};
 use rustix::time::{ClockId, clock_gettime};
@@ -67,7 +67,7 @@ fn options() -> Options {
 }
 
 fn settings(fat_tree: bool) -> Settings {
-    let settings = Settings::default();
+    let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
     if !fat_tree {
         return settings
             .with(None, "kind", "leaf-spine")

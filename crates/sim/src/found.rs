@@ -4,11 +4,10 @@
 //! Packets that pass an idle port find nothing. They are not counted here one by one: [`ClassCount::passed`] has them.
 
 use flowsieve_results::Sketch;
+use flowsieve_results::sketch::bucket;
 
 use crate::link::{ClassCount, Tally};
 
-/// Below twice so many, buckets have a width of 1; above, so many share each power of two.
-const STEPS: u32 = 128;
 /// Places for the counts of a priority: more than there are buckets up to the greatest value.
 const PLACES: usize = 1 << 12;
 
@@ -19,25 +18,11 @@ pub(crate) struct Found {
     counts: Vec<u64>,
 }
 
-/// The bucket of a value.
-#[inline(always)]
-fn bucket(bytes: u32) -> usize {
-    let doublings = (bytes | (2 * STEPS - 1)).ilog2() - STEPS.ilog2();
-    (doublings * STEPS + (bytes >> doublings)) as usize
-}
-
-/// The least value of a bucket.
-fn least(bucket: usize) -> u64 {
-    let doublings = (bucket as u64 / u64::from(STEPS)).saturating_sub(1);
-    (bucket as u64 - doublings * u64::from(STEPS)) << doublings
-}
-
 impl Found {
     /// A packet of a priority found so many bytes.
     #[inline(always)]
     pub(crate) fn count(&mut self, priority: u8, bytes: u64) {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let place = usize::from(priority) * PLACES + bucket(bytes);
+        let place = usize::from(priority) * PLACES + bucket(bytes.min(u32::MAX.into()));
         match self.counts.get_mut(place) {
             Some(count) => *count += 1,
             None => self.count_first(priority, place),
@@ -54,17 +39,17 @@ impl Found {
     /// By priority, what all packets of a class of links found; up to the last priority of which there were any.
     pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<Sketch> {
         let mut sketches: Vec<Sketch> = Vec::new();
-        let mut record = |priority: usize, value, count| {
+        let mut record = |priority: usize, bucket, count| {
             if count > 0 {
                 sketches.resize_with(sketches.len().max(priority + 1), Sketch::default);
-                sketches[priority].record_many(value, count);
+                sketches[priority].record_bucket(bucket, count);
             }
         };
         let passed = Tally::sum(classes.clone().map(|class| &class.passed));
-        passed.into_iter().enumerate().for_each(|(priority, count)| record(priority, 0, count));
+        passed.into_iter().enumerate().for_each(|(priority, count)| record(priority, bucket(0), count));
         for class in classes {
             for (place, &count) in class.found.counts.iter().enumerate() {
-                record(place / PLACES, least(place % PLACES), count);
+                record(place / PLACES, place % PLACES, count);
             }
         }
         sketches
@@ -80,16 +65,6 @@ mod tests {
         let mut sketch = Sketch::default();
         values.iter().for_each(|&value| sketch.record(value));
         sketch
-    }
-
-    #[test]
-    fn bucket__every_value_has_a_place_and_the_order_holds() {
-        assert!(bucket(u32::MAX) < PLACES);
-        for value in (0..100_000).chain([1 << 20, u32::MAX - 1]) {
-            assert!(bucket(value) <= bucket(value + 1), "{value}");
-            assert!(least(bucket(value)) <= u64::from(value), "{value}");
-            assert_eq!(bucket(least(bucket(value)) as u32), bucket(value), "{value}");
-        }
     }
 
     #[test]

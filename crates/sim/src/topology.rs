@@ -29,12 +29,28 @@ mod tests;
 
 pub use flowsieve_core::Node;
 pub use routes::{ClassShare, Stage, SwitchRoutes};
-pub use shapes::{KindInfo, kinds};
+pub use shapes::{FabricKind, kinds};
 pub use sites::Sites;
 
 use flowsieve_core::units::{Rate, Time};
-use flowsieve_schemes::settings::{Place, Settings, SettingsError};
+use flowsieve_schemes::declare;
+use flowsieve_schemes::settings::{Key, Place, Section, Setting, Settings, SettingsError};
 use std::path::Path;
+
+declare! {
+    /// Whether a packet is sent on before all of it has come.
+    static FORWARDING: Setting<bool> = Setting::choice(
+        Section::Topology,
+        "forwarding",
+        &[("store-and-forward", false), ("cut-through", true)],
+        "whether a switch waits for the whole of a packet",
+    )
+    .with_default(false);
+}
+
+/// Every setting of fabrics but the rate of the hosts' links, which schemes read, too; by the part that declares it.
+pub const FABRIC_SETTINGS: &[&[&Key]] =
+    &[shapes::SETTINGS, custom::SETTINGS, delays::SETTINGS, SETTINGS, overrides::SETTINGS];
 
 /// Hosts that a fabric may have.
 pub const MAX_HOSTS: u64 = 65_535;
@@ -117,14 +133,12 @@ impl Fabric {
     /// The fabric of a point; the path of an edge list is relative to `folder`.
     pub fn from_settings_in(settings: &Settings, folder: &Path) -> Result<Fabric, SettingsError> {
         let scope = settings.common();
-        let choices: Vec<(&str, &KindInfo)> = kinds().iter().map(|kind| (kind.name, kind)).collect();
-        let kind = scope.choice("kind", &choices, "leaf-spine")?;
-        let forwarding = [("store-and-forward", false), ("cut-through", true)];
-        let cut_through = scope.choice("forwarding", &forwarding, "store-and-forward")?;
+        let kind = scope.read(&shapes::KIND)?;
+        let cut_through = scope.read(&FORWARDING)?;
         let mut plan = kind.plan(settings, folder)?;
         let host_delay = delays::fit(settings, &mut plan)?;
         let changes = overrides::apply(&mut plan, settings)?;
-        Fabric::assemble(kind.name, &plan, host_delay, cut_through)
+        Fabric::assemble(kind.name(), &plan, host_delay, cut_through)
             .map(|fabric| Fabric { changes, ..fabric })
             .map_err(|cut| overrides::explain(cut, settings))
     }

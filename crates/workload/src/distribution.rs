@@ -29,7 +29,7 @@ pub enum Reading {
 
 impl Reading {
     /// The readings by the names that settings and lists use.
-    pub const NAMES: &[(&str, Reading)] = &[("stepped", Reading::Stepped), ("interpolated", Reading::Interpolated)];
+    pub const NAMES: &[(&str, Reading); 2] = &[("stepped", Reading::Stepped), ("interpolated", Reading::Interpolated)];
 }
 
 impl fmt::Display for Reading {

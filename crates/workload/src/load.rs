@@ -27,7 +27,7 @@ pub enum LoadCounts {
 
 impl LoadCounts {
     /// The ways to count by the names that settings use.
-    pub const NAMES: &[(&str, LoadCounts)] = &[
+    pub const NAMES: &[(&str, LoadCounts); 4] = &[
         ("payload", LoadCounts::Payload),
         ("wire", LoadCounts::Wire),
         ("wire+acks", LoadCounts::WireAcks),

@@ -6,9 +6,9 @@
 //! - *Percentiles of one size*: each threshold is at least a byte above the one before.
 //! - *The instant of a tick*: comes before all that arrives in it.
 //!
-//! The percentiles are given, or chosen at each tick ([`ActuatorParams::chooses`]): the thresholds with the least mean time in
-//! the tandem model of PIAS ([`tandem`]), for the sizes in the list and the load of the window, are taken as percentiles of
-//! that list, so that each threshold is the largest size seen that is not above the model's.
+//! The percentiles are given, or chosen at each tick by a model ([`ActuatorParams::model`]): its thresholds for the sizes in
+//! the list and the load of the window are taken as percentiles of that list, so that each threshold is the largest size seen
+//! that is not above the model's.
 //!
 //! There is no timer: whoever owns the actuator asks with each packet whether a tick is due ([`Actuator::is_due`]). Ticks
 //! that were missed while no packet came cost no more than one, and leave what each in turn would have left.
@@ -16,21 +16,21 @@
 use crate::awafs::completed::CompletedFlows;
 use crate::awafs::load::LoadMeter;
 use crate::readings::{Expectation, Gauge, Reading, Shortfall};
-use crate::thresholds::{SizeLaw, tandem};
+use crate::solver::Solver;
 use crate::units::Time;
 
 /// One, in the unit of percentiles.
 pub const WHOLE: u32 = 1_000_000;
 
 /// An actuator's parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ActuatorParams {
     /// The thresholds at the start, in bytes, rising.
     pub initial: Vec<u32>,
     /// The percentile of each threshold, in 1 / [`WHOLE`], rising.
     pub percentiles: Vec<u32>,
-    /// Whether percentiles are chosen at each tick, and these hold at the start alone.
-    pub chooses: bool,
+    /// What chooses percentiles at each tick, so that these hold at the start alone.
+    pub model: Option<&'static dyn Solver>,
     /// From one tick to the next (T_schedule); above zero.
     pub period: Time,
     /// How long a completed flow counts (W_update); no shorter than the period.
@@ -45,7 +45,7 @@ pub struct Actuator {
     list: CompletedFlows,
     percentiles: Vec<u32>,
     /// Where percentiles are chosen.
-    meter: Option<LoadMeter>,
+    model: Option<(&'static dyn Solver, LoadMeter)>,
     /// Bytes, rising.
     thresholds: Vec<u32>,
     period: Time,
@@ -65,14 +65,14 @@ impl Actuator {
     /// # Panics
     /// Where the parameters are not as they say they are; set-up checks them.
     pub fn new(params: &ActuatorParams) -> Actuator {
-        let ActuatorParams { initial, percentiles, chooses, period, window, entries } = params;
+        let ActuatorParams { initial, percentiles, model, period, window, entries } = params;
         assert_eq!(initial.len(), percentiles.len(), "a percentile a threshold");
         assert!(initial.is_sorted_by(|a, b| a < b), "thresholds rise");
         assert!(*period > Time::ZERO && window >= period, "no flow that ends between two ticks is missed");
         Actuator {
             list: CompletedFlows::new(*entries),
             percentiles: percentiles.clone(),
-            meter: chooses.then(|| LoadMeter::new(*window)),
+            model: model.map(|model| (model, LoadMeter::new(*window))),
             thresholds: initial.clone(),
             period: *period,
             window: *window,
@@ -130,17 +130,16 @@ impl Actuator {
     }
 
     fn measure(&mut self, from: Time, to: Time) {
-        if let Some(meter) = self.meter.as_mut().filter(|_| to > from) {
+        if let Some((_, meter)) = self.model.as_mut().filter(|_| to > from) {
             meter.step(from, to);
         }
     }
 
     /// Takes the model's thresholds for percentiles of what is sorted.
     fn choose_percentiles(&mut self) {
-        let Some(meter) = &self.meter else { return };
-        let law = SizeLaw::from_counts(self.sorted.iter().map(|&size| (u64::from(size), 1)));
-        // There is a flow, and the load is one: the model has an answer.
-        let Ok(best) = law.and_then(|law| tandem(&law, meter.load(), self.thresholds.len() + 1)) else { return };
+        let Some((model, meter)) = &self.model else { return };
+        let mut sizes = self.sorted.iter().map(|&size| (u64::from(size), 1));
+        let Some(best) = model.thresholds(&mut sizes, meter.load(), self.thresholds.len() + 1) else { return };
         for (percentile, threshold) in self.percentiles.iter_mut().zip(best) {
             let upto = self.sorted.partition_point(|&size| u64::from(size) <= threshold);
             *percentile = (upto as u64 * u64::from(WHOLE) / self.sorted.len() as u64) as u32;
@@ -150,13 +149,13 @@ impl Actuator {
     /// Whether it has to know what the line is asked for: [`Actuator::note`].
     #[inline]
     pub fn chooses(&self) -> bool {
-        self.meter.is_some()
+        self.model.is_some()
     }
 
     /// A packet came that takes the line so long.
     #[inline]
     pub fn note(&mut self, busy: Time) {
-        if let Some(meter) = &mut self.meter {
+        if let Some((_, meter)) = &mut self.model {
             meter.note(busy);
         }
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::awafs::completed::LARGEST;
+use flowsieve_thresholds::SizeLaw;
 use proptest::prelude::*;
 
 fn us(us: u64) -> Time {
@@ -12,7 +13,7 @@ fn params(percentiles: &[u32], entries: usize) -> ActuatorParams {
     ActuatorParams {
         initial,
         percentiles: percentiles.to_vec(),
-        chooses: false,
+        model: None,
         period: us(200),
         window: us(250),
         entries,
@@ -85,13 +86,23 @@ fn observe__says_how_far_back_the_list_reaches() {
     assert_eq!(window(&actuator), 250e-6);
 }
 
+/// The tandem of PIAS.
+#[derive(Debug)]
+struct Tandem;
+
+impl Solver for Tandem {
+    fn thresholds(&self, sizes: &mut dyn Iterator<Item = (u64, u64)>, load: f64, queues: usize) -> Option<Vec<u64>> {
+        flowsieve_thresholds::tandem(&SizeLaw::from_counts(sizes).ok()?, load, queues).ok()
+    }
+}
+
 /// 90 flows of 1,000 bytes and 10 of 91,000: at load 0.9 two queues are best where 0.76 of the bytes have passed, at 9,000
 /// bytes into the long flows or so. Of the sizes seen the largest below is 1,000, the 90th percentile.
 #[test]
 fn tick__percentiles_chosen_by_the_model() {
     let chosen = |sizes: &[(u32, usize)], load: f64, queues: usize| {
         let initial = (1..queues as u32).collect();
-        let params = ActuatorParams { initial, chooses: true, ..params(&vec![0; queues - 1], 1_000) };
+        let params = ActuatorParams { initial, model: Some(&Tandem), ..params(&vec![0; queues - 1], 1_000) };
         let mut actuator = Actuator::new(&params);
         let flows = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows));
         flows.for_each(|size| actuator.complete(us(150), size));

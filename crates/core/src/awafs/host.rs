@@ -11,7 +11,7 @@ use crate::tagger::FlowFacts;
 use crate::units::{Rate, Time};
 
 /// A host's parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct HostParams {
     /// Thresholds.
     pub actuator: ActuatorParams,
@@ -105,7 +105,7 @@ mod tests {
     fn host(boost: Option<Time>) -> HostThresholds {
         let (period, window) = (Time::from_us(200), Time::from_us(250));
         let (initial, percentiles) = (vec![1_000, 2_000], vec![500_000, 900_000]);
-        let actuator = ActuatorParams { initial, percentiles, chooses: false, period, window, entries: 9 };
+        let actuator = ActuatorParams { initial, percentiles, model: None, period, window, entries: 9 };
         let rate = Rate::new(10_000_000_000).expect("a rate");
         HostThresholds::new(&HostParams { actuator, boost, rate })
     }

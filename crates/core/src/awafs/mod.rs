@@ -51,7 +51,7 @@ pub enum FlowEnds {
 }
 
 /// A port's parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct AwafsParams {
     /// Thresholds; there is one queue more.
     pub actuator: ActuatorParams,

@@ -10,6 +10,7 @@
 //! gap is shorter than the flowlet gap, the first packets of a new message stay behind those of the old one that may
 //! still wait, or they would overtake them.
 
+use crate::hash::{mix, reduce};
 use crate::units::Time;
 
 /// The most arrays.
@@ -100,14 +101,10 @@ pub struct Sketch {
     buckets: Vec<Bucket>,
 }
 
-/// The bucket of a key in an array of `buckets`: mixed as splitmix64 mixes, with a seed an array.
+/// The bucket of a key in an array of `buckets`: hashed with a seed an array.
 #[inline(always)]
 fn place(key: u64, array: usize, buckets: usize) -> usize {
-    let mut mixed = key ^ (array as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let upper = (mixed ^ mixed >> 31) >> 32;
-    array * buckets + ((upper * buckets as u64) >> 32) as usize
+    array * buckets + reduce(mix(key ^ (array as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)), buckets)
 }
 
 impl Sketch {

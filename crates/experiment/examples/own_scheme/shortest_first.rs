@@ -3,9 +3,10 @@
 
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Kind, Tag, Time};
-use flowsieve_schemes::parts::{self, Parts};
+use flowsieve_schemes::parts::{self, DisciplineName, Parts};
 use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
 use flowsieve_schemes::settings::SettingsError;
+use flowsieve_schemes::thresholds::{self, THRESHOLDS};
 use flowsieve_schemes::{Context, Entry, Knows};
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ impl TagPackets for ShortFirst {
 }
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let mut scheme = parts::build(context, &Parts { discipline: "sp", queues: 2, ..Parts::default() })?;
+    let parts = Parts { discipline: DisciplineName::StrictPriority, queues: 2, tagger: None, ..Parts::default() };
+    let mut scheme = parts::build(context, &parts)?;
     let threshold = threshold(context)?;
     for class in &mut scheme.classes {
         class.tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(ShortFirst { threshold })));
@@ -44,8 +46,8 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 
 /// The setting `thresholds`, one size; not given, the size that half of the workload's flows do not exceed.
 fn threshold(context: &Context<'_>) -> Result<u64, SettingsError> {
-    let expected = || context.scope.invalid("thresholds", "one size");
-    match context.scope.bytes_list("thresholds")? {
+    let expected = || context.scope.invalid(&THRESHOLDS, "one size");
+    match thresholds::sizes(&context.scope)? {
         Some(sizes) => <[u64; 1]>::try_from(sizes).map(|[size]| size).map_err(|_| expected()),
         None => context.workload.quantile_bytes(0.5).ok_or_else(expected),
     }

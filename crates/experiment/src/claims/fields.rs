@@ -3,8 +3,9 @@
 use super::Given;
 use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
 use crate::document::Wrong;
+use crate::settings::{KEYS as SETTINGS, find};
 use flowsieve_results::{Axis, Claim, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
-use flowsieve_schemes::settings::{KEYS as SETTINGS, Kind, MAX_TIME_PS, Origin, Raw, Value as Setting, find, one_of};
+use flowsieve_schemes::settings::{Kind, MAX_TIME_PS, Origin, Raw, Value as Setting, one_of};
 
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;

@@ -1,17 +1,20 @@
 //! Demotion thresholds for a distribution of flow sizes: what each queue would carry with them, and how long flows would
-//! take by the models of [`flowsieve_core::thresholds`].
+//! take by the models of [`flowsieve_thresholds`].
 
 mod simulate;
 mod text;
 
 use crate::error::Error;
+use crate::settings::none_given;
+use crate::workload::{CDF, FLOWS, LOAD, SIZES};
 use crate::workload::{Files, Hosts, Workload};
-use flowsieve_core::thresholds::{
+use flowsieve_schemes::parts::QUEUES;
+use flowsieve_schemes::settings::{Key, Origin, Raw, SettingsError, Table, units};
+use flowsieve_schemes::{WorkloadFacts, pias};
+use flowsieve_thresholds::{
     Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
     two_level_numeric,
 };
-use flowsieve_schemes::settings::{Origin, Raw, Settings, SettingsError, Table, find, units};
-use flowsieve_schemes::{WorkloadFacts, pias};
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
 use std::path::Path;
@@ -125,22 +128,21 @@ struct Asked {
 
 impl Asked {
     fn read(wanted: &Wanted, load: f64, queues: u64) -> Result<Asked, Error> {
-        let mut settings = Settings::default();
-        let mut give = |name: &'static str, option: &str, raw: Raw| -> Result<(), SettingsError> {
-            let Some(key) = find(name) else { return Ok(()) };
+        let mut settings = none_given();
+        let mut give = |key: &'static Key, option: &str, raw: Raw| -> Result<(), SettingsError> {
             let origin = Origin::CommandLine(format!("--{option} {raw}").into());
             settings.give(Table::Section(key.section), key, &raw, origin)
         };
         if let Some(workload) = &wanted.workload {
-            give("sizes", "workload", Raw::from(workload.as_str()))?;
+            give(&SIZES, "workload", Raw::from(workload.as_str()))?;
         }
         if let Some(cdf) = &wanted.cdf {
-            give("cdf", "cdf", Raw::from(cdf.as_str()))?;
+            give(&CDF, "cdf", Raw::from(cdf.as_str()))?;
         }
-        give("load", "load", Raw::Float(load))?;
-        give("queues", "queues", Raw::Integer(i64::try_from(queues).unwrap_or(i64::MAX)))?;
-        give("flows", "flows", Raw::Integer(1))?;
-        settings.common().count("queues", queues)?;
+        give(&LOAD, "load", Raw::Float(load))?;
+        give(&QUEUES, "queues", Raw::Integer(i64::try_from(queues).unwrap_or(i64::MAX)))?;
+        give(&FLOWS, "flows", Raw::Integer(1))?;
+        settings.common().read(&QUEUES)?;
         // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
         let hosts = Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into() };
         let workload = Workload::read(&settings, &hosts, &Files::default(), Path::new(""))?;

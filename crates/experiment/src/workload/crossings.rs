@@ -71,12 +71,11 @@ fn pairs_within(racks: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::none_given;
     use crate::workload::Hosts;
-    use flowsieve_schemes::settings::Settings;
 
     fn fabric() -> Fabric {
-        let settings =
-            Settings::default().with(None, "leaves", 3).with(None, "spines", 2).with(None, "hosts_per_leaf", 4);
+        let settings = none_given().with(None, "leaves", 3).with(None, "spines", 2).with(None, "hosts_per_leaf", 4);
         Fabric::from_settings(&settings).unwrap()
     }
 

@@ -4,8 +4,10 @@
 //! all of them share one copy, and a file that changes meanwhile cannot make runs differ. A sweep over many large
 //! lists keeps the latest, as many as one list may hold, and reads the others again.
 
+use super::LIST;
+use super::traffic::ARRIVAL_TRACE;
 use crate::error::Error;
-use flowsieve_schemes::settings::{Scope, SettingsError};
+use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::flow_list::{self, Extras, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::{Flow, Trace};
 use std::fs::File;
@@ -66,7 +68,7 @@ impl Files {
             (path.to_path_buf(), hosts),
             |list: &List| list.flows.len(),
             || {
-                let flows = flow_list::read(&path.display().to_string(), open(scope, "list", path)?, hosts);
+                let flows = flow_list::read(&path.display().to_string(), open(scope, &LIST, path)?, hosts);
                 Ok(List::new(flows.map_err(|error| Error::Input(error.to_string()))?))
             },
         )
@@ -79,7 +81,7 @@ impl Files {
             path.to_path_buf(),
             |read: &ReadTrace| read.trace.starts(),
             || {
-                let trace = Trace::read(&path.display().to_string(), open(scope, "arrival_trace", path)?);
+                let trace = Trace::read(&path.display().to_string(), open(scope, &ARRIVAL_TRACE, path)?);
                 let trace = trace.map_err(|error| Error::Input(error.to_string()))?;
                 let mut hasher = blake3::Hasher::new();
                 trace.gaps_ps().iter().for_each(|gap| {
@@ -123,7 +125,7 @@ fn once<K: PartialEq, T>(
     Ok(found)
 }
 
-fn open(scope: &Scope<'_>, key: &str, path: &Path) -> Result<BufReader<File>, SettingsError> {
+fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<File>, SettingsError> {
     match File::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
         Err(error) => Err(unreadable(scope, key, path, error)),
@@ -131,7 +133,7 @@ fn open(scope: &Scope<'_>, key: &str, path: &Path) -> Result<BufReader<File>, Se
 }
 
 /// The error of a file that a key names and that cannot be read.
-pub(super) fn unreadable(scope: &Scope<'_>, key: &str, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
+pub(super) fn unreadable(scope: &Scope<'_>, key: &Key, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
     let expected = "a file that can be read; its path is relative to the experiment file's folder";
     scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
 }
@@ -160,7 +162,7 @@ fn digest(flows: &[Flow], extras: Extras) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_schemes::settings::Settings;
+    use crate::settings::none_given;
 
     fn files_with(text: &str) -> (tempfile::TempDir, PathBuf, Files) {
         let folder = tempfile::tempdir().unwrap();
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn list__is_read_once_for_each_number_of_hosts() {
-        let settings = Settings::default();
+        let settings = none_given();
         let (_folder, path, files) = files_with("0,0,1,1000\n");
         let first = files.list(&settings.common(), &path, 2).unwrap();
         std::fs::write(&path, "no list any more").unwrap();

@@ -3,11 +3,38 @@
 
 use crate::error::Error;
 use crate::workload::files::{self, Files};
+use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{Size, parse_size};
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::{Builtin, LawError, Reading, Rounding, SizeDistribution, builtin_names, builtin_with_mean};
 use std::num::NonZeroU32;
 use std::path::Path;
+
+/// To what sizes are rounded up, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RoundingName {
+    Bytes,
+    Packets,
+}
+
+declare! {
+    pub(crate) static SIZES: Setting<String> = Setting::text(
+        Section::Workload, "sizes",
+        "flow sizes: a built-in distribution (see `flowsieve list workloads`), a formula such as exponential(100KB), or a file.csv",
+    );
+    pub(crate) static CDF: Setting<String> = Setting::file(
+        Section::Workload, "cdf", "a flow size distribution: CSV rows of size_bytes,cdf",
+    );
+    static READING: Setting<Reading> = Setting::choice(
+        Section::Workload, "reading", Reading::NAMES, "how a distribution is read between its points",
+    );
+    static ROUNDING: Setting<RoundingName> = Setting::choice(
+        Section::Workload,
+        "rounding",
+        &[("bytes", RoundingName::Bytes), ("packets", RoundingName::Packets)],
+        "sizes as drawn, or rounded up to whole packets of payload",
+    );
+}
 
 /// Formulas by name, as a message shows them.
 const FORMULAS: &str = "fixed(10KB), uniform(1KB, 1MB), exponential(100KB), bounded-pareto(1.2, 1KB, 100MB) or \
@@ -39,16 +66,16 @@ impl Reader<'_> {
     /// The distribution of `sizes` or `cdf`.
     pub(super) fn of_workload(&self) -> Result<Sizes, Error> {
         let scope = self.scope;
-        match (scope.optional_text("cdf")?, scope.optional_text("sizes")?) {
-            (Some(_), Some(_)) => Err(scope.error("cdf", "`cdf` beside `sizes`").expected("one of the two").into()),
-            (Some(file), None) => self.of_file("sizes", "cdf", &file),
-            (None, Some(text)) => self.of_text("sizes", &text),
-            (None, None) => Err(scope.invalid("sizes", "`sizes`, `cdf` or `list` in [workload]").into()),
+        match (scope.optional(&CDF)?, scope.optional(&SIZES)?) {
+            (Some(_), Some(_)) => Err(scope.error(&CDF, "`cdf` beside `sizes`").expected("one of the two").into()),
+            (Some(file), None) => self.of_file(&SIZES, &CDF, &file),
+            (None, Some(text)) => self.of_text(&SIZES, &text),
+            (None, None) => Err(scope.invalid(&SIZES, "`sizes`, `cdf` or `list` in [workload]").into()),
         }
     }
 
     /// The distribution that `text`, given for `key`, names.
-    pub(super) fn of_text(&self, key: &'static str, text: &str) -> Result<Sizes, Error> {
+    pub(super) fn of_text(&self, key: &Key, text: &str) -> Result<Sizes, Error> {
         if let Some((builtin, rate_mean)) = builtin_with_mean(text) {
             return self.of_builtin(key, builtin, rate_mean);
         }
@@ -63,7 +90,7 @@ impl Reader<'_> {
             }
             Some(Err(problem)) => Err(self
                 .scope
-                .error(key, format!("`{key}`: {problem}"))
+                .error(key, format!("`{}`: {problem}", key.name))
                 .expected(format!("a formula such as {FORMULAS}"))
                 .into()),
             None => {
@@ -74,7 +101,7 @@ impl Reader<'_> {
         }
     }
 
-    fn of_builtin(&self, key: &str, builtin: &'static Builtin, rate_mean: Option<f64>) -> Result<Sizes, Error> {
+    fn of_builtin(&self, key: &Key, builtin: &'static Builtin, rate_mean: Option<f64>) -> Result<Sizes, Error> {
         let reading = self.reading(key, builtin.reading)?;
         let rounding = self.rounding(builtin.rounding)?;
         let distribution = self.points(key, builtin.name, builtin.text, reading, rounding)?;
@@ -82,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// A file that `given` names, as the distribution of `key`.
-    fn of_file(&self, key: &str, given: &str, file: &str) -> Result<Sizes, Error> {
+    fn of_file(&self, key: &Key, given: &Key, file: &str) -> Result<Sizes, Error> {
         let reading = self.reading(key, Reading::Interpolated)?;
         let rounding = self.rounding(Rounding::Bytes)?;
         let path = self.folder.join(file);
@@ -94,38 +121,41 @@ impl Reader<'_> {
 
     fn points(
         &self,
-        key: &str,
+        key: &Key,
         name: &str,
         text: &str,
         reading: Reading,
         rounding: Rounding,
     ) -> Result<SizeDistribution, Error> {
         self.settings.note(&rounding_note(key), rounding);
-        self.settings.note(&format!("workload.{key}.digest"), blake3::hash(text.as_bytes()).to_hex());
+        self.settings.note(&format!("workload.{}.digest", key.name), blake3::hash(text.as_bytes()).to_hex());
         SizeDistribution::parse(name, text, reading, rounding).map_err(|error| Error::Input(error.to_string()))
     }
 
     /// How points are read: as the experiment says for all distributions, or as suits this one.
-    fn reading(&self, key: &str, own: Reading) -> Result<Reading, SettingsError> {
-        if key == "sizes" || self.scope.is_given("reading") {
-            return self.scope.choice("reading", Reading::NAMES, &own.to_string());
+    fn reading(&self, key: &Key, own: Reading) -> Result<Reading, SettingsError> {
+        if key.name == SIZES.name || self.scope.is_given(&READING) {
+            return self.scope.read_or(&READING, own);
         }
-        self.settings.note(&format!("workload.{key}.reading"), own);
+        self.settings.note(&format!("workload.{}.reading", key.name), own);
         Ok(own)
     }
 
     /// To what sizes are rounded, likewise.
     fn rounding(&self, own: Rounding) -> Result<Rounding, SettingsError> {
-        let packets = Rounding::Packets { payload: self.payload };
-        if self.scope.is_given("rounding") {
-            return self.scope.choice("rounding", &[("bytes", Rounding::Bytes), ("packets", packets)], "bytes");
-        }
-        Ok(own)
+        Ok(match self.scope.optional(&ROUNDING)? {
+            None => own,
+            Some(RoundingName::Bytes) => Rounding::Bytes,
+            Some(RoundingName::Packets) => Rounding::Packets { payload: self.payload },
+        })
     }
 }
 
-fn rounding_note(key: &str) -> String {
-    if key == "sizes" { "workload.rounding".to_owned() } else { format!("workload.{key}.rounding") }
+fn rounding_note(key: &Key) -> String {
+    match key.name == SIZES.name {
+        true => "workload.rounding".to_owned(),
+        false => format!("workload.{}.rounding", key.name),
+    }
 }
 
 /// The distribution of a formula such as `uniform(1KB, 1MB)`: sizes have units, all other parameters are numbers. None

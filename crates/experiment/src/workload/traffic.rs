@@ -2,13 +2,140 @@
 
 use crate::error::Error;
 use crate::workload::Hosts;
+use crate::workload::pattern::{FAN_IN, INCAST_SHARE, PAIRS, PATTERN, RACK_LOCAL, host, pattern};
 use crate::workload::sizes::{Reader, Sizes};
-use flowsieve_schemes::settings::{Scope, SettingsError};
+use flowsieve_schemes::declare;
+use flowsieve_schemes::parameters::ParameterSet;
+use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{
-    Arrivals, ClosedLoop, DeadlineRule, Deadlines, Framing, Generator, GeneratorError, ListedPair, LoadCounts, Mix,
-    MixPairs, Offer, Pattern, PatternError, SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
+    Arrivals, ClosedLoop, DeadlineRule, Deadlines, Framing, Generator, GeneratorError, LoadCounts, Mix, MixPairs,
+    Offer, Pattern, PatternError, SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,
 };
 use std::sync::Arc;
+
+/// When flows arrive, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArrivalsName {
+    Poisson,
+    Fixed,
+    Trace,
+    ClosedLoop,
+}
+
+/// How a closed loop waits, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ThinkName {
+    Fixed,
+    Exponential,
+}
+
+/// Which host pairs have a second workload, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MixName {
+    Drawn,
+    Rising,
+    From,
+}
+
+/// Which deadlines there are, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DeadlinesName {
+    None,
+    Fixed,
+    Exponential,
+    Qcluster,
+}
+
+declare! {
+    static MIX_SIZES: Setting<String> = Setting::text(
+        Section::Workload, "mix_sizes", "flow sizes of some of the host pairs instead, as in `sizes`",
+    );
+    static MIX_PAIRS: Setting<MixName> = Setting::choice(
+        Section::Workload,
+        "mix_pairs",
+        &[("drawn", MixName::Drawn), ("rising", MixName::Rising), ("from", MixName::From)],
+        "which host pairs have mix_sizes: a drawn share; those whose sender has a lower number than the receiver; or all of some senders",
+    )
+    .with_default(MixName::Drawn);
+    static MIX_SHARE: Setting<f64> = Setting::number_above(
+        Section::Workload, "mix_share", 0.0, 1.0,
+        "share of the host pairs that have mix_sizes under mix_pairs = \"drawn\"",
+    )
+    .with_default(0.5);
+    static MIX_FROM: Setting<Vec<String>> = Setting::texts(
+        Section::Workload, "mix_from",
+        "the senders that have mix_sizes under mix_pairs = \"from\", such as [\"host1\", \"host3\"]",
+    );
+    pub(crate) static CHANGE_AT: Setting<u64> = Setting::time(
+        Section::Workload, "change_at", 1, MAX_TIME_PS, "time at which sizes or load change",
+    );
+    static CHANGE_SIZES: Setting<String> = Setting::text(
+        Section::Workload, "change_sizes", "flow sizes from change_at on, as in `sizes`",
+    );
+    static CHANGE_LOAD: Setting<f64> = Setting::number_above(
+        Section::Workload, "change_load", 0.0, 10.0, "load from change_at on",
+    );
+    pub(crate) static ARRIVALS: Setting<ArrivalsName> = Setting::choice(
+        Section::Workload,
+        "arrivals",
+        &[
+            ("poisson", ArrivalsName::Poisson),
+            ("fixed", ArrivalsName::Fixed),
+            ("trace", ArrivalsName::Trace),
+            ("closed-loop", ArrivalsName::ClosedLoop),
+        ],
+        "when flows arrive: exponential gaps, equal gaps, those of a trace, or when others have finished",
+    )
+    .with_default(ArrivalsName::Poisson);
+    static OUTSTANDING: Setting<u64> = Setting::count(
+        Section::Workload, "outstanding", 1, 10_000,
+        "flows that each host keeps under way under arrivals = \"closed-loop\"",
+    )
+    .with_default(1);
+    static THINK_TIME: Setting<u64> = Setting::time(
+        Section::Workload, "think_time", 0, MAX_TIME_PS, "how long a closed loop waits before each flow, on average",
+    )
+    .with_default(0);
+    static THINK_LAW: Setting<ThinkName> = Setting::choice(
+        Section::Workload,
+        "think_law",
+        &[("fixed", ThinkName::Fixed), ("exponential", ThinkName::Exponential)],
+        "whether a closed loop always waits think_time, or exponential times with this mean",
+    )
+    .with_default(ThinkName::Fixed);
+    pub(super) static ARRIVAL_TRACE: Setting<String> = Setting::file(
+        Section::Workload, "arrival_trace",
+        "the starts that arrivals = \"trace\" follows, over and over: CSV rows of start_s",
+    );
+    /// The offered load of each host link.
+    pub static LOAD: Setting<f64> = Setting::number_above(
+        Section::Workload, "load", 0.0, 10.0,
+        "offered load of each host link; of listed pairs that of the busiest one",
+    );
+    static LOAD_COUNTS: Setting<LoadCounts> = Setting::choice(
+        Section::Workload, "load_counts", LoadCounts::NAMES, "which bytes the load counts",
+    );
+    static DEADLINES: Setting<DeadlinesName> = Setting::choice(
+        Section::Workload,
+        "deadlines",
+        &[
+            ("none", DeadlinesName::None),
+            ("fixed", DeadlinesName::Fixed),
+            ("exponential", DeadlinesName::Exponential),
+            ("qcluster", DeadlinesName::Qcluster),
+        ],
+        "which deadlines flows up to deadline_up_to have: deadline_time, exponential ones with this mean, or QCluster's by size",
+    )
+    .with_default(DeadlinesName::None);
+    static DEADLINE_TIME: Setting<u64> = Setting::time(
+        Section::Workload, "deadline_time", 1, MAX_TIME_PS,
+        "time from a flow's start to its deadline, or the mean of it",
+    );
+    static DEADLINE_UP_TO: Setting<u64> = Setting::size(
+        Section::Workload, "deadline_up_to", 0, 1_000_000_000_000, "largest flow that has a deadline",
+    )
+    .with_default(100_000);
+}
 
 /// What a workload draws from.
 #[derive(Debug, Clone)]
@@ -47,23 +174,29 @@ enum When {
     Closed(Loops),
 }
 
-/// Reads them all; the load counts bytes as `counts` says.
-pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts: &str) -> Result<Drawn, Error> {
+/// Reads them all.
+pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: ParameterSet) -> Result<Drawn, Error> {
     let scope = reader.scope;
     let (arrivals, own_rate) = match arrivals(reader)? {
         When::Open(arrivals, own_rate) => (arrivals, own_rate),
         When::Closed(loops) => return closed(reader, hosts, loops),
     };
-    let pattern = pattern(reader, hosts)?;
+    let pattern = pattern(scope, hosts)?;
     let sizes = reader.of_workload()?;
     let mix = mix(reader, &pattern, hosts)?;
-    let load = scope.optional_number("load")?;
+    let load = scope.optional(&LOAD)?;
     // A trace at its own rate has nothing to count.
     let counts = match (load, &own_rate) {
         (None, Some(_)) => None,
-        _ => Some(scope.choice("load_counts", LoadCounts::NAMES, counts)?),
+        _ => {
+            let default = match set {
+                ParameterSet::Ns2 => LoadCounts::Ns2,
+                ParameterSet::Rfc => LoadCounts::Wire,
+            };
+            Some(scope.read_or(&LOAD_COUNTS, default)?)
+        }
     };
-    let offer = |sizes: &Sizes, (key, load): (&str, Option<f64>)| -> Result<Offer, Error> {
+    let offer = |sizes: &Sizes, (key, load): (&Key, Option<f64>)| -> Result<Offer, Error> {
         let counted = |sizes: &Sizes, counts: LoadCounts| {
             let bytes = counted_bytes(counts, framing, &sizes.distribution);
             sizes.rate_mean.map_or(bytes, |mean| bytes * (mean / sizes.distribution.mean_bytes()))
@@ -90,25 +223,24 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts
             (_, _, Some(arrivals_per_second)) => {
                 arrivals_per_second * pattern.flows_per_arrival() / f64::from(hosts.racks.len() as u32)
             }
-            _ => return Err(scope.invalid("load", "a load of the host links, in [workload] or [sweep]").into()),
+            _ => return Err(scope.invalid(&LOAD, "a load of the host links, in [workload] or [sweep]").into()),
         };
         Ok(offer)
     };
-    let from_start = offer(&sizes, ("load", load))?;
-    let change = match scope.optional_time("change_at")? {
+    let from_start = offer(&sizes, (&LOAD, load))?;
+    let change = match scope.optional(&CHANGE_AT)? {
         None => None,
         Some(at) => {
-            let to =
-                scope.optional_text("change_sizes")?.map(|text| reader.of_text("change_sizes", &text)).transpose()?;
-            let change_load = scope.optional_number("change_load")?;
+            let to = scope.optional(&CHANGE_SIZES)?.map(|text| reader.of_text(&CHANGE_SIZES, &text)).transpose()?;
+            let change_load = scope.optional(&CHANGE_LOAD)?;
             if to.is_none() && change_load.is_none() {
-                return Err(scope.invalid("change_at", "`change_sizes`, `change_load` or both beside it").into());
+                return Err(scope.invalid(&CHANGE_AT, "`change_sizes`, `change_load` or both beside it").into());
             }
             if change_load.is_some() && load.is_none() {
                 let problem = "`change_load` without `load`";
-                return Err(scope.error("change_load", problem).expected("a load from the start, too").into());
+                return Err(scope.error(&CHANGE_LOAD, problem).expected("a load from the start, too").into());
             }
-            let after = change_load.map_or(("load", load), |load| ("change_load", Some(load)));
+            let after: (&Key, _) = change_load.map_or((&LOAD, load), |load| (&CHANGE_LOAD, Some(load)));
             Some((at, offer(to.as_ref().unwrap_or(&sizes), after)?))
         }
     };
@@ -130,18 +262,19 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, counts
 /// The same where flows wait for others.
 fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Error> {
     let scope = reader.scope;
-    let at_a_rate = ["load", "load_counts", "change_at", "change_sizes", "change_load"];
+    let at_a_rate: [&Key; 5] = [&LOAD, &LOAD_COUNTS, &CHANGE_AT, &CHANGE_SIZES, &CHANGE_LOAD];
     if let Some(other) = at_a_rate.iter().find(|other| scope.is_given(other)) {
-        let problem = format!("`{other}` says nothing beside arrivals = \"closed-loop\"");
+        let problem = format!("`{}` says nothing beside arrivals = \"closed-loop\"", other.name);
         let expected =
             "no load: flows start as soon as others have finished, which `outstanding` and `think_time` decide";
         return Err(scope.error(other, problem).expected(expected).into());
     }
-    let pattern = pattern(reader, hosts)?;
+    let pattern = pattern(scope, hosts)?;
     if matches!(pattern, Pattern::Incast { .. } | Pattern::Listed(_)) {
-        let problem = format!("{} with arrivals = \"closed-loop\"", scope.text("pattern", "")?);
+        let pattern = PATTERN.text_of(&scope.read(&PATTERN)?);
+        let problem = format!("{pattern} with arrivals = \"closed-loop\"");
         return Err(scope
-            .error("pattern", problem)
+            .error(&PATTERN, problem)
             .expected("a pattern in which each flow has a sender of its own")
             .into());
     }
@@ -158,81 +291,34 @@ fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Err
 }
 
 fn loops(scope: &Scope<'_>) -> Result<Loops, SettingsError> {
-    let think_ps = scope.time("think_time", 0)?;
-    let laws = [("fixed", Think::Fixed(think_ps)), ("exponential", Think::Exponential(think_ps))];
-    // A pause of nothing has no law.
-    let think = if think_ps == 0 { Think::Fixed(0) } else { scope.choice("think_law", &laws, "fixed")? };
+    let think = match scope.read(&THINK_TIME)? {
+        // A pause of nothing has no law.
+        0 => Think::Fixed(0),
+        ps => match scope.read(&THINK_LAW)? {
+            ThinkName::Fixed => Think::Fixed(ps),
+            ThinkName::Exponential => Think::Exponential(ps),
+        },
+    };
     // The key's own limits keep it within 32 bits.
-    let outstanding = u32::try_from(scope.count("outstanding", 1)?).unwrap_or(u32::MAX);
+    let outstanding = u32::try_from(scope.read(&OUTSTANDING)?).unwrap_or(u32::MAX);
     Ok(Loops { outstanding, think })
 }
 
 fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
     let scope = reader.scope;
-    let names = ["poisson", "fixed", "trace", "closed-loop"].map(|name| (name, name));
-    match scope.choice("arrivals", &names, "poisson")? {
-        "poisson" => Ok(When::Open(Arrivals::Poisson, None)),
-        "fixed" => Ok(When::Open(Arrivals::Fixed, None)),
-        "closed-loop" => Ok(When::Closed(loops(scope)?)),
-        _ => {
-            let Some(file) = scope.optional_text("arrival_trace")? else {
-                return Err(scope.invalid("arrival_trace", "a file of starts beside arrivals = \"trace\"").into());
+    match scope.read(&ARRIVALS)? {
+        ArrivalsName::Poisson => Ok(When::Open(Arrivals::Poisson, None)),
+        ArrivalsName::Fixed => Ok(When::Open(Arrivals::Fixed, None)),
+        ArrivalsName::ClosedLoop => Ok(When::Closed(loops(scope)?)),
+        ArrivalsName::Trace => {
+            let Some(file) = scope.optional(&ARRIVAL_TRACE)? else {
+                return Err(scope.invalid(&ARRIVAL_TRACE, "a file of starts beside arrivals = \"trace\"").into());
             };
             let read = reader.files.trace(scope, &reader.folder.join(file))?;
             reader.settings.note("workload.arrival_trace.digest", &read.digest);
             Ok(When::Open(Arrivals::Trace(Arc::clone(&read.trace)), Some(read.trace.rate())))
         }
     }
-}
-
-fn pattern(reader: &Reader<'_>, hosts: &Hosts) -> Result<Pattern, SettingsError> {
-    let scope = reader.scope;
-    let names = ["all-to-all", "incast", "permutation", "rack-local", "listed"].map(|name| (name, name));
-    match scope.choice("pattern", &names, "all-to-all")? {
-        "incast" => {
-            let Some(fan_in) = scope.optional_count("fan_in")? else {
-                return Err(scope.invalid("fan_in", "the number of hosts that answer a request"));
-            };
-            let share = scope.number("incast_share", 1.0)?;
-            // The key's own limits keep it within 32 bits.
-            Ok(Pattern::Incast { fan_in: u32::try_from(fan_in).unwrap_or(u32::MAX), share })
-        }
-        "permutation" => Ok(Pattern::Permutation),
-        "rack-local" => {
-            let Some(share) = scope.optional_number("rack_local")? else {
-                return Err(scope.invalid("rack_local", "the share of the flows that stay within their rack"));
-            };
-            Ok(Pattern::RackLocal { racks: Arc::clone(&hosts.racks), share })
-        }
-        "listed" => Ok(Pattern::Listed(listed(scope, hosts)?)),
-        _ => Ok(Pattern::AllToAll),
-    }
-}
-
-/// The listed host pairs.
-fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, SettingsError> {
-    let expected = "host pairs such as [\"host2 to host0\", \"host1 to host0\"]";
-    let Some(texts) = scope.text_list("pairs")? else { return Err(scope.invalid("pairs", expected)) };
-    let weights = scope.count_list("pair_weights")?.unwrap_or_else(|| vec![1; texts.len()]);
-    if weights.len() != texts.len() {
-        return Err(scope.invalid("pair_weights", format!("{} numbers, one for each of `pairs`", texts.len())));
-    }
-    let pair = |(text, weight): (&String, &u64)| {
-        let ends = text.split_once(" to ").ok_or_else(|| scope.invalid("pairs", expected))?;
-        let weight = u32::try_from(*weight).map_err(|_| scope.invalid("pair_weights", "numbers below 4.29 billion"))?;
-        Ok(ListedPair { src: host(scope, "pairs", ends.0, hosts)?, dst: host(scope, "pairs", ends.1, hosts)?, weight })
-    };
-    texts.iter().zip(&weights).map(pair).collect()
-}
-
-/// The host of a name such as `host3`.
-fn host(scope: &Scope<'_>, key: &str, name: &str, hosts: &Hosts) -> Result<u32, SettingsError> {
-    let number = name.strip_prefix("host").filter(|digits| !digits.starts_with(['+', '0']) || *digits == "0");
-    let known = number.and_then(|digits| digits.parse().ok()).filter(|host| (*host as usize) < hosts.racks.len());
-    known.ok_or_else(|| {
-        let expected = format!("host0 to host{}", hosts.racks.len().saturating_sub(1));
-        scope.error(key, format!("there is no host {name:?}")).expected(expected)
-    })
 }
 
 /// Which host pairs have a second workload, as the settings say it.
@@ -254,51 +340,49 @@ impl Which {
 /// The second workload and the host pairs that have it.
 fn mix(reader: &Reader<'_>, pattern: &Pattern, hosts: &Hosts) -> Result<Option<(Sizes, Which)>, Error> {
     let scope = reader.scope;
-    let Some(text) = scope.optional_text("mix_sizes")? else { return Ok(None) };
-    let sizes = reader.of_text("mix_sizes", &text)?;
-    let names = ["drawn", "rising", "from"].map(|name| (name, name));
-    let which = match scope.choice("mix_pairs", &names, "drawn")? {
-        "rising" => Which { pairs: MixPairs::Rising, share: None },
-        "from" => {
-            let Some(names) = scope.text_list("mix_from")? else {
-                return Err(scope.invalid("mix_from", "the senders that have mix_sizes, such as [\"host1\"]").into());
+    let Some(text) = scope.optional(&MIX_SIZES)? else { return Ok(None) };
+    let sizes = reader.of_text(&MIX_SIZES, &text)?;
+    let which = match scope.read(&MIX_PAIRS)? {
+        MixName::Rising => Which { pairs: MixPairs::Rising, share: None },
+        MixName::From => {
+            let Some(names) = scope.optional(&MIX_FROM)? else {
+                return Err(scope.invalid(&MIX_FROM, "the senders that have mix_sizes, such as [\"host1\"]").into());
             };
-            let senders: Result<Vec<u32>, _> = names.iter().map(|name| host(scope, "mix_from", name, hosts)).collect();
+            let senders: Result<Vec<u32>, _> = names.iter().map(|name| host(scope, &MIX_FROM, name, hosts)).collect();
             let senders = senders?;
             let share = MixPairs::share_from(&senders, pattern, hosts.racks.len() as u32);
             Which { pairs: MixPairs::From(senders.into()), share: Some(share) }
         }
-        _ => Which { pairs: MixPairs::Drawn, share: Some(scope.number("mix_share", 0.5)?) },
+        MixName::Drawn => Which { pairs: MixPairs::Drawn, share: Some(scope.read(&MIX_SHARE)?) },
     };
     Ok(Some((sizes, which)))
 }
 
 /// Which flows have deadlines, if any.
 fn deadlines(scope: &Scope<'_>) -> Result<Option<Deadlines>, SettingsError> {
-    let time = || match scope.optional_time("deadline_time")? {
+    let time = || match scope.optional(&DEADLINE_TIME)? {
         Some(ps) => Ok(ps),
-        None => Err(scope.invalid("deadline_time", "the time from a flow's start to its deadline")),
+        None => Err(scope.invalid(&DEADLINE_TIME, "the time from a flow's start to its deadline")),
     };
-    let names = ["none", "fixed", "exponential", "qcluster"].map(|name| (name, name));
-    let rule = match scope.choice("deadlines", &names, "none")? {
-        "none" => return Ok(None),
-        "fixed" => DeadlineRule::Fixed(time()?),
-        "exponential" => DeadlineRule::Exponential(time()?),
-        _ => DeadlineRule::Qcluster,
+    let rule = match scope.read(&DEADLINES)? {
+        DeadlinesName::None => return Ok(None),
+        DeadlinesName::Fixed => DeadlineRule::Fixed(time()?),
+        DeadlinesName::Exponential => DeadlineRule::Exponential(time()?),
+        DeadlinesName::Qcluster => DeadlineRule::Qcluster,
     };
-    Ok(Some(Deadlines { up_to: scope.bytes("deadline_up_to", 100_000)?, rule }))
+    Ok(Some(Deadlines { up_to: scope.read(&DEADLINE_UP_TO)?, rule }))
 }
 
 /// The error of traffic that cannot be drawn, at the key that decides it.
 fn impossible(reader: &Reader<'_>, traffic: &Traffic, error: GeneratorError) -> Error {
-    let key = match (error, &traffic.pattern) {
-        (GeneratorError::Pattern(PatternError::FanIn { .. }), _) => "fan_in",
-        (GeneratorError::Pattern(PatternError::Share(_)), Pattern::Incast { .. }) => "incast_share",
-        (GeneratorError::Pattern(_), Pattern::RackLocal { .. }) => "rack_local",
-        (GeneratorError::Pattern(_), Pattern::Listed(_)) => "pairs",
-        (GeneratorError::Pattern(_), _) => "pattern",
-        (GeneratorError::Rising, _) => "mix_pairs",
-        (GeneratorError::Rate(_), _) => "load",
+    let key: &Key = match (error, &traffic.pattern) {
+        (GeneratorError::Pattern(PatternError::FanIn { .. }), _) => &FAN_IN,
+        (GeneratorError::Pattern(PatternError::Share(_)), Pattern::Incast { .. }) => &INCAST_SHARE,
+        (GeneratorError::Pattern(_), Pattern::RackLocal { .. }) => &RACK_LOCAL,
+        (GeneratorError::Pattern(_), Pattern::Listed(_)) => &PAIRS,
+        (GeneratorError::Pattern(_), _) => &PATTERN,
+        (GeneratorError::Rising, _) => &MIX_PAIRS,
+        (GeneratorError::Rate(_), _) => &LOAD,
     };
     reader.scope.error(key, error.to_string()).into()
 }

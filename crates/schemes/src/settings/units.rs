@@ -1,18 +1,17 @@
 //! Quantities with a unit, as a person writes them: `360KB`, `81.6us`, `10Gbps`, `65pkt`.
 //!
-//! Everything is exact: a decimal is held as an integer and a power of ten, so that `81.6us` is 81 600 000 ps and
-//! nothing near it. What is not a whole number of bytes, picoseconds or bits per second is refused, not rounded.
+//! Everything is exact: numbers are decimal, so that `81.6us` is 81 600 000 ps and nothing near it. What is not a whole number of bytes, picoseconds or bits per second is refused, not rounded.
 //! KB, MB and GB are decimal, as network papers use them; KiB and MiB are the binary ones.
 
 use std::fmt;
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 
 /// Slowest link that the program models, in bit/s.
 pub const MIN_RATE_BPS: u64 = 1_000_000;
 /// Fastest link that the program models, in bit/s.
 pub const MAX_RATE_BPS: u64 = 800_000_000_000;
-
-/// More digits than any quantity here needs; longer numbers are refused.
-const MAX_DIGITS: usize = 25;
 
 const SIZE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
@@ -84,24 +83,6 @@ impl fmt::Display for UnitError {
     }
 }
 
-/// A decimal without a sign: `mantissa / 10^decimals`.
-struct Decimal {
-    mantissa: u128,
-    decimals: u32,
-}
-
-impl Decimal {
-    /// The value times `factor`, when that is a whole number of 64 bits.
-    fn times(&self, factor: u64) -> Result<u64, UnitError> {
-        let scaled = self.mantissa.checked_mul(u128::from(factor)).ok_or(UnitError::TooLarge)?;
-        let divisor = 10u128.pow(self.decimals);
-        if scaled % divisor != 0 {
-            return Err(UnitError::TooFine);
-        }
-        u64::try_from(scaled / divisor).map_err(|_| UnitError::TooLarge)
-    }
-}
-
 /// Splits `12.5KB` or `12.5 KB` into its number and its unit. Underscores may group digits.
 fn split(text: &str) -> Result<(Decimal, &str), UnitError> {
     let text = text.trim();
@@ -110,28 +91,26 @@ fn split(text: &str) -> Result<(Decimal, &str), UnitError> {
     }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let starts_with_digit = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
-    if !starts_with_digit(whole) || (number.contains('.') && !starts_with_digit(fraction)) {
+    if !starts_with_digit(whole) || !starts_with_digit(fraction) || fraction.contains('.') {
         return Err(UnitError::NoNumber);
     }
-    let mut mantissa = 0u128;
-    let mut digits = 0;
-    for c in whole.chars().chain(fraction.chars()) {
-        let Some(digit) = c.to_digit(10) else {
-            if c == '.' {
-                return Err(UnitError::NoNumber);
-            }
-            continue;
-        };
-        mantissa = mantissa * 10 + u128::from(digit);
-        digits += 1;
-        if digits > MAX_DIGITS {
-            return Err(UnitError::TooLarge);
-        }
+    let number = Decimal::from_str_exact(number).map_err(|error| match error {
+        rust_decimal::Error::Underflow => UnitError::TooFine,
+        // All else that can be wrong with digits is their number.
+        _ => UnitError::TooLarge,
+    })?;
+    Ok((number, unit.trim_start()))
+}
+
+/// A number times `factor`, when that is a whole number of 64 bits.
+fn times(number: Decimal, factor: u64) -> Result<u64, UnitError> {
+    let scaled = number.checked_mul(factor.into()).ok_or(UnitError::TooLarge)?;
+    if !scaled.is_integer() {
+        return Err(UnitError::TooFine);
     }
-    let decimals = fraction.chars().filter(char::is_ascii_digit).count() as u32;
-    Ok((Decimal { mantissa, decimals }, unit.trim_start()))
+    scaled.to_u64().ok_or(UnitError::TooLarge)
 }
 
 fn parse(text: &str, units: &[(&str, u64)]) -> Result<u64, UnitError> {
@@ -140,14 +119,14 @@ fn parse(text: &str, units: &[(&str, u64)]) -> Result<u64, UnitError> {
         return Err(UnitError::NoUnit);
     }
     let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or(UnitError::WrongUnit)?;
-    number.times(*factor)
+    times(number, *factor)
 }
 
 /// Reads a size: `1500B`, `360KB`, `65pkt`.
 pub fn parse_size(text: &str) -> Result<Size, UnitError> {
     let (number, unit) = split(text)?;
     if unit == "pkt" {
-        return number.times(1_000).map(Size::MilliPackets);
+        return times(number, 1_000).map(Size::MilliPackets);
     }
     parse(text, SIZE_UNITS).map(Size::Bytes)
 }
@@ -222,6 +201,8 @@ mod tests {
         assert_eq!(parse_time("0.5ps"), Err(UnitError::TooFine));
         assert_eq!(parse_time("99999999999s"), Err(UnitError::TooLarge));
         assert_eq!(parse_time(&"9".repeat(400)), Err(UnitError::TooLarge));
+        assert_eq!(parse_time(&format!("0.{}1s", "0".repeat(400))), Err(UnitError::TooFine));
+        assert_eq!(parse_size("1.000000000000000000000001GiB"), Err(UnitError::TooFine));
     }
 
     #[test]

@@ -66,8 +66,14 @@ impl fmt::Display for Raw {
     }
 }
 
+/// A list of choices as far as their names go, whatever they stand for.
+pub trait Names: fmt::Debug + Sync {
+    /// The names, in the order of the list.
+    fn names(&self) -> Vec<&'static str>;
+}
+
 /// What a key holds, with its limits.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// A size with a unit, from and up to these bytes (limits of packet counts are the reader's).
     Size(u64, u64),
@@ -86,7 +92,7 @@ pub enum Kind {
     /// Any text that is not empty.
     Text,
     /// One of these texts.
-    Choice(&'static [&'static str]),
+    Choice(&'static dyn Names),
     /// A file's path, relative to the experiment file.
     File,
     /// A list of sizes.
@@ -100,7 +106,7 @@ pub enum Kind {
     /// A list of texts.
     TextList,
     /// A list of sizes, or one of these texts.
-    SizeListOr(&'static [&'static str]),
+    SizeListOr(&'static dyn Names),
 }
 
 /// A value that fits its key's kind.
@@ -168,15 +174,15 @@ impl Kind {
             Kind::NumberAbove(low, high) => format!("a number above {low} and up to {high}"),
             Kind::Flag => "true or false".to_owned(),
             Kind::Text => "a text".to_owned(),
-            Kind::Choice(names) => one_of(names),
+            Kind::Choice(choices) => one_of(&choices.names()),
             Kind::File => "a file's path, as a text".to_owned(),
             Kind::SizeList => "a list of sizes, such as [\"100KB\", \"10MB\"]".to_owned(),
             Kind::TimeList => "a list of times, such as [\"10ms\", \"60ms\"]".to_owned(),
             Kind::NumberList(low, high) => format!("a list of numbers, each {low} to {high}"),
             Kind::CountList => "a list of whole numbers of at least 1".to_owned(),
             Kind::TextList => "a list of texts".to_owned(),
-            Kind::SizeListOr(names) => {
-                format!("a list of sizes such as [\"20KB\", \"1MB\"], or {}", one_of(names))
+            Kind::SizeListOr(choices) => {
+                format!("a list of sizes such as [\"20KB\", \"1MB\"], or {}", one_of(&choices.names()))
             }
         }
     }
@@ -246,9 +252,9 @@ impl Kind {
             }
             (Kind::Flag, Raw::Flag(flag)) => Value::Flag(*flag),
             (Kind::Text | Kind::File, Raw::Text(text)) if !text.trim().is_empty() => Value::Text(text.clone()),
-            (Kind::Choice(names) | Kind::SizeListOr(names), Raw::Text(text)) => {
-                if !names.contains(&text.as_str()) {
-                    return Err(wrong(format!("`{key}` cannot be {raw}")).names(text, names.iter().copied()));
+            (Kind::Choice(choices) | Kind::SizeListOr(choices), Raw::Text(text)) => {
+                if !choices.names().contains(&text.as_str()) {
+                    return Err(wrong(format!("`{key}` cannot be {raw}")).names(text, choices.names()));
                 }
                 Value::Text(text.clone())
             }

@@ -9,8 +9,9 @@ use super::delays::MAX_DELAY_PS;
 use super::plan::{Edge, Plan, host_number};
 use super::{Fabric, MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node, delays};
 use flowsieve_core::units::Rate;
+use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{parse_rate, parse_time};
-use flowsieve_schemes::settings::{Origin, Settings, SettingsError};
+use flowsieve_schemes::settings::{Origin, Section, Setting, Settings, SettingsError};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -22,7 +23,13 @@ const MAX_BYTES: u64 = 64 << 20;
 const MAX_NAME: usize = 64;
 const COLUMNS: &str = "`from,to,rate,delay` or `from,to,rate,delay,loss`";
 
-/// Shown by [`super::KindInfo::example`].
+declare! {
+    pub(super) static FILE: Setting<String> = Setting::file(
+        Section::Topology, "file", "edge list of a custom fabric: rows of from,to,rate,delay and optionally loss",
+    );
+}
+
+/// Shown by [`super::FabricKind::example`].
 const EXAMPLE: &str = "from,to,rate,delay,loss
 host0,tor0,10Gbps,200ns
 host1,tor0,10Gbps,200ns
@@ -44,12 +51,12 @@ pub(super) fn example(settings: &Settings) -> Result<Fabric, SettingsError> {
 /// The plan in the settings' `file`, whose path is relative to `folder`.
 pub(super) fn plan(settings: &Settings, folder: &Path) -> Result<Plan, SettingsError> {
     let scope = settings.common();
-    let Some(file) = scope.optional_text("file")? else {
-        return Err(scope.invalid("file", "an edge list: the path of a CSV file of from,to,rate,delay"));
+    let Some(file) = scope.optional(&FILE)? else {
+        return Err(scope.invalid(&FILE, "an edge list: the path of a CSV file of from,to,rate,delay"));
     };
     let path = folder.join(file);
     let name = path.display().to_string();
-    let refuse = |problem: String| scope.error("file", format!("{name} {problem}")).expected("an edge list");
+    let refuse = |problem: String| scope.error(&FILE, format!("{name} {problem}")).expected("an edge list");
     let file = std::fs::File::open(&path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| refuse(format!("cannot be read: {error}")))?;

@@ -8,25 +8,39 @@
 use super::plan::Plan;
 use super::{Fabric, overrides};
 use flowsieve_core::units::Time;
+use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::format_time;
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_schemes::settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 
 /// Largest delay of a link or a host, in ps: one second. Sums over a way stay far below the end of `u64`.
 pub(super) const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 /// In words.
 pub(super) const AT_MOST: &str = "at most 1s";
 
-const DEFAULT_LINK_PS: u64 = 200_000;
-const DEFAULT_HOST_PS: u64 = 20_000_000;
+declare! {
+    static LINK_DELAY: Setting<u64> = Setting::time(
+        Section::Topology, "link_delay", 0, MAX_TIME_PS, "propagation delay of each link, one way",
+    )
+    .with_default(200_000);
+    static HOST_DELAY: Setting<u64> = Setting::time(
+        Section::Topology, "host_delay", 0, MAX_TIME_PS, "delay that a host adds at each of its link's ends, one way",
+    )
+    .with_default(20_000_000);
+    static RTT: Setting<u64> = Setting::time(
+        Section::Topology, "rtt", 1, MAX_TIME_PS,
+        "base round trip between the farthest hosts: propagation and host delays, without serialisation",
+    );
+}
+
 /// How often a host adds its delay to a round trip.
 const HOST_TIMES: u64 = 4;
 
 /// Sets the links' delays and gives the hosts' delay.
 pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, SettingsError> {
     let scope = settings.common();
-    let rtt = scope.optional_time("rtt")?;
+    let rtt = scope.optional(&RTT)?;
     if rtt.is_some_and(|rtt| rtt > HOST_TIMES * MAX_DELAY_PS) {
-        return Err(scope.invalid("rtt", "at most 4s"));
+        return Err(scope.invalid(&RTT, "at most 4s"));
     }
     let propagation = match plan.hops {
         Some(hops) => {
@@ -49,16 +63,16 @@ pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, Settings
 }
 
 /// A delay, given or default, within the limit.
-fn delay(scope: &Scope<'_>, name: &str, default: u64) -> Result<u64, SettingsError> {
-    let delay = scope.time(name, default)?;
-    if delay > MAX_DELAY_PS { Err(scope.invalid(name, AT_MOST)) } else { Ok(delay) }
+fn delay(scope: &Scope<'_>, setting: &Setting<u64>) -> Result<u64, SettingsError> {
+    let delay = scope.read(setting)?;
+    if delay > MAX_DELAY_PS { Err(scope.invalid(setting, AT_MOST)) } else { Ok(delay) }
 }
 
 fn link_delay(settings: &Settings, scope: &Scope<'_>, rtt: Option<u64>, times: u64) -> Result<u64, SettingsError> {
-    let Some(rtt) = rtt.filter(|_| scope.is_given("host_delay") && !scope.is_given("link_delay")) else {
-        return delay(scope, "link_delay", DEFAULT_LINK_PS);
+    let Some(rtt) = rtt.filter(|_| scope.is_given(&HOST_DELAY) && !scope.is_given(&LINK_DELAY)) else {
+        return delay(scope, &LINK_DELAY);
     };
-    let hosts = HOST_TIMES * delay(scope, "host_delay", DEFAULT_HOST_PS)?;
+    let hosts = HOST_TIMES * delay(scope, &HOST_DELAY)?;
     let link = share(scope, rtt, hosts, "the hosts' delays", times)?;
     settings.note("topology.link_delay", format_time(link));
     Ok(link)
@@ -72,19 +86,19 @@ fn host_delay(
     link_delays_set: bool,
 ) -> Result<u64, SettingsError> {
     let Some(rtt) = rtt else {
-        return delay(scope, "host_delay", DEFAULT_HOST_PS);
+        return delay(scope, &HOST_DELAY);
     };
-    if !scope.is_given("host_delay") {
+    if !scope.is_given(&HOST_DELAY) {
         let host = share(scope, rtt, propagation, "the propagation", HOST_TIMES)?;
         settings.note("topology.host_delay", format_time(host));
         return Ok(host);
     }
-    let host = delay(scope, "host_delay", DEFAULT_HOST_PS)?;
+    let host = delay(scope, &HOST_DELAY)?;
     let made = propagation + HOST_TIMES * host;
     if made != rtt {
         let links = if link_delays_set { "`link_delay`" } else { "the delays of the edge list" };
         let problem = format!("`rtt` = {} disagrees with {links} and `host_delay`", format_time(rtt));
-        return Err(scope.error("rtt", problem).expected(format!("{}, or one of them left out", format_time(made))));
+        return Err(scope.error(&RTT, problem).expected(format!("{}, or one of them left out", format_time(made))));
     }
     Ok(host)
 }
@@ -94,7 +108,7 @@ fn share(scope: &Scope<'_>, rtt: u64, known: u64, what: &str, times: u64) -> Res
     match rtt.checked_sub(known) {
         None => {
             let problem = format!("`rtt` = {} is shorter than {what} in it", format_time(rtt));
-            Err(scope.error("rtt", problem).expected(format!("at least {}", format_time(known))))
+            Err(scope.error(&RTT, problem).expected(format!("at least {}", format_time(known))))
         }
         Some(rest) if rest % times != 0 => {
             let problem = format!(
@@ -102,7 +116,7 @@ fn share(scope: &Scope<'_>, rtt: u64, known: u64, what: &str, times: u64) -> Res
                 format_time(rtt),
                 format_time(rest)
             );
-            Err(scope.error("rtt", problem).expected(format!("for example {}", format_time(rtt - rest % times))))
+            Err(scope.error(&RTT, problem).expected(format!("for example {}", format_time(rtt - rest % times))))
         }
         Some(rest) => Ok(rest / times),
     }

@@ -3,13 +3,30 @@
 //! Both directions of a link change alike. A changed `delay` is the propagation; a host's delay still comes on top.
 
 use super::Node;
+use super::custom::FILE;
 use super::delays::{AT_MOST, MAX_DELAY_PS};
 use super::plan::{Edge, Plan, host_number};
 use super::routes::Cut;
 use flowsieve_core::units::Rate;
+use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{format_rate, format_time};
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use std::collections::BTreeSet;
+
+declare! {
+    static BETWEEN: Setting<Vec<String>> = Setting::texts(
+        Section::Link, "between", "the two ends by name, such as [\"leaf0\", \"spine1\"]; both directions",
+    );
+    static RATE: Setting<u64> = Setting::rate(Section::Link, "rate", "its rate instead of its class's");
+    static DELAY: Setting<u64> = Setting::time(
+        Section::Link, "delay", 0, MAX_TIME_PS, "its propagation delay instead of its class's",
+    );
+    static LOSS: Setting<f64> = Setting::number(
+        Section::Link, "loss", 0.0, 0.999, "probability that it loses a packet",
+    );
+    static FAILED: Setting<bool> = Setting::flag(Section::Link, "failed", "true takes it out of the fabric")
+        .with_default(false);
+}
 
 /// Changes the plan as the settings want, and says so in a sentence for each link.
 pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>, SettingsError> {
@@ -19,7 +36,7 @@ pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>,
         let (index, names) = find(plan, &scope)?;
         if !changed.insert(index) {
             let problem = format!("the link between {names} is changed twice");
-            return Err(scope.error("between", problem).expected("one [[topology.link]] for each link"));
+            return Err(scope.error(&BETWEEN, problem).expected("one [[topology.link]] for each link"));
         }
         let what = change(&mut plan.edges[index], &scope)?;
         sentences.push(format!("{names}: {what}"));
@@ -31,31 +48,32 @@ pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>,
 /// otherwise.
 pub(super) fn explain(cut: Cut, settings: &Settings) -> SettingsError {
     let no_way = format!("host{} has no way to host{}", cut.from, cut.to);
-    let failed = settings.links().into_iter().find(|link| link.flag("failed", false) == Ok(true));
+    let failed = settings.links().into_iter().find(|link| link.read(&FAILED) == Ok(true));
     match failed {
         Some(link) => link
-            .error("failed", format!("{no_way} when the failed links are gone"))
+            .error(&FAILED, format!("{no_way} when the failed links are gone"))
             .expected("failed links that leave a way between all hosts"),
-        None => settings.common().error("file", no_way).expected("links that make one fabric of all hosts"),
+        None => settings.common().error(&FILE, no_way).expected("links that make one fabric of all hosts"),
     }
 }
 
 /// The link that a table is about: its index in the plan, and its ends' names.
 fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(usize, String), SettingsError> {
-    let names = scope.text_list("between")?.unwrap_or_default();
+    let names = scope.optional(&BETWEEN)?.unwrap_or_default();
     let [a, b] = names.as_slice() else {
         // The table itself has no place in the file, but what else it gives has.
-        let given = ["between", "rate", "delay", "loss", "failed"].into_iter().find(|name| scope.is_given(name));
+        let keys: [&Key; 5] = [&BETWEEN, &RATE, &DELAY, &LOSS, &FAILED];
+        let given = keys.into_iter().find(|key| scope.is_given(key));
         let problem = "`between` does not name the two ends of a link";
         return Err(scope
-            .error(given.unwrap_or("between"), problem)
+            .error(given.unwrap_or(&BETWEEN), problem)
             .expected("two names, such as [\"leaf0\", \"spine1\"]"));
     };
     let (near, far) = (node(plan, scope, a)?, node(plan, scope, b)?);
     match plan.edges.iter().position(|edge| edge.joins(near, far)) {
         Some(index) => Ok((index, format!("{a} - {b}"))),
         None => {
-            Err(scope.error("between", format!("there is no link between {a} and {b}")).expected(links_of(plan, near)))
+            Err(scope.error(&BETWEEN, format!("there is no link between {a} and {b}")).expected(links_of(plan, near)))
         }
     }
 }
@@ -64,9 +82,9 @@ fn node(plan: &Plan, scope: &Scope<'_>, name: &str) -> Result<Node, SettingsErro
     plan.find(name).ok_or_else(|| {
         let problem = format!("the fabric has no `{name}`");
         match host_number(name) {
-            Some(_) => scope.error("between", problem).expected(format!("host0 to host{}", plan.hosts - 1)),
+            Some(_) => scope.error(&BETWEEN, problem).expected(format!("host0 to host{}", plan.hosts - 1)),
             None => scope
-                .error("between", problem)
+                .error(&BETWEEN, problem)
                 .expected("a host or switch as `flowsieve list topologies` names them")
                 .names(name, plan.switches.iter().cloned()),
         }
@@ -92,30 +110,30 @@ fn links_of(plan: &Plan, node: Node) -> String {
 
 /// Changes one link, and says how.
 fn change(edge: &mut Edge, scope: &Scope<'_>) -> Result<String, SettingsError> {
-    if scope.flag("failed", false)? {
+    if scope.read(&FAILED)? {
         edge.failed = true;
         return Ok("failed".to_owned());
     }
     let mut said = Vec::new();
-    if let Some(bps) = scope.optional_rate("rate")? {
+    if let Some(bps) = scope.optional(&RATE)? {
         said.push(format!("{} instead of {}", format_rate(bps), format_rate(edge.rate.bps())));
-        edge.rate = Rate::new(bps).ok_or_else(|| scope.invalid("rate", "1Mbps to 800Gbps"))?;
+        edge.rate = Rate::new(bps).ok_or_else(|| scope.invalid(&RATE, "1Mbps to 800Gbps"))?;
     }
-    if let Some(ps) = scope.optional_time("delay")? {
+    if let Some(ps) = scope.optional(&DELAY)? {
         if ps > MAX_DELAY_PS {
-            return Err(scope.invalid("delay", AT_MOST));
+            return Err(scope.invalid(&DELAY, AT_MOST));
         }
         said.push(format!("{} instead of {}", format_time(ps), format_time(edge.delay_ps)));
         edge.delay_ps = ps;
     }
-    if let Some(loss) = scope.optional_number("loss")? {
+    if let Some(loss) = scope.optional(&LOSS)? {
         said.push(format!("loses packets with probability {loss}"));
         edge.loss = loss;
     }
     // `failed = false` says so too: a sweep over `failed` needs it.
-    if said.is_empty() && !scope.is_given("failed") {
+    if said.is_empty() && !scope.is_given(&FAILED) {
         let problem = "this [[topology.link]] changes nothing";
-        return Err(scope.error("between", problem).expected("a `rate`, `delay` or `loss`, or `failed = true`"));
+        return Err(scope.error(&BETWEEN, problem).expected("a `rate`, `delay` or `loss`, or `failed = true`"));
     }
     Ok(if said.is_empty() { "as its class".to_owned() } else { said.join(", ") })
 }

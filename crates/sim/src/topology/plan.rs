@@ -2,7 +2,7 @@
 
 use super::{MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node};
 use flowsieve_core::units::Rate;
-use flowsieve_schemes::settings::{Place, Scope, SettingsError};
+use flowsieve_schemes::settings::{Key, Place, Scope, SettingsError};
 
 /// A link in both directions.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,13 +90,13 @@ pub(super) fn host_number(name: &str) -> Option<u32> {
 /// Refuses a fabric that is too small or too large, before any of it is made; the error points at `key`.
 pub(super) fn check_size(
     scope: &Scope<'_>,
-    key: &str,
+    key: &Key,
     hosts: u64,
     switches: u64,
     edges: u64,
 ) -> Result<(), SettingsError> {
     let refuse = |has: String, expected: String| {
-        Err(scope.error(key, format!("with this `{key}` the fabric has {has}")).expected(expected))
+        Err(scope.error(key, format!("with this `{}` the fabric has {has}", key.name)).expected(expected))
     };
     if hosts < 2 {
         return refuse("a single host".to_owned(), "at least two hosts".to_owned());

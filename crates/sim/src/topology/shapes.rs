@@ -2,100 +2,177 @@
 //!
 //! The fat-tree is that of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, section 3) when `hosts_per_edge` is k/2.
 
+use super::custom::{self, FILE};
 use super::plan::{Edge, Plan, check_size};
-use super::{Fabric, Node, custom};
+use super::{Fabric, Node};
 use flowsieve_core::units::Rate;
-use flowsieve_schemes::settings::{Scope, Settings, SettingsError};
+use flowsieve_schemes::declare;
+use flowsieve_schemes::parts::{HOST_LINK, link_rate};
+use flowsieve_schemes::settings::{Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
 use std::path::Path;
 
-const HOST_LINK_BPS: u64 = 10_000_000_000;
-const FABRIC_LINK_BPS: u64 = 40_000_000_000;
-
 /// A kind of fabric.
-pub struct KindInfo {
-    /// Its name in `[topology]`.
-    pub name: &'static str,
-    /// What it is, in one sentence.
-    pub summary: &'static str,
-    /// The keys of `[topology]` that make its shape, each with its default; all kinds have `forwarding`, `rtt` and
-    /// `host_delay` besides, and all but `custom` have `link_delay`.
-    pub keys: &'static [&'static str],
-    shape: fn(&Settings, &Path) -> Result<Plan, SettingsError>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FabricKind {
+    /// Two hosts and nothing between them.
+    SingleLink,
+    /// One switch.
+    SingleSwitch,
+    /// Two tiers.
+    LeafSpine,
+    /// Three tiers of equal switches.
+    FatTree,
+    /// Three tiers.
+    ThreeTier,
+    /// One switch in place of a fabric.
+    BigSwitch,
+    /// An edge list.
+    Custom,
 }
 
-impl KindInfo {
+declare! {
+    pub(super) static KIND: Setting<FabricKind> = Setting::choice(
+        Section::Topology,
+        "kind",
+        &[
+            ("single-link", FabricKind::SingleLink),
+            ("single-switch", FabricKind::SingleSwitch),
+            ("leaf-spine", FabricKind::LeafSpine),
+            ("fat-tree", FabricKind::FatTree),
+            ("three-tier", FabricKind::ThreeTier),
+            ("big-switch", FabricKind::BigSwitch),
+            ("custom", FabricKind::Custom),
+        ],
+        "the fabric's shape",
+    )
+    .with_default(FabricKind::LeafSpine);
+    static HOSTS: Setting<u64> = Setting::count(
+        Section::Topology, "hosts", 2, 65_536, "hosts of a single switch or a big switch",
+    );
+    static LEAVES: Setting<u64> = Setting::count(
+        Section::Topology, "leaves", 1, 4_096, "leaf switches of a leaf-spine fabric",
+    )
+    .with_default(9);
+    static SPINES: Setting<u64> = Setting::count(
+        Section::Topology, "spines", 1, 4_096, "spine switches of a leaf-spine fabric",
+    )
+    .with_default(4);
+    static HOSTS_PER_LEAF: Setting<u64> = Setting::count(
+        Section::Topology, "hosts_per_leaf", 1, 4_096, "hosts under each leaf",
+    )
+    .with_default(16);
+    static K: Setting<u64> = Setting::count(
+        Section::Topology, "k", 2, 64, "ports of a fat-tree's switches; even",
+    )
+    .with_default(4);
+    static HOSTS_PER_EDGE: Setting<u64> = Setting::count(
+        Section::Topology, "hosts_per_edge", 1, 4_096,
+        "hosts under each edge switch of a fat-tree or three-tier fabric",
+    );
+    static PODS: Setting<u64> = Setting::count(
+        Section::Topology, "pods", 1, 1_024, "pods of a three-tier fabric",
+    )
+    .with_default(4);
+    static EDGES_PER_POD: Setting<u64> = Setting::count(
+        Section::Topology, "edges_per_pod", 1, 1_024, "edge switches in each pod of a three-tier fabric",
+    )
+    .with_default(4);
+    static AGGS_PER_POD: Setting<u64> = Setting::count(
+        Section::Topology, "aggs_per_pod", 1, 1_024, "aggregation switches in each pod of a three-tier fabric",
+    )
+    .with_default(2);
+    static CORES: Setting<u64> = Setting::count(
+        Section::Topology, "cores", 1, 4_096, "core switches of a three-tier fabric",
+    )
+    .with_default(4);
+    static FABRIC_LINK: Setting<u64> = Setting::rate(
+        Section::Topology, "fabric_link",
+        "rate of the links between leaves and spines, or edge and aggregation switches",
+    );
+    static CORE_LINK: Setting<u64> = Setting::rate(
+        Section::Topology, "core_link", "rate of the links between aggregation and core switches",
+    );
+}
+
+/// The rate of `fabric_link` where nothing says otherwise, in bit/s.
+const FABRIC_LINK_BPS: u64 = 40_000_000_000;
+
+/// Every kind of fabric.
+pub fn kinds() -> impl Iterator<Item = FabricKind> {
+    KIND.choices().iter().map(|(_, kind)| *kind)
+}
+
+impl FabricKind {
+    /// Its name in `[topology]`.
+    pub fn name(self) -> &'static str {
+        KIND.text_of(&self)
+    }
+
+    /// What it is, in one sentence.
+    pub fn summary(self) -> &'static str {
+        match self {
+            FabricKind::SingleLink => "two hosts on one link",
+            FabricKind::SingleSwitch => "hosts on one switch: a rack",
+            FabricKind::LeafSpine => "hosts on leaf switches, every leaf linked to every spine",
+            FabricKind::FatTree => "k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores",
+            FabricKind::ThreeTier => {
+                "pods of edge and aggregation switches, every aggregation switch linked to every core"
+            }
+            FabricKind::BigSwitch => "a whole non-blocking fabric as one switch: contention only at the hosts' links",
+            FabricKind::Custom => "the links of a CSV file, each row from,to,rate,delay and optionally loss",
+        }
+    }
+
+    /// The keys of `[topology]` that make its shape, each with a default but for `file`; all kinds have `forwarding`,
+    /// `rtt` and `host_delay` besides, and all but `custom` have `link_delay`.
+    pub fn keys(self) -> Vec<&'static str> {
+        let keys: &[&Key] = match self {
+            FabricKind::SingleLink => &[&HOST_LINK],
+            FabricKind::SingleSwitch | FabricKind::BigSwitch => &[&HOSTS, &HOST_LINK],
+            FabricKind::LeafSpine => &[&LEAVES, &SPINES, &HOSTS_PER_LEAF, &HOST_LINK, &FABRIC_LINK],
+            FabricKind::FatTree => &[&K, &HOSTS_PER_EDGE, &HOST_LINK, &FABRIC_LINK, &CORE_LINK],
+            FabricKind::ThreeTier => {
+                &[&PODS, &EDGES_PER_POD, &AGGS_PER_POD, &CORES, &HOSTS_PER_EDGE, &HOST_LINK, &FABRIC_LINK, &CORE_LINK]
+            }
+            FabricKind::Custom => &[&FILE],
+        };
+        keys.iter().map(|key| key.name).collect()
+    }
+
     /// Its plan for these settings; paths are relative to `folder`.
-    pub(super) fn plan(&self, settings: &Settings, folder: &Path) -> Result<Plan, SettingsError> {
-        (self.shape)(settings, folder)
+    pub(super) fn plan(self, settings: &Settings, folder: &Path) -> Result<Plan, SettingsError> {
+        let scope = &settings.common();
+        match self {
+            FabricKind::SingleLink => single_link(scope),
+            FabricKind::SingleSwitch => one_switch(scope, 16),
+            FabricKind::LeafSpine => leaf_spine(scope),
+            FabricKind::FatTree => fat_tree(scope),
+            FabricKind::ThreeTier => three_tier(scope),
+            FabricKind::BigSwitch => one_switch(scope, 144),
+            FabricKind::Custom => custom::plan(settings, folder),
+        }
     }
 
     /// The drawing of the fabric that the defaults make; for `custom`, of a small edge list.
-    pub fn example(&self) -> Result<String, SettingsError> {
-        let settings = Settings::default().with(None, "kind", self.name);
-        if self.name == "custom" {
-            return Ok(custom::example(&settings)?.draw());
+    pub fn example(self) -> Result<String, SettingsError> {
+        let mut settings = Settings::default();
+        let name = Raw::from(self.name());
+        settings.give(Table::Section(Section::Topology), &KIND, &name, Origin::Default)?;
+        match self {
+            FabricKind::Custom => Ok(custom::example(&settings)?.draw()),
+            _ => Ok(Fabric::from_settings(&settings)?.draw()),
         }
-        Ok(Fabric::from_settings(&settings)?.draw())
     }
 }
 
-/// Every kind of fabric.
-pub fn kinds() -> &'static [KindInfo] {
-    &KINDS
+/// A link's rate.
+fn rate(scope: &Scope<'_>, setting: &Setting<u64>, default: u64) -> Result<Rate, SettingsError> {
+    link_rate(scope, setting, scope.read_or(setting, default)?)
 }
 
-static KINDS: [KindInfo; 7] = [
-    KindInfo { name: "single-link", summary: "two hosts on one link", keys: &["host_link"], shape: single_link },
-    KindInfo {
-        name: "single-switch",
-        summary: "hosts on one switch: a rack",
-        keys: &["hosts", "host_link"],
-        shape: |settings, _| one_switch(&settings.common(), 16),
-    },
-    KindInfo {
-        name: "leaf-spine",
-        summary: "hosts on leaf switches, every leaf linked to every spine",
-        keys: &["leaves", "spines", "hosts_per_leaf", "host_link", "fabric_link"],
-        shape: leaf_spine,
-    },
-    KindInfo {
-        name: "fat-tree",
-        summary: "k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores",
-        keys: &["k", "hosts_per_edge", "host_link", "fabric_link", "core_link"],
-        shape: fat_tree,
-    },
-    KindInfo {
-        name: "three-tier",
-        summary: "pods of edge and aggregation switches, every aggregation switch linked to every core",
-        keys: &[
-            "pods",
-            "edges_per_pod",
-            "aggs_per_pod",
-            "cores",
-            "hosts_per_edge",
-            "host_link",
-            "fabric_link",
-            "core_link",
-        ],
-        shape: three_tier,
-    },
-    KindInfo {
-        name: "big-switch",
-        summary: "a whole non-blocking fabric as one switch: contention only at the hosts' links",
-        keys: &["hosts", "host_link"],
-        shape: |settings, _| one_switch(&settings.common(), 144),
-    },
-    KindInfo {
-        name: "custom",
-        summary: "the links of a CSV file, each row from,to,rate,delay and optionally loss",
-        keys: &["file"],
-        shape: custom::plan,
-    },
-];
-
-/// A link's rate.
-fn rate(scope: &Scope<'_>, name: &str, default: u64) -> Result<Rate, SettingsError> {
-    Rate::new(scope.rate(name, default)?).ok_or_else(|| scope.invalid(name, "1Mbps to 800Gbps"))
+/// The rate of the hosts' links.
+fn host_rate(scope: &Scope<'_>) -> Result<Rate, SettingsError> {
+    link_rate(scope, &HOST_LINK, scope.read(&HOST_LINK)?)
 }
 
 /// Names `what0`, `what1`, ….
@@ -103,30 +180,29 @@ fn numbered(what: &str, count: u32) -> impl Iterator<Item = String> {
     (0..count).map(move |number| format!("{what}{number}"))
 }
 
-fn single_link(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
-    let link = rate(&settings.common(), "host_link", HOST_LINK_BPS)?;
+fn single_link(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
+    let link = host_rate(scope)?;
     let edges = vec![Edge::new(Node::Host(0), Node::Host(1), link)];
     Ok(Plan { hosts: 2, switches: Vec::new(), edges, hops: Some(1) })
 }
 
 fn one_switch(scope: &Scope<'_>, default_hosts: u64) -> Result<Plan, SettingsError> {
-    let hosts = scope.count("hosts", default_hosts)?;
-    check_size(scope, "hosts", hosts, 1, hosts)?;
-    let link = rate(scope, "host_link", HOST_LINK_BPS)?;
+    let hosts = scope.read_or(&HOSTS, default_hosts)?;
+    check_size(scope, &HOSTS, hosts, 1, hosts)?;
+    let link = host_rate(scope)?;
     let edges = (0..hosts as u32).map(|host| Edge::new(Node::Host(host), Node::Switch(0), link)).collect();
     Ok(Plan { hosts: hosts as u32, switches: vec!["switch0".to_owned()], edges, hops: Some(2) })
 }
 
-fn leaf_spine(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
-    let scope = &settings.common();
-    let leaves = scope.count("leaves", 9)?;
-    let spines = scope.count("spines", 4)?;
-    let hosts_per_leaf = scope.count("hosts_per_leaf", 16)?;
+fn leaf_spine(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
+    let leaves = scope.read(&LEAVES)?;
+    let spines = scope.read(&SPINES)?;
+    let hosts_per_leaf = scope.read(&HOSTS_PER_LEAF)?;
     let hosts = leaves * hosts_per_leaf;
-    let key = largest(scope, &[("leaves", leaves), ("spines", spines), ("hosts_per_leaf", hosts_per_leaf)]);
+    let key = largest(scope, &[(&LEAVES, leaves), (&SPINES, spines), (&HOSTS_PER_LEAF, hosts_per_leaf)]);
     check_size(scope, key, hosts, leaves + spines, hosts + leaves * spines)?;
-    let host_link = rate(scope, "host_link", HOST_LINK_BPS)?;
-    let fabric_link = rate(scope, "fabric_link", FABRIC_LINK_BPS)?;
+    let host_link = host_rate(scope)?;
+    let fabric_link = rate(scope, &FABRIC_LINK, FABRIC_LINK_BPS)?;
     let (leaves, spines) = (leaves as u32, spines as u32);
     let mut edges = racks(leaves, hosts_per_leaf as u32, host_link);
     for leaf in 0..leaves {
@@ -136,11 +212,10 @@ fn leaf_spine(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
     Ok(Plan { hosts: hosts as u32, switches, edges, hops: Some(if leaves > 1 { 4 } else { 2 }) })
 }
 
-fn fat_tree(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
-    let scope = &settings.common();
-    let k = scope.count("k", 4)?;
+fn fat_tree(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
+    let k = scope.read(&K)?;
     if k % 2 != 0 {
-        return Err(scope.invalid("k", "an even number, 2 to 64"));
+        return Err(scope.invalid(&K, "an even number, 2 to 64"));
     }
     let half = k / 2;
     let pods = Pods {
@@ -148,35 +223,34 @@ fn fat_tree(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
         edges_per_pod: half,
         aggs_per_pod: half,
         cores: half * half,
-        hosts_per_edge: scope.count("hosts_per_edge", half)?,
+        hosts_per_edge: scope.read_or(&HOSTS_PER_EDGE, half)?,
     };
-    let host_link = rate(scope, "host_link", HOST_LINK_BPS)?;
-    let fabric_link = rate(scope, "fabric_link", host_link.bps())?;
-    let core_link = rate(scope, "core_link", fabric_link.bps())?;
-    let key = largest(scope, &[("k", k), ("hosts_per_edge", pods.hosts_per_edge)]);
+    let host_link = host_rate(scope)?;
+    let fabric_link = rate(scope, &FABRIC_LINK, host_link.bps())?;
+    let core_link = rate(scope, &CORE_LINK, fabric_link.bps())?;
+    let key = largest(scope, &[(&K, k), (&HOSTS_PER_EDGE, pods.hosts_per_edge)]);
     check_size(scope, key, pods.hosts(), pods.switches(), pods.links(half))?;
     // The n-th aggregation switch of every pod has the n-th k/2 cores.
     Ok(pods.plan([host_link, fabric_link, core_link], |agg| agg * half..(agg + 1) * half))
 }
 
-fn three_tier(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
-    let scope = &settings.common();
+fn three_tier(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
     let pods = Pods {
-        pods: scope.count("pods", 4)?,
-        edges_per_pod: scope.count("edges_per_pod", 4)?,
-        aggs_per_pod: scope.count("aggs_per_pod", 2)?,
-        cores: scope.count("cores", 4)?,
-        hosts_per_edge: scope.count("hosts_per_edge", 8)?,
+        pods: scope.read(&PODS)?,
+        edges_per_pod: scope.read(&EDGES_PER_POD)?,
+        aggs_per_pod: scope.read(&AGGS_PER_POD)?,
+        cores: scope.read(&CORES)?,
+        hosts_per_edge: scope.read_or(&HOSTS_PER_EDGE, 8)?,
     };
-    let host_link = rate(scope, "host_link", HOST_LINK_BPS)?;
-    let fabric_link = rate(scope, "fabric_link", FABRIC_LINK_BPS)?;
-    let core_link = rate(scope, "core_link", fabric_link.bps())?;
-    let counts = [
-        ("pods", pods.pods),
-        ("edges_per_pod", pods.edges_per_pod),
-        ("aggs_per_pod", pods.aggs_per_pod),
-        ("cores", pods.cores),
-        ("hosts_per_edge", pods.hosts_per_edge),
+    let host_link = host_rate(scope)?;
+    let fabric_link = rate(scope, &FABRIC_LINK, FABRIC_LINK_BPS)?;
+    let core_link = rate(scope, &CORE_LINK, fabric_link.bps())?;
+    let counts: [(&Key, u64); 5] = [
+        (&PODS, pods.pods),
+        (&EDGES_PER_POD, pods.edges_per_pod),
+        (&AGGS_PER_POD, pods.aggs_per_pod),
+        (&CORES, pods.cores),
+        (&HOSTS_PER_EDGE, pods.hosts_per_edge),
     ];
     check_size(scope, largest(scope, &counts), pods.hosts(), pods.switches(), pods.links(pods.cores))?;
     Ok(pods.plan([host_link, fabric_link, core_link], |_| 0..pods.cores))
@@ -184,9 +258,9 @@ fn three_tier(settings: &Settings, _: &Path) -> Result<Plan, SettingsError> {
 
 /// The key of the largest count, which is the one to blame when a fabric is too large; one that is given before one
 /// that is not, so that the error has a place to point at.
-fn largest<'a>(scope: &Scope<'_>, counts: &[(&'a str, u64)]) -> &'a str {
+fn largest(scope: &Scope<'_>, counts: &[(&'static Key, u64)]) -> &'static Key {
     let largest = counts.iter().max_by_key(|(key, count)| (scope.is_given(key), *count));
-    largest.map_or("kind", |(key, _)| key)
+    largest.map_or(&KIND, |(key, _)| key)
 }
 
 /// Hosts under each of `leaves` switches, rack by rack.

@@ -6,11 +6,11 @@ mod sites;
 mod ways;
 
 use super::*;
-use flowsieve_schemes::settings::{Origin, Raw, Table, find};
+use flowsieve_schemes::settings::{Origin, Raw, Table};
 
 /// Settings of a kind with these counts.
 fn shape(kind: &str, counts: &[(&str, i64)]) -> Settings {
-    let start = Settings::default().with(None, "kind", kind);
+    let start = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat()).with(None, "kind", kind);
     counts.iter().fold(start, |settings, (key, count)| settings.with(None, key, *count))
 }
 
@@ -29,7 +29,8 @@ fn with_link(mut settings: Settings, ends: [&str; 2], keys: &[(&str, Raw)]) -> S
     let origin = Origin::File { file: "x.toml".into(), line, column: 1, span: 0..1 };
     let ends = ends.map(|end| (Raw::from(end), origin.clone())).to_vec();
     for (key, raw) in [("between", Raw::List(ends))].iter().chain(keys) {
-        settings.give(Table::Link(index), find(key).unwrap(), raw, origin.clone()).unwrap();
+        let key = settings.find(key).unwrap();
+        settings.give(Table::Link(index), key, raw, origin.clone()).unwrap();
     }
     settings
 }

@@ -4,14 +4,15 @@ use flowsieve_core::Time;
 use flowsieve_results::PointResult;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
-use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, run};
 use flowsieve_workload::Flow;
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
 /// 1,500 bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns.
 pub(crate) fn settings(kind: &str) -> Settings {
-    Settings::default().with(None, "kind", kind).with(None, "host_delay", "0ns")
+    let none = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
+    none.with(None, "kind", kind).with(None, "host_delay", "0ns")
 }
 
 /// Several hosts on one switch.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use flowsieve_core::program::Watches;
 use flowsieve_core::{ControlPacket, Meta, Node, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::scheme::{BalancerSpec, Places};
-use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table, find};
+use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
-use flowsieve_sim::topology::Fabric;
+use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::Flow;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
@@ -102,7 +102,7 @@ fn raw(text: &str) -> Raw {
 
 /// Settings of these keys; `key@place` gives a port's key at one place, `n:key` one of the n-th changed link.
 pub(crate) fn settings(given: &[(String, String)]) -> Settings {
-    let mut settings = Settings::default();
+    let mut settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
     for (key, value) in given {
         let (place, key) = match key.split_once('@') {
             Some((key, place)) => (Place::ALL.into_iter().find(|p| p.name() == place), key),
@@ -112,7 +112,7 @@ pub(crate) fn settings(given: &[(String, String)]) -> Settings {
             Some((link, key)) => (link.parse().ok(), key),
             None => (None, key),
         };
-        let key = find(key).unwrap_or_else(|| panic!("{key} is no setting"));
+        let key = settings.find(key).unwrap_or_else(|| panic!("{key} is no setting"));
         let table = match (place, link) {
             (Some(place), _) => Table::NetworkAt(place),
             (_, Some(link)) => Table::Link(link),

@@ -10,7 +10,7 @@ use flowsieve_core::{
 };
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{BalancerSpec, Custom, PortSpec, TaggerSpec};
-use flowsieve_schemes::settings::{Origin, Raw, Settings, Table, find};
+use flowsieve_schemes::settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
 
@@ -25,7 +25,7 @@ fn two_racks(between: [&str; 2], changed: (&str, &str)) -> Settings {
     let mut settings =
         settings("leaf-spine").with(None, "leaves", 2).with(None, "spines", 2).with(None, "hosts_per_leaf", 1);
     for (name, value) in [("between", Raw::from(&between[..])), (changed.0, Raw::from(changed.1))] {
-        let key = find(name).expect("a setting");
+        let key = settings.find(name).expect("a setting");
         settings.give(Table::Link(0), key, &value, Origin::Default).expect("a value");
     }
     settings

@@ -14,7 +14,7 @@ macro_rules! assert_drawing {
 #[test]
 fn draw__every_kind() {
     for kind in kinds() {
-        assert_drawing!(kind.name, kind.example().unwrap());
+        assert_drawing!(kind.name(), kind.example().unwrap());
     }
 }
 

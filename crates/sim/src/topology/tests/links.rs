@@ -66,8 +66,8 @@ fn rtt__refuses_what_cannot_be() {
 
 #[test]
 fn base_rtt__of_every_kind_is_the_given_one() {
-    for kind in kinds().iter().filter(|kind| kind.name != "custom") {
-        assert_eq!(rtt_of(&times(kind.name, &[("rtt", "50us")])).0, 50_000_000, "{}", kind.name);
+    for kind in kinds().filter(|kind| *kind != FabricKind::Custom) {
+        assert_eq!(rtt_of(&times(kind.name(), &[("rtt", "50us")])).0, 50_000_000, "{}", kind.name());
     }
     for counts in
         [[("pods", 1), ("edges_per_pod", 1)], [("pods", 1), ("edges_per_pod", 3)], [("pods", 2), ("edges_per_pod", 1)]]
@@ -192,7 +192,8 @@ fn change__refuses_unknown_links() {
 fn change__needs_two_ends() {
     let mut settings = shape("leaf-spine", &[]);
     let origin = Origin::File { file: "x.toml".into(), line: 9, column: 1, span: 0..1 };
-    settings.give(Table::Link(0), find("failed").unwrap(), &true.into(), origin).unwrap();
+    let failed = settings.find("failed").unwrap();
+    settings.give(Table::Link(0), failed, &true.into(), origin).unwrap();
     assert!(
         refused(&settings).starts_with("x.toml:9:1: `between` does not name the two ends"),
         "{}",

@@ -129,17 +129,17 @@ fn rates__are_those_of_the_settings() {
 #[test]
 fn kinds__list_the_keys_that_they_read() {
     for kind in kinds() {
-        let settings = shape(kind.name, &[]);
+        let settings = shape(kind.name(), &[]);
         let result = Fabric::from_settings(&settings);
-        assert_eq!(result.is_err(), kind.name == "custom", "{}", kind.name);
+        assert_eq!(result.is_err(), kind.name() == "custom", "{}", kind.name());
         let known = ["kind", "forwarding", "link_delay", "host_delay", "rtt"];
         let mut read: Vec<String> =
             settings.effective().keys().map(|key| key.trim_start_matches("topology.").to_owned()).collect();
         read.retain(|key| !known.contains(&key.as_str()));
-        let mut listed: Vec<&str> = kind.keys.to_vec();
+        let mut listed: Vec<&str> = kind.keys();
         listed.retain(|key| *key != "file");
         listed.sort_unstable();
-        assert_eq!(read, listed, "{}", kind.name);
+        assert_eq!(read, listed, "{}", kind.name());
     }
 }
 

@@ -1,0 +1,102 @@
+//! The keys of `[workload]` that say who sends to whom.
+
+use crate::workload::Hosts;
+use flowsieve_schemes::declare;
+use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
+use flowsieve_workload::{ListedPair, Pattern};
+use std::sync::Arc;
+
+/// Who sends to whom, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PatternName {
+    AllToAll,
+    Incast,
+    Permutation,
+    RackLocal,
+    Listed,
+}
+
+declare! {
+    pub(super) static PATTERN: Setting<PatternName> = Setting::choice(
+        Section::Workload,
+        "pattern",
+        &[
+            ("all-to-all", PatternName::AllToAll),
+            ("incast", PatternName::Incast),
+            ("permutation", PatternName::Permutation),
+            ("rack-local", PatternName::RackLocal),
+            ("listed", PatternName::Listed),
+        ],
+        "who sends to whom: anyone to anyone, several hosts to one at once, each host to one, a share within the rack, or \
+         listed pairs alone",
+    )
+    .with_default(PatternName::AllToAll);
+    pub(super) static FAN_IN: Setting<u64> = Setting::count(
+        Section::Workload, "fan_in", 1, 65_535, "hosts that answer a request at once under incast",
+    );
+    pub(super) static INCAST_SHARE: Setting<f64> = Setting::number_above(
+        Section::Workload, "incast_share", 0.0, 1.0,
+        "share of the flows that are answers under incast; the others are all-to-all",
+    )
+    .with_default(1.0);
+    pub(super) static RACK_LOCAL: Setting<f64> = Setting::number(
+        Section::Workload, "rack_local", 0.0, 1.0,
+        "share of the flows that stay within their sender's rack under rack-local",
+    );
+    pub(super) static PAIRS: Setting<Vec<String>> = Setting::texts(
+        Section::Workload, "pairs",
+        "the host pairs that send under pattern = \"listed\", such as [\"host2 to host0\", \"host1 to host0\"]",
+    );
+    static PAIR_WEIGHTS: Setting<Vec<u64>> = Setting::counts(
+        Section::Workload, "pair_weights", "how many flows each of them has, in proportion",
+    );
+}
+
+/// Reads them.
+pub(super) fn pattern(scope: &Scope<'_>, hosts: &Hosts) -> Result<Pattern, SettingsError> {
+    match scope.read(&PATTERN)? {
+        PatternName::Incast => {
+            let Some(fan_in) = scope.optional(&FAN_IN)? else {
+                return Err(scope.invalid(&FAN_IN, "the number of hosts that answer a request"));
+            };
+            let share = scope.read(&INCAST_SHARE)?;
+            // The key's own limits keep it within 32 bits.
+            Ok(Pattern::Incast { fan_in: u32::try_from(fan_in).unwrap_or(u32::MAX), share })
+        }
+        PatternName::Permutation => Ok(Pattern::Permutation),
+        PatternName::RackLocal => {
+            let Some(share) = scope.optional(&RACK_LOCAL)? else {
+                return Err(scope.invalid(&RACK_LOCAL, "the share of the flows that stay within their rack"));
+            };
+            Ok(Pattern::RackLocal { racks: Arc::clone(&hosts.racks), share })
+        }
+        PatternName::Listed => Ok(Pattern::Listed(listed(scope, hosts)?)),
+        PatternName::AllToAll => Ok(Pattern::AllToAll),
+    }
+}
+
+/// The listed host pairs.
+fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, SettingsError> {
+    let expected = "host pairs such as [\"host2 to host0\", \"host1 to host0\"]";
+    let Some(texts) = scope.optional(&PAIRS)? else { return Err(scope.invalid(&PAIRS, expected)) };
+    let weights = scope.optional(&PAIR_WEIGHTS)?.unwrap_or_else(|| vec![1; texts.len()]);
+    if weights.len() != texts.len() {
+        return Err(scope.invalid(&PAIR_WEIGHTS, format!("{} numbers, one for each of `pairs`", texts.len())));
+    }
+    let pair = |(text, weight): (&String, &u64)| {
+        let ends = text.split_once(" to ").ok_or_else(|| scope.invalid(&PAIRS, expected))?;
+        let weight = u32::try_from(*weight).map_err(|_| scope.invalid(&PAIR_WEIGHTS, "numbers below 4.29 billion"))?;
+        Ok(ListedPair { src: host(scope, &PAIRS, ends.0, hosts)?, dst: host(scope, &PAIRS, ends.1, hosts)?, weight })
+    };
+    texts.iter().zip(&weights).map(pair).collect()
+}
+
+/// The host of a name such as `host3`.
+pub(super) fn host(scope: &Scope<'_>, key: &Key, name: &str, hosts: &Hosts) -> Result<u32, SettingsError> {
+    let number = name.strip_prefix("host").filter(|digits| !digits.starts_with(['+', '0']) || *digits == "0");
+    let known = number.and_then(|digits| digits.parse().ok()).filter(|host| (*host as usize) < hosts.racks.len());
+    known.ok_or_else(|| {
+        let expected = format!("host0 to host{}", hosts.racks.len().saturating_sub(1));
+        scope.error(key, format!("there is no host {name:?}")).expected(expected)
+    })
+}

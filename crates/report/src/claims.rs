@@ -1,0 +1,203 @@
+//! A paper's claims beside what was measured: rows for the terminal, the page and Markdown.
+
+use flowsieve_results::claims::{Checked, Claim};
+use flowsieve_results::{Estimate, Expected, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict};
+use serde_json::{Value, json};
+
+use crate::format::{self, flows_of, per_cent, size, time};
+
+/// A claim in words.
+pub(crate) struct ClaimRow {
+    pub(crate) id: String,
+    pub(crate) place: String,
+    /// Of what, of which flows, at which points.
+    pub(crate) what: String,
+    pub(crate) claimed: String,
+    pub(crate) measured: String,
+    pub(crate) verdict: Verdict,
+    /// The verdict in words, with what stands in its way.
+    pub(crate) judged: String,
+    pub(crate) note: String,
+}
+
+/// The claims of a result, in the order of its experiment; those that are not measured last.
+pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
+    let measured = dir.checked_claims().into_iter().map(|(claim, checked)| row(claim, &checked));
+    measured.chain(dir.manifest().experiment.unmeasured.iter().map(unmeasured)).collect()
+}
+
+/// The same as data.
+pub(crate) fn claims_json(dir: &ResultDir) -> Vec<Value> {
+    let of = |(claim, checked): (&Claim, Checked)| json!({ "claim": claim, "measured": checked });
+    dir.checked_claims().into_iter().map(of).collect()
+}
+
+fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
+    ClaimRow {
+        id: claim.id.clone(),
+        place: claim.place.clone(),
+        what: what(claim),
+        claimed: claimed(claim),
+        measured: measured(claim, checked),
+        verdict: checked.verdict,
+        judged: judged(checked.verdict, &checked.why),
+        note: claim.note.clone(),
+    }
+}
+
+fn unmeasured(claim: &Unmeasured) -> ClaimRow {
+    let verdict = Verdict::NotMeasured;
+    ClaimRow {
+        id: claim.id.clone(),
+        place: claim.place.clone(),
+        what: claim.claimed.clone(),
+        claimed: String::new(),
+        measured: "–".into(),
+        verdict,
+        judged: judged(verdict, &claim.why),
+        note: claim.note.clone(),
+    }
+}
+
+fn judged(verdict: Verdict, why: &str) -> String {
+    let verdict = verdict.in_words();
+    if why.is_empty() { verdict.into() } else { format!("{verdict}: {why}") }
+}
+
+fn what(claim: &Claim) -> String {
+    let mut text = match (&claim.series, claim.figure) {
+        (Some(SeriesAt { name, of, at_ps }), _) => {
+            let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
+            let at = at_ps.map_or("the end".into(), time);
+            format!("{name}{of} at {at}")
+        }
+        (None, figure) if figure.is_of_flows() => {
+            format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))
+        }
+        (None, Figure::Coflows(_)) => format!("{} of coflows", claim.figure.name().replace("cct", "CCT")),
+        (None, figure) => figure.name(),
+    };
+    let Only { workload, deadline, started_ps, senders } = claim.only;
+    if let Some(class) = workload {
+        text += &format!(" of workload {class}");
+    }
+    if let Some(deadline) = deadline {
+        text += if deadline { " with deadlines" } else { " without deadlines" };
+    }
+    if let Some((from, to)) = started_ps {
+        text += &format!(" started from {} to {}", time(from), time(to));
+    }
+    if let Some((from, to)) = senders {
+        text += &format!(" sent by hosts {from} to {}", to - 1);
+    }
+    let between = match claim.expected {
+        Expected::Rising => " < ",
+        Expected::Close => " ≈ ",
+        _ => " / ",
+    };
+    let schemes: Vec<&str> = [&claim.scheme].into_iter().chain(&claim.baselines).map(String::as_str).collect();
+    text += &format!(", {}", schemes.join(between));
+    if !claim.loads.is_empty() {
+        let loads: Vec<String> = claim.loads.iter().map(f64::to_string).collect();
+        text += &format!(", load {}", loads.join(", "));
+    }
+    for axis in &claim.at {
+        text += &format!(", {} = {}", axis.key, axis.value);
+    }
+    text
+}
+
+fn is_order(claim: &Claim) -> bool {
+    matches!(claim.expected, Expected::Rising | Expected::Close)
+}
+
+fn unit(claim: &Claim) -> Unit {
+    claim.series.as_ref().map_or(claim.figure.unit(), SeriesAt::unit)
+}
+
+fn claimed(claim: &Claim) -> String {
+    let change = |share: f64| format!("{} %", signed(100.0 * share));
+    let tolerance = || format!(" ± {}", number(100.0 * claim.tolerance));
+    let value = |value: f64| amount(unit(claim), value);
+    let of_it = || if claim.tolerance > 0.0 { format!("{} %", tolerance()) } else { String::new() };
+    match claim.expected {
+        Expected::Change(share) => format!("{}{}", change(share), tolerance()),
+        Expected::UpTo(share) => format!("up to {}{}", change(share), tolerance()),
+        Expected::Between(low, high) => format!("{} to {}{}", change(low), change(high), tolerance()),
+        Expected::Lower => "lower".into(),
+        Expected::Higher => "higher".into(),
+        Expected::Value(stated) => format!("{}{}", value(stated), of_it()),
+        Expected::Within(low, high) => format!("{} to {}{}", value(low), value(high), of_it()),
+        Expected::Rising => "rising".into(),
+        Expected::Close => format!("close{}", of_it()),
+    }
+}
+
+/// What was measured, with its interval; of a range the smallest and the largest of its loads, of an order each scheme's.
+fn measured(claim: &Claim, checked: &Checked) -> String {
+    let Some(ratio) = &checked.ratio else { return measured_values(claim, checked) };
+    if let Expected::Between(..) = claim.expected {
+        let by_value = |a: &&(Option<f64>, Ratio), b: &&(Option<f64>, Ratio)| a.1.value.total_cmp(&b.1.value);
+        let ends = (checked.by_load.iter().min_by(by_value), checked.by_load.iter().max_by(by_value));
+        if let ((Some((_, least)), Some((_, most))), true) = (ends, checked.by_load.len() > 1) {
+            return format!("{} to {}", change(least), change(most));
+        }
+    }
+    let at = checked.load.map(|load| format!(" at load {load}")).unwrap_or_default();
+    format!("{}{at}", change(ratio))
+}
+
+fn measured_values(claim: &Claim, checked: &Checked) -> String {
+    let value = |value: f64| amount(unit(claim), value);
+    let by_load = || checked.values_by_load.iter().map(|(_, found)| found.value);
+    let values: Vec<String> = match (claim.expected, by_load().reduce(f64::min), by_load().reduce(f64::max)) {
+        (Expected::Within(..), Some(least), Some(most)) if checked.values_by_load.len() > 1 => {
+            vec![format!("{} to {}", value(least), value(most))]
+        }
+        _ if is_order(claim) => checked.values.iter().map(|(_, found)| value(found.value)).collect(),
+        _ => {
+            let interval = |(low, high)| format!(" ({} to {})", value(low), value(high));
+            let one = |found: &Estimate| {
+                format!("{}{}", value(found.value), found.interval().map_or(String::new(), interval))
+            };
+            checked.values.iter().map(|(_, found)| one(found)).collect()
+        }
+    };
+    if values.is_empty() { "–".into() } else { values.join(", ") }
+}
+
+/// A value of a figure as people read it.
+fn amount(unit: Unit, value: f64) -> String {
+    // Ends of intervals may lie below zero.
+    let sign = if value < 0.0 { "−" } else { "" };
+    let whole = value.abs() as u64;
+    let text = match unit {
+        Unit::Time => time(whole),
+        Unit::Size => size(whole),
+        Unit::Rate => format!("{} Gbit/s", format::number(value.abs() / 1e9)),
+        Unit::Share => per_cent(value.abs()),
+        Unit::Number => format::number(value.abs()),
+    };
+    format!("{sign}{text}")
+}
+
+fn change(ratio: &Ratio) -> String {
+    let per_cent = |ratio: f64| signed(100.0 * (ratio - 1.0));
+    let interval = ratio.interval.map(|(low, high)| format!(" ({} to {})", per_cent(low), per_cent(high)));
+    format!("{} %{}", per_cent(ratio.value), interval.unwrap_or_default())
+}
+
+/// With its sign and one decimal at most.
+fn signed(value: f64) -> String {
+    let text = number(value.abs());
+    match value {
+        _ if text == "0" => text,
+        value if value < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+fn number(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}

@@ -1,0 +1,144 @@
+//! The effective configuration: what all points share, and where they differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flowsieve_results::Experiment;
+
+/// A setting that has one value at all points.
+pub(crate) struct Common<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
+}
+
+/// A value that a setting has at some points.
+pub(crate) struct Differing<'a> {
+    /// Empty after the first value of a setting.
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
+    /// The points in words.
+    pub(crate) at: String,
+}
+
+/// Sorts the settings of all points by whether they agree.
+pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differing<'_>>) {
+    let mut values: BTreeMap<&str, BTreeMap<&str, BTreeSet<usize>>> = BTreeMap::new();
+    for (index, point) in experiment.points.iter().enumerate() {
+        for (key, value) in &point.settings {
+            values.entry(key).or_default().entry(value).or_default().insert(index);
+        }
+    }
+    let (mut common, mut differing) = (Vec::new(), Vec::new());
+    for (key, values) in values {
+        for (place, (value, points)) in values.into_iter().enumerate() {
+            if points.len() == experiment.points.len() {
+                common.push(Common { key, value });
+            } else {
+                let key = if place == 0 { key } else { "" };
+                differing.push(Differing { key, value, at: in_words(experiment, &points) });
+            }
+        }
+    }
+    (common, differing)
+}
+
+/// Points in words: by scheme, load and axes where these single them out ("pias at load 0.6, load 0.8"), one by one
+/// otherwise.
+pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> String {
+    const LISTED: usize = 8;
+    if points.len() == experiment.points.len() {
+        return "all points".into();
+    }
+    let everywhere = 0..experiment.points.len();
+    let all: Vec<Vec<String>> = everywhere.clone().map(|index| attributes(experiment, index)).collect();
+    let values = |attribute: usize, among: &mut dyn Iterator<Item = usize>| -> BTreeSet<Option<&String>> {
+        among.map(|index| all[index].get(attribute)).collect()
+    };
+    // Attributes that vary over the points, each with its values among these points.
+    let varying: Vec<_> = (0..all.iter().map(Vec::len).max().unwrap_or(0))
+        .filter(|&attribute| values(attribute, &mut everywhere.clone()).len() > 1)
+        .map(|attribute| (attribute, values(attribute, &mut points.iter().copied())))
+        .collect();
+    let inside =
+        |index: &usize| varying.iter().all(|(attribute, theirs)| theirs.contains(&all[*index].get(*attribute)));
+    if everywhere.clone().filter(inside).eq(points.iter().copied()) {
+        let telling = varying
+            .iter()
+            .filter(|(attribute, theirs)| theirs.len() < values(*attribute, &mut everywhere.clone()).len());
+        let words = |theirs: &BTreeSet<Option<&String>>| {
+            theirs.iter().flatten().map(|value| value.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        return telling.map(|(_, theirs)| words(theirs)).collect::<Vec<_>>().join(" at ");
+    }
+    let label = |&index: &usize| {
+        let values = varying.iter().filter_map(|(attribute, _)| all[index].get(*attribute));
+        values.map(String::as_str).collect::<Vec<_>>().join(" at ")
+    };
+    let mut listed: Vec<String> = points.iter().take(LISTED).map(label).collect();
+    if points.len() > LISTED {
+        listed.push(format!("and {} more", points.len() - LISTED));
+    }
+    listed.join("; ")
+}
+
+/// What sets a point apart: scheme, load, axes.
+fn attributes(experiment: &Experiment, index: usize) -> Vec<String> {
+    let point = &experiment.points[index];
+    let load = point.load.map_or_else(|| "no load".into(), |load| format!("load {load}"));
+    let axes = point.axes.iter().map(|axis| format!("{} = {}", axis.key, axis.value));
+    [point.scheme.clone(), load].into_iter().chain(axes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use flowsieve_results::{PointInfo, Record, SizeClasses};
+
+    use super::*;
+
+    fn experiment() -> Experiment {
+        let point = |scheme: &str, load: f64| PointInfo {
+            scheme: scheme.into(),
+            load: Some(load),
+            axes: Vec::new(),
+            settings: BTreeMap::from([
+                ("network.mtu".to_string(), "1500B".to_string()),
+                ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
+            ]),
+            thresholds_bytes: Vec::new(),
+            fabric: String::new(),
+            parts: Vec::new(),
+        };
+        Experiment {
+            title: String::new(),
+            text: String::new(),
+            changes: Vec::new(),
+            versions: BTreeMap::new(),
+            classes: SizeClasses::default(),
+            record: Record::Full,
+            claims: Vec::new(),
+            unmeasured: Vec::new(),
+            schemes: Vec::new(),
+            points: [0.6, 0.8].into_iter().flat_map(|load| ["dctcp", "pias"].map(|name| point(name, load))).collect(),
+        }
+    }
+
+    #[test]
+    fn in_words__the_shortest_that_is_exact() {
+        let words = |points: &[usize]| in_words(&experiment(), &points.iter().copied().collect());
+        assert_eq!(words(&[0, 1, 2, 3]), "all points");
+        assert_eq!(words(&[1, 3]), "pias");
+        assert_eq!(words(&[2, 3]), "load 0.8");
+        assert_eq!(words(&[1]), "pias at load 0.6");
+        assert_eq!(words(&[0, 3]), "dctcp at load 0.6; pias at load 0.8");
+    }
+
+    #[test]
+    fn settings__apart_where_points_differ() {
+        let experiment = experiment();
+        let (common, differing) = settings(&experiment);
+        assert_eq!((common[0].key, common[0].value, common.len()), ("network.mtu", "1500B", 1));
+        let differing: Vec<_> = differing.iter().map(|row| (row.key, row.value, row.at.as_str())).collect();
+        assert_eq!(differing, [("network.queues", "1", "dctcp"), ("", "8", "pias")]);
+    }
+}

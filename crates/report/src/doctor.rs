@@ -1,0 +1,50 @@
+//! What looks wrong in a result, as text and as data.
+
+use flowsieve_results::{Finding, ResultDir, Severity};
+use serde_json::{Value, json};
+
+use crate::configuration::in_words;
+
+/// The findings as text, what matters most first.
+pub fn doctor(dir: &ResultDir) -> String {
+    let experiment = &dir.manifest().experiment;
+    let findings = dir.findings();
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let (wrong, careful) = (count(Severity::Wrong), count(Severity::Careful));
+    let mut text = match (wrong, careful) {
+        (0, 0) => format!("{}: nothing looks wrong\n", experiment.title),
+        _ => format!("{}: {wrong} wrong, {careful} to be careful with\n", experiment.title),
+    };
+    for finding in &findings {
+        text += &format!("\n{:7}  {} ({})\n", name(finding.severity), finding.text, points(dir, finding));
+        if !finding.remedy.is_empty() {
+            text += &format!("         → {}\n", finding.remedy);
+        }
+    }
+    text
+}
+
+/// The findings as data.
+pub fn doctor_json(dir: &ResultDir) -> Value {
+    let finding = |finding: Finding| {
+        let at = points(dir, &finding);
+        json!({
+            "severity": finding.severity, "text": finding.text, "remedy": finding.remedy,
+            "points": finding.points, "at": at,
+        })
+    };
+    let findings: Vec<Value> = dir.findings().into_iter().map(finding).collect();
+    json!({ "title": dir.manifest().experiment.title, "findings": findings })
+}
+
+fn points(dir: &ResultDir, finding: &Finding) -> String {
+    in_words(&dir.manifest().experiment, &finding.points.iter().map(|&point| point as usize).collect())
+}
+
+fn name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Wrong => "wrong",
+        Severity::Careful => "careful",
+        Severity::Note => "note",
+    }
+}

@@ -1,0 +1,85 @@
+//! The table of a result as data.
+
+use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
+use serde_json::{Map, Value, json};
+
+use crate::claims::claims_json;
+use crate::doctor::doctor_json;
+
+const PS_PER_US: f64 = 1e6;
+
+/// Statistics by point and size class, with what was counted, the claims and the findings.
+pub fn table_json(dir: &ResultDir) -> Value {
+    let experiment = &dir.manifest().experiment;
+    let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();
+    json!({
+        "title": experiment.title,
+        "folder": dir.path(),
+        "points": points,
+        "claims": claims_json(dir),
+        "unmeasured_claims": experiment.unmeasured,
+        "findings": doctor_json(dir)["findings"],
+    })
+}
+
+fn point_json(dir: &ResultDir, point: usize) -> Value {
+    let experiment = &dir.manifest().experiment;
+    let info = &experiment.points[point];
+    let summary = &dir.summary().points[point];
+    let baseline = experiment.baseline_of(point).filter(|baseline| *baseline != point);
+    let class = |(at, class): (usize, &ClassSummary)| {
+        let other = baseline.map(|baseline| &dir.summary().points[baseline].classes[at]);
+        let ratio = other.and_then(|other| class.ratio(other, Metric::Fct, Statistic::Mean));
+        json!({
+            "class": class.class,
+            "flows": class.flows(),
+            "unfinished": class.unfinished(),
+            "fct_us": statistics(class, Metric::Fct, PS_PER_US),
+            "slowdown": statistics(class, Metric::Slowdown, 1.0),
+            "fct_variation": class.over_seeds(|seed| seed.fct_variation),
+            "fairness": class.over_seeds(|seed| seed.fairness),
+            "fct_mean_ratio_to_first": ratio,
+        })
+    };
+    let coflows = |coflows: &ClassSummary| {
+        let other = baseline.map(|baseline| &dir.summary().points[baseline].coflows);
+        json!({
+            "coflows": coflows.flows(),
+            "unfinished": coflows.unfinished(),
+            "cct_us": statistics(coflows, Metric::Fct, PS_PER_US),
+            "cct_mean_ratio_to_first": other.and_then(|other| coflows.ratio(other, Metric::Fct, Statistic::Mean)),
+        })
+    };
+    let bin = |bin: &ClassSummary| {
+        json!({
+            "above_bytes": bin.class.above_bytes,
+            "up_to_bytes": bin.class.up_to_bytes,
+            "flows": bin.flows(),
+            "fct_us": statistics(bin, Metric::Fct, PS_PER_US),
+            "slowdown": statistics(bin, Metric::Slowdown, 1.0),
+        })
+    };
+    let axes: Map<String, Value> =
+        info.axes.iter().map(|axis| (axis.key.clone(), Value::from(axis.value.clone()))).collect();
+    let runs: Vec<Value> =
+        dir.manifest().runs_of(point).map(|run| json!({ "seed": run.seed, "measured": run.measured })).collect();
+    json!({
+        "scheme": info.scheme,
+        "load": info.load,
+        "axes": axes,
+        "exact_percentiles": summary.exact,
+        "classes": summary.classes.iter().enumerate().map(class).collect::<Vec<_>>(),
+        "coflows": Some(&summary.coflows).filter(|all| all.flows() > 0).map(coflows),
+        "size_bins": summary.bins.iter().map(bin).collect::<Vec<_>>(),
+        "runs": runs,
+    })
+}
+
+fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
+    let of = |statistic: Statistic| {
+        let estimate = class.estimate(metric, statistic)?;
+        let half_width = estimate.half_width.map(|half| half / unit);
+        Some((statistic.name().to_owned(), json!({ "value": estimate.value / unit, "half_width": half_width })))
+    };
+    Value::Object(Statistic::ALL.into_iter().filter_map(of).collect())
+}

@@ -1,0 +1,43 @@
+//! Reports of results: one page that needs nothing but itself, tables for the terminal, Markdown for a reproduction.
+//!
+//! Everything in a report is in the result directory: none needs the experiment, its engine or its schemes.
+//! [`write()`] makes the page, which holds its styles, its plots' data and plotly.js, once; it asks no network for anything.
+//! The same result gives the same bytes. Without scripts it still shows all tables.
+
+mod cases;
+mod claims;
+mod comparison;
+mod configuration;
+mod doctor;
+mod figures;
+mod format;
+mod group;
+mod json;
+mod links;
+mod over_time;
+mod page;
+mod plot;
+mod plots_csv;
+mod reproduction;
+mod results_table;
+mod terminal;
+
+use std::path::PathBuf;
+
+use flowsieve_results::{ResultDir, ResultError};
+
+pub use comparison::{CompareError, Compared, compared};
+pub use doctor::{doctor, doctor_json};
+pub use format::size;
+pub use json::table_json;
+pub use reproduction::reproduction;
+pub use terminal::table;
+
+/// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
+pub fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
+    let adapted = over_time::figures(dir)?;
+    page::write(dir, adapted)
+}
+
+#[cfg(test)]
+mod tests;

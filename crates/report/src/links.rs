@@ -1,0 +1,201 @@
+//! What links, ports and transports counted, by point over its seeds.
+
+use flowsieve_results::{Goodput, LinkClass, PointResult, ResultDir, Sketch};
+
+use crate::format::{count, number, per_cent, size, time};
+
+/// A class of links at one point.
+pub(crate) struct LinkRow {
+    pub(crate) name: String,
+    pub(crate) what: String,
+    pub(crate) offered: String,
+    /// Whether more is offered than the links carry.
+    pub(crate) overloaded: bool,
+    pub(crate) utilisation: String,
+    pub(crate) packets: String,
+    pub(crate) dropped: [String; 3],
+    pub(crate) marks: String,
+    pub(crate) backlog: String,
+    pub(crate) by_queue: String,
+    pub(crate) by_priority: String,
+    /// What arriving packets found in their queue: median, 99th and 99.9th percentile, by priority.
+    pub(crate) found: String,
+}
+
+/// The runs of one point.
+pub(crate) struct RunRow {
+    pub(crate) flows: String,
+    pub(crate) unfinished: String,
+    /// Payload that ended while flows arrived, beside what was offered.
+    pub(crate) goodput: String,
+    /// Flows that missed their deadline, of those that had one; a dash if none had.
+    pub(crate) missed: String,
+    pub(crate) timeouts: String,
+    pub(crate) retransmissions: String,
+    pub(crate) out_of_order: String,
+    pub(crate) simulated: String,
+    pub(crate) longest_ideal: String,
+    /// What acted periodically, how often.
+    pub(crate) ticks: String,
+    /// The ticks of the part that had the fewest.
+    pub(crate) fewest_ticks: String,
+    pub(crate) packet_hops: String,
+    pub(crate) events: String,
+}
+
+/// The classes of links of a point: counts of all seeds together, shares averaged, backlog the largest.
+pub(crate) fn mean_links(dir: &ResultDir, point: usize) -> Vec<LinkClass> {
+    let mut links: Vec<LinkClass> = Vec::new();
+    let mut runs = 0;
+    for run in dir.manifest().runs_of(point) {
+        runs += 1;
+        for link in &run.measured.links {
+            match links.iter_mut().find(|other| other.name == link.name) {
+                Some(sum) => add(sum, link),
+                None => links.push(link.clone()),
+            }
+        }
+    }
+    for link in &mut links {
+        link.offered_load /= f64::from(runs);
+        link.utilisation /= f64::from(runs);
+    }
+    links
+}
+
+fn add(sum: &mut LinkClass, link: &LinkClass) {
+    sum.offered_load += link.offered_load;
+    sum.utilisation += link.utilisation;
+    sum.packets = sum.packets.saturating_add(link.packets);
+    sum.bytes = sum.bytes.saturating_add(link.bytes);
+    sum.drops.add(link.drops);
+    sum.marks = sum.marks.saturating_add(link.marks);
+    add_each(&mut sum.packets_by_queue, &link.packets_by_queue);
+    add_each(&mut sum.packets_by_priority, &link.packets_by_priority);
+    let found = sum.found_bytes_by_priority.len().max(link.found_bytes_by_priority.len());
+    sum.found_bytes_by_priority.resize_with(found, Sketch::default);
+    for (sum, sketch) in sum.found_bytes_by_priority.iter_mut().zip(&link.found_bytes_by_priority) {
+        sum.merge(sketch);
+    }
+    sum.max_backlog_bytes = sum.max_backlog_bytes.max(link.max_backlog_bytes);
+}
+
+fn add_each(sums: &mut Vec<u64>, values: &[u64]) {
+    sums.resize(sums.len().max(values.len()), 0);
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = sum.saturating_add(*value);
+    }
+}
+
+/// The rows of a point's links.
+pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
+    let row = |link: LinkClass| LinkRow {
+        what: format!("{} × {}", count(link.links.into()), rate(link.rate_bps)),
+        offered: per_cent(link.offered_load),
+        overloaded: link.offered_load >= 1.0,
+        utilisation: per_cent(link.utilisation),
+        packets: count(link.packets),
+        dropped: [link.drops.buffer, link.drops.evicted, link.drops.loss].map(count),
+        marks: count(link.marks),
+        backlog: size(link.max_backlog_bytes),
+        by_queue: shares(&link.packets_by_queue),
+        by_priority: shares(&link.packets_by_priority),
+        found: found(&link.found_bytes_by_priority),
+        name: link.name,
+    };
+    mean_links(dir, point).into_iter().map(row).collect()
+}
+
+/// The row of a point's runs.
+pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
+    let runs: Vec<&PointResult> = dir.manifest().runs_of(point).map(|run| &run.measured).collect();
+    let sum = |of: fn(&PointResult) -> u64| count(runs.iter().map(|run| of(run)).fold(0, u64::saturating_add));
+    let all = dir.summary().points[point].classes.last();
+    RunRow {
+        flows: count(all.map_or(0, |all| all.flows())),
+        unfinished: count(all.map_or(0, |all| all.unfinished())),
+        goodput: goodput(&runs),
+        missed: missed(&runs),
+        timeouts: sum(|run| run.timeouts),
+        retransmissions: sum(|run| run.retransmissions),
+        out_of_order: sum(|run| run.out_of_order),
+        simulated: time(mean(runs.iter().map(|run| run.simulated_ps))),
+        longest_ideal: time(runs.iter().map(|run| run.longest_ideal_ps).max().unwrap_or(0)),
+        ticks: ticks(&runs),
+        fewest_ticks: runs
+            .iter()
+            .flat_map(|run| &run.periodic)
+            .map(|part| part.ticks)
+            .min()
+            .map_or_else(|| "–".into(), count),
+        packet_hops: sum(|run| run.packet_hops),
+        events: sum(|run| run.events),
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
+    let runs = values.len().max(1) as u64;
+    values.fold(0, u64::saturating_add) / runs
+}
+
+fn missed(runs: &[&PointResult]) -> String {
+    let sum = |of: fn(&PointResult) -> u64| runs.iter().map(|run| of(run)).fold(0, u64::saturating_add);
+    match (sum(|run| run.deadlines.missed), sum(|run| run.deadlines.flows)) {
+        (_, 0) => "–".into(),
+        (missed, flows) => format!("{} of {}", count(missed), count(flows)),
+    }
+}
+
+/// What was reached beside what was offered, all runs together.
+fn goodput(runs: &[&PointResult]) -> String {
+    let mut all = Goodput::default();
+    for goodput in runs.iter().filter_map(|run| run.goodput) {
+        all.span_ps = all.span_ps.saturating_add(goodput.span_ps);
+        all.offered_bytes = all.offered_bytes.saturating_add(goodput.offered_bytes);
+        all.finished_bytes = all.finished_bytes.saturating_add(goodput.finished_bytes);
+    }
+    if all.span_ps == 0 || all.offered_bytes == 0 {
+        return "–".into();
+    }
+    let share = all.finished_bytes as f64 / all.offered_bytes as f64;
+    format!("{} / {} Gbit/s ({})", number(all.reached_bps() / 1e9), number(all.offered_bps() / 1e9), per_cent(share))
+}
+
+/// The periodic parts with the fewest ticks that any run saw.
+fn ticks(runs: &[&PointResult]) -> String {
+    let Some(first) = runs.first() else { return String::new() };
+    let part = |at: usize| {
+        let part = &first.periodic[at];
+        let ticks = runs.iter().filter_map(|run| run.periodic.get(at)).map(|part| part.ticks).min().unwrap_or(0);
+        format!("{}: {} (every {})", part.name, count(ticks), time(part.period_ps))
+    };
+    (0..first.periodic.len()).map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// Which entries packets went through, with their shares: "0: 91.2 %, 3: 8.80 %".
+fn shares(packets: &[u64]) -> String {
+    let total = packets.iter().copied().fold(0, u64::saturating_add);
+    let used = packets.iter().enumerate().filter(|(_, packets)| **packets > 0);
+    let share =
+        |(at, packets): (usize, &u64)| format!("{at}:\u{a0}{}\u{a0}%", number(100.0 * *packets as f64 / total as f64));
+    let text = used.map(share).collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "–".into() } else { text }
+}
+
+/// "0: 0 B / 9.00 KB / 24.0 KB" for each priority of which any packet came.
+fn found(by_priority: &[Sketch]) -> String {
+    let of = |(priority, sketch): (usize, &Sketch)| {
+        let percentiles = [500, 990, 999].map(|per_mille| sketch.percentile(per_mille).map(size));
+        let [Some(median), Some(p99), Some(p999)] = percentiles else { return None };
+        Some(format!("{priority}: {median} / {p99} / {p999}"))
+    };
+    let text = by_priority.iter().enumerate().filter_map(of).collect::<Vec<_>>().join(", ");
+    if text.is_empty() { "–".into() } else { text }
+}
+
+/// A rate in its largest whole unit.
+fn rate(bps: u64) -> String {
+    let units = [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)];
+    let unit = units.into_iter().find(|(_, each)| bps >= *each);
+    unit.map_or_else(|| format!("{bps} bit/s"), |(name, each)| format!("{} {name}", bps as f64 / each as f64))
+}

@@ -1,0 +1,43 @@
+//! The plots of what ports, hosts and controllers adapt: thresholds, queue weights, packets by queue, over the time of a run.
+
+use std::collections::BTreeMap;
+
+use flowsieve_results::{ResultDir, ResultError, Series as Values};
+
+use crate::cases::cases;
+use crate::figures::Figure;
+use crate::plot::{Place, Series, axis, draw, fitting_axis, lines};
+
+/// Places of a line, at most: more do not show.
+const PLACES: usize = 200;
+
+const PS_PER_MS: f64 = 1e9;
+
+/// A figure for each name and place of a point, with a line a queue.
+pub(crate) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
+    let mut queues: BTreeMap<(u32, String, String), Vec<Series>> = BTreeMap::new();
+    for (point, values) in dir.adapted()? {
+        let Some((place, queue)) = values.queue() else { continue };
+        let line = Series { scheme: queue, name: format!("queue {queue}"), places: places(&values) };
+        queues.entry((point, place.to_owned(), values.name.clone())).or_default().push(line);
+    }
+    let cases = cases(&dir.manifest().experiment);
+    let mut figures = Vec::new();
+    for ((point, place, name), series) in queues {
+        let point = point as usize;
+        let of_case = |case: usize| cases[case].loads.iter().position(|at| at.points.contains(&point));
+        let Some((case, load)) = (0..cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
+        let scheme = &dir.manifest().experiment.points[point].scheme;
+        let plot = draw(lines(&series), axis("time (ms)"), fitting_axis(&name, &series));
+        figures.push(Figure { title: format!("{name}, {place}, {scheme}"), plot, case, load: Some(load), class: None });
+    }
+    Ok(figures)
+}
+
+/// Every value, or an even choice of them.
+fn places(series: &Values) -> Vec<Place> {
+    let every = series.values.len().div_ceil(PLACES).max(1);
+    let at = |step: usize| (series.first_step + step as u64 + 1).saturating_mul(series.step_ps) as f64 / PS_PER_MS;
+    let place = |(step, &y): (usize, &f64)| Place { x: at(step), y, ends: None };
+    series.values.iter().enumerate().step_by(every).map(place).collect()
+}

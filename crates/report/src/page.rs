@@ -1,0 +1,185 @@
+//! The page: what it says, for `templates/report.html` to say how.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use askama::Template;
+use flowsieve_results::{Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict};
+
+use crate::cases::{AtLoad, Case, cases};
+use crate::claims::{ClaimRow, claim_rows};
+use crate::configuration::{Common, Differing, in_words, settings};
+use crate::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
+use crate::format::{count, time};
+use crate::group::Group;
+use crate::links::{LinkRow, RunRow, link_rows, run_row};
+use crate::plots_csv;
+use crate::results_table::{ResultTable, result_table};
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    experiment: &'a Experiment,
+    /// The scheme that the others are compared with.
+    first: &'a str,
+    seeds: Vec<u64>,
+    facts: Vec<(String, String)>,
+    warnings: Vec<(String, String)>,
+    cases: Vec<Case>,
+    claims: Vec<ClaimRow>,
+    results: Vec<ResultTable>,
+    by_load: Vec<Figure>,
+    by_size: Vec<Figure>,
+    of_links: Vec<Figure>,
+    /// What was adapted.
+    over_time: Vec<Figure>,
+    points: Vec<PointRows>,
+    fabrics: Vec<(String, String)>,
+    common: Vec<Common<'a>>,
+    differing: Vec<Differing<'a>>,
+    plotly: &'static str,
+}
+
+const PLOTLY_JS: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
+
+/// What the tables of counts say of a point.
+struct PointRows {
+    case: usize,
+    load: usize,
+    load_name: String,
+    scheme: String,
+    links: Vec<LinkRow>,
+    run: RunRow,
+}
+
+/// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
+pub(crate) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
+    let experiment = &dir.manifest().experiment;
+    let (common, differing) = settings(experiment);
+    let cases = cases(experiment);
+    let numbered = || cases.iter().enumerate();
+    let groups = Group::all(dir);
+    let page = Page {
+        experiment,
+        first: experiment.schemes.first().map_or("the first scheme", |scheme| &scheme.name),
+        seeds: seeds(experiment),
+        facts: facts(dir, &cases),
+        warnings: warnings(dir),
+        claims: claim_rows(dir),
+        results: numbered()
+            .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
+            .collect(),
+        by_load: figures_by_load(dir, &cases),
+        by_size: figures_at_load(&cases, |at| {
+            let shown = [
+                (Metric::Slowdown, Statistic::P50),
+                (Metric::Slowdown, Statistic::P99),
+                (Metric::Fct, Statistic::Mean),
+                (Metric::Fct, Statistic::P99),
+            ];
+            shown.map(|(metric, statistic)| against_size(dir, at, metric, statistic))
+        }),
+        over_time,
+        of_links: figures_at_load(&cases, |at| [utilisation(dir, at), drops(dir, at)]),
+        points: numbered().flat_map(|(at, case)| point_rows(dir, at, case)).collect(),
+        fabrics: fabrics(experiment),
+        common,
+        differing,
+        plotly: PLOTLY_JS,
+        cases: cases.clone(),
+    };
+    let figures = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
+    let figures: Vec<&Figure> = figures.collect();
+    dir.write_beside("plots.csv", |file| plots_csv::write(file, &figures, &cases, experiment.classes.as_slice()))?;
+    dir.write_beside("report.html", |file| page.write_into(file))
+}
+
+fn seeds(experiment: &Experiment) -> Vec<u64> {
+    let seeds: BTreeSet<u64> = experiment.points.iter().flat_map(|point| &point.parts).map(|part| part.seed).collect();
+    seeds.into_iter().collect()
+}
+
+/// The size of the experiment: what is counted, and the count.
+fn facts(dir: &ResultDir, cases: &[Case]) -> Vec<(String, String)> {
+    let manifest = dir.manifest();
+    let sum = |of: fn(&Run) -> u64| manifest.runs.iter().map(of).fold(0, u64::saturating_add);
+    let loads = cases.iter().map(|case| case.loads.len()).max().unwrap_or(0);
+    let counted = |what: &str, many: u64| (if many == 1 { what.into() } else { format!("{what}s") }, count(many));
+    let mut facts = vec![
+        counted("scheme", manifest.experiment.schemes.len() as u64),
+        counted("load", loads as u64),
+        counted("seed", seeds(&manifest.experiment).len() as u64),
+        counted("run", manifest.runs.len() as u64),
+        counted("flow", sum(|run| run.flows)),
+        counted("packet-hop", sum(|run| run.measured.packet_hops)),
+        ("simulated in all".into(), time(sum(|run| run.measured.simulated_ps))),
+    ];
+    if cases.len() > 1 {
+        facts.insert(2, counted("case", cases.len() as u64));
+    }
+    facts
+}
+
+fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
+    let experiment = &dir.manifest().experiment;
+    let words = |points: Vec<u32>| in_words(experiment, &points.into_iter().map(|point| point as usize).collect());
+    dir.warnings().into_iter().map(|warning| (warning.text, words(warning.points))).collect()
+}
+
+fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        for group in Group::all(dir) {
+            for statistic in [Statistic::Mean, Statistic::P99] {
+                for (title, plot) in
+                    [fct_against_load(dir, case, group, statistic), ratio_against_load(dir, case, group, statistic)]
+                {
+                    figures.push(Figure { title, plot, case: number, load: None, class: group.class() });
+                }
+            }
+        }
+    }
+    figures
+}
+
+fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Titled; N]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        for (place, at) in case.loads.iter().enumerate() {
+            for (title, plot) in draw(at) {
+                let title = if at.load.is_some() { format!("{title}, load {}", at.name()) } else { title };
+                figures.push(Figure { title, plot, case: number, load: Some(place), class: None });
+            }
+        }
+    }
+    figures
+}
+
+fn point_rows(dir: &ResultDir, number: usize, case: &Case) -> Vec<PointRows> {
+    let of_load = |(load, at): (usize, &AtLoad)| {
+        let row = |&point: &usize| PointRows {
+            case: number,
+            load,
+            load_name: at.name(),
+            scheme: dir.manifest().experiment.points[point].scheme.clone(),
+            links: link_rows(dir, point),
+            run: run_row(dir, point),
+        };
+        at.points.iter().map(row).collect::<Vec<_>>()
+    };
+    case.loads.iter().enumerate().flat_map(of_load).collect()
+}
+
+/// Each fabric once, with the points that have it.
+fn fabrics(experiment: &Experiment) -> Vec<(String, String)> {
+    let mut fabrics: Vec<(&str, BTreeSet<usize>)> = Vec::new();
+    for (index, point) in experiment.points.iter().enumerate() {
+        match fabrics.iter_mut().find(|(text, _)| *text == point.fabric) {
+            Some((_, points)) => {
+                points.insert(index);
+            }
+            None => fabrics.push((&point.fabric, BTreeSet::from([index]))),
+        }
+    }
+    fabrics.into_iter().map(|(text, points)| (text.to_string(), in_words(experiment, &points))).collect()
+}

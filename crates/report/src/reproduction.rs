@@ -1,0 +1,95 @@
+//! The results of a paper's figures as one page of Markdown.
+
+use std::fmt::Write;
+
+use flowsieve_results::{Metric, ResultDir, Statistic, Verdict};
+
+use crate::claims::{ClaimRow, claim_rows};
+use crate::format::{decimals, with_decimals};
+
+/// The smallest scale among the changes of an experiment.
+const SMOKE: &str = "scale=smoke";
+
+/// The paper's claims beside the measured values, figure by figure: each by its name, with its result. The page ends with
+/// `checks`, what was checked where a claim and its value disagree.
+pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -> String {
+    let claims: Vec<Vec<ClaimRow>> = figures.iter().map(|(_, result)| claim_rows(result)).collect();
+    let mut text = format!("# {paper}\n\n");
+    let count = |verdict| claims.iter().flatten().filter(|claim| claim.verdict == verdict).count();
+    let _ = writeln!(
+        text,
+        "{} claims: {} agree, {} disagree, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
+         measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
+         it is.",
+        claims.iter().map(Vec::len).sum::<usize>(),
+        count(Verdict::Agrees),
+        count(Verdict::Disagrees),
+        count(Verdict::NotResolved),
+        count(Verdict::NotMeasured),
+    );
+    let is_smoke = |result: &ResultDir| result.manifest().experiment.changes.iter().any(|change| change == SMOKE);
+    if figures.iter().any(|(_, result)| is_smoke(result)) {
+        text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";
+    }
+    for ((name, result), claims) in figures.iter().zip(&claims) {
+        section(&mut text, name, result, claims);
+    }
+    if !checks.is_empty() {
+        let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
+    }
+    text
+}
+
+fn section(text: &mut String, figure: &str, result: &ResultDir, claims: &[ClaimRow]) {
+    let experiment = &result.manifest().experiment;
+    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
+    let flows: u64 = result.summary().points.iter().filter_map(|point| Some(point.classes.last()?.flows())).sum();
+    let runs = result.manifest().runs.len().max(1) as u64;
+    let _ = writeln!(text, "\n## {}: {}\n", figure, experiment.title);
+    let changes = match experiment.changes.as_slice() {
+        [] => String::new(),
+        changes => format!("; changed: {}", changes.join(", ")),
+    };
+    let _ = writeln!(
+        text,
+        "{seeds} {}, about {} flows a run{changes}.",
+        if seeds == 1 { "seed" } else { "seeds" },
+        flows / runs
+    );
+    if !claims.is_empty() {
+        let _ = writeln!(text, "\n| claim | where | what | claimed | measured | verdict |");
+        let _ = writeln!(text, "| --- | --- | --- | ---: | ---: | --- |");
+        for claim in claims {
+            let note = if claim.note.is_empty() { String::new() } else { format!(" ({})", claim.note) };
+            let what = format!("{}{note}", claim.what);
+            let cells = [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &claim.judged];
+            let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        }
+    }
+    let _ = writeln!(text, "\n| load | scheme | mean FCT (µs) | p99 FCT (µs) | mean slowdown |");
+    let _ = writeln!(text, "| --- | --- | ---: | ---: | ---: |");
+    for (info, point) in experiment.points.iter().zip(&result.summary().points) {
+        let Some(all) = point.classes.last() else { continue };
+        let value = |metric, statistic, unit: f64| match all.estimate(metric, statistic) {
+            None => "–".to_owned(),
+            Some(found) => {
+                let digits = decimals(found.value / unit);
+                let half = found.half_width.map(|half| format!(" ± {}", with_decimals(half / unit, digits)));
+                format!("{}{}", with_decimals(found.value / unit, digits), half.unwrap_or_default())
+            }
+        };
+        let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
+        let load = info.load.map_or("–".to_owned(), |load| load.to_string());
+        let _ = writeln!(
+            text,
+            "| {load} | {}{axes} | {} | {} | {} |",
+            info.scheme,
+            value(Metric::Fct, Statistic::Mean, 1e6),
+            value(Metric::Fct, Statistic::P99, 1e6),
+            value(Metric::Slowdown, Statistic::Mean, 1.0),
+        );
+    }
+    for warning in result.warnings() {
+        let _ = writeln!(text, "\n**Note.** {}.", warning.text);
+    }
+}

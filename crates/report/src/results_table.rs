@@ -1,0 +1,142 @@
+//! The cells of the page's table of results.
+
+use flowsieve_results::doctor::FEW;
+use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
+
+use crate::cases::{AtLoad, Case};
+use crate::format::{Unit, count, decimals, with_decimals};
+use crate::group::Group;
+
+/// The results of one case and size class.
+pub(crate) struct ResultTable {
+    pub(crate) case: usize,
+    /// The size class; none of coflows.
+    pub(crate) class: Option<usize>,
+    /// Whose results these are.
+    pub(crate) title: String,
+    /// What is counted, and what its completion time is called.
+    pub(crate) counted: &'static str,
+    pub(crate) time: &'static str,
+    /// What follows that, each by statistic.
+    pub(crate) others: Vec<&'static str>,
+    /// Unit of its completion time.
+    pub(crate) unit: &'static str,
+    pub(crate) loads: Vec<LoadRows>,
+}
+
+/// The schemes at one load.
+pub(crate) struct LoadRows {
+    pub(crate) load: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One scheme.
+pub(crate) struct Row {
+    pub(crate) scheme: String,
+    pub(crate) flows: String,
+    /// How many did not finish; empty if all did.
+    pub(crate) unfinished: String,
+    /// Whether the others are compared with it.
+    pub(crate) is_baseline: bool,
+    /// Completion time, then slowdown, each by statistic.
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One statistic.
+#[derive(Default)]
+pub(crate) struct Cell {
+    /// The value, or a dash.
+    pub(crate) value: String,
+    /// Half the interval; empty with one seed.
+    pub(crate) half_width: String,
+    /// Whether few flows lie beyond the percentile.
+    pub(crate) uncertain: bool,
+    /// Against the baseline; empty for the baseline itself.
+    pub(crate) ratio: String,
+    /// The ratio's interval; empty with one seed.
+    pub(crate) interval: String,
+    /// "better", "worse" or "open": whether the interval leaves 1 out, and on which side.
+    pub(crate) verdict: &'static str,
+}
+
+/// The table of a case and group.
+pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: Group) -> ResultTable {
+    let unit = group.unit(dir, case);
+    let rows = |at: &AtLoad| LoadRows {
+        load: at.name(),
+        rows: at.points.iter().map(|&point| row(dir, point, group, unit)).collect(),
+    };
+    let (counted, others): (_, Vec<_>) = match group {
+        Group::Class(_) => ("Flows", vec!["Slowdown"]),
+        Group::Coflows => ("Coflows", Vec::new()),
+    };
+    ResultTable {
+        case: number,
+        class: group.class(),
+        title: group.name(dir),
+        counted,
+        time: group.time(),
+        others,
+        unit: unit.name,
+        loads: case.loads.iter().map(rows).collect(),
+    }
+}
+
+fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
+    let experiment = &dir.manifest().experiment;
+    let summary = |point: usize| group.at(dir, point);
+    let baseline = experiment.baseline_of(point);
+    let is_baseline = baseline == Some(point);
+    let this = summary(point);
+    let other = baseline.filter(|_| !is_baseline).map(summary);
+    let cell = |metric, statistic| {
+        let scale = |value: f64| if metric == Metric::Fct { unit.of(value) } else { value };
+        let ratio = other.and_then(|other| this.ratio(other, metric, statistic));
+        let cell = cell(this, metric, statistic, scale, ratio);
+        // A scheme that leaves its slowest flows unfinished looks better than it is.
+        let fair = this.unfinished() == 0 && other.is_none_or(|other| other.unfinished() == 0);
+        if fair { cell } else { Cell { verdict: "open", ..cell } }
+    };
+    Row {
+        scheme: experiment.points[point].scheme.clone(),
+        flows: count(this.flows()),
+        unfinished: Some(this.unfinished()).filter(|&flows| flows > 0).map_or(String::new(), count),
+        is_baseline,
+        cells: group
+            .metrics()
+            .iter()
+            .flat_map(|&metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
+            .collect(),
+    }
+}
+
+fn cell(
+    class: &ClassSummary,
+    metric: Metric,
+    statistic: Statistic,
+    scale: impl Fn(f64) -> f64,
+    ratio: Option<Ratio>,
+) -> Cell {
+    let Some(estimate) = class.estimate(metric, statistic) else {
+        return Cell { value: "–".into(), verdict: "open", ..Cell::default() };
+    };
+    let digits = decimals(scale(estimate.value));
+    let text = |value: f64| with_decimals(scale(value), digits);
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    Cell {
+        value: text(estimate.value),
+        half_width: estimate.half_width.map_or(String::new(), text),
+        uncertain: class.seeds.iter().any(|seed| is_uncertain(seed, statistic)),
+        ratio: ratio.map_or(String::new(), |ratio| format!("{:.2}", ratio.value)),
+        interval: interval.map_or(String::new(), |(low, high)| format!("{low:.2}–{high:.2}")),
+        verdict: match ratio {
+            Some(ratio) if ratio.is_resolved() && ratio.value < 1.0 => "better",
+            Some(ratio) if ratio.is_resolved() => "worse",
+            _ => "open",
+        },
+    }
+}
+
+fn is_uncertain(seed: &SeedStats, statistic: Statistic) -> bool {
+    statistic.beyond(seed.flows - seed.unfinished).is_some_and(|beyond| beyond < FEW)
+}

@@ -1,0 +1,337 @@
+//! The report of a result that was made up: schemes with known differences over flows of many sizes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use flowsieve_results::{
+    Axis, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, Record,
+    ResultDir, ResultWriter, SchemeInfo, SizeClasses,
+};
+
+use crate::{table, write};
+
+/// What to make up.
+struct Sweep {
+    schemes: &'static [&'static str],
+    loads: &'static [f64],
+    rtts: &'static [&'static str],
+    seeds: u64,
+    flows: u32,
+    /// Flows of each coflow; 0 without any.
+    coflows_of: u32,
+}
+
+const QUICKSTART: Sweep = Sweep {
+    schemes: &["dctcp", "pias", "pfabric"],
+    loads: &[0.6, 0.8],
+    rtts: &["81.6us"],
+    seeds: 3,
+    flows: 2_000,
+    coflows_of: 0,
+};
+
+/// Numbers in [0, 1) that look random and are the same everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Flows of 1 KB to 20 MB; a scheme that prefers small flows does so the more, the higher the load.
+fn flows(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> Vec<FlowRow> {
+    let mut numbers = Numbers(seed * 1_000 + (load * 100.0) as u64);
+    let mut start_ps = 0;
+    let flow = |flow: u32| {
+        let bytes = (1_000.0 * libm::exp(numbers.next() * 10.0)) as u64;
+        start_ps += (numbers.next() * 2e8) as u64;
+        let ideal_ps = 81_600_000 + bytes * 800;
+        let queueing = -libm::log(1.0 - numbers.next()) * load / (1.0 - load);
+        let small = 1.0 / (1.0 + bytes as f64 / 1e6);
+        let factor = [1.0, 1.0 - 0.6 * small, 1.05 - 0.85 * small][scheme % 3] * (1.0 + 0.05 * numbers.next());
+        let finished = scheme != 2 || flow + 1 < sweep.flows || load < 0.8;
+        FlowRow {
+            flow,
+            src: flow % 144,
+            dst: (flow * 7 + 1) % 144,
+            class: 0,
+            bytes,
+            start_ps,
+            fct_ps: finished.then_some((ideal_ps as f64 * (1.0 + queueing * factor)) as u64),
+            ideal_ps,
+            retransmissions: u32::from(scheme == 2 && flow.is_multiple_of(5)),
+            coflow: flow.checked_div(sweep.coflows_of),
+            ..FlowRow::default()
+        }
+    };
+    (0..sweep.flows).map(flow).collect()
+}
+
+fn link(name: &str, links: u32, gbps: u64, load: f64, scheme: usize) -> LinkClass {
+    let packets = (load * 3e6) as u64;
+    LinkClass {
+        name: name.into(),
+        links,
+        rate_bps: gbps * 1_000_000_000,
+        offered_load: load * 1.26,
+        utilisation: load * 1.2,
+        packets,
+        bytes: packets * 1_400,
+        drops: Drops {
+            buffer: if scheme == 0 && name == "host-down" { 321 } else { 0 },
+            evicted: if scheme == 2 { packets / 1_000 } else { 0 },
+            loss: 0,
+        },
+        marks: if scheme == 2 { 0 } else { packets / 50 },
+        packets_by_queue: if scheme == 1 {
+            vec![packets * 9 / 10, packets / 10, 0, 0, 0, 0, 0, 0]
+        } else {
+            vec![packets]
+        },
+        packets_by_priority: vec![packets * 9 / 10, packets / 10],
+        max_backlog_bytes: 347_000,
+        found_bytes_by_priority: Vec::new(),
+    }
+}
+
+fn result(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> PointResult {
+    let flows = flows(sweep, scheme, load, seed);
+    let classes = [("host-up", 144, 10), ("leaf-up", 36, 40), ("spine-down", 36, 40), ("host-down", 144, 10)];
+    PointResult {
+        links: classes.map(|(name, links, gbps)| link(name, links, gbps, load, scheme)).into(),
+        periodic: match scheme {
+            1 => vec![PeriodicPart { name: "thresholds".into(), period_ps: 50_000_000_000, ticks: 4 }],
+            _ => Vec::new(),
+        },
+        simulated_ps: 210_000_000_000,
+        arrivals_end_ps: 200_000_000_000,
+        goodput: Some(Goodput {
+            span_ps: 200_000_000_000,
+            offered_bytes: 2_000_000_000,
+            finished_bytes: 1_900_000_000,
+        }),
+        longest_ideal_ps: flows.iter().map(|flow| flow.ideal_ps).max().unwrap_or(0),
+        packet_hops: 18_000_000,
+        events: 19_500_000,
+        timeouts: if scheme == 2 { 1_234 } else { 7 },
+        retransmissions: 400,
+        out_of_order: 12_345,
+        warnings: if load > 0.75 { vec!["the wire load of host-down is 100.8 %".into()] } else { Vec::new() },
+        flows,
+        ..PointResult::default()
+    }
+}
+
+fn experiment(sweep: &Sweep) -> Experiment {
+    let point = |rtt: &str, load: f64, scheme: &str| {
+        PointInfo {
+        scheme: scheme.into(),
+        load: Some(load),
+        axes: if sweep.rtts.len() > 1 {
+            vec![Axis { key: "topology.rtt".into(), value: rtt.into() }]
+        } else {
+            Vec::new()
+        },
+        settings: BTreeMap::from([
+            ("topology.rtt".to_string(), rtt.to_string()),
+            ("network.mtu".to_string(), "1500B".to_string()),
+            ("workload.sizes".to_string(), "web-search".to_string()),
+            ("workload.load".to_string(), load.to_string()),
+            ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
+        ]),
+        thresholds_bytes: Vec::new(),
+        fabric: "4 spines      s0   s1   s2   s3\n              |  X  each 40 Gbit/s\n9 leaves      l0 … l8\n              |     16 hosts each, 10 Gbit/s\n144 hosts     h0 … h143\n".into(),
+        parts: (1..=sweep.seeds).map(|seed| PartId { seed, key: key(scheme, load, rtt, seed) }).collect(),
+    }
+    };
+    let scheme = |name: &&str| SchemeInfo {
+        name: name.to_string(),
+        paper: "SIGCOMM 2013".into(),
+        summary: "Sends what is shortest first.".into(),
+        knows: if *name == "pfabric" { "size" } else { "nothing" }.into(),
+    };
+    let mut points = Vec::new();
+    for rtt in sweep.rtts {
+        for &load in sweep.loads {
+            points.extend(sweep.schemes.iter().map(|scheme| point(rtt, load, scheme)));
+        }
+    }
+    Experiment {
+        title: "Web search at <rising> load".into(),
+        text: "title = \"Web search at <rising> load\"\n[sweep]\nload = [0.6, 0.8]\n".into(),
+        changes: vec!["run.seeds=3".into()],
+        versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
+        classes: SizeClasses::default(),
+        record: Record::Full,
+        claims: Vec::new(),
+        unmeasured: Vec::new(),
+        schemes: sweep.schemes.iter().map(scheme).collect(),
+        points,
+    }
+}
+
+fn key(scheme: &str, load: f64, rtt: &str, seed: u64) -> String {
+    let name = format!("{scheme}-{}-{rtt}-{seed}", (load * 100.0) as u32);
+    name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
+}
+
+fn made_up(folder: &Path, sweep: &Sweep) -> ResultDir {
+    let writer = ResultWriter::create(folder).unwrap();
+    for rtt in sweep.rtts {
+        for &load in sweep.loads {
+            for (index, scheme) in sweep.schemes.iter().enumerate() {
+                for seed in 1..=sweep.seeds {
+                    let result = result(sweep, index, load, seed);
+                    writer.write_part(&key(scheme, load, rtt, seed), seed, &result).unwrap();
+                }
+            }
+        }
+    }
+    writer.join(experiment(sweep)).unwrap()
+}
+
+/// The page without plotly.js.
+fn page(dir: &ResultDir) -> String {
+    let text = fs::read_to_string(write(dir).unwrap()).unwrap();
+    let plotly = text.find("* plotly.js v").expect("plotly.js is there");
+    let begin = text[..plotly].rfind("<script>").unwrap();
+    let end = plotly + text[plotly..].find("</script>").unwrap();
+    format!("{}{}", &text[..begin], &text[end..])
+}
+
+#[test]
+fn table__of_the_quickstart() {
+    let folder = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(table(&made_up(folder.path(), &QUICKSTART)));
+}
+
+#[test]
+fn table__with_one_seed_and_several_cases() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { seeds: 1, rtts: &["20us", "81.6us"], loads: &[0.7], ..QUICKSTART };
+    insta::assert_snapshot!(table(&made_up(folder.path(), &sweep)));
+}
+
+#[test]
+fn table__with_coflows() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { loads: &[0.6], coflows_of: 20, ..QUICKSTART };
+    let dir = made_up(folder.path(), &sweep);
+    let table = table(&dir);
+    let coflows = &table[table.find("CCT in").unwrap()..table.find("Runs;").unwrap()];
+    insta::assert_snapshot!(coflows);
+    let page = page(&dir);
+    // A table of CCT and no slowdown, and a plot of each: mean and p99, and their ratios.
+    assert!(page.contains(
+        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th></tr>"
+    ));
+    assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 4);
+    let json = crate::table_json(&dir);
+    assert_eq!(json["points"][0]["coflows"]["coflows"], 300);
+    let compared = crate::compared(&dir, Some(("pias", "dctcp"))).unwrap().remove(0).text();
+    assert!(compared.lines().any(|line| line.trim_start().starts_with("coflows (CCT)")), "{compared}");
+}
+
+#[test]
+fn write__same_bytes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    made_up(folder.path(), &QUICKSTART);
+    let dir = ResultDir::open(folder.path()).unwrap();
+    let first = fs::read(write(&dir).unwrap()).unwrap();
+    assert_eq!(first, fs::read(write(&dir).unwrap()).unwrap());
+}
+
+#[test]
+fn write__asks_no_network_and_escapes_what_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    for outside in ["src=", "href=\"http", "@import", "url(", "http://", "https://"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.contains("<title>Web search at &#60;rising&#62; load</title>"));
+    assert!(!page.contains("<rising>"));
+}
+
+#[test]
+fn write__says_what_makes_the_result_less_than_it_seems() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = page(&made_up(folder.path(), &QUICKSTART));
+    for expected in [
+        "the wire load of host-down is 100.8 % <span class=\"where\">(load 0.8)",
+        "thresholds acted 4 times in a run",
+        "flows had not finished when the run ended",
+        "3 unfinished",
+        "<b>size</b>: more than a network can see by itself",
+        "321",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+}
+
+fn plots(page: &str) -> Vec<serde_json::Value> {
+    let scripts = page.split("<script type=\"application/json\">").skip(1);
+    scripts.map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn write__a_name_does_not_end_the_script_of_a_plot() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { schemes: &["</script>"], loads: &[0.6], seeds: 1, ..QUICKSTART };
+    assert_eq!(plots(&page(&made_up(folder.path(), &sweep)))[0]["data"][0]["name"], "</script>");
+}
+
+#[test]
+fn write__plots_are_json_with_an_interval_a_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let plots = plots(&page(&made_up(folder.path(), &QUICKSTART)));
+    // Mean and p99 for four classes, and their ratios; for two loads, four by size and two of links.
+    assert_eq!(plots.len(), 16 + 8 + 4);
+    let pias = &plots[0]["data"][1];
+    assert_eq!(pias["name"], "pias");
+    assert_eq!(pias["x"], serde_json::json!([0.6, 0.8]));
+    assert_eq!(pias["error_y"]["array"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn write__the_numbers_of_the_plots_as_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made_up(folder.path(), &QUICKSTART);
+    write(&dir).unwrap();
+    let csv = fs::read_to_string(folder.path().join("plots.csv")).unwrap();
+    let rows: Vec<&str> =
+        csv.lines().filter(|row| row.starts_with("\"Mean FCT / that of dctcp, flows of 0-100KB\"")).collect();
+    // Three schemes at two loads; the first is what the others are compared with.
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0], "\"Mean FCT / that of dctcp, flows of 0-100KB\",,,0-100KB,ratio to dctcp,dctcp,0.6,1.0,,");
+    let cells: Vec<&str> = rows[2].rsplit(',').collect();
+    let [high, low, y] = [0, 1, 2].map(|at| cells[at].parse::<f64>().unwrap());
+    assert!(low < y && y < high && y < 1.0, "{}", rows[2]);
+}
+
+#[test]
+fn write__a_hundred_points_stay_under_ten_megabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep {
+        schemes: &["dctcp", "pias", "pfabric", "qc-las", "qc-srpt"],
+        loads: &[0.5, 0.6, 0.7, 0.8, 0.9],
+        rtts: &["10us", "20us", "40us", "81.6us"],
+        seeds: 2,
+        flows: 300,
+        coflows_of: 0,
+    };
+    let dir = made_up(folder.path(), &sweep);
+    assert_eq!(dir.manifest().experiment.points.len(), 100);
+    let size = fs::metadata(write(&dir).unwrap()).unwrap().len();
+    assert!(size < 10_000_000, "{size} bytes");
+}
+
+#[test]
+fn write__nothing_finished_is_said_and_not_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = Sweep { schemes: &["dctcp"], loads: &[0.6], seeds: 1, flows: 0, ..QUICKSTART };
+    let page = page(&made_up(folder.path(), &sweep));
+    assert!(page.contains("Nothing to draw: no flow finished."));
+}

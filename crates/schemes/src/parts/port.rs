@@ -1,0 +1,300 @@
+//! Ports, from the settings: discipline, admission, marks.
+
+use flowsieve_core::PortKind;
+use flowsieve_core::admission::Admission;
+use flowsieve_core::bank::BankRules;
+use flowsieve_core::discipline::Discipline;
+use flowsieve_core::fair_queueing::BitByBit;
+use flowsieve_core::flow_queues::Order;
+use flowsieve_core::host_queues::HostQueueRules;
+use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
+use flowsieve_core::pfabric::PoolRules;
+use flowsieve_core::pifo::PifoRules;
+use flowsieve_core::sp_pifo::SpPifoRules;
+
+use super::Parts;
+use crate::scheme::PortSpec;
+use crate::settings::{MTU, Place, Scope, Section, Setting, SettingsError};
+use crate::{afq, declare};
+
+/// Makes the disciplines of lines `Variant "name in settings" => what makes its rules from a port's settings`.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $name:ident $text:literal => $make:expr;)*) => {
+        /// The disciplines by the names that settings use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum DisciplineName {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl DisciplineName {
+            const ALL: &[(&str, DisciplineName); [$($text),*].len()] = &[$(($text, DisciplineName::$name)),*];
+
+            /// A port's discipline with its rules.
+            fn kind(self, of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
+                let make: fn(&PortSettings<'_>) -> Result<PortKind, SettingsError> = match self {
+                    $(DisciplineName::$name => $make,)*
+                };
+                make(of)
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// One queue.
+    Fifo "fifo" => |_| bank(1, Discipline::StrictPriority);
+    /// Queues by priority, the first before the others.
+    StrictPriority "sp" => |of| bank(of.queues()?, Discipline::StrictPriority);
+    /// Queues by priority, so many packets of each in turn.
+    WeightedRoundRobin "wrr" => |of| bank(of.queues()?, Discipline::WeightedRoundRobin { weights: weights(of, 1)? });
+    /// Queues by priority, so many bytes of each in turn.
+    DeficitRoundRobin "drr" => |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu)? });
+    /// Queues by the host's own level, the first before the others.
+    Levels "levels" => |of| Ok(PortKind::Host(HostQueueRules { queues: of.queues()? }));
+    /// One queue sorted by rank.
+    Pifo "pifo" => pifo;
+    /// pFabric's pool.
+    Pfabric "pfabric" => |_| Ok(PortKind::Pfabric(PoolRules));
+    /// Flows in turn, a packet each.
+    FlowsInTurn "ps" => |_| Ok(PortKind::Flows(Order::RoundRobin));
+    /// The flow of the least rank.
+    LeastRank "least-rank" => |_| Ok(PortKind::Flows(Order::LeastRank));
+    /// Bit-by-bit round robin.
+    FairQueueing "fair-queueing" => |_| Ok(PortKind::Fair(BitByBit));
+    /// SP-PIFO's queues.
+    SpPifo "sp-pifo" => |of| Ok(PortKind::SpPifo(SpPifoRules { queues: of.queues()? }));
+    /// AFQ's calendar.
+    Afq "afq" => |of| Ok(PortKind::Afq(afq::rules(of)?));
+}
+
+/// What ECN marking compares with its threshold, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkingName {
+    /// Nothing is marked.
+    Off,
+    /// The port's length.
+    PerPort,
+    /// The queue's length.
+    PerQueue,
+    /// RED by the port's length.
+    Red,
+    /// RED by the queue's length.
+    RedPerQueue,
+}
+
+/// What the buffer limits, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdmissionName {
+    /// The port's length.
+    PerPort,
+    /// Each queue's length.
+    PerQueue,
+    /// Queues of the switch, by dynamic thresholds.
+    Shared,
+}
+
+const MOST_BYTES: u64 = 1_000_000_000_000;
+
+declare! {
+    /// How many queues a port has.
+    pub static QUEUES: Setting<u64> = Setting::count(
+        Section::Network, "queues", 1, 64, "queues of a port; 0 is served first",
+    );
+    static BUFFER: Setting<u64> = Setting::size(Section::Network, "buffer", 0, MOST_BYTES, "buffer of a port");
+    static ADMISSION: Setting<AdmissionName> = Setting::choice(
+        Section::Network,
+        "admission",
+        &[
+            ("per-port", AdmissionName::PerPort),
+            ("per-queue", AdmissionName::PerQueue),
+            ("shared", AdmissionName::Shared),
+        ],
+        "what the buffer limits: the port's total, each queue, or queues of a switch-wide pool with dynamic thresholds",
+    );
+    pub(super) static SHARED_BUFFER: Setting<u64> = Setting::size(
+        Section::Network, "shared_buffer", 0, MOST_BYTES, "buffer of a switch when admission is shared",
+    )
+    .with_default(4_000_000);
+    static DT_ALPHA: Setting<f64> = Setting::number_above(
+        Section::Network, "dt_alpha", 0.0, 64.0, "dynamic threshold: a queue may hold this times what is free",
+    )
+    .with_default(1.0);
+    static MARKING: Setting<MarkingName> = Setting::choice(
+        Section::Network,
+        "marking",
+        &[
+            ("none", MarkingName::Off),
+            ("per-port", MarkingName::PerPort),
+            ("per-queue", MarkingName::PerQueue),
+            ("red", MarkingName::Red),
+            ("red-per-queue", MarkingName::RedPerQueue),
+        ],
+        "what ECN marking compares with its threshold",
+    );
+    static ECN_THRESHOLD: Setting<u64> = Setting::size(
+        Section::Network, "ecn_threshold", 0, MOST_BYTES, "ECN marking threshold K",
+    );
+    static ECN_COUNTS_ARRIVING: Setting<bool> = Setting::flag(
+        Section::Network, "ecn_counts_arriving", "whether the arriving packet counts for the marking threshold",
+    )
+    .with_default(true);
+    static RED_MIN: Setting<u64> = Setting::size(
+        Section::Network, "red_min", 0, MOST_BYTES, "RED: backlog from which packets are marked at random",
+    );
+    static RED_MAX: Setting<u64> = Setting::size(
+        Section::Network, "red_max", 0, MOST_BYTES, "RED: backlog from which every packet is marked",
+    );
+    static RED_PROBABILITY: Setting<f64> = Setting::number(
+        Section::Network, "red_probability", 0.0, 1.0, "RED: marking probability at red_max",
+    )
+    .with_default(1.0);
+    static RED_AVERAGE: Setting<f64> = Setting::number_above(
+        Section::Network, "red_average", 0.0, 1.0,
+        "RED: weight of the newest backlog in the average; 1 is instantaneous",
+    )
+    .with_default(1.0);
+    pub(super) static DISCIPLINE: Setting<DisciplineName> = Setting::choice(
+        Section::Network,
+        "discipline",
+        DisciplineName::ALL,
+        "which packet leaves next: one queue; strict priority, weighted or deficit round robin over queues; strict priority by \
+         the host's own level; by rank; pFabric's pool; flows in turn; the flow of the least rank; bit-by-bit round robin; \
+         SP-PIFO's queues; AFQ's calendar",
+    );
+    static FIFO_FROM: Setting<u64> = Setting::size(
+        Section::Network, "fifo_from", 1, 4_000_000_000,
+        "pifo: rank from which packets are served as they came, after all of a lower one; not given: none",
+    );
+    static WEIGHTS: Setting<Vec<u64>> = Setting::counts(
+        Section::Network, "weights", "weights of the queues under wrr (packets) and drr (packets of credit)",
+    );
+}
+
+/// Bytes of a port's buffer.
+pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsError> {
+    scope.read_or(&BUFFER, parts.buffer_packets * scope.read(&MTU)?)
+}
+
+/// A port at one place; `limited`: with its buffer and marks.
+pub(super) fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
+    let scope = &scope.at(place);
+    let own = place == Place::Nic && parts.host_queues > 0;
+    let mtu = scope.read(&MTU)?;
+    let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues }, mtu };
+    let discipline = scope.read_or(&DISCIPLINE, if own { DisciplineName::Levels } else { parts.discipline })?;
+    let kind = discipline.kind(&of)?;
+    if !limited {
+        return Ok(PortSpec::unlimited(kind));
+    }
+    if let PortKind::Pfabric(_) = kind {
+        // A pool turns away by rank, within the port's buffer, and marks nothing.
+        let limit = buffer(scope, parts)?;
+        return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
+    }
+    Ok(PortSpec { kind, admission: admission(scope, place, parts)?, marker: marker(scope, parts, mtu)? })
+}
+
+/// What a discipline may read.
+pub(crate) struct PortSettings<'a> {
+    /// The port's settings.
+    pub(crate) scope: &'a Scope<'a>,
+    /// The scheme's defaults.
+    parts: &'a Parts,
+    /// Queues, unless they are set.
+    queues: u64,
+    /// Bytes of a full packet.
+    pub(crate) mtu: u64,
+}
+
+impl PortSettings<'_> {
+    /// How many queues.
+    pub(crate) fn queues(&self) -> Result<usize, SettingsError> {
+        Ok(self.scope.read_or(&QUEUES, self.queues)? as usize)
+    }
+}
+
+fn bank(queues: usize, discipline: Discipline) -> Result<PortKind, SettingsError> {
+    Ok(PortKind::Bank(BankRules { queues, discipline }))
+}
+
+fn pifo(of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
+    let fifo_from = match of.parts.fifo_from {
+        Some(default) => Some(of.scope.read_or(&FIFO_FROM, default)?),
+        None => of.scope.optional(&FIFO_FROM)?,
+    };
+    // No rank is above 32 bits.
+    Ok(PortKind::Pifo(PifoRules { fifo_from: fifo_from.and_then(|from| u32::try_from(from).ok()) }))
+}
+
+/// One weight a queue, times `unit`.
+fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> {
+    let (scope, queues) = (of.scope, of.queues()?);
+    let given = scope.optional(&WEIGHTS)?.unwrap_or_else(|| vec![1; queues]);
+    let weights: Option<Vec<u32>> = given
+        .iter()
+        .map(|&weight| weight.checked_mul(unit).and_then(|w| u32::try_from(w).ok()).filter(|&w| w > 0))
+        .collect();
+    match weights {
+        Some(weights) if weights.len() == queues => Ok(weights),
+        _ => Err(scope.invalid(&WEIGHTS, format!("{queues} weights of at least 1, one for each queue"))),
+    }
+}
+
+/// How many queues a scheme that serves them itself has in a port's place; `None` where the port was given another
+/// discipline than queues by priority, and stays as it is.
+pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<usize>, SettingsError> {
+    match &port.kind {
+        PortKind::Bank(BankRules { queues, discipline: Discipline::StrictPriority }) => Ok(Some(*queues)),
+        PortKind::Bank(_) => {
+            let name = scope.variant();
+            let expected =
+                format!("another discipline, such as \"sp\" in [schemes.{name}]: `{name}` serves its queues itself");
+            Err(scope.invalid(&DISCIPLINE, expected))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn admission(scope: &Scope<'_>, place: Place, parts: &Parts) -> Result<Admission, SettingsError> {
+    if parts.unlimited && !scope.is_given(&BUFFER) && !scope.is_given(&ADMISSION) {
+        return Ok(Admission::Unlimited);
+    }
+    match scope.read_or(&ADMISSION, parts.admission)? {
+        AdmissionName::PerPort => Ok(Admission::PerPort { limit: buffer(scope, parts)? }),
+        AdmissionName::PerQueue => Ok(Admission::PerQueue { limit: buffer(scope, parts)? }),
+        // A host's port has nobody to share with.
+        AdmissionName::Shared if place == Place::Nic => Ok(Admission::PerPort { limit: buffer(scope, parts)? }),
+        AdmissionName::Shared => {
+            Ok(Admission::Shared { alpha_256: (scope.read(&DT_ALPHA)? * 256.0).round().max(1.0) as u32 })
+        }
+    }
+}
+
+fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, SettingsError> {
+    let (length, red) = match scope.read_or(&MARKING, parts.marking)? {
+        MarkingName::Off => return Ok(Marker::Off),
+        MarkingName::PerPort => (Length::Port, false),
+        MarkingName::PerQueue => (Length::Queue, false),
+        MarkingName::Red => (Length::Port, true),
+        MarkingName::RedPerQueue => (Length::Queue, true),
+    };
+    let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
+    let from = 65 * mtu;
+    if !red {
+        let above = scope.read_or(&ECN_THRESHOLD, from)?;
+        return Ok(Marker::Threshold { above, scope: length, counts_arriving });
+    }
+    let min = scope.read_or(&RED_MIN, from)?;
+    let max = scope.read_or(&RED_MAX, 2 * min)?;
+    if max <= min {
+        return Err(scope.invalid(&RED_MAX, "more than red_min"));
+    }
+    Ok(Marker::Red {
+        min,
+        max,
+        most: (scope.read(&RED_PROBABILITY)? * f64::from(u32::MAX)).round() as u32,
+        weight: (scope.read(&RED_AVERAGE)? * f64::from(WHOLE)).round().max(1.0) as u32,
+        scope: length,
+        counts_arriving,
+    })
+}

@@ -1,0 +1,215 @@
+//! How hosts send, from the settings: transports and the host's own port.
+
+use std::sync::Arc;
+
+use flowsieve_core::Time;
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::open_loop::OpenLoopRules;
+use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::{Connections, Handshake, TcpParams, TcpRules};
+
+use super::{Parts, port};
+use crate::declare;
+use crate::parameters::{ParameterSet, header, segment};
+use crate::scheme::Nic;
+use crate::settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
+
+/// The transports by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportName {
+    /// NewReno.
+    Tcp,
+    /// DCTCP.
+    Dctcp,
+    /// D2TCP.
+    D2tcp,
+    /// pFabric's, with probes.
+    Pfabric,
+    /// All at once.
+    OpenLoop,
+}
+
+/// What finds a loss, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DetectionName {
+    Off,
+    DupAck,
+    Rack,
+    /// By load balancing.
+    Auto,
+}
+
+declare! {
+    pub(super) static TRANSPORT: Setting<TransportName> = Setting::choice(
+        Section::Scheme,
+        "transport",
+        &[
+            ("tcp", TransportName::Tcp),
+            ("dctcp", TransportName::Dctcp),
+            ("d2tcp", TransportName::D2tcp),
+            ("pfabric", TransportName::Pfabric),
+            ("open-loop", TransportName::OpenLoop),
+        ],
+        "how a host sends: congestion control, or all at once",
+    );
+    static INITIAL_WINDOW: Setting<u64> = Setting::count(
+        Section::Transport, "initial_window", 1, 1_000_000, "initial congestion window in packets",
+    );
+    static MAX_WINDOW: Setting<u64> = Setting::count(
+        Section::Transport, "max_window", 1, 1_000_000, "largest congestion window in packets",
+    );
+    /// Whether it is constant.
+    static RTO: Setting<bool> = Setting::choice(
+        Section::Transport,
+        "rto",
+        &[("constant", true), ("rfc6298", false)],
+        "retransmission timer: rto_min always, or estimated with back-off",
+    );
+    static RTO_MIN: Setting<u64> = Setting::time(
+        Section::Transport, "rto_min", 1, MAX_TIME_PS, "smallest retransmission timeout",
+    );
+    static DCTCP_G: Setting<f64> = Setting::number_above(
+        Section::Transport, "dctcp_g", 0.0, 1.0, "DCTCP, D2TCP: weight of the newest window in alpha",
+    )
+    .with_default(1.0 / 16.0);
+    static INITIAL_ALPHA: Setting<f64> = Setting::number(
+        Section::Transport, "initial_alpha", 0.0, 1.0, "DCTCP, D2TCP: alpha of a new connection",
+    );
+    static LOSS_DETECTION: Setting<DetectionName> = Setting::choice(
+        Section::Transport,
+        "loss_detection",
+        &[
+            ("off", DetectionName::Off),
+            ("dupack", DetectionName::DupAck),
+            ("rack", DetectionName::Rack),
+            ("auto", DetectionName::Auto),
+        ],
+        "what besides a timeout finds a loss: duplicate ACKs, times (RACK), or by load balancing",
+    )
+    .with_default(DetectionName::Auto);
+    static DUPACK_THRESHOLD: Setting<u64> = Setting::count(
+        Section::Transport, "dupack_threshold", 1, 1_000_000, "duplicate ACKs that mean a loss",
+    )
+    .with_default(3);
+    static DELAYED_ACK: Setting<u64> = Setting::time(
+        Section::Transport, "delayed_ack", 0, MAX_TIME_PS, "longest time that an ACK waits for a further packet",
+    )
+    .with_default(Time::from_us(1_000).0);
+    static SLOW_START_RESTART: Setting<bool> = Setting::flag(
+        Section::Transport, "slow_start_restart", "whether an idle connection starts again from its initial window",
+    )
+    .with_default(true);
+    static PROBE_AFTER: Setting<u64> = Setting::count(
+        Section::Transport, "probe_after", 0, 1_000,
+        "timeouts in a row after which pFabric's sender probes; 0 is never",
+    )
+    .with_default(5);
+    static HANDSHAKE: Setting<Handshake> = Setting::choice(
+        Section::Transport,
+        "handshake",
+        &[("none", Handshake::Never), ("cold", Handshake::Cold), ("always", Handshake::Always)],
+        "which connections begin with a handshake",
+    )
+    .with_default(Handshake::Cold);
+    static CONNECTIONS: Setting<Connections> = Setting::choice(
+        Section::Transport,
+        "connections",
+        &[
+            ("per-flow", Connections::PerFlow),
+            ("persistent", Connections::Persistent),
+            ("pool", Connections::Pool),
+        ],
+        "how messages of a host pair share connections",
+    )
+    .with_default(Connections::Pool);
+    static ECN: Setting<bool> = Setting::flag(
+        Section::Transport, "ecn", "whether the transport reacts to marks",
+    );
+    /// Whether it pauses its host.
+    static NIC: Setting<bool> = Setting::choice(
+        Section::Network,
+        "nic",
+        &[("backpressure", true), ("scheme", false)],
+        "a host's port: a bounded backlog that loses nothing, or the scheme's own port with buffer, drops and marks",
+    );
+    static NIC_BACKLOG: Setting<u64> = Setting::size(
+        Section::Network, "nic_backlog", 0, 1_000_000_000_000, "backlog at which a backpressured host pauses",
+    )
+    .with_default(15_000);
+}
+
+/// `sprayed`: a flow's packets may overtake one another.
+pub(super) fn transport(
+    scope: &Scope<'_>,
+    parts: &Parts,
+    set: ParameterSet,
+    sprayed: bool,
+) -> Result<TransportSpec, SettingsError> {
+    let (segment, header) = (segment(scope)?.get(), header(scope)?);
+    let ns2 = set == ParameterSet::Ns2;
+    let name = scope.read_or(&TRANSPORT, parts.transport)?;
+    let alpha = || {
+        let initial = if ns2 { 0.0 } else { 1.0 };
+        Ok::<_, SettingsError>((scope.read(&DCTCP_G)?, scope.read_or(&INITIAL_ALPHA, initial)?))
+    };
+    let congestion = match name {
+        TransportName::OpenLoop => {
+            return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
+        }
+        TransportName::Tcp | TransportName::Pfabric => Congestion::NewReno,
+        TransportName::Dctcp => alpha().map(|(gain, initial_alpha)| Congestion::Dctcp { gain, initial_alpha })?,
+        TransportName::D2tcp => alpha().map(|(gain, initial_alpha)| Congestion::D2tcp { gain, initial_alpha })?,
+    };
+    let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { 70 } else { 10 })?;
+    let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
+    // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
+    let largest = if ns2 { queue.saturating_sub(1).max(initial_window) } else { 4_096 };
+    let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
+    let loss_detection = match (scope.read(&LOSS_DETECTION)?, sprayed) {
+        (DetectionName::Off, _) => LossDetection::Off,
+        (DetectionName::Auto, true) if ns2 => LossDetection::Off,
+        (DetectionName::Rack, _) | (DetectionName::Auto, true) => LossDetection::Rack,
+        (DetectionName::DupAck, _) | (DetectionName::Auto, false) => {
+            LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
+        }
+    };
+    let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
+    let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
+    let constant = scope.read_or(&RTO, ns2 || parts.rto_min.is_some())?;
+    let restarts = scope.read(&SLOW_START_RESTART)?;
+    let ack_every = set.ack_every(scope)?;
+    let probe_after = match name {
+        TransportName::Pfabric => Some(scope.read(&PROBE_AFTER)? as u32).filter(|&timeouts| timeouts > 0),
+        TransportName::Tcp | TransportName::Dctcp | TransportName::D2tcp | TransportName::OpenLoop => None,
+    };
+    let params = TcpParams {
+        segment,
+        initial_window: initial_window as u32,
+        max_window: max_window as u32,
+        window: if ns2 { WindowRule::FromCumulative } else { WindowRule::Pipe },
+        congestion,
+        ecn: scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?,
+        loss_detection,
+        rto: if constant { RtoRule::Constant(rto_min) } else { RtoRule::Rfc6298 { min: rto_min } },
+        restart: match (restarts, ns2) {
+            (false, _) => Restart::Off,
+            (true, true) => Restart::Initial,
+            (true, false) => Restart::AtMostInitial,
+        },
+        ack_every,
+        delayed_ack: if ack_every > 1 { Time(scope.read(&DELAYED_ACK)?) } else { Time::ZERO },
+        probe_after,
+    };
+    let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
+    Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
+}
+
+/// A message that arrives whole needs a port that takes it whole; ns-2's hosts have the switches' queues.
+pub(super) fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &TransportSpec) -> Result<Nic, SettingsError> {
+    let open = matches!(transport, TransportSpec::OpenLoop(_));
+    match scope.read_or(&NIC, !open && set != ParameterSet::Ns2)? {
+        true if open => Err(scope.invalid(&NIC, "\"scheme\": an open-loop sender does not pause")),
+        true => Ok(Nic::Backpressure { backlog: scope.read(&NIC_BACKLOG)? }),
+        false => Ok(Nic::Scheme),
+    }
+}

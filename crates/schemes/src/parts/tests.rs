@@ -1,0 +1,219 @@
+use super::*;
+use crate::registry::REGISTRY;
+use crate::scheme::PortSpec;
+use crate::settings::{Kind, Origin, Raw, Settings, Table};
+use crate::testing::{Facts, none_given};
+use flowsieve_core::PortKind;
+use flowsieve_core::admission::Admission;
+use flowsieve_core::afq::{Beyond, BidStore};
+use flowsieve_core::bank::BankRules;
+use flowsieve_core::marker::{Marker, Scope as Length};
+use flowsieve_core::pifo::PifoRules;
+use flowsieve_core::sp_pifo::SpPifoRules;
+use flowsieve_transport::TransportSpec;
+use flowsieve_transport::tcp::TcpParams;
+use flowsieve_transport::tcp::params::{Congestion, LossDetection, RtoRule};
+
+const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
+
+fn scheme(name: &str, settings: &Settings) -> Result<Scheme, SettingsError> {
+    let entry = crate::registry::find(name).unwrap();
+    (entry.build)(&Context { scope: settings.scheme(name), workload: &WEB_SEARCH })
+}
+
+fn tcp(scheme: &Scheme) -> &TcpParams {
+    match &scheme.classes[0].transport {
+        TransportSpec::Tcp(rules) => &rules.params,
+        _ => panic!("{} is open loop", scheme.name),
+    }
+}
+
+#[test]
+fn registry__every_scheme_builds_with_both_sets() {
+    for entry in REGISTRY {
+        for set in ["ns2", "rfc"] {
+            let settings = none_given().with(None, "parameters", set);
+            assert_eq!(scheme(entry.name, &settings).unwrap().name, entry.name);
+        }
+    }
+}
+
+#[test]
+fn ns2__the_published_parameters() {
+    let pfabric = scheme("pfabric", &none_given()).unwrap();
+    let params = tcp(&pfabric);
+    assert_eq!((params.initial_window, params.max_window, params.probe_after), (70, 139, Some(5)));
+    assert_eq!(params.rto, RtoRule::Constant(Time::from_us(250)));
+    assert_eq!((params.loss_detection, params.ecn), (LossDetection::Off, false));
+    let pool = pfabric.ports.at(Place::Spine);
+    assert!(matches!(pool.kind, PortKind::Pfabric(_)));
+    assert_eq!((pool.admission, pool.marker), (Admission::PerPort { limit: 210_000 }, Marker::Off));
+
+    let pias = scheme("pias", &none_given()).unwrap();
+    assert_eq!(tcp(&pias).max_window, 239);
+    assert_eq!(tcp(&pias).rto, RtoRule::Constant(Time::from_us(2_000)));
+    assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(t) if t[0] == 1_395_760));
+    let PortSpec { kind, admission, marker } = pias.ports.at(Place::Leaf);
+    assert!(matches!(kind, PortKind::Bank(BankRules { queues: 8, .. })));
+    assert_eq!(*admission, Admission::PerPort { limit: 360_000 });
+    assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: Length::Port, .. }));
+}
+
+#[test]
+fn comparisons__what_each_is_made_of() {
+    let of = |name: &str| scheme(name, &none_given()).unwrap();
+    let port = |name: &str| of(name).ports.at(Place::Spine).clone();
+
+    let sp_pifo = of("sp-pifo");
+    assert_eq!((tcp(&sp_pifo).max_window, tcp(&sp_pifo).probe_after), (70, Some(5)));
+    assert!(matches!(sp_pifo.classes[0].tagger, TaggerSpec::Remaining));
+    let queue = Admission::PerQueue { limit: 27_000 };
+    assert!(matches!(port("sp-pifo").kind, PortKind::SpPifo(SpPifoRules { queues: 8 })));
+    assert_eq!(port("sp-pifo").admission, queue);
+
+    let PortKind::Afq(rules) = port("afq").kind else { panic!() };
+    assert_eq!((rules.queues, rules.bytes_per_round, rules.beyond), (8, 150_000, Beyond::Drop));
+    assert_eq!(rules.bids, BidStore::Sketch { rows: 3, columns: 1_024 });
+    let PortKind::Afq(rules) = port("afq").without_limits().kind else { panic!() };
+    assert_eq!(rules.beyond, Beyond::LastQueue, "a paused host loses nothing");
+
+    for name in ["fair-queueing", "nagle", "pifo-las"] {
+        assert!(matches!(tcp(&of(name)).congestion, Congestion::Dctcp { .. }) && tcp(&of(name)).ecn, "{name}");
+        assert!(format!("{:?}", port(name)).contains("above: 97500"), "{name}: {:?}", port(name));
+    }
+    assert!(matches!(port("pifo-las").kind, PortKind::Pifo(PifoRules { fifo_from: None })));
+    assert!(matches!(port("pifo-fifo-las").kind, PortKind::Pifo(PifoRules { fifo_from: Some(100_000) })));
+    assert!(matches!(tcp(&of("d2tcp")).congestion, Congestion::D2tcp { .. }));
+}
+
+#[test]
+fn comparisons__settings_of_taggers() {
+    let fast = none_given().with(None, "host_link", "25Gbps");
+    let tagger = |name: &str, settings: &Settings| scheme(name, settings).unwrap().classes[0].tagger.clone();
+    let rate = |settings: &Settings| match tagger("pfabric-edf", settings) {
+        TaggerSpec::DeadlineFirst(rate) => rate.bps(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([rate(&none_given()), rate(&fast)], [10_000_000_000, 25_000_000_000]);
+    assert_eq!(rate(&fast.with(Some("pfabric-edf"), "edf_rate", "1Gbps")), 1_000_000_000);
+    let real = none_given().with(None, "message_gap", "3ms");
+    let TaggerSpec::DemotionByGap(thresholds, gap) = tagger("pias", &real) else { panic!() };
+    assert_eq!((thresholds[0], gap), (1_395_760, Time::from_us(3_000)));
+}
+
+#[test]
+fn ns2__duplicate_acks_with_ecmp_alone() {
+    let ecmp = none_given().with(None, "load_balancing", "ecmp");
+    assert_eq!(tcp(&scheme("dctcp", &ecmp).unwrap()).loss_detection, LossDetection::DupAck(3));
+    assert_eq!(tcp(&scheme("dctcp", &none_given()).unwrap()).loss_detection, LossDetection::Off);
+}
+
+#[test]
+fn rfc__rack_where_packets_are_sprayed() {
+    let sprayed = none_given().with(None, "parameters", "rfc").with(None, "load_balancing", "spray");
+    let dctcp = scheme("dctcp", &sprayed).unwrap();
+    assert_eq!(tcp(&dctcp).loss_detection, LossDetection::Rack);
+    assert_eq!(dctcp.nic, Nic::Backpressure { backlog: 15_000 });
+}
+
+#[test]
+fn build__refuses_what_does_not_fit() {
+    let two = Raw::List(vec![(Raw::from(1), Origin::Default), (Raw::from(2), Origin::Default)]);
+    let weights = none_given().with(None, "discipline", "drr").with(None, "weights", two);
+    assert!(scheme("pias", &weights).is_err(), "8 queues");
+    let red = none_given().with(None, "marking", "red").with(None, "red_max", "1KB");
+    assert!(scheme("dctcp", &red).is_err());
+    let open = none_given().with(None, "nic", "backpressure");
+    assert!(scheme("srpt", &open).is_err());
+    let header = none_given().with(None, "mtu", "100B").with(None, "header", "100B");
+    assert!(scheme("dctcp", &header).is_err());
+}
+
+#[test]
+fn buffer__one_default_for_ports_and_windows() {
+    // 140 packets of 1,500 bytes, however much of them is headers.
+    let settings = none_given().with(None, "header", "60B");
+    let pfabric = scheme("pfabric", &settings).unwrap();
+    assert_eq!((tcp(&pfabric).segment, tcp(&pfabric).max_window), (1_440, 139));
+    assert_eq!(pfabric.ports.at(Place::Leaf).admission, Admission::PerPort { limit: 210_000 });
+    let effective = settings.effective();
+    assert_eq!([&effective["scheme.buffer"], &effective["scheme.leaf.buffer"]], ["210KB"; 2]);
+}
+
+#[test]
+fn mtu__the_largest_without_headers() {
+    let settings = none_given().with(None, "mtu", "65535B").with(None, "header", "0B");
+    let dctcp = scheme("dctcp", &settings).unwrap();
+    assert_eq!((tcp(&dctcp).segment, tcp(&dctcp).max_window), (65_535, 239));
+    assert_eq!(dctcp.ports.at(Place::Leaf).admission, Admission::PerPort { limit: 240 * 65_535 });
+}
+
+#[test]
+fn own_parts__are_refused_where_they_are_given() {
+    let refused = |name: &str, key: &str, value: &str| {
+        let mut settings = none_given();
+        let origin = Origin::File { file: "x.toml".into(), line: 7, column: 10, span: 0..1 };
+        let key = settings.find(key).unwrap();
+        settings.give(Table::Scheme(name.to_owned()), key, &Raw::from(value), origin).unwrap();
+        scheme(name, &settings).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("qc-srpt", "tagger", "plain"),
+        "x.toml:7:10: `tagger` = plain does not fit here; expected no `tagger` for `qc-srpt`, which writes its own into packets"
+    );
+    assert!(refused("awafs", "tagger", "attained").contains("no `tagger` for `awafs`"));
+    assert!(refused("dctcp", "tagger", "demotion").contains("only schemes that demote flows"));
+    for name in ["qc-las", "awafs"] {
+        let error = refused(name, "discipline", "drr");
+        assert!(error.contains("another discipline") && error.contains(name), "{error}");
+    }
+}
+
+/// What comes of a choice that is given.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    /// The scheme is built otherwise.
+    Heard,
+    /// It is what holds anyway.
+    Default,
+    /// An error, or a setting that nobody reads, which is one in an experiment.
+    Refused,
+    /// Nothing.
+    Ignored,
+}
+
+fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
+    let plain = scheme(name, situation).unwrap();
+    let settings = situation.clone().with(Some(name), key, choice);
+    let Ok(given) = scheme(name, &settings) else { return Outcome::Refused };
+    if settings.unread().iter().any(|((_, unread), _)| *unread == key) {
+        return Outcome::Refused;
+    }
+    if format!("{plain:?}") != format!("{given:?}") {
+        return Outcome::Heard;
+    }
+    let of_key = |address: &str| address.rsplit('.').next() == Some(key);
+    match situation.effective().iter().any(|(address, value)| of_key(address) && value == choice) {
+        true => Outcome::Default,
+        false => Outcome::Ignored,
+    }
+}
+
+#[test]
+fn registry__no_choice_is_taken_and_ignored() {
+    let sets = ["ns2", "rfc"].map(|set| none_given().with(None, "parameters", set));
+    let sprayed = sets.iter().map(|set| set.clone().with(None, "load_balancing", "spray"));
+    let situations: Vec<Settings> =
+        sprayed.chain(sets.iter().cloned()).chain([none_given().with(None, "queues", 4)]).collect();
+    let of_schemes = |key: &&Key| matches!(key.section, Section::Network | Section::Transport | Section::Scheme);
+    for key in crate::SETTINGS.concat().into_iter().filter(of_schemes) {
+        let Kind::Choice(choices) = key.kind else { continue };
+        for (entry, choice) in REGISTRY.iter().flat_map(|entry| choices.names().into_iter().map(move |c| (entry, c))) {
+            let outcomes: Vec<Outcome> =
+                situations.iter().map(|situation| outcome(entry.name, situation, key.name, choice)).collect();
+            // What is found by itself in one situation can be told from the choice in another.
+            let ignored = outcomes.contains(&Outcome::Ignored) && !outcomes.contains(&Outcome::Heard);
+            assert!(!ignored, "`{}` = {choice} for `{}`: {outcomes:?}", key.name, entry.name);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! How a part declares what it reads. Files, `--set`, help and error messages derive from the declarations.
+//!
+//! A setting is declared once, beside the part that reads it: where it stands, what it holds and within which limits, what
+//! it does, and its default where that depends on nothing. A choice is a list of texts with what they stand for, so that
+//! readers match on an enum and never on a text. [`declare!`](crate::declare) joins the settings of a part; whoever reads
+//! files joins those of all parts.
+//!
+//! A name stands for one setting in all sections, so that `[sweep]` and `--set` can use it alone.
+
+use std::fmt::Debug;
+use std::ops::Deref;
+
+use super::units::Size;
+use super::value::{Kind, Names, Value};
+
+/// The part of an experiment file in which a key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// `[topology]`: the fabric.
+    Topology,
+    /// `[[topology.link]]`: a link that differs from its class.
+    Link,
+    /// `[workload]`: what is sent, and when.
+    Workload,
+    /// `[network]`: ports, packets, load balancing; also per place.
+    Network,
+    /// `[transport]`: the end hosts.
+    Transport,
+    /// `[run]`: seeds, what is measured, for how long.
+    Run,
+    /// `[report]`: how results are grouped.
+    Report,
+    /// `[schemes.<name>]` only: what belongs to one scheme.
+    Scheme,
+}
+
+impl Section {
+    /// Every section, in the order of a file.
+    pub const ALL: [Section; 8] = [
+        Section::Topology,
+        Section::Link,
+        Section::Workload,
+        Section::Network,
+        Section::Transport,
+        Section::Run,
+        Section::Report,
+        Section::Scheme,
+    ];
+
+    /// The table's path in a file.
+    pub fn path(self) -> &'static str {
+        match self {
+            Section::Topology => "topology",
+            Section::Link => "topology.link",
+            Section::Workload => "workload",
+            Section::Network => "network",
+            Section::Transport => "transport",
+            Section::Run => "run",
+            Section::Report => "report",
+            Section::Scheme => "schemes",
+        }
+    }
+}
+
+/// A setting as files, help and error messages know it.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Where it stands.
+    pub section: Section,
+    /// Its name, unique over all sections.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What it does, in one sentence.
+    pub help: &'static str,
+}
+
+/// A setting as its reader declares it, which gets a `T`: bytes, ps, bit/s and whole numbers are `u64`.
+#[derive(Debug)]
+pub struct Setting<T: 'static> {
+    key: Key,
+    default: Option<T>,
+    choices: &'static [(&'static str, T)],
+    /// From a value of the key's kind that is no choice.
+    read: fn(Value) -> Option<T>,
+    /// The value of what is no choice.
+    write: fn(&T) -> Option<Value>,
+}
+
+impl<T> Deref for Setting<T> {
+    type Target = Key;
+
+    fn deref(&self) -> &Key {
+        &self.key
+    }
+}
+
+impl<T> Setting<T> {
+    /// As files, help and error messages know it.
+    pub const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    const fn new(
+        key: Key,
+        choices: &'static [(&'static str, T)],
+        read: fn(Value) -> Option<T>,
+        write: fn(&T) -> Option<Value>,
+    ) -> Setting<T> {
+        Setting { key, default: None, choices, read, write }
+    }
+}
+
+impl<T: Copy> Setting<T> {
+    /// The same with what holds where nothing is given.
+    pub const fn with_default(self, default: T) -> Setting<T> {
+        Setting { default: Some(default), ..self }
+    }
+}
+
+impl<T: Clone + PartialEq> Setting<T> {
+    /// What holds where nothing is given; `None`: nothing, or what the reader says.
+    pub fn default(&self) -> Option<T> {
+        self.default.clone()
+    }
+
+    /// The choices, each with its text.
+    pub fn choices(&self) -> &'static [(&'static str, T)] {
+        self.choices
+    }
+
+    /// The text of a choice.
+    ///
+    /// # Panics
+    /// When it is not in the list: a mistake of the program.
+    pub fn text_of(&self, choice: &T) -> &'static str {
+        let found = self.choices.iter().find(|(_, value)| value == choice);
+        found.map(|(text, _)| *text).unwrap_or_else(|| panic!("no choice of `{}`", self.key.name))
+    }
+
+    /// What a value of the key's kind stands for.
+    pub(super) fn read(&self, value: Value) -> T {
+        let choice = match &value {
+            Value::Text(text) => self.choices.iter().find(|(choice, _)| choice == text).map(|(_, of)| of.clone()),
+            _ => None,
+        };
+        choice.or_else(|| (self.read)(value)).unwrap_or_else(|| panic!("`{}` is of another kind", self.key.name))
+    }
+
+    /// The value that stands for `of`.
+    pub(super) fn write(&self, of: &T) -> Value {
+        (self.write)(of).unwrap_or_else(|| Value::Text(self.text_of(of).to_owned()))
+    }
+}
+
+macro_rules! constructors {
+    ($([$held:ty, $variant:ident] $(
+        $(#[$doc:meta])* $name:ident($($limit:ident: $of:ty),*) = $kind:expr;
+    )*)*) => {$($(
+        impl Setting<$held> {
+            $(#[$doc])*
+            pub const fn $name(
+                section: Section, name: &'static str, $($limit: $of,)* help: &'static str,
+            ) -> Setting<$held> {
+                let read = |value| if let Value::$variant(value) = value { Some(value) } else { None };
+                let write = |of: &$held| Some(Value::$variant(of.clone()));
+                Setting::new(Key { section, name, kind: $kind, help }, &[], read, write)
+            }
+        }
+    )*)*};
+}
+
+constructors! {
+    [u64, Rate]
+        /// A link rate in bit/s.
+        rate() = Kind::Rate;
+    [u64, Time]
+        /// A time from and up to these, in ps.
+        time(from: u64, to: u64) = Kind::Time(from, to);
+    [u64, Count]
+        /// A whole number from and up to these.
+        count(from: u64, to: u64) = Kind::Count(from, to);
+    [f64, Number]
+        /// A number from and up to these.
+        number(from: f64, to: f64) = Kind::Number(from, to);
+        /// A number above the first and up to the second.
+        number_above(above: f64, to: f64) = Kind::NumberAbove(above, to);
+    [bool, Flag]
+        /// `true` or `false`.
+        flag() = Kind::Flag;
+    [String, Text]
+        /// A text that is not empty.
+        text() = Kind::Text;
+        /// A file's path, relative to the experiment file.
+        file() = Kind::File;
+    [Vec<u64>, TimeList]
+        /// Times in ps.
+        times() = Kind::TimeList;
+    [Vec<u64>, CountList]
+        /// Whole numbers of at least 1.
+        counts() = Kind::CountList;
+    [Vec<f64>, NumberList]
+        /// Numbers, each from and up to these.
+        numbers(from: f64, to: f64) = Kind::NumberList(from, to);
+    [Vec<String>, TextList]
+        /// Texts.
+        texts() = Kind::TextList;
+}
+
+impl Setting<u64> {
+    /// A size from and up to these, in bytes.
+    pub const fn size(section: Section, name: &'static str, from: u64, to: u64, help: &'static str) -> Setting<u64> {
+        let key = Key { section, name, kind: Kind::Size(from, to), help };
+        Setting::new(
+            key,
+            &[],
+            |value| if let Value::Size(Size::Bytes(bytes)) = value { Some(bytes) } else { None },
+            |bytes| Some(Value::Size(Size::Bytes(*bytes))),
+        )
+    }
+}
+
+impl Setting<Vec<u64>> {
+    /// Sizes in bytes.
+    pub const fn sizes(section: Section, name: &'static str, help: &'static str) -> Setting<Vec<u64>> {
+        let key = Key { section, name, kind: Kind::SizeList, help };
+        Setting::new(key, &[], bytes, |sizes| Some(size_list(sizes)))
+    }
+}
+
+impl<T: Debug + Sync> Setting<T> {
+    /// One of these texts, each with what it stands for.
+    pub const fn choice<const N: usize>(
+        section: Section,
+        name: &'static str,
+        choices: &'static [(&'static str, T); N],
+        help: &'static str,
+    ) -> Setting<T> {
+        let key = Key { section, name, kind: Kind::Choice(choices), help };
+        Setting::new(key, choices, |_| None, |_| None)
+    }
+}
+
+/// Sizes, or one of some names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SizesOr<T> {
+    /// Sizes in bytes.
+    Sizes(Vec<u64>),
+    /// What the name stands for.
+    Named(T),
+}
+
+impl<T: Debug + Sync> Setting<SizesOr<T>> {
+    /// A list of sizes, or one of these texts.
+    pub const fn sizes_or<const N: usize>(
+        section: Section,
+        name: &'static str,
+        choices: &'static [(&'static str, SizesOr<T>); N],
+        help: &'static str,
+    ) -> Setting<SizesOr<T>> {
+        let key = Key { section, name, kind: Kind::SizeListOr(choices), help };
+        Setting::new(
+            key,
+            choices,
+            |value| bytes(value).map(SizesOr::Sizes),
+            |of| match of {
+                SizesOr::Sizes(sizes) => Some(size_list(sizes)),
+                SizesOr::Named(_) => None,
+            },
+        )
+    }
+}
+
+fn bytes(value: Value) -> Option<Vec<u64>> {
+    let Value::SizeList(sizes) = value else { return None };
+    sizes.into_iter().map(|size| if let Size::Bytes(bytes) = size { Some(bytes) } else { None }).collect()
+}
+
+fn size_list(sizes: &[u64]) -> Value {
+    Value::SizeList(sizes.iter().map(|bytes| Size::Bytes(*bytes)).collect())
+}
+
+impl<T: Debug + Sync, const N: usize> Names for [(&'static str, T); N] {
+    fn names(&self) -> Vec<&'static str> {
+        self.iter().map(|(name, _)| *name).collect()
+    }
+}
+
+/// Declares the settings of a part, and joins their keys in `SETTINGS`, in this order.
+#[macro_export]
+macro_rules! declare {
+    ($($(#[$doc:meta])* $visible:vis static $name:ident: $type:ty = $setting:expr;)*) => {
+        $($(#[$doc])* $visible static $name: $type = $setting;)*
+
+        /// Every setting that this part declares.
+        pub(crate) static SETTINGS: &[&$crate::settings::Key] = &[$($name.key()),*];
+    };
+}

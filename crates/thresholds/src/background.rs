@@ -1,0 +1,241 @@
+//! The M/G/1 foreground-background queue with FIFO levels: the scheduler itself, at one link with Poisson arrivals.
+//!
+//! A flow of size x that ends in level l, a_(l−1) < x ≤ a_l, waits for the work of levels 1 to l that is there when it
+//! comes and is then interrupted by what arrives in levels 1 to l − 1:
+//! T(x) = (W(a_l) + x) / (1 − ρ(a_(l−1))), with ρ(a) = λ E\[min(X, a)\] and W(a) = λ E\[min(X, a)²\] / (2 (1 − ρ(a)))
+//! (Kleinrock, Queueing Systems, volume 2, 1976, §4.7). Bytes of a level are served in the order in which they reach it.
+//! A flow's bytes are all there at once: what a host link or a transport spreads over time is not in the model.
+//!
+//! The mean is a sum over levels, and what a level adds depends on its two ends alone. So the best of all thresholds
+//! that can be taken from a grid is found exactly, by a dynamic programme over (levels, end of the last). Then the same is
+//! done on finer grids around the thresholds that it gave, down to bytes: the result is never worse than the best on the
+//! first grid, which has every byte where sizes are below [`ALL`], and else every size that is a step of the law (of
+//! many steps, some) and 768 offsets at equal shares of the flows, of their bytes and of the logarithm of the size.
+
+use crate::law::SizeLaw;
+use crate::{ThresholdError, checked_load, checked_queues, rising};
+
+/// Sizes up to which every byte is a candidate.
+const ALL: u64 = 1 << 9;
+
+/// Offsets of each kind in the first grid.
+const GRID: u32 = 1 << 8;
+
+/// Candidates on all finer grids together.
+const FINER: usize = 1 << 9;
+
+/// The thresholds in bytes with the least mean time of the model at this load, by grid as the module says. Levels that
+/// would help nobody stay empty: their thresholds lie above all sizes. Of flows of one size none is demoted.
+pub fn background(law: &SizeLaw, load: f64, queues: usize) -> Result<Vec<u64>, ThresholdError> {
+    checked_load(load)?;
+    checked_queues(queues)?;
+    let queue = Queue { law, rate: load / law.mean() };
+    let mut candidates = first_grid(law);
+    let mut chosen = queue.best(&candidates, queues);
+    // Each round leaves of a cell one part in half as many as it has candidates.
+    let parts = (FINER / queues).clamp(8, 32) as u64;
+    loop {
+        let finer: Vec<u64> = chosen.iter().flat_map(|chosen| around(&candidates, *chosen, parts)).collect();
+        let finer = sorted(finer);
+        if finer == sorted(chosen.clone()) {
+            break;
+        }
+        let next = queue.best(&finer, queues);
+        let finest = finer.iter().all(|offset| candidates.binary_search(offset).is_ok());
+        candidates = finer;
+        chosen = next;
+        if finest {
+            break;
+        }
+    }
+    let above = chosen.last().map_or(1, |last| last + 1).max(law.max());
+    let unused = (0..).map(|i| above + i).take(queues - 1 - chosen.len());
+    Ok(rising(chosen.iter().copied().chain(unused)))
+}
+
+/// The mean completion time in the model at a load within (0, 1), in units of a mean flow's time on an idle link.
+pub fn background_time(law: &SizeLaw, load: f64, thresholds: &[u64]) -> f64 {
+    let queue = Queue { law, rate: load / law.mean() };
+    let ends = thresholds.iter().copied().chain([u64::MAX]);
+    let ends: Vec<End> = [0].into_iter().chain(ends).map(|offset| queue.end(offset)).collect();
+    ends.windows(2).map(|pair| pair[0].to(&pair[1])).sum::<f64>() / law.mean()
+}
+
+/// Flows at a link that serves a byte a unit of time.
+struct Queue<'a> {
+    law: &'a SizeLaw,
+    /// λ, in flows a unit of time.
+    rate: f64,
+}
+
+/// The end of a level.
+struct End {
+    /// Share of the flows that are larger.
+    beyond: f64,
+    /// E\[X; X ≤ a\].
+    ended: f64,
+    /// 1 − ρ(a).
+    free: f64,
+    /// W(a).
+    wait: f64,
+}
+
+impl End {
+    /// What the level from here to there adds to the mean time.
+    fn to(&self, there: &End) -> f64 {
+        ((self.beyond - there.beyond) * there.wait + (there.ended - self.ended)) / self.free
+    }
+}
+
+impl Queue<'_> {
+    fn end(&self, offset: u64) -> End {
+        let free = 1.0 - self.rate * self.law.mean_up_to(offset);
+        End {
+            beyond: self.law.share_beyond(offset),
+            ended: self.law.mean_of_up_to(offset),
+            free,
+            wait: self.rate * self.law.second_moment_up_to(offset) / (2.0 * free),
+        }
+    }
+
+    /// At most `queues` − 1 of the candidates, rising, with the least mean time.
+    fn best(&self, candidates: &[u64], queues: usize) -> Vec<u64> {
+        let offsets = [0].into_iter().chain(candidates.iter().copied()).chain([u64::MAX]);
+        let ends: Vec<End> = offsets.map(|offset| self.end(offset)).collect();
+        let last = ends.len() - 1;
+        // By end, the least time of all levels up to it, and by level where the last of them begins: at the end itself
+        // where one level less does better.
+        let mut least: Vec<f64> = ends.iter().map(|end| ends[0].to(end)).collect();
+        let mut begins: Vec<Vec<usize>> = Vec::with_capacity(queues);
+        for _ in 1..queues {
+            let mut with_one_more = least.clone();
+            let mut begin: Vec<usize> = (0..=last).collect();
+            for to in 1..=last {
+                for from in 1..to {
+                    let time = least[from] + ends[from].to(&ends[to]);
+                    if time < with_one_more[to] {
+                        (with_one_more[to], begin[to]) = (time, from);
+                    }
+                }
+            }
+            least = with_one_more;
+            begins.push(begin);
+        }
+        let mut chosen = Vec::with_capacity(queues);
+        let mut end = last;
+        for begin in begins.iter().rev() {
+            if begin[end] != end {
+                end = begin[end];
+                chosen.push(candidates[end - 1]);
+            }
+        }
+        chosen.reverse();
+        chosen
+    }
+}
+
+fn first_grid(law: &SizeLaw) -> Vec<u64> {
+    if law.max() <= ALL {
+        return (1..law.max()).collect();
+    }
+    let parts = (1..=GRID).map(|i| f64::from(i) / f64::from(GRID));
+    let logarithm = libm::log(law.max() as f64);
+    let offsets = parts.flat_map(|part| [law.quantile(part), law.offset_of(part), libm::exp(part * logarithm) as u64]);
+    sorted(offsets.chain(law.steps(GRID as usize)).collect())
+}
+
+/// `chosen`, which is one of the candidates, and offsets from the one before it to the one after it.
+fn around(candidates: &[u64], chosen: u64, parts: u64) -> impl Iterator<Item = u64> {
+    let place = candidates.partition_point(|offset| *offset < chosen);
+    let below = place.checked_sub(1).map_or(0, |below| candidates[below]);
+    let above = candidates.get(place + 1).copied().unwrap_or(chosen);
+    let step = move |part: u64| below + (u128::from(above - below) * u128::from(part) / u128::from(parts)) as u64;
+    (0..=parts).map(step).chain([chosen])
+}
+
+fn sorted(mut offsets: Vec<u64>) -> Vec<u64> {
+    offsets.retain(|offset| *offset > 0);
+    offsets.sort_unstable();
+    offsets.dedup();
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{any_law, exponential_phases};
+    use proptest::prelude::*;
+
+    #[test]
+    fn background_time__by_hand() {
+        // Half of the flows have 2 bytes, half 6, at load 1/2: λ = 1/8. Threshold 2: ρ = 1/4, W(2) = 4/8 / (2 · 3/4) = 1/3,
+        // W = 20/8 / (2 · 1/2) = 5/2. Small flows take 1/3 + 2, large ones (5/2 + 6) / (3/4).
+        let law = SizeLaw::from_counts([(2, 1), (6, 1)]).unwrap();
+        let time = (0.5 * (1.0 / 3.0 + 2.0) + 0.5 * 8.5 / 0.75) / 4.0;
+        assert!((background_time(&law, 0.5, &[2]) - time).abs() < 1e-12);
+        // One level is FCFS: 5/2 + 4.
+        assert!((background_time(&law, 0.5, &[]) - 6.5 / 4.0).abs() < 1e-12);
+        assert!((background_time(&law, 0.5, &[6, 7]) - 6.5 / 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn background_time__exponential_sizes_take_as_long_in_any_levels() {
+        // Who does not know sizes cannot do better or worse than M/M/1 where they have no memory.
+        let law = exponential_phases(&[(1.0, 1e7)]);
+        for thresholds in [vec![], vec![5_000_000], vec![1_000_000, 2_000_000, 30_000_000]] {
+            let time = background_time(&law, 0.7, &thresholds);
+            assert!((time * 0.3 - 1.0).abs() < 1e-3, "{thresholds:?} {time}");
+        }
+    }
+
+    #[test]
+    fn background__nobody_is_demoted_where_it_does_not_help() {
+        let law = SizeLaw::from_counts([(10_000, 5)]).unwrap();
+        assert_eq!(background(&law, 0.8, 4), Ok(vec![10_000, 10_001, 10_002]));
+        let one_byte = SizeLaw::from_counts([(1, 5)]).unwrap();
+        assert_eq!(background(&one_byte, 0.8, 3), Ok(vec![1, 2]));
+    }
+
+    #[test]
+    fn background__more_queues_are_never_worse() {
+        let law = exponential_phases(&[(0.9, 1e4), (0.1, 1e6)]);
+        let mut before = f64::INFINITY;
+        for queues in 1..=16 {
+            let time = background_time(&law, 0.8, &background(&law, 0.8, queues).unwrap());
+            assert!(time <= before * (1.0 + 1e-9), "{queues}: {time} {before}");
+            before = time;
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn background__is_the_best_of_all_bytes(
+            counts in prop::collection::vec((1u64..60, 1u64..100), 1..12),
+            load in 0.05..0.95
+        ) {
+            let law = SizeLaw::from_counts(counts).unwrap();
+            let time = |thresholds: &[u64]| background_time(&law, load, thresholds);
+            let all = 1..=law.max();
+            let two = all.clone().map(|a| time(&[a])).fold(f64::INFINITY, f64::min);
+            let three = all.clone().flat_map(|a| (a + 1..=law.max() + 1).map(move |b| [a, b])).map(|pair| time(&pair));
+            let three = three.fold(f64::INFINITY, f64::min);
+            for (queues, best) in [(2, two), (3, three)] {
+                let found = time(&background(&law, load, queues).unwrap());
+                prop_assert!((found / best - 1.0).abs() < 1e-9, "{found} {best}");
+            }
+        }
+
+        #[test]
+        fn background__no_other_thresholds_are_better(
+            law in any_law(),
+            load in 0.05..0.95,
+            mut other in prop::collection::vec(0.0..=1.0, 0..8)
+        ) {
+            other.sort_by(f64::total_cmp);
+            let other = rising(other.iter().map(|share| law.offset_of(*share)));
+            let found = background_time(&law, load, &background(&law, load, other.len() + 1).unwrap());
+            // Between candidates of the first grid there may be a better valley: by less than this.
+            prop_assert!(found <= background_time(&law, load, &other) * 1.0005, "{found}");
+        }
+    }
+}
