@@ -76,6 +76,13 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
     assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_experiment::Simulator).is_err());
 }
 
+#[test]
+fn balancer__that_a_scheme_brings_refuses_another() {
+    let sets = vec!["schemes.emptier-uplink.load_balancing=ecmp".into()];
+    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap_err();
+    assert!(refused.to_string().contains("no `load_balancing` for `emptier-uplink`"), "{refused}");
+}
+
 struct Median(u64);
 
 impl WorkloadFacts for Median {

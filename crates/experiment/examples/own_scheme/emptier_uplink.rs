@@ -3,7 +3,7 @@
 
 use flowsieve_core::{ControlPacket, Meta, Place, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::parts::{self, Parts};
-use flowsieve_schemes::scheme::{BalancerSpec, Places, Scheme};
+use flowsieve_schemes::scheme::{BalancerSpec, Scheme};
 use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::{Context, Entry, Knows};
 use std::sync::Arc;
@@ -18,9 +18,8 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let scheme = parts::build(context, &Parts::default())?;
-    let program = |_| Ok(BalancerSpec::Custom(Arc::new(|site| Box::new(EmptierUplink::new(site)))));
-    Ok(Scheme { balancers: Places::try_from_fn(program)?, ..scheme })
+    let program = BalancerSpec::Custom(Arc::new(|site| Box::new(EmptierUplink::new(site))));
+    parts::build(context, &Parts { balancer: Some(program), ..Parts::default() })
 }
 
 /// The program of one switch.
