@@ -1,5 +1,4 @@
-//! Balancers: which of several equal uplinks a packet takes. A balancer is a switch's program: it may have a timer, and
-//! it may send packets of its own to neighbouring switches and hear theirs (as HULA's probes need).
+//! Balancers: which of several equally short ways a packet takes at a switch.
 
 use rand_core::Rng;
 
@@ -7,38 +6,7 @@ use crate::hash::{mix, reduce};
 use crate::meta::Meta;
 use crate::units::Time;
 
-/// A packet between two switches' programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ControlPacket {
-    /// The switch's port that it leaves by.
-    pub port: u16,
-    /// Bytes with headers.
-    pub len: u16,
-    /// Its priority, 0 the highest.
-    pub priority: u8,
-    /// What it says, to the neighbour's program alone.
-    pub word: u64,
-}
-
-/// A switch program of the user's own. It sees packets and instants; what its switch's ports hold it does not see.
-pub trait SwitchProgram: Send {
-    /// One of the `ways` equal uplinks, numbered from 0, of next-hop group `group`: less than `ways`, which is at least
-    /// 2. A larger number stands for the last.
-    fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> usize;
-
-    /// When [`SwitchProgram::on_timer`] wants to be called next; [`Time::NEVER`] for never.
-    fn next_timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    /// The timer fired. Packets pushed on `out` are sent.
-    fn on_timer(&mut self, _now: Time, _out: &mut Vec<ControlPacket>) {}
-
-    /// A neighbour's packet came in by `port`. Packets pushed on `out` are sent.
-    fn on_control(&mut self, _port: u16, _word: u64, _now: Time, _out: &mut Vec<ControlPacket>) {}
-}
-
-/// Every built-in balancer as one type.
+/// Every balancer as one type, so that a switch calls it without indirection.
 pub enum Balancer {
     /// Hash of the flow: a connection keeps its way (ECMP).
     Ecmp {
@@ -54,15 +22,15 @@ pub enum Balancer {
     SprayRandom,
     /// A burst keeps its way; after a gap the next burst draws anew (LetFlow, NSDI 2017 §3).
     Flowlet(FlowletTable),
-    /// A program of the user's own.
-    Program(Box<dyn SwitchProgram>),
+    /// The switch's [program](crate::program) chooses.
+    Program,
 }
 
 impl Balancer {
-    /// One of `ways` ≥ 2 equal uplinks.
+    /// One of `ways` ≥ 2 equal uplinks, numbered from 0, of next-hop group `group`; `None`: the program is to be asked.
     #[inline(always)]
-    pub fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> usize {
-        match self {
+    pub fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize> {
+        Some(match self {
             Balancer::Ecmp { salt } => reduce(mix(flow_of(meta) ^ *salt), ways),
             Balancer::SprayRoundRobin { next } => {
                 let way = usize::from(next[group]);
@@ -71,8 +39,8 @@ impl Balancer {
             }
             Balancer::SprayRandom => reduce(random.next_u64(), ways),
             Balancer::Flowlet(table) => table.choose(meta, ways, now, random),
-            Balancer::Program(own) => own.choose(meta, group, ways, now, random).min(ways - 1),
-        }
+            Balancer::Program => return None,
+        })
     }
 }
 
@@ -124,7 +92,7 @@ mod tests {
         for flow in 0..4_000 {
             let way = ecmp.choose(&packet(flow), 0, 4, Time::ZERO, &mut random);
             assert_eq!(way, ecmp.choose(&packet(flow), 0, 4, Time::from_us(9), &mut random));
-            count[way] += 1;
+            count[way.unwrap()] += 1;
         }
         // 1000 ± 5.5 standard deviations.
         assert!(count.iter().all(|c| (850..1150).contains(c)), "{count:?}");
@@ -148,22 +116,7 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut spray = Balancer::SprayRoundRobin { next: vec![0; 2] };
         let mut ways = |group| spray.choose(&packet(1), group, 3, Time::ZERO, &mut random);
-        assert_eq!([ways(0), ways(0), ways(1), ways(0), ways(0)], [0, 1, 0, 2, 0]);
-    }
-
-    struct Beyond;
-
-    impl SwitchProgram for Beyond {
-        fn choose(&mut self, _: &Meta, _: usize, ways: usize, _: Time, _: &mut dyn Rng) -> usize {
-            ways
-        }
-    }
-
-    #[test]
-    fn program__that_chooses_no_way_takes_the_last() {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut program = Balancer::Program(Box::new(Beyond));
-        assert_eq!(program.choose(&packet(1), 0, 3, Time::ZERO, &mut random), 2);
+        assert_eq!([ways(0), ways(0), ways(1), ways(0), ways(0)], [0, 1, 0, 2, 0].map(Some));
     }
 
     #[test]

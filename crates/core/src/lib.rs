@@ -1,7 +1,7 @@
 //! What a scheduler decides, and nothing else.
 //!
 //! The parts of hosts, ports and switches that make a scheme: taggers, port schedulers (classifier, admission,
-//! discipline and marker as one value) and balancers. They run unchanged in a simulator and on real packets, so they
+//! discipline and marker as one value), balancers and switches' programs. They run unchanged in a simulator and on real packets, so they
 //! have no clock (time is an argument), no randomness of their own (a generator is an argument), no I/O, and allocate
 //! nothing on the packet path after set-up. They see packets as [`Meta`] and never own one.
 //!
@@ -29,9 +29,11 @@ pub mod observed;
 pub mod pfabric;
 pub mod pifo;
 pub mod ports;
+pub mod program;
 pub mod qcluster;
 pub mod readings;
 pub mod scheduler;
+pub mod site;
 pub mod solver;
 pub mod sp_pifo;
 pub mod tag;
@@ -41,6 +43,8 @@ pub mod units;
 pub use message::{FlowEvent, Message};
 pub use meta::{Kind, Meta, NONE};
 pub use ports::{PortKind, Scheduler};
+pub use program::{ControlPacket, SwitchPorts, SwitchProgram};
 pub use scheduler::{PortScheduler, Surroundings, Verdict, Victims};
+pub use site::{Node, Place, Site};
 pub use tag::Tag;
 pub use units::{ByteTime, Rate, Time};

@@ -18,22 +18,28 @@ use crate::pifo::{Pifo, PifoRules};
 use crate::qcluster::{ClusterParams, ClusterPort};
 use crate::readings::Reading;
 use crate::scheduler::{MAX_QUEUES, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::site::Site;
 use crate::sp_pifo::{SpPifo, SpPifoRules};
 
-/// Makes both enums of lines `Variant(rules) => scheduler`. A large scheduler stands in a box.
+/// Makes both enums of lines `Variant(rules) => scheduler`, and adds those of the user's own. A large scheduler stands in a
+/// box.
 macro_rules! ports {
     ($($(#[$doc:meta])* $kind:ident($rules:ty) => $port:ty;)*) => {
         /// A discipline with what it is set to.
         #[derive(Clone, Debug)]
         pub enum PortKind {
             $($(#[$doc])* $kind($rules),)*
+            /// One of the user's own.
+            Custom(CustomPort),
         }
 
         impl PortKind {
-            /// An empty scheduler for a port. Panics as [`PortRules::build`].
-            pub fn build(&self, site: &PortSite) -> Scheduler {
+            /// An empty scheduler for a port; where it is is asked for one of the user's own. Panics as
+            /// [`PortRules::build`].
+            pub fn build(&self, port: &PortSite, site: impl FnOnce() -> Site) -> Scheduler {
                 match self {
-                    $(PortKind::$kind(rules) => Scheduler::$kind(rules.build(site).into()),)*
+                    $(PortKind::$kind(rules) => Scheduler::$kind(rules.build(port).into()),)*
+                    PortKind::Custom(own) => Scheduler::Custom((own.0)(port, &site())),
                 }
             }
 
@@ -41,6 +47,7 @@ macro_rules! ports {
             pub fn sketch_bytes(&self) -> u64 {
                 match self {
                     $(PortKind::$kind(rules) => rules.sketch_bytes(),)*
+                    PortKind::Custom(_) => 0,
                 }
             }
 
@@ -48,6 +55,7 @@ macro_rules! ports {
             pub fn without_limits(&mut self) {
                 match self {
                     $(PortKind::$kind(rules) => rules.without_limits(),)*
+                    PortKind::Custom(_) => {}
                 }
             }
         }
@@ -56,6 +64,8 @@ macro_rules! ports {
         #[repr(u8)]
         pub enum Scheduler {
             $($(#[$doc])* $kind($port),)*
+            /// One of the user's own.
+            Custom(Box<dyn PortScheduler>),
         }
 
         /// Banks are called in place; to have the others there too would cost every packet of a bank registers.
@@ -64,6 +74,7 @@ macro_rules! ports {
             fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
                 match self {
                     $(Scheduler::$kind(port) => port.enqueue(metas, packet, around),)*
+                    Scheduler::Custom(port) => port.enqueue(metas, packet, around),
                 }
             }
 
@@ -71,6 +82,7 @@ macro_rules! ports {
             fn dequeue_elsewhere(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
                 match self {
                     $(Scheduler::$kind(port) => port.dequeue(metas, around),)*
+                    Scheduler::Custom(port) => port.dequeue(metas, around),
                 }
             }
 
@@ -78,6 +90,7 @@ macro_rules! ports {
             fn backlog_elsewhere(&self) -> u64 {
                 match self {
                     $(Scheduler::$kind(port) => port.backlog_bytes(),)*
+                    Scheduler::Custom(port) => port.backlog_bytes(),
                 }
             }
 
@@ -85,6 +98,7 @@ macro_rules! ports {
             fn port(&self) -> &dyn PortScheduler {
                 match self {
                     $(Scheduler::$kind(port) => port,)*
+                    Scheduler::Custom(port) => &**port,
                 }
             }
         }
@@ -112,28 +126,22 @@ ports! {
     Fair(BitByBit) => Box<FairQueueing>;
     /// AWAFS's queues.
     Awafs(AwafsParams) => Box<AwafsPort>;
-    /// A scheduler of the user's own.
-    Custom(CustomPort) => Box<dyn PortScheduler>;
 }
 
 /// How a scheduler of the user's own is made for each port.
 #[derive(Clone)]
 pub struct CustomPort(Arc<MakePort>);
 
-type MakePort = dyn Fn(&PortSite) -> Box<dyn PortScheduler> + Send + Sync;
+type MakePort = dyn Fn(&PortSite, &Site) -> Box<dyn PortScheduler> + Send + Sync;
 
 impl PortKind {
-    /// A discipline of the user's own. What the port may hold and what it marks is for the scheduler to keep.
-    pub fn custom<P: PortScheduler + 'static>(make: impl Fn(&PortSite) -> P + Send + Sync + 'static) -> PortKind {
-        PortKind::Custom(CustomPort(Arc::new(move |site| Box::new(make(site)))))
-    }
-}
-
-impl PortRules for CustomPort {
-    type Port = Box<dyn PortScheduler>;
-
-    fn build(&self, site: &PortSite) -> Box<dyn PortScheduler> {
-        (self.0)(site)
+    /// A discipline of the user's own, made of what the port is and where it is. What the port may hold and what it marks is
+    /// for the scheduler to keep.
+    pub fn custom<P>(make: impl Fn(&PortSite, &Site) -> P + Send + Sync + 'static) -> PortKind
+    where
+        P: PortScheduler + 'static,
+    {
+        PortKind::Custom(CustomPort(Arc::new(move |port, site| Box::new(make(port, site)))))
     }
 }
 

@@ -1,5 +1,7 @@
 //! docs/own-scheme.md is what the example's files say, and what comes of them.
 
+#[path = "../examples/own_scheme/emptier_uplink.rs"]
+mod emptier_uplink;
 #[path = "../examples/own_scheme/shortest_first.rs"]
 mod shortest_first;
 
@@ -11,9 +13,10 @@ use flowsieve_experiment::{OwnSchemes, ResultDir, report};
 use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts};
+use flowsieve_sim::topology::{Fabric, Sites};
 use std::path::{Path, PathBuf};
 
-const ENGINE: OwnSchemes = OwnSchemes(&[shortest_first::ENTRY]);
+const ENGINE: OwnSchemes = OwnSchemes(&[shortest_first::ENTRY, emptier_uplink::ENTRY]);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -23,8 +26,8 @@ fn example(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/own_scheme").join(file)
 }
 
-fn result(out: &Path, changes: &Changes) -> ResultDir {
-    let plan = plan::read(&example("comparison.toml"), changes, &ENGINE).unwrap();
+fn result(file: &str, out: &Path) -> ResultDir {
+    let plan = plan::read(&example(file), &Changes::default(), &ENGINE).unwrap();
     execute(&plan, &ENGINE, out, How { jobs: 2, fresh: true }, &|_| {}).unwrap()
 }
 
@@ -40,21 +43,23 @@ fn page__shows_the_files_and_what_comes_of_them() {
     let page = std::fs::read_to_string(root().join("docs/own-scheme.md")).unwrap();
     let blocks = blocks(&page);
     let languages: Vec<&str> = blocks.iter().map(|(language, _)| language.as_str()).collect();
-    assert_eq!(languages, ["rust", "rust", "toml", "text"]);
-    for ((_, shown), file) in blocks.iter().zip(["shortest_first.rs", "main.rs", "comparison.toml"]) {
+    assert_eq!(languages, ["rust", "rust", "toml", "text", "rust", "toml", "text"]);
+    let files = ["shortest_first.rs", "main.rs", "comparison.toml", "", "emptier_uplink.rs", "uplinks.toml"];
+    for ((_, shown), file) in blocks.iter().zip(files).filter(|(_, file)| !file.is_empty()) {
         let text = std::fs::read_to_string(example(file)).unwrap();
         assert!(shown.trim_end() == text.trim_end(), "docs/own-scheme.md does not show {file}");
     }
     let lines = blocks[0].1.lines().count();
     assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
 
-    let out = tempfile::tempdir().unwrap();
-    let result = result(out.path(), &Changes::default());
-    let compared = report::compared(&result, Some(("shortest-first", "dctcp"))).unwrap();
-    let text = compared[0].text();
-    assert!(blocks[3].1.trim_end() == text.trim_end(), "docs/own-scheme.md does not show the comparison:\n{text}");
-    let table = report::table(&result);
-    assert!(table.contains("shortest-first"), "{table}");
+    for (file, own, shown) in [("comparison.toml", "shortest-first", 3), ("uplinks.toml", "emptier-uplink", 6)] {
+        let out = tempfile::tempdir().unwrap();
+        let result = result(file, out.path());
+        let text = report::compared(&result, Some((own, "dctcp"))).unwrap()[0].text();
+        assert!(blocks[shown].1.trim_end() == text.trim_end(), "docs/own-scheme.md does not show:\n{text}");
+        let table = report::table(&result);
+        assert!(table.contains(own), "{table}");
+    }
 }
 
 #[test]
@@ -69,6 +74,13 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
     assert!(refused.to_string().contains("thresholds"), "{refused}");
     // The plain simulator does not know it.
     assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_experiment::Simulator).is_err());
+}
+
+#[test]
+fn balancer__that_a_scheme_brings_refuses_another() {
+    let sets = vec!["schemes.emptier-uplink.load_balancing=ecmp".into()];
+    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap_err();
+    assert!(refused.to_string().contains("no `load_balancing` for `emptier-uplink`"), "{refused}");
 }
 
 struct Median(u64);
@@ -93,7 +105,8 @@ fn tagger__puts_messages_up_to_the_median_first() {
     let context = Context { scope: settings.scheme("shortest-first"), workload: &Median(10_000) };
     let scheme = (shortest_first::ENTRY.build)(&context).unwrap();
     assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Custom(_)));
-    let mut tagger = scheme.classes[0].tagger.build();
+    let fabric = Fabric::from_settings(&settings).unwrap();
+    let mut tagger = scheme.classes[0].tagger.build(|| Sites::new(&fabric, 1).tagger(0, 0));
     let mut priority = |kind, size| {
         let facts = FlowFacts { kind, size, remaining: size, ..FlowFacts::default() };
         let tag = tagger.tag(|| facts);

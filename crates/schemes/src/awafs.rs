@@ -284,7 +284,7 @@ mod tests {
                     size: 100_000,
                     ..Default::default()
                 };
-                let tag = scheme.taggers(host)[0].tag(|| facts);
+                let tag = scheme.taggers(host, |_| unreachable!("a built-in tagger"))[0].tag(|| facts);
                 (tag.priority(), tag.rank())
             };
             [tag(1), tag(2)]

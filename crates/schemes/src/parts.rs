@@ -98,6 +98,9 @@ pub struct Parts {
     pub transport: TransportName,
     /// What hosts write into packets. `None`: the scheme sees to it itself, and refuses another tagger.
     pub tagger: Option<TaggerName>,
+    /// How switches choose among equal paths, where the scheme sees to it itself and refuses another way. `None`: as the
+    /// settings say.
+    pub balancer: Option<BalancerSpec>,
     /// Which packet of a port leaves next.
     pub discipline: DisciplineName,
     /// Queues of a port.
@@ -123,6 +126,7 @@ impl Parts {
     pub const DEFAULT: Parts = Parts {
         transport: TransportName::Dctcp,
         tagger: Some(TaggerName::Plain),
+        balancer: None,
         discipline: DisciplineName::Fifo,
         queues: 1,
         host_queues: 0,
@@ -145,7 +149,7 @@ impl Default for Parts {
 pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = ParameterSet::read(scope)?;
-    let balancers = Places::try_from_fn(|place| balancer(&scope.at(place), set))?;
+    let balancers = Places::try_from_fn(|place| balancer(&scope.at(place), parts, set))?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let nic = sending::nic(scope, set, &transport)?;
@@ -203,7 +207,17 @@ fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError>
     })
 }
 
-fn balancer(scope: &Scope<'_>, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
+fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
+    if let Some(own) = &parts.balancer {
+        return match scope.is_given(&LOAD_BALANCING) {
+            true => {
+                let expected =
+                    format!("no `load_balancing` for `{}`, whose switches choose by themselves", scope.variant());
+                Err(scope.invalid(&LOAD_BALANCING, expected))
+            }
+            false => Ok(own.clone()),
+        };
+    }
     let default = match set {
         ParameterSet::Ns2 => BalancingName::Spray,
         ParameterSet::Rfc => BalancingName::Ecmp,

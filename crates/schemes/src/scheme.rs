@@ -5,16 +5,14 @@ use std::sync::Arc;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::awafs::HostThresholds;
 use flowsieve_core::awafs::host::HostParams;
-use flowsieve_core::balancer::{Balancer, FlowletTable, SwitchProgram};
+use flowsieve_core::balancer::{Balancer, FlowletTable};
 use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
-use flowsieve_core::{PortKind, Rate, Scheduler, Time};
+use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
 use flowsieve_transport::TransportSpec;
-
-use crate::settings::Place;
 
 /// A scheme, ready to be placed in a fabric.
 #[derive(Clone, Debug)]
@@ -42,11 +40,14 @@ impl Scheme {
         self.classes.first().map_or(0, |class| class.transport.facts().header)
     }
 
-    /// The taggers of a host, by class of flow.
-    pub fn taggers(&self, host: u32) -> Vec<Tagger> {
+    /// The taggers of a host, by class of flow; `site` gives that of a class where it is asked for.
+    pub fn taggers(&self, host: u32, site: impl Fn(u8) -> Site) -> Vec<Tagger> {
         let misuses = host < self.misusing_hosts;
-        let tagger = |class: &Class| if misuses { class.tagger.misused().build() } else { class.tagger.build() };
-        self.classes.iter().map(tagger).collect()
+        let tagger = |(class, number): (&Class, u8)| {
+            let site = || site(number);
+            if misuses { class.tagger.misused().build(site) } else { class.tagger.build(site) }
+        };
+        self.classes.iter().zip(0..).map(tagger).collect()
     }
 }
 
@@ -95,8 +96,8 @@ pub enum Nic {
     Scheme,
 }
 
-/// A part of the user's own.
-pub type Custom<T> = Arc<dyn Fn() -> Box<T> + Send + Sync>;
+/// Makes a part of the user's own for its site.
+pub type Custom<T> = Arc<dyn Fn(&Site) -> Box<T> + Send + Sync>;
 
 /// How to make a tagger.
 #[derive(Clone)]
@@ -128,8 +129,8 @@ pub enum TaggerSpec {
 }
 
 impl TaggerSpec {
-    /// A tagger for one host.
-    pub fn build(&self) -> Tagger {
+    /// A tagger for one host; its site is asked for where it is one of the user's own.
+    pub fn build(&self, site: impl FnOnce() -> Site) -> Tagger {
         match self {
             TaggerSpec::Plain => Tagger::Plain,
             TaggerSpec::Demotion(thresholds) => Tagger::Demotion { thresholds: thresholds.clone() },
@@ -144,7 +145,7 @@ impl TaggerSpec {
             TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
             TaggerSpec::Ends(sent) => Tagger::Ends { sent: *sent },
             TaggerSpec::Adaptive(params) => Tagger::Adaptive(Box::new(HostThresholds::new(params))),
-            TaggerSpec::Custom(make) => Tagger::Boxed(make()),
+            TaggerSpec::Custom(make) => Tagger::Boxed(make(&site())),
         }
     }
 
@@ -173,9 +174,10 @@ impl PortSpec {
         PortSpec { kind, admission: Admission::Unlimited, marker: Marker::Off }
     }
 
-    /// A scheduler for a port in front of `line`, to which packets come with so many bytes of headers.
-    pub fn build(&self, line: Line, header: u16) -> Scheduler {
-        self.kind.build(&PortSite { line, header, admission: self.admission, marker: self.marker })
+    /// A scheduler for a port in front of `line`, to which packets come with so many bytes of headers; where it is is asked
+    /// for one of the user's own.
+    pub fn build(&self, line: Line, header: u16, site: impl FnOnce() -> Site) -> Scheduler {
+        self.kind.build(&PortSite { line, header, admission: self.admission, marker: self.marker }, site)
     }
 
     /// The same discipline with room for everything and without marks: a host's port under backpressure.
@@ -211,14 +213,14 @@ pub enum BalancerSpec {
 }
 
 impl BalancerSpec {
-    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch.
+    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch. A program is made apart.
     pub fn build(&self, groups: usize, salt: u64) -> Balancer {
         match self {
             BalancerSpec::Ecmp => Balancer::Ecmp { salt },
             BalancerSpec::SprayRoundRobin => Balancer::SprayRoundRobin { next: vec![0; groups] },
             BalancerSpec::SprayRandom => Balancer::SprayRandom,
             BalancerSpec::Flowlet { gap } => Balancer::Flowlet(FlowletTable::new(*gap)),
-            BalancerSpec::Custom(make) => Balancer::Program(make()),
+            BalancerSpec::Custom(_) => Balancer::Program,
         }
     }
 

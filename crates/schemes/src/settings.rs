@@ -17,6 +17,7 @@ pub mod units;
 mod value;
 
 pub use error::{Origin, SettingsError, WrongName};
+pub use flowsieve_core::Place;
 pub(crate) use scope::SETTINGS;
 pub use scope::{MTU, Scope};
 pub use setting::{Key, Section, Setting, SizesOr};
@@ -24,36 +25,6 @@ pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Where a part of a scheme acts, as far as settings tell places apart.
-///
-/// A fat-tree's or three-tier fabric's edge switches are leaves and its aggregation switches spines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// A host's own port.
-    Nic,
-    /// Ports of a leaf or edge switch, or of the only switch.
-    Leaf,
-    /// Ports of a spine or aggregation switch.
-    Spine,
-    /// Ports of a core switch.
-    Core,
-}
-
-impl Place {
-    /// Every place.
-    pub const ALL: [Place; 4] = [Place::Nic, Place::Leaf, Place::Spine, Place::Core];
-
-    /// Its name in a file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Place::Nic => "nic",
-            Place::Leaf => "leaf",
-            Place::Spine => "spine",
-            Place::Core => "core",
-        }
-    }
-}
 
 /// A table of an experiment file that holds keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

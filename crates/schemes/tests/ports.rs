@@ -125,7 +125,7 @@ impl Bench {
         let rate = Rate::new(10_000_000_000).expect("a rate");
         let line = Line { byte_time: rate.byte_time(), overhead: 24 };
         Bench {
-            port: spec.build(line, 40),
+            port: spec.build(line, 40, || unreachable!("a built-in port")),
             line,
             free: Time::ZERO,
             metas: Vec::new(),

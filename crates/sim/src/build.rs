@@ -3,7 +3,10 @@
 use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::{Time, Victims};
+use flowsieve_core::program::Watches;
+use flowsieve_core::scheduler::Line;
+use flowsieve_core::site::Racks;
+use flowsieve_core::{Scheduler, Time, Victims};
 use flowsieve_schemes::scheme::{BalancerSpec, Nic};
 use flowsieve_schemes::settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
@@ -16,12 +19,14 @@ use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
 use crate::point::{Partitioning, Point, SimError};
+use crate::programs::{Program, Programs};
 use crate::slab::Slab;
-use crate::topology::{self, Fabric, Node};
+use crate::topology::{self, Fabric, Node, Sites};
 
 /// Where everything went: (partition, index there).
 pub(crate) struct Places {
     pub(crate) hosts: Vec<(u32, u32)>,
+    pub(crate) switches: Vec<(u32, u32)>,
     /// By link: the record of its sending end.
     pub(crate) from: Vec<(u32, u32)>,
     /// By link: the record of its receiving end.
@@ -76,11 +81,12 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     });
     let (from, to) = ends.collect();
     let links_in = numbers.0;
-    let places = Places { hosts, from, to };
+    let places = Places { hosts, switches, from, to };
 
     // Only programs of the user's own have timers.
     let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
-    let racks = Racks::new(fabric);
+    let sites = Sites::new(fabric, point.seed);
+    let racks = sites.racks();
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
     let mut networks = Vec::with_capacity(count);
     for partition in 0..count {
@@ -106,8 +112,8 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             ports: Vec::new(),
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),
-            racks: racks.count,
-            ways_home: racks.ways_home(fabric, &places),
+            racks: racks.count(),
+            ways_home: ways_home(fabric, racks, &places),
             overhead: u32::from(point.wire_overhead),
             groups: Vec::new(),
             ways: Vec::new(),
@@ -126,26 +132,32 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             trace_span: Time::ZERO..Time::ZERO,
         });
     }
-    for (number, &(partition, _)) in switches.iter().enumerate() {
-        let network = &mut networks[partition as usize];
-        add_switch(network, point, number, &racks, &places);
+    for number in 0..fabric.links.len() as u32 {
+        add_link(&mut networks, point, number, &sites, &places);
     }
-    for number in 0..fabric.links.len() {
-        add_link(&mut networks, point, number, &switches, &places);
+    let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
+    for (number, &(partition, _)) in (0..).zip(&places.switches) {
+        let program = program(point, number, &sites, &places);
+        let watches = program.as_ref().map(|program| program.watches).unwrap_or_default();
+        add_switch(&mut networks[partition as usize], point, number, racks, &places, watches);
+        programs[partition as usize].push(program);
     }
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
     for (number, &(partition, _)) in (0..).zip(&places.hosts) {
         let (hosts, of_hosts) = &mut hosts[partition as usize];
         hosts.push(Host::new(number, places.from[fabric.host_uplink[usize::from(number)] as usize].1));
-        of_hosts.extend(sides(scheme, number));
+        of_hosts.extend(sides(scheme, number.into(), &sites));
     }
     let rules = Rules::new(scheme);
-    let partitions = networks.into_iter().zip(hosts).enumerate().map(|(partition, (network, (hosts, sides)))| {
+    let mut partitions = Vec::with_capacity(count);
+    for (partition, ((network, programs), (hosts, sides))) in networks.into_iter().zip(programs).zip(hosts).enumerate()
+    {
         let first_timer = links_in[partition] + 1;
-        let first_program = first_timer + hosts_in[partition];
-        Partition::new(network, Hosts::new(rules.clone(), hosts, sides), first_timer, first_program)
-    });
-    Ok(Built { partitions: partitions.collect(), places, lookahead: lookahead(fabric) })
+        let programs = Programs::new(programs, first_timer + hosts_in[partition]);
+        let hosts = Hosts::new(rules.clone(), hosts, sides);
+        partitions.push(Partition::new(network, hosts, programs, first_timer));
+    }
+    Ok(Built { partitions, places, lookahead: lookahead(fabric) })
 }
 
 fn partition_of(fabric: &Fabric, node: Node) -> u32 {
@@ -163,104 +175,91 @@ fn lookahead(fabric: &Fabric) -> Time {
 }
 
 /// Adds a link to the partitions of its ends.
-fn add_link<K>(
-    networks: &mut [Network<K>],
-    point: &Point<'_>,
-    number: usize,
-    switches: &[(u32, u32)],
-    places: &Places,
-) {
+fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, sites: &Sites<'_>, places: &Places) {
     let Point { fabric, scheme, .. } = *point;
-    let link = &fabric.links[number];
+    let link = &fabric.links[number as usize];
     let place = fabric.place_of(link.from);
     let spec = scheme.ports.at(place);
     let paused = matches!((place, scheme.nic), (Place::Nic, Nic::Backpressure { .. }));
     let spec = if paused { spec.without_limits() } else { spec.clone() };
     let (endpoint, back) = match link.to {
         Node::Host(host) => (Endpoint::host(places.hosts[host as usize].1), 0),
-        Node::Switch(switch) => (Endpoint::switch(switches[switch as usize].1), back_port(fabric, link, switch)),
+        Node::Switch(switch) => (Endpoint::switch(places.switches[switch as usize].1), back_port(fabric, link, switch)),
     };
-    let (from, to) = (places.from[number], places.to[number]);
-    let framing = (scheme.header(), point.wire_overhead);
-    let mut port = Port { back, ..Port::new(&spec, link, framing, number, point.seed) };
+    let (from, to) = (places.from[number as usize], places.to[number as usize]);
+    let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, point.seed) };
+    let line = Line { byte_time: link.rate.byte_time(), overhead: point.wire_overhead.into() };
+    let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     if let Node::Switch(switch) = link.from {
-        port.switch = switches[switch as usize].1;
-        port.special.shares = spec.shares_memory();
+        sending.switch = places.switches[switch as usize].1;
+        sending.special.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
-        port.special.beyond = Some(to);
-        let port = Port { back, ..Port::new(&spec, link, framing, number, point.seed) };
-        networks[to.0 as usize].add_link(Link::new(link, &port, endpoint), port);
+        sending.special.beyond = Some(to);
+        // Nothing waits at the receiving end.
+        let receiving = port(Scheduler::default());
+        networks[to.0 as usize].add_link(Link::new(link, &receiving, endpoint), receiving);
     }
-    networks[from.0 as usize].add_link(Link::new(link, &port, endpoint), port);
+    networks[from.0 as usize].add_link(Link::new(link, &sending, endpoint), sending);
 }
 
-/// The hosts of a switch, which all others reach in the same way.
-struct Racks {
-    count: usize,
-    /// By switch: its rack's number, if it has hosts.
-    of_switch: Vec<Option<u32>>,
-    /// By rack: one of its hosts.
-    hosts: Vec<u32>,
-}
-
-impl Racks {
-    fn new(fabric: &Fabric) -> Racks {
-        let mut racks = Racks { count: 0, of_switch: vec![None; fabric.switches.len()], hosts: Vec::new() };
-        for (host, &uplink) in (0..).zip(&fabric.host_uplink) {
-            if let Node::Switch(switch) = fabric.links[uplink as usize].to
-                && racks.of_switch[switch as usize].is_none()
-            {
-                racks.of_switch[switch as usize] = Some(racks.hosts.len() as u32);
-                racks.hosts.push(host);
-            }
-        }
-        racks.count = racks.hosts.len();
-        racks
-    }
-
-    /// By host: its rack and the link from there to it, as its partition numbers it.
-    fn ways_home(&self, fabric: &Fabric, places: &Places) -> Vec<(u32, u32)> {
-        let home = |host: u32| {
-            let Node::Switch(switch) = fabric.links[fabric.host_uplink[host as usize] as usize].to else {
-                return (0, 0);
-            };
-            let rack = self.of_switch[switch as usize].unwrap_or(0);
-            match fabric.routes[switch as usize].towards(host) {
-                [link] => (rack, places.from[*link as usize].1),
-                _ => (rack, 0),
-            }
+/// By host: its rack and the link from there to it, as its partition numbers it.
+fn ways_home(fabric: &Fabric, racks: &Racks, places: &Places) -> Vec<(u32, u32)> {
+    let home = |host: u32| {
+        let home = match fabric.links[fabric.host_uplink[host as usize] as usize].to {
+            Node::Switch(switch) => fabric.routes[switch as usize].towards(host).first(),
+            Node::Host(_) => None,
         };
-        (0..fabric.hosts).map(home).collect()
-    }
+        (racks.of(host), home.map_or(0, |&link| places.from[link as usize].1))
+    };
+    (0..fabric.hosts).map(home).collect()
 }
 
-fn add_switch<K>(network: &mut Network<K>, point: &Point<'_>, number: usize, racks: &Racks, places: &Places) {
+/// The program of a switch, if it has one.
+fn program(point: &Point<'_>, switch: u32, sites: &Sites<'_>, places: &Places) -> Option<Program> {
+    let Point { fabric, scheme, .. } = *point;
+    let BalancerSpec::Custom(make) = scheme.balancers.at(fabric.place_of(Node::Switch(switch))) else { return None };
+    let site = sites.program(switch);
+    let links = fabric.ports[switch as usize].iter().map(|&link| places.from[link as usize].1);
+    Some(Program::new(make(&site), site, links.collect()))
+}
+
+/// Adds a switch, with what its program watches.
+fn add_switch<K>(
+    network: &mut Network<K>,
+    point: &Point<'_>,
+    number: u32,
+    racks: &Racks,
+    places: &Places,
+    watches: Watches,
+) {
     let fabric = point.fabric;
-    let routes = &fabric.routes[number];
-    let mut random = stream(point.seed, Purpose::Spray, number as u64);
+    let routes = &fabric.routes[number as usize];
+    let mut random = stream(point.seed, Purpose::Spray, number.into());
     let salt = random.next_u64();
     let local = |&link: &u32| places.from[link as usize].1;
-    let own = racks.of_switch[number];
     let first_group = network.groups.len() as u32;
-    network.routes.extend(racks.hosts.iter().zip(0..).map(|(&host, rack)| match routes.towards(host) {
-        _ if own == Some(rack) => LOCAL,
-        [only] => local(only),
-        _ => GROUP | (first_group + u32::from(routes.next[host as usize])),
-    }));
+    let is_home = |host| fabric.links[fabric.host_uplink[host as usize] as usize].to == Node::Switch(number);
+    let route = |rack| {
+        let host = racks.hosts(rack)[0];
+        match routes.towards(host) {
+            _ if watches.every_packet => GROUP | first_group,
+            _ if is_home(host) => LOCAL,
+            [only] => local(only),
+            _ => GROUP | (first_group + u32::from(routes.next[host as usize])),
+        }
+    };
+    network.routes.extend((0..racks.count() as u32).map(route));
     for group in &routes.groups {
         network.groups.push((network.ways.len() as u32, group.len() as u32));
         network.ways.extend(group.iter().map(local));
     }
+    if watches.sent_bytes {
+        fabric.ports[number as usize].iter().map(local).for_each(|link| network.count_sent(link));
+    }
     network.pools.push(Pool::new(point.scheme.shared_buffer));
-    network.switches.push(SwitchState {
-        first_group,
-        ports: fabric.ports[number].iter().map(local).collect(),
-        balancer: point.scheme.balancers.at(fabric.switches[number].place).build(routes.groups.len(), salt),
-        random,
-        due: BinaryHeap::new(),
-        ticks: 0,
-    });
+    let balancer = point.scheme.balancers.at(fabric.switches[number as usize].place).build(routes.groups.len(), salt);
+    network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 
 /// The number, among a switch's ports, of the port that leads back over a link to it.

@@ -9,13 +9,14 @@ use std::ops::Range;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
-use flowsieve_transport::{Effects, Handled, HostEndpoint, HostSite, Out, Packet, Timer, TransportFacts, Turn};
+use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::Flow;
 
 use crate::event::Key;
 use crate::following::Following;
-use crate::network::{Network, SWITCH};
-use crate::slab::pack;
+use crate::network::Network;
+use crate::slab::{SWITCH, pack};
+use crate::topology::Sites;
 use crate::trace::Begun;
 
 /// The hosts of a partition.
@@ -128,11 +129,11 @@ impl Host {
 }
 
 /// The sides of a host in scheme's order.
-pub(crate) fn sides(scheme: &Scheme, host: u16) -> impl Iterator<Item = Side> {
+pub(crate) fn sides(scheme: &Scheme, host: u32, sites: &Sites<'_>) -> impl Iterator<Item = Side> {
     let pauses = matches!(scheme.nic, Nic::Backpressure { .. });
-    let taggers = scheme.taggers(u32::from(host));
+    let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
     scheme.classes.iter().zip(0..).zip(taggers).map(move |((class, number), tagger)| {
-        let endpoint = class.transport.build(&HostSite { host, class: number, pauses });
+        let endpoint = class.transport.build(number, pauses, || sites.endpoint(host, number));
         Side { endpoint, tagger, in_ring: 0, not_before: Time::NEVER }
     })
 }

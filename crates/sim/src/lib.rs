@@ -19,6 +19,7 @@ mod network;
 mod observations;
 mod partition;
 mod point;
+mod programs;
 mod read_ahead;
 mod run;
 pub mod sample;

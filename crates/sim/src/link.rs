@@ -5,10 +5,8 @@
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Held;
-use flowsieve_core::scheduler::Line;
 use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
 use flowsieve_results::Drops;
-use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
 use crate::found::Found;
@@ -82,6 +80,8 @@ pub(crate) struct Port {
     /// It stands in a list of ports with a departure due.
     pub(crate) due: bool,
     pub(crate) drops: Drops,
+    /// Bytes put on the line, with preamble and gap, where [`Special::counts`].
+    pub(crate) sent_bytes: u64,
 }
 
 /// What most links do without.
@@ -95,6 +95,8 @@ pub(crate) struct Special {
     pub(crate) forwards_after: Option<u32>,
     /// A packet is lost when a draw is below; 0: never.
     pub(crate) loss: u32,
+    /// A program of its switch wants to know how many bytes it has sent.
+    pub(crate) counts: bool,
     /// What happens to its packets is recorded, under this place in [`crate::trace::Tracing::links`].
     pub(crate) traced: Option<u32>,
 }
@@ -107,31 +109,26 @@ impl Special {
 
 impl Port {
     /// The port of link `number` of a fabric.
-    pub(crate) fn new(
-        spec: &PortSpec,
-        link: &topology::Link,
-        (header, overhead): (u16, u16),
-        number: usize,
-        seed: u64,
-    ) -> Port {
-        let line = Line { byte_time: link.rate.byte_time(), overhead: overhead.into() };
+    pub(crate) fn new(scheduler: Scheduler, link: &topology::Link, number: u32, seed: u64) -> Port {
         Port {
-            scheduler: spec.build(line, header),
+            scheduler,
             special: Special {
                 shares: false,
                 beyond: None,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
                 loss: (link.loss * f64::from(u32::MAX)).round() as u32,
+                counts: false,
                 traced: None,
             },
-            random: stream(seed, Purpose::Marking, number as u64),
-            loss_random: stream(seed, Purpose::Loss, number as u64),
+            random: stream(seed, Purpose::Marking, number.into()),
+            loss_random: stream(seed, Purpose::Loss, number.into()),
             switch: 0,
             back: 0,
             due: false,
             marks: 0,
             drops: Drops::default(),
             most_backlog: 0,
+            sent_bytes: 0,
         }
     }
 }

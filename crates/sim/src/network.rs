@@ -8,32 +8,26 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::balancer::{Balancer, ControlPacket};
-use flowsieve_core::{Kind, Meta, PortScheduler, Tag, Time, Verdict, Victims};
+use flowsieve_core::balancer::Balancer;
+use flowsieve_core::{Meta, PortScheduler, Time, Verdict, Victims};
 use flowsieve_results::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
 use crate::joining::Joining;
 use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::programs::Programs;
 use crate::slab::{Body, Slab};
 use crate::trace::Record;
-
-/// The destination of packets between switches' programs.
-pub(crate) const SWITCH: u16 = u16::MAX;
 
 /// A switch's forwarding.
 pub(crate) struct SwitchState {
     /// Its groups of equal next hops begin here in [`Network::groups`].
     pub(crate) first_group: u32,
-    /// Links out of it, in the order in which a program numbers its ports.
-    pub(crate) ports: Vec<u32>,
     pub(crate) balancer: Balancer,
     pub(crate) random: Xoshiro256PlusPlus,
     /// Ports with a departure due, where departures free shared memory. An entry may be early.
     pub(crate) due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// How often its program's timer fired.
-    pub(crate) ticks: u64,
 }
 
 /// In [`Network::routes`]: the rest is a group's number.
@@ -144,6 +138,12 @@ impl<K> Network<K> {
         }
         self.links.push(link);
         self.ports.push(port);
+    }
+
+    /// A link's port counts what it sends.
+    pub(crate) fn count_sent(&mut self, link: u32) {
+        self.links[link as usize].special = true;
+        self.ports[link as usize].special.counts = true;
     }
 }
 
@@ -322,44 +322,30 @@ impl<K: Key> Network<K> {
         self.slab.remove(packet);
     }
 
-    /// A switch sends a packet on its way.
+    /// A switch sends a packet on its way that came by link `from`.
     #[inline]
-    pub(crate) fn forward(&mut self, switch: u32, packet: u32) {
+    pub(crate) fn forward(&mut self, programs: &mut Programs, switch: u32, from: u32, packet: u32) {
         let meta = &self.slab.metas[packet as usize];
         let (rack, home) = self.ways_home[usize::from(meta.dst)];
         let next = self.routes[switch as usize * self.racks + rack as usize];
         let link = match next {
             LOCAL => home,
             link if link & GROUP == 0 => link,
-            group => self.balance(switch, group & !GROUP, packet),
+            group => match self.balance(switch, group & !GROUP, packet) {
+                Some(link) => link,
+                None => programs.choose(self, switch, from, packet),
+            },
         };
         if self.joining.exists() { self.join_soon(link, packet) } else { self.enqueue(link, packet) }
     }
 
-    /// One of a group's equal next hops.
+    /// One of a group's equal next hops; `None`: the switch's program is to be asked.
     #[inline(always)]
-    fn balance(&mut self, switch: u32, group: u32, packet: u32) -> u32 {
+    fn balance(&mut self, switch: u32, group: u32, packet: u32) -> Option<u32> {
         let (state, meta) = (&mut self.switches[switch as usize], &self.slab.metas[packet as usize]);
         let (first, ways) = self.groups[group as usize];
         let group = (group - state.first_group) as usize;
         let way = state.balancer.choose(meta, group, ways as usize, self.now, &mut state.random);
-        self.ways[first as usize + way]
-    }
-
-    /// Sends what a switch's program wants sent.
-    pub(crate) fn send_control(&mut self, switch: u32, packets: &mut Vec<ControlPacket>) {
-        for control in packets.drain(..) {
-            let meta = Meta {
-                len: control.len,
-                tag: Tag::with_priority(control.priority),
-                dst: SWITCH,
-                kind: Kind::Control,
-                ..Meta::default()
-            };
-            let body = Body::of_switches(SWITCH, control.word);
-            let Some(&port) = self.switches[switch as usize].ports.get(usize::from(control.port)) else { continue };
-            let packet = self.slab.insert(meta, body);
-            self.enqueue(port, packet);
-        }
+        way.map(|way| self.ways[first as usize + way])
     }
 }

@@ -54,8 +54,8 @@ impl Observations {
     /// Programs of switches that have a timer, by the one that ticked least; and what ports do, which only act where packets
     /// arrive, by the mean of the ports that acted at all.
     pub(crate) fn periodic<K>(&self, built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
-        let switches = built.partitions.iter().flat_map(|partition| &partition.network.switches);
-        let programs = switches.map(|switch| switch.ticks).filter(|&ticks| ticks > 0).min();
+        let programs = built.partitions.iter().flat_map(|partition| partition.programs.ticks());
+        let programs = programs.filter(|&ticks| ticks > 0).min();
         let mean = |ticks: &Vec<u64>| ticks.iter().sum::<u64>().checked_div(ticks.len() as u64);
         let ports = self.ticks.iter().map(|(&name, ticks)| (name, mean(ticks)));
         let part = |(name, ticks): (&str, Option<u64>)| {

@@ -7,30 +7,26 @@
 //! arrivals by link; then messages that begin, by number; then timers, by host.
 
 use flowsieve_core::Time;
-use flowsieve_core::balancer::{Balancer, ControlPacket};
 
 use crate::event::Key;
 use crate::hosts::Hosts;
-use crate::network::{Network, SWITCH};
+use crate::network::Network;
+use crate::programs::Programs;
+use crate::slab::SWITCH;
 
 /// A part of the fabric with its hosts.
 pub(crate) struct Partition<K> {
     pub(crate) network: Network<K>,
     pub(crate) hosts: Hosts,
+    pub(crate) programs: Programs,
     /// The first source of hosts' timers; the arrivals' source is the one before.
     pub(crate) first_timer: u32,
-    /// The first source of switches' timers.
-    pub(crate) first_program: u32,
-    control: Vec<ControlPacket>,
 }
 
 impl<K: Key> Partition<K> {
-    pub(crate) fn new(network: Network<K>, hosts: Hosts, first_timer: u32, first_program: u32) -> Partition<K> {
-        let mut partition = Partition { network, hosts, first_timer, first_program, control: Vec::new() };
-        for switch in 0..partition.network.switches.len() as u32 {
-            partition.arm_program(switch);
-        }
-        partition
+    pub(crate) fn new(mut network: Network<K>, hosts: Hosts, mut programs: Programs, first_timer: u32) -> Partition<K> {
+        programs.arm(&mut network);
+        Partition { network, hosts, programs, first_timer }
     }
 
     /// Handles events before `horizon`, at most `most` of them; says whether that was all.
@@ -67,10 +63,10 @@ impl<K: Key> Partition<K> {
         self.network.looks += 1;
         if source < self.first_timer {
             self.hosts.begin_messages(&mut self.network, source);
-        } else if source < self.first_program {
+        } else if source < self.programs.first_source {
             self.hosts.on_timer(&mut self.network, source - self.first_timer, source);
         } else {
-            self.on_program_timer(source - self.first_program);
+            self.programs.on_timer(&mut self.network, source);
         }
     }
 
@@ -81,42 +77,12 @@ impl<K: Key> Partition<K> {
         match to.get() {
             Ok(switch) => {
                 if network.slab.metas[packet as usize].dst == SWITCH {
-                    self.on_control(switch, link, packet);
+                    self.programs.on_control(network, switch, link, packet);
                 } else {
-                    network.forward(switch, packet);
+                    network.forward(&mut self.programs, switch, link, packet);
                 }
             }
             Err(host) => self.hosts.on_packet(network, host, packet, self.first_timer + host),
-        }
-    }
-
-    #[inline(never)]
-    fn on_control(&mut self, switch: u32, link: u32, packet: u32) {
-        self.network.last_arrival = self.network.now;
-        let back = self.network.ports[link as usize].back;
-        let body = self.network.slab.bodies[packet as usize];
-        self.network.slab.remove(packet);
-        if let Balancer::Program(program) = &mut self.network.switches[switch as usize].balancer {
-            program.on_control(back, body.word(), self.network.now, &mut self.control);
-        }
-        self.network.send_control(switch, &mut self.control);
-        self.arm_program(switch);
-    }
-
-    fn on_program_timer(&mut self, switch: u32) {
-        let state = &mut self.network.switches[switch as usize];
-        if let Balancer::Program(program) = &mut state.balancer {
-            state.ticks += 1;
-            program.on_timer(self.network.now, &mut self.control);
-        }
-        self.network.send_control(switch, &mut self.control);
-        self.arm_program(switch);
-    }
-
-    fn arm_program(&mut self, switch: u32) {
-        if let Balancer::Program(program) = &self.network.switches[switch as usize].balancer {
-            let at = program.next_timer();
-            self.network.schedule(self.first_program + switch, at);
         }
     }
 }

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_core::balancer::Balancer;
 use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_workload::{ClosedLoop, Flow};
 
@@ -274,11 +273,7 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Whether a switch's program has its timer set.
     fn programs_go_on(&self) -> bool {
-        let mut switches = self.built.partitions.iter().flat_map(|partition| &partition.network.switches);
-        switches.any(|switch| match &switch.balancer {
-            Balancer::Program(program) => program.next_timer() != Time::NEVER,
-            _ => false,
-        })
+        self.built.partitions.iter().any(|partition| partition.programs.go_on())
     }
 
     /// Whether nothing will happen any more; then no packet is left.

@@ -1,13 +1,16 @@
 //! The packets of a partition. What ports see and what only the ends see lie in two arrays, so that a hop in the middle of
 //! the network touches half a cache line.
 
-use flowsieve_core::{Meta, NONE};
+use flowsieve_core::{ControlPacket, Kind, Meta, NONE, Tag};
 use flowsieve_transport::Packet;
+
+/// Destination and sender of packets between switches' programs.
+pub(crate) const SWITCH: u16 = u16::MAX;
 
 /// What only the ends of a packet see.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Body {
-    /// As [`Packet::words`].
+    /// As [`Packet::words`] or [`ControlPacket::payload`].
     words: [u32; 6],
     /// As [`Packet::message`].
     message: u32,
@@ -23,16 +26,6 @@ impl Body {
     /// The message that never finishes without this packet, if it is so.
     pub(crate) fn doomed(&self) -> Option<u32> {
         (self.code & Packet::UNANSWERED != 0).then_some(self.message)
-    }
-
-    /// What a packet says between the programs of two switches.
-    pub(crate) fn of_switches(src: u16, word: u64) -> Body {
-        Body { words: [word as u32, (word >> 32) as u32, 0, 0, 0, 0], src, ..Body::default() }
-    }
-
-    /// The same again.
-    pub(crate) fn word(&self) -> u64 {
-        u64::from(self.words[1]) << 32 | u64::from(self.words[0])
     }
 }
 
@@ -59,6 +52,18 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
         code: body.code,
         words: body.words,
     }
+}
+
+/// What a switch's program sends, as it lies in the slab.
+pub(crate) fn pack_control(packet: &ControlPacket) -> (Meta, Body) {
+    let ControlPacket { port: _, len, priority, payload } = *packet;
+    let meta = Meta { len, tag: Tag::with_priority(priority), dst: SWITCH, kind: Kind::Control, ..Meta::default() };
+    (meta, Body { words: payload, src: SWITCH, ..Body::default() })
+}
+
+/// What arrives by a port of the other switch.
+pub(crate) fn unpack_control(meta: &Meta, body: &Body, port: u16) -> ControlPacket {
+    ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
 }
 
 /// Packets by index, reused.
@@ -151,6 +156,14 @@ mod tests {
         assert_eq!(unpack(&meta, &body), Packet { peer: 1, ..sent });
         let (_, answered) = pack(&Packet { code: 9, ..sent }, 1, 5);
         assert_eq!(answered.doomed(), None);
+    }
+
+    #[test]
+    fn unpack_control__what_was_packed() {
+        let sent = ControlPacket { port: 3, len: 64, priority: 2, payload: [1, 2, 3, 4, 5, 6] };
+        let (meta, body) = pack_control(&sent);
+        assert_eq!((meta.dst, body.src, body.doomed()), (SWITCH, SWITCH, None));
+        assert_eq!(unpack_control(&meta, &body, 7), ControlPacket { port: 7, ..sent });
     }
 
     #[test]

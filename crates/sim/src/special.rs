@@ -1,4 +1,5 @@
-//! What few links have: memory that their switch's ports share, an end in another partition, cut-through, losses, a trace.
+//! What few links have: memory that their switch's ports share, an end in another partition, cut-through, losses, a
+//! program that wants to know what they sent, a trace.
 //!
 //! Links that are marked special call it, out of the way of all other [packets](crate::network).
 
@@ -33,14 +34,16 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// The line, which cuts through, loses packets, leads into another partition or is traced, is free at `start` and takes a
-    /// packet.
+    /// The line of such a link is free at `start` and takes a packet.
     #[inline(never)]
     pub(crate) fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
         self.trace_sent(link, packet, start, passed);
-        let (special, state) = (self.ports[link as usize].special, &mut self.links[link as usize]);
-        let meta = &self.slab.metas[packet as usize];
+        let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
+        let (special, meta) = (port.special, &self.slab.metas[packet as usize]);
         let on_wire = u32::from(meta.len) + self.overhead;
+        if special.counts {
+            port.sent_bytes += u64::from(on_wire);
+        }
         self.classes[usize::from(state.class)].count(meta, on_wire, passed);
         let at = match special.forwards_after {
             Some(head) => state.put_on_line_cut_through(on_wire, start, head),

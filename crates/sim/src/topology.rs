@@ -23,11 +23,14 @@ mod overrides;
 mod plan;
 mod routes;
 mod shapes;
+mod sites;
 #[cfg(test)]
 mod tests;
 
+pub use flowsieve_core::Node;
 pub use routes::{ClassShare, Stage, SwitchRoutes};
 pub use shapes::{FabricKind, kinds};
+pub use sites::Sites;
 
 use flowsieve_core::units::{Rate, Time};
 use flowsieve_schemes::declare;
@@ -55,15 +58,6 @@ pub const MAX_HOSTS: u64 = 65_535;
 pub const MAX_LINKS: u64 = 1 << 20;
 /// Hosts times switches that a fabric may have: each pair takes two bytes of routes.
 pub const MAX_ROUTES: u64 = 1 << 27;
-
-/// One end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Node {
-    /// A host, by number.
-    Host(u32),
-    /// A switch, by number.
-    Switch(u32),
-}
 
 /// A switch.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use flowsieve_transport::Said;
 use crate::build::Built;
 use crate::event::Key;
 use crate::joining::Joining;
-use crate::network::{Network, SWITCH};
+use crate::network::Network;
 use crate::point::{Point, SimError};
-use crate::slab::{Body, unpack};
+use crate::slab::{Body, SWITCH, unpack};
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

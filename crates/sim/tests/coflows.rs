@@ -53,8 +53,8 @@ fn packets__carry_the_coflow_of_their_message() {
     for (name, connection, answered) in [("dctcp", 0, true), ("fcfs", 2, false)] {
         let seen = Seen::default();
         let notes = Arc::clone(&seen);
-        let port = PortSpec::unlimited(PortKind::custom(move |site| {
-            let within = FifoBank::new(1, site.admission, site.marker, Discipline::StrictPriority);
+        let port = PortSpec::unlimited(PortKind::custom(move |port, _| {
+            let within = FifoBank::new(1, port.admission, port.marker, Discipline::StrictPriority);
             Noting { within, seen: Arc::clone(&notes) }
         }));
         let ports = Places::try_from_fn(|_| Ok::<_, Infallible>(port.clone()));

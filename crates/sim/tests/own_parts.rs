@@ -1,7 +1,9 @@
-//! Parts of a user's own, from end to end: a port scheduler, a tagger, a switch program; and parts that differ by class
+//! Parts of a user's own, from end to end: a port scheduler, a tagger, switches' programs; and parts that differ by class
 //! of flow and by place. Times are computed by hand as in `traces.rs`.
 
 mod by_hand;
+#[path = "own_parts/programs.rs"]
+mod programs;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -9,7 +11,6 @@ use std::sync::{Arc, Mutex};
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::admission::Admission;
-use flowsieve_core::balancer::{ControlPacket, SwitchProgram};
 use flowsieve_core::bank::{BankRules, FifoBank};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
@@ -18,24 +19,27 @@ use flowsieve_core::message::Effort;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::scheduler::PortSite;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Surroundings, Tag, Time, Verdict};
+use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Site, Surroundings, Tag, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::{BalancerSpec, Class, Places, PortSpec, TaggerSpec};
-use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
+use flowsieve_schemes::scheme::{Class, Places, PortSpec, TaggerSpec};
+use flowsieve_schemes::settings::Place;
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_workload::Flow;
-use rand_core::Rng;
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
 
+/// What `make` gives each place.
+fn at_every_place<T>(make: impl Fn(Place) -> T) -> Places<T> {
+    Places::try_from_fn(|place| Ok::<_, Infallible>(make(place))).unwrap_or_else(|never| match never {})
+}
+
 /// The scheme with the ports that `make` gives each place.
 fn with_ports(scheme: Scheme, make: impl Fn(Place) -> PortSpec) -> Scheme {
-    let ports = Places::try_from_fn(|place| Ok::<_, Infallible>(make(place)));
-    Scheme { ports: ports.unwrap_or_else(|never| match never {}), ..scheme }
+    Scheme { ports: at_every_place(make), ..scheme }
 }
 
 fn class<'a>(result: &'a PointResult, name: &str) -> &'a LinkClass {
@@ -52,10 +56,14 @@ struct LastComeFirstServed {
 }
 
 impl LastComeFirstServed {
+    fn new(limit: u64) -> LastComeFirstServed {
+        LastComeFirstServed { stack: Vec::new(), bytes: 0, limit }
+    }
+
     fn spec(limit: u64) -> PortSpec {
-        let own = |site: &PortSite| {
-            let Admission::PerPort { limit } = site.admission else { panic!("{:?}", site.admission) };
-            LastComeFirstServed { stack: Vec::new(), bytes: 0, limit }
+        let own = |port: &PortSite, _: &Site| {
+            let Admission::PerPort { limit } = port.admission else { panic!("{:?}", port.admission) };
+            LastComeFirstServed::new(limit)
         };
         PortSpec { admission: Admission::PerPort { limit }, ..PortSpec::unlimited(PortKind::custom(own)) }
     }
@@ -127,7 +135,7 @@ impl Ageing {
     fn spec(threshold: u64, told: &Told) -> TaggerSpec {
         let told = Arc::clone(told);
         let make = move || Ageing { threshold, flows: BTreeMap::new(), told: Arc::clone(&told) };
-        TaggerSpec::Custom(Arc::new(move || Box::new(make())))
+        TaggerSpec::Custom(Arc::new(move |_| Box::new(make())))
     }
 }
 
@@ -163,8 +171,8 @@ struct Starving(FifoBank);
 
 impl Starving {
     fn spec() -> PortSpec {
-        let bank = |site: &PortSite| FifoBank::new(1, site.admission, site.marker, Discipline::StrictPriority);
-        PortSpec::unlimited(PortKind::custom(move |site| Starving(bank(site))))
+        let bank = |port: &PortSite| FifoBank::new(1, port.admission, port.marker, Discipline::StrictPriority);
+        PortSpec::unlimited(PortKind::custom(move |port, _| Starving(bank(port))))
     }
 }
 
@@ -263,7 +271,7 @@ fn own_tagger__is_told_when_a_flow_should_have_finished() {
         let noted = Deadlines::default();
         let mut scheme = scheme(name, &settings);
         let notes = Arc::clone(&noted);
-        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move || Box::new(Noting(Arc::clone(&notes)))));
+        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(Noting(Arc::clone(&notes)))));
         let due = |flow: Flow, us: u64| Flow { deadline_ps: (us * US).try_into().ok(), ..flow };
         let flows = [
             due(flow(US, (0, 1), 2), 50),
@@ -276,161 +284,6 @@ fn own_tagger__is_told_when_a_flow_should_have_finished() {
         let expected = [(0, at(51)), (1_460, at(51)), (0, None), (0, at(100)), (0, Some(Time::NEVER))];
         assert_eq!(*noted.lock().expect("not poisoned"), expected, "{name}");
     }
-}
-
-// A switch program: a small relative of HULA (Katta et al., SOSR 2016). Leaves send probes to the spines, which send
-// them back; a leaf sends its packets by the spine whose last probe was the quickest.
-
-/// By way: packets that all leaves together sent by it.
-type Chosen = Arc<Mutex<[u64; 2]>>;
-
-struct Prober {
-    /// The ports to the two spines; on a spine, no port.
-    up: Option<[u16; 2]>,
-    next: Time,
-    until: Time,
-    /// By way: how long the last probe took.
-    took: [Time; 2],
-    chosen: Chosen,
-}
-
-impl Prober {
-    const EVERY: Time = Time::from_us(10);
-    const PROBE_BYTES: u16 = 64;
-
-    fn spec(up: Option<[u16; 2]>, until: Time, chosen: &Chosen) -> BalancerSpec {
-        let chosen = Arc::clone(chosen);
-        let took = [Time::ZERO; 2];
-        let make = move || Prober { up, next: Prober::EVERY, until, took, chosen: Arc::clone(&chosen) };
-        BalancerSpec::Custom(Arc::new(move || Box::new(make())))
-    }
-
-    fn probe(port: u16, word: u64) -> ControlPacket {
-        ControlPacket { port, len: Prober::PROBE_BYTES, priority: 0, word }
-    }
-}
-
-impl SwitchProgram for Prober {
-    fn choose(&mut self, meta: &Meta, _: usize, ways: usize, _: Time, _: &mut dyn Rng) -> usize {
-        assert_eq!(ways, 2);
-        let way = usize::from(self.took[1] < self.took[0]);
-        if meta.kind == Kind::Data {
-            self.chosen.lock().expect("not poisoned")[way] += 1;
-        }
-        way
-    }
-
-    fn next_timer(&self) -> Time {
-        if self.up.is_some() && self.next <= self.until { self.next } else { Time::NEVER }
-    }
-
-    fn on_timer(&mut self, now: Time, out: &mut Vec<ControlPacket>) {
-        self.next = now + Prober::EVERY;
-        out.extend(self.up.into_iter().flatten().map(|port| Prober::probe(port, now.0)));
-    }
-
-    fn on_control(&mut self, port: u16, word: u64, now: Time, out: &mut Vec<ControlPacket>) {
-        match self.up {
-            None => out.push(Prober::probe(port, word)),
-            Some(up) => {
-                let way = up.iter().position(|&own| own == port).expect("from a spine");
-                self.took[way] = now.since(Time(word));
-            }
-        }
-    }
-}
-
-/// A changed link, as `[[topology.link]]` has it.
-fn with_link(mut settings: Settings, given: [(&str, Raw); 2]) -> Settings {
-    for (name, value) in given {
-        let key = settings.find(name).expect("a setting");
-        settings.give(Table::Link(0), key, &value, Origin::Default).expect("a value");
-    }
-    settings
-}
-
-/// A run of 100 packets from the first to the second of two racks of one host, with a probing program that stops at
-/// `until`, and what it chose. The link between the first leaf and the first spine has a delay of 5 us, not 0.2 us.
-fn probed(until: Time, partitioning: Partitioning) -> ([u64; 2], PointResult) {
-    let settings =
-        settings("leaf-spine").with(None, "leaves", 2).with(None, "spines", 2).with(None, "hosts_per_leaf", 1);
-    let slow = [("between", Raw::from(&["leaf0", "spine0"][..])), ("delay", Raw::from("5us"))];
-    let settings = with_link(settings, slow);
-    let chosen = Chosen::default();
-    let mut scheme = scheme("dctcp", &settings);
-    let program = |place| {
-        // A leaf's port 0 leads to its host, and ports 1 and 2 to the spines.
-        let up = (place == Place::Leaf).then_some([1, 2]);
-        Ok::<_, Infallible>(Prober::spec(up, until, &chosen))
-    };
-    scheme.balancers = Places::try_from_fn(program).unwrap_or_else(|never| match never {});
-    let result = Trial::new(&settings, scheme).run_as(&[flow(0, (0, 1), 100)], partitioning);
-    let chosen = *chosen.lock().expect("not poisoned");
-    (chosen, PointResult { events: 0, ..result })
-}
-
-#[test]
-fn own_switch_program__probes_find_the_quicker_way() {
-    // The packets are at the first leaf at 1.4 + 1.2 n us, n from 0 to 99, and take the first way until a probe by it
-    // is back: sent at 10 us, behind a packet that holds the way until 10.1 us, there and back for 5.0128 us each,
-    // at 20.1256 us. By then 16 packets have come (n to 15); the other probe took 0.4256 us.
-    let (chosen, whole) = probed(Time::from_us(500), Partitioning::Whole);
-    assert_eq!(chosen, [16, 84]);
-    assert!(whole.out_of_order > 0, "the first packets of the quick way overtake the last of the slow one");
-    // A tick each 10 us to 500 us. Each of the two leaves sends two probes a tick, up and back down.
-    assert_eq!(whole.periodic.iter().map(|part| part.ticks).collect::<Vec<_>>(), [50]);
-    for name in ["leaf-up", "spine-down"] {
-        assert_eq!(class(&whole, name).packets, 100 + 100 + 2 * 2 * 50, "data, ACKs and probes by {name}");
-    }
-    assert_eq!(class(&whole, "host-up").packets, 200);
-    assert_eq!(probed(Time::from_us(500), Partitioning::Racks), (chosen, whole));
-}
-
-#[test]
-fn own_switch_program__without_end_does_not_keep_a_run_going() {
-    let ended = probed(Time::from_us(500), Partitioning::Whole).1;
-    let endless = probed(Time::NEVER, Partitioning::Whole);
-    assert_eq!(fcts(&endless.1), fcts(&ended));
-    assert!(endless.1.simulated_ps < 5_000 * US, "{} ps", endless.1.simulated_ps);
-    assert_eq!(probed(Time::NEVER, Partitioning::Racks), endless);
-}
-
-/// A program that sends three packets of 9,000 bytes by port 1, 2 us before each millisecond.
-struct Burst(Time);
-
-impl SwitchProgram for Burst {
-    fn choose(&mut self, _: &Meta, _: usize, _: usize, _: Time, _: &mut dyn Rng) -> usize {
-        1
-    }
-
-    fn next_timer(&self) -> Time {
-        self.0
-    }
-
-    fn on_timer(&mut self, now: Time, out: &mut Vec<ControlPacket>) {
-        self.0 = now + Time::from_us(1_000);
-        out.extend([0; 3].map(|word| ControlPacket { port: 1, len: 9_000, priority: 0, word }));
-    }
-
-    fn on_control(&mut self, _: u16, _: u64, _: Time, _: &mut Vec<ControlPacket>) {}
-}
-
-#[test]
-fn own_switch_program__what_left_before_the_end_counts_although_nobody_looked() {
-    // Ports 1 of two leaves lead by 5 us to a spine, and take 1.8 us for each packet of the burst: these leave at 998, 999.8 and
-    // 1,001.6 us, and the run ends at 1,000 us, before any has arrived. The flow's packet and its ACK go by the other spine.
-    let settings =
-        settings("leaf-spine").with(None, "leaves", 2).with(None, "spines", 2).with(None, "hosts_per_leaf", 1);
-    let settings = with_link(settings, [("between", Raw::from(&["leaf0", "spine0"][..])), ("delay", Raw::from("5us"))]);
-    let mut scheme = scheme("dctcp", &settings);
-    let program = |place| {
-        let first = if place == Place::Leaf { Time::from_us(998) } else { Time::NEVER };
-        Ok::<_, Infallible>(BalancerSpec::Custom(Arc::new(move || Box::new(Burst(first)))))
-    };
-    scheme.balancers = Places::try_from_fn(program).unwrap_or_else(|never| match never {});
-    let result = Trial::new(&settings, scheme).run(&[flow(0, (0, 1), 1)]);
-    assert_eq!(result.simulated_ps, 1_000 * US);
-    assert_eq!(class(&result, "leaf-up").packets, 2 + 2 * 2);
 }
 
 // Parts by class of flow, and by place.

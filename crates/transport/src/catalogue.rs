@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, Time};
+use flowsieve_core::{Message, Site, Time};
 
 use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
 use crate::open_loop::{OpenLoopEndpoint, OpenLoopRules};
@@ -46,7 +46,7 @@ pub enum TransportSpec {
 }
 
 /// Makes the endpoint of a host.
-pub type MakeEndpoint = dyn Fn(&HostSite) -> Box<dyn Endpoint> + Send + Sync;
+pub type MakeEndpoint = dyn Fn(&HostSite<'_>) -> Box<dyn Endpoint> + Send + Sync;
 
 /// A transport of the user's own.
 #[derive(Clone)]
@@ -67,12 +67,13 @@ impl TransportSpec {
         }
     }
 
-    /// The endpoint of a host.
-    pub fn build(&self, site: &HostSite) -> HostEndpoint {
+    /// The endpoint of a host, which may pause ([`HostSite::pauses`]), for a class of flow; the host's site is asked for
+    /// where the endpoint is one of the user's own.
+    pub fn build(&self, class: u8, pauses: bool, site: impl FnOnce() -> Site) -> HostEndpoint {
         match self {
-            TransportSpec::Tcp(rules) => HostEndpoint::Tcp(TcpEndpoint::new(Arc::clone(rules), site)),
+            TransportSpec::Tcp(rules) => HostEndpoint::Tcp(TcpEndpoint::new(Arc::clone(rules), pauses)),
             TransportSpec::OpenLoop(rules) => HostEndpoint::OpenLoop(OpenLoopEndpoint::new(Arc::clone(rules))),
-            TransportSpec::Custom(own) => HostEndpoint::Boxed((own.make)(site)),
+            TransportSpec::Custom(own) => HostEndpoint::Boxed((own.make)(&HostSite { site: &site(), class, pauses })),
         }
     }
 }

@@ -23,7 +23,7 @@
 //! - *Between sender and receiver* there are packets and nothing else: the two ends of a message share no memory.
 
 use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, Time};
+use flowsieve_core::{Message, Site, Time};
 
 use crate::packet::{Packet, Said};
 
@@ -84,10 +84,10 @@ pub trait Out {
 }
 
 /// Where an endpoint is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostSite {
-    /// The host's number.
-    pub host: u16,
+#[derive(Clone, Copy, Debug)]
+pub struct HostSite<'a> {
+    /// The host.
+    pub site: &'a Site,
     /// The class of flow.
     pub class: u8,
     /// The host's port has a bounded backlog, so that data has to wait for its turn.

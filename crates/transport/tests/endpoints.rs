@@ -14,7 +14,7 @@ use flowsieve_core::{Kind, Message, NONE, Time};
 use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::params::{Congestion, RtoRule};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};
-use flowsieve_transport::{Effects, HostSite, Out, Packet, Said, Timer};
+use flowsieve_transport::{Effects, Out, Packet, Said, Timer};
 
 /// Initial window 10, a constant RTO of 2 ms.
 fn params() -> TcpParams {
@@ -402,7 +402,7 @@ fn receive__what_no_tcp_says_is_ignored() {
 #[test]
 fn describe__every_packet() {
     let endpoint =
-        tcp(params(), Connections::Pool, Handshake::Never).build(&HostSite { host: 0, class: 0, pauses: false });
+        tcp(params(), Connections::Pool, Handshake::Never).build(0, false, || unreachable!("a built-in endpoint"));
     let said = |code, words: [u32; 3]| {
         let [a, b, c] = words;
         endpoint.describe(&Packet { code, words: [a, b, c, 0, 0, 0], ..Packet::default() })

@@ -35,6 +35,8 @@ pub enum Purpose {
     Deadlines = 10,
     /// Which of a host pair's two directions a flow takes, where one has more flows than the other.
     Turns = 11,
+    /// Whatever a part of the user's own draws; the entity is the part.
+    OwnPart = 12,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

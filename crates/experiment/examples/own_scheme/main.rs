@@ -1,5 +1,6 @@
-//! The scheme of docs/own-scheme.md beside the built-in ones: `cargo run --release --example own_scheme`.
+//! The schemes of docs/own-scheme.md beside built-in ones: `cargo run --release --example own_scheme [comparison|uplinks]`.
 
+mod emptier_uplink;
 mod shortest_first;
 
 use flowsieve_experiment::execute::{How, execute};
@@ -8,14 +9,16 @@ use flowsieve_experiment::{Error, OwnSchemes, machine, report};
 use std::path::Path;
 
 fn main() -> Result<(), Error> {
-    let engine = OwnSchemes(&[shortest_first::ENTRY]);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/own_scheme/comparison.toml");
+    let engine = OwnSchemes(&[shortest_first::ENTRY, emptier_uplink::ENTRY]);
+    let name = std::env::args().nth(1).unwrap_or_else(|| "comparison".into());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/own_scheme");
+    let file = folder.join(&name).with_extension("toml");
     let plan = plan::read(&file, &Changes::default(), &engine)?;
     // What an earlier version of the scheme gave is not taken for this one's.
     let how = How { jobs: machine::cores(), fresh: true };
-    let result = execute(&plan, &engine, Path::new("results/own-scheme"), how, &|_| {})?;
+    let result = execute(&plan, &engine, &Path::new("results").join(name), how, &|_| {})?;
     println!("{}", report::table(&result));
-    for comparison in report::compared(&result, Some(("shortest-first", "dctcp")))? {
+    for comparison in report::compared(&result, None)? {
         println!("{}", comparison.text());
     }
     println!("Report: {}", report::write(&result)?.display());

@@ -39,7 +39,7 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let mut scheme = parts::build(context, &parts)?;
     let threshold = threshold(context)?;
     for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Custom(Arc::new(move || Box::new(ShortFirst { threshold })));
+        class.tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(ShortFirst { threshold })));
     }
     Ok(scheme)
 }

@@ -2,6 +2,7 @@ mod drawings;
 mod edge_lists;
 mod links;
 mod shapes;
+mod sites;
 mod ways;
 
 use super::*;

@@ -20,7 +20,8 @@ pub(crate) fn rack(hosts: i64) -> Settings {
     settings("single-switch").with(None, "hosts", hosts)
 }
 
-struct Nothing;
+/// A workload of which nothing is known.
+pub(crate) struct Nothing;
 
 impl WorkloadFacts for Nothing {
     fn distribution(&self) -> Option<&str> {

@@ -1,21 +1,22 @@
 //! Random points: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
 //! on one instant, buffers overflow and timers fire.
 
+use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use flowsieve_core::Time;
-use flowsieve_core::balancer::{ControlPacket, SwitchProgram};
-use flowsieve_core::meta::Meta;
+use flowsieve_core::program::Watches;
+use flowsieve_core::{ControlPacket, Meta, Node, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::scheme::{BalancerSpec, Places};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
 use flowsieve_workload::Flow;
+use flowsieve_workload::random::Xoshiro256PlusPlus;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use rand_core::Rng;
+use rand_core::{Rng, SeedableRng};
 
 /// Everything that a point depends on, owned.
 pub(crate) struct Case {
@@ -304,52 +305,88 @@ fn changed(given: &Given, changes: &[(Index, &'static str)]) -> Option<Given> {
     Some(all)
 }
 
-/// A switch program with a timer, which tells a neighbour what to add to its choices, and stops after a while.
+/// A switch program that makes one number of all that it is shown, so that its choices, and what it tells its neighbours,
+/// differ as soon as anything differs by a byte. It has a timer and stops after a while.
 struct Gossip {
-    /// The port whose far end is told: one to a switch.
-    to: u16,
+    site: Site,
+    random: Xoshiro256PlusPlus,
     next: Time,
-    heard: u64,
+    heard: u32,
 }
 
 impl Gossip {
     const EVERY: Time = Time::from_us(6);
     const UNTIL: Time = Time::from_us(200);
 
-    fn spec(to: u16) -> BalancerSpec {
-        BalancerSpec::Custom(Arc::new(move || Box::new(Gossip { to, next: Gossip::EVERY, heard: 0 })))
+    fn spec() -> BalancerSpec {
+        let gossip = |site: &Site| Gossip {
+            site: site.clone(),
+            random: Xoshiro256PlusPlus::seed_from_u64(site.seed),
+            next: Gossip::EVERY,
+            heard: 0,
+        };
+        BalancerSpec::Custom(Arc::new(move |site| Box::new(gossip(site))))
+    }
+
+    fn hear(&mut self, words: &[u32]) {
+        self.heard = words.iter().fold(self.heard, |heard, word| heard.wrapping_mul(31).wrapping_add(*word));
+    }
+
+    fn hear_port(&mut self, port: u16, ports: &mut dyn SwitchPorts) {
+        self.hear(&[ports.backlog_bytes(port) as u32]);
+        if self.watches().sent_bytes {
+            self.hear(&[ports.sent_bytes(port) as u32]);
+        }
+    }
+
+    /// Tells another switch what was heard so far.
+    fn tell(&mut self, port: u16, answers: u32, ports: &mut dyn SwitchPorts) {
+        let payload = [self.heard, answers, 0, 0, 0, self.heard >> 16];
+        ports.send(ControlPacket { port, len: 64, priority: 0, payload });
+        self.hear_port(port, ports);
     }
 }
 
 impl SwitchProgram for Gossip {
-    fn choose(&mut self, meta: &Meta, group: usize, ways: usize, _: Time, random: &mut dyn Rng) -> usize {
-        let drawn = if meta.flow.is_multiple_of(2) { random.next_u64() } else { 0 };
-        (self.heard.wrapping_add(drawn).wrapping_add(group as u64) % ways as u64) as usize
+    fn watches(&self) -> Watches {
+        let drawn = self.site.seed;
+        Watches { every_packet: drawn.is_multiple_of(2), sent_bytes: (drawn / 2).is_multiple_of(2) }
+    }
+
+    fn choose(&mut self, meta: &Meta, from: u16, group: u16, now: Time, ports: &mut dyn SwitchPorts) -> usize {
+        self.hear(&[meta.flow, from.into(), group.into(), now.0 as u32]);
+        let groups = Arc::clone(&self.site.groups);
+        groups[usize::from(group)].iter().for_each(|&port| self.hear_port(port, ports));
+        if meta.flow.is_multiple_of(7) && self.next < Gossip::UNTIL {
+            self.next = self.next.min(now + Time::from_us(1));
+        }
+        let drawn = if meta.flow.is_multiple_of(2) { self.random.next_u32() } else { 0 };
+        self.heard.wrapping_add(drawn) as usize % groups[usize::from(group)].len()
     }
 
     fn next_timer(&self) -> Time {
         if self.next < Gossip::UNTIL { self.next } else { Time::NEVER }
     }
 
-    fn on_timer(&mut self, now: Time, out: &mut Vec<ControlPacket>) {
+    fn on_timer(&mut self, now: Time, ports: &mut dyn SwitchPorts) {
         self.next = now + Gossip::EVERY;
-        out.push(ControlPacket { port: self.to, len: 64, priority: 0, word: now.0 ^ self.heard });
+        (0..self.site.ports.len() as u16).for_each(|port| self.hear_port(port, ports));
+        let numbered = (0..).zip(self.site.ports.iter());
+        let switches = numbered.filter(|(_, port)| matches!(port.behind, Node::Switch(_))).map(|(number, _)| number);
+        let switches: Vec<u16> = switches.collect();
+        if !switches.is_empty() {
+            self.tell(switches[self.heard as usize % switches.len()], 0, ports);
+        }
     }
 
-    fn on_control(&mut self, port: u16, word: u64, _: Time, _: &mut Vec<ControlPacket>) {
-        self.heard = self.heard.wrapping_mul(31).wrapping_add(word).wrapping_add(u64::from(port));
+    fn on_control(&mut self, packet: &ControlPacket, now: Time, ports: &mut dyn SwitchPorts) {
+        let ControlPacket { port, len, payload, .. } = *packet;
+        self.hear(&[port.into(), len.into(), now.0 as u32]);
+        self.hear(&payload);
+        if payload[1] < 2 {
+            self.tell(port, payload[1] + 1, ports);
+        }
     }
-}
-
-/// Puts the program on the switches of a leaf-spine fabric.
-fn put_programs(fabric: &Fabric, scheme: &mut Scheme) {
-    if fabric.kind != "leaf-spine" {
-        return;
-    }
-    // A leaf's first ports lead to its hosts.
-    let hosts = fabric.host_partition.iter().filter(|&&leaf| leaf == 0).count() as u16;
-    let program = |place| Ok::<_, ()>(Gossip::spec(if place == Place::Leaf { hosts } else { 0 }));
-    scheme.balancers = Places::try_from_fn(program).expect("no error is made");
 }
 
 /// Any point of `most_flows` flows at most.
@@ -380,7 +417,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
             scheme.classes.extend(self::scheme(second, &settings)?.classes);
         }
         if programs == 0 {
-            put_programs(&fabric, &mut scheme);
+            scheme.balancers = Places::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
         }
         Some(Case {
             flows: flows(fabric.hosts, sketches),

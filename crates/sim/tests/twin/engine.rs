@@ -8,16 +8,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::balancer::{Balancer, ControlPacket};
+use flowsieve_core::balancer::Balancer;
 use flowsieve_core::levels::{Controller, LevelParams, Levels, Published, Seen};
 use flowsieve_core::observed::{RecentSizes, SizeSketch};
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{Kind, Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Victims};
+use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Victims};
 use flowsieve_results::{Drops, Sketch};
 use flowsieve_schemes::scheme::{Nic, TaggerSpec};
 use flowsieve_schemes::settings::Place;
-use flowsieve_sim::topology::Node;
+use flowsieve_sim::topology::{Node, Sites};
 use flowsieve_sim::{Flows, Point};
 use flowsieve_transport::Packet;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
@@ -25,6 +25,7 @@ use flowsieve_workload::{ClosedLoop, Flow};
 use rand_core::Rng;
 
 use crate::hosts::{Alarm, Host, Record};
+use crate::programs::programs;
 
 /// What happens. The order of the variants, and of their fields, is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,12 +65,14 @@ pub(crate) enum Body {
     /// A host's, as it was sent.
     OfHost { src: usize, class: usize, packet: Packet },
     /// Between two switches' programs: what it says.
-    OfSwitch { word: u64 },
+    OfSwitch { payload: [u32; 6] },
 }
 
 pub(crate) struct Port {
     pub(crate) scheduler: Scheduler,
     pub(crate) busy: bool,
+    /// With what is on the line, and with preambles and gaps.
+    pub(crate) sent_bytes: u64,
     pub(crate) busy_until: Time,
     random: Xoshiro256PlusPlus,
     loss: Xoshiro256PlusPlus,
@@ -103,6 +106,7 @@ pub(crate) struct Twin<'a> {
     /// By switch.
     pools: Vec<Pool>,
     switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
+    pub(crate) programs: Vec<Option<Box<dyn SwitchProgram>>>,
     pub(crate) hosts: Vec<Host>,
     /// By class of flows: its controller, and what it has published.
     controllers: Vec<Option<(Controller, Vec<Published>)>>,
@@ -128,6 +132,7 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         Flows::Given(flows) => (flows().collect(), None),
         Flows::Closed { flows, until } => (flows.first(), Some((flows, until))),
     };
+    let sites = Sites::new(fabric, point.seed);
     let port = |number: usize| {
         let from = fabric.links[number].from;
         let place = match from {
@@ -138,8 +143,13 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
         let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.wire_overhead.into() };
         Port {
-            scheduler: if free { spec.without_limits() } else { spec.clone() }.build(line, point.scheme.header()),
+            scheduler: if free { spec.without_limits() } else { spec.clone() }.build(
+                line,
+                point.scheme.header(),
+                || sites.port(number as u32),
+            ),
             busy: false,
+            sent_bytes: 0,
             busy_until: Time::ZERO,
             random: stream(point.seed, Purpose::Marking, number as u64),
             loss: stream(point.seed, Purpose::Loss, number as u64),
@@ -161,7 +171,8 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         ports: (0..fabric.links.len()).map(port).collect(),
         pools: vec![Pool::new(point.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
-        hosts: (0..fabric.hosts).map(|host| Host::new(point.scheme, host)).collect(),
+        programs: programs(point, &sites),
+        hosts: (0..fabric.hosts).map(|host| Host::new(point.scheme, host, &sites)).collect(),
         controllers: Vec::new(),
         records: Vec::new(),
         counts: vec![Count::default(); fabric.classes.len()],
@@ -367,6 +378,7 @@ impl<'a> Twin<'a> {
         let seen = if about.cut_through { on_wire.min(64) } else { on_wire };
         let end = self.now + about.rate.serialise(on_wire);
         self.ports[link].busy = true;
+        self.ports[link].sent_bytes += u64::from(on_wire);
         self.ports[link].busy_until = end;
         self.at(end, Event::LineFree { link });
         self.arrivals += 1;
@@ -392,61 +404,26 @@ impl<'a> Twin<'a> {
         match about.to {
             Node::Host(host) => self.on_packet(host as usize, packet),
             Node::Switch(switch) => match self.bodies[packet as usize] {
-                Body::OfSwitch { word } => self.on_control(switch as usize, about.from, word),
-                Body::OfHost { .. } => self.forward(switch as usize, packet),
+                Body::OfSwitch { payload } => {
+                    self.on_control(switch as usize, about.from, &self.meta(packet), payload);
+                }
+                Body::OfHost { .. } => self.forward(switch as usize, about.from, packet),
             },
         }
     }
 
-    fn forward(&mut self, switch: usize, packet: u32) {
+    fn forward(&mut self, switch: usize, from: Node, packet: u32) {
         let meta = self.metas[packet as usize];
         let routes = &self.point.fabric.routes[switch];
         let ways = routes.towards(u32::from(meta.dst));
-        let way = match ways.len() {
+        let way = self.ask_program(switch, from, &meta, ways.len()).unwrap_or_else(|| match ways.len() {
             1 => 0,
             several => {
                 let group = usize::from(routes.next[usize::from(meta.dst)]);
                 let (balancer, random) = &mut self.switches[switch];
-                balancer.choose(&meta, group, several, self.now, random)
+                balancer.choose(&meta, group, several, self.now, random).expect("a built-in balancer")
             }
-        };
+        });
         self.enqueue(ways[way] as usize, packet);
-    }
-
-    fn on_control(&mut self, switch: usize, from: Node, word: u64) {
-        let links = &self.point.fabric.links;
-        let back = self.point.fabric.ports[switch].iter().position(|&link| links[link as usize].to == from);
-        let mut out = Vec::new();
-        if let (Balancer::Program(program), Some(back)) = (&mut self.switches[switch].0, back) {
-            program.on_control(back as u16, word, self.now, &mut out);
-        }
-        self.send_control(switch, out);
-    }
-
-    fn on_program(&mut self, switch: usize) {
-        let mut out = Vec::new();
-        if let Balancer::Program(program) = &mut self.switches[switch].0
-            && program.next_timer() <= self.now
-        {
-            program.on_timer(self.now, &mut out);
-            self.send_control(switch, out);
-        }
-    }
-
-    fn send_control(&mut self, switch: usize, packets: Vec<ControlPacket>) {
-        for ControlPacket { port, len, priority, word } in packets {
-            let Some(&link) = self.point.fabric.ports[switch].get(usize::from(port)) else { continue };
-            let tag = Tag::with_priority(priority);
-            let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
-            let packet = self.new_packet(meta, Body::OfSwitch { word });
-            self.enqueue(link as usize, packet);
-        }
-        self.arm_program(switch);
-    }
-
-    fn arm_program(&mut self, switch: usize) {
-        if let Balancer::Program(program) = &self.switches[switch].0 {
-            self.at(program.next_timer(), Event::Program { switch });
-        }
     }
 }

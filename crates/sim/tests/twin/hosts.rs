@@ -9,7 +9,8 @@ use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
-use flowsieve_transport::{Effects, HostEndpoint, HostSite, Out, Packet, Timer, Turn};
+use flowsieve_sim::topology::Sites;
+use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Timer, Turn};
 use flowsieve_workload::Flow;
 
 use crate::engine::{Body, Event, Twin};
@@ -34,13 +35,14 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(scheme: &Scheme, number: u32) -> Host {
+    pub(crate) fn new(scheme: &Scheme, host: u32, sites: &Sites<'_>) -> Host {
         let pauses = scheme.nic != Nic::Scheme;
-        let endpoint = |class: u8| HostSite { host: number as u16, class, pauses };
-        let endpoints = (0..).zip(&scheme.classes).map(|(number, class)| class.transport.build(&endpoint(number)));
+        let endpoints = (0..)
+            .zip(&scheme.classes)
+            .map(|(number, class)| class.transport.build(number, pauses, || sites.endpoint(host, number)));
         let armed = vec![Timer::NEVER; scheme.classes.len()];
-        let (taggers, endpoints) = (scheme.taggers(number), endpoints.collect());
-        Host { taggers, endpoints, armed, ring: VecDeque::new(), waits: false }
+        let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
+        Host { taggers, endpoints: endpoints.collect(), armed, ring: VecDeque::new(), waits: false }
     }
 }
 

@@ -4,6 +4,7 @@
 mod common;
 mod engine;
 mod hosts;
+mod programs;
 
 use common::{BY_THE_CLOCK, Case, case, case_of, scheme, settings};
 use flowsieve_core::Time;

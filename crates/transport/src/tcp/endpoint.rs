@@ -7,7 +7,7 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, NONE, Time};
 
-use crate::endpoint::{Effects, HostSite, Observed, Out, Timer, Turn};
+use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{AckHeader, Beside, DataHeader, Header, stamp};
@@ -38,12 +38,12 @@ pub struct TcpEndpoint {
 }
 
 impl TcpEndpoint {
-    /// A host's.
-    pub fn new(rules: Arc<TcpRules>, site: &HostSite) -> TcpEndpoint {
+    /// A host's, whose data waits for its turn where the host pauses.
+    pub fn new(rules: Arc<TcpRules>, pauses: bool) -> TcpEndpoint {
         TcpEndpoint {
             acks: rules.acks(),
             rules,
-            in_turn: site.pauses,
+            in_turn: pauses,
             senders: Senders::new(),
             receivers: Receivers::new(),
             alarms: Alarms::new(),

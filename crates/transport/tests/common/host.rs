@@ -35,7 +35,7 @@ use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets, Tagger};
 use flowsieve_core::{Kind, Message, NONE, Tag, Time};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams, TcpRules};
-use flowsieve_transport::{Effects, Handled, HostEndpoint, HostSite, Out, Packet, Said, Timer, TransportSpec, Turn};
+use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Said, Timer, TransportSpec, Turn};
 
 use super::SEGMENT;
 
@@ -100,7 +100,7 @@ impl Host {
         let log = Log::default();
         let recorder = Recorder { log: Arc::clone(&log), tags: 0 };
         Host {
-            endpoint: spec.build(&HostSite { host: 0, class: 0, pauses }),
+            endpoint: spec.build(0, pauses, || unreachable!("a built-in endpoint")),
             pauses,
             tagger: Tagger::Boxed(Box::new(recorder)),
             log,

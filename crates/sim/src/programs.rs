@@ -1,0 +1,155 @@
+//! Switches' programs of the user's own: what they are told, and what they see and do at their switch's ports.
+
+use flowsieve_core::program::Watches;
+use flowsieve_core::{ControlPacket, PortScheduler, Site, SwitchPorts, SwitchProgram, Time};
+
+use crate::event::Key;
+use crate::link::Port;
+use crate::network::Network;
+use crate::slab::{pack_control, unpack_control};
+
+/// The programs of a partition's switches.
+pub(crate) struct Programs {
+    /// By switch.
+    programs: Vec<Option<Program>>,
+    /// The source of the first switch's timer.
+    pub(crate) first_source: u32,
+}
+
+/// A switch's program.
+pub(crate) struct Program {
+    own: Box<dyn SwitchProgram>,
+    pub(crate) watches: Watches,
+    site: Site,
+    /// By port of the switch.
+    links: Vec<u32>,
+    /// For when its timer is scheduled; `None`: it has just fired.
+    scheduled: Option<Time>,
+    /// How often its timer fired.
+    ticks: u64,
+}
+
+impl Program {
+    /// A program at its site, whose ports feed these links.
+    pub(crate) fn new(own: Box<dyn SwitchProgram>, site: Site, links: Vec<u32>) -> Program {
+        Program { watches: own.watches(), own, site, links, scheduled: None, ticks: 0 }
+    }
+
+    /// Calls it with its ports at hand, and sets its timer as it wants it.
+    fn call<K: Key, R>(
+        &mut self,
+        network: &mut Network<K>,
+        source: u32,
+        call: impl FnOnce(&mut dyn SwitchProgram, &mut Ports<'_, K>) -> R,
+    ) -> R {
+        let result = call(&mut *self.own, &mut Ports { network, links: &self.links });
+        self.arm(network, source);
+        result
+    }
+
+    fn arm<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
+        let at = self.own.next_timer().max(network.now);
+        if self.scheduled != Some(at) {
+            self.scheduled = Some(at);
+            network.schedule(source, at);
+        }
+    }
+}
+
+impl Programs {
+    /// Programs by switch, with the source of the first one's timer.
+    pub(crate) fn new(programs: Vec<Option<Program>>, first_source: u32) -> Programs {
+        Programs { programs, first_source }
+    }
+
+    /// How often each timer fired.
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = u64> {
+        self.programs.iter().flatten().map(|program| program.ticks)
+    }
+
+    /// Whether one has its timer set.
+    pub(crate) fn go_on(&self) -> bool {
+        self.programs.iter().flatten().any(|program| program.own.next_timer() != Time::NEVER)
+    }
+
+    fn get(&mut self, switch: u32) -> Option<(&mut Program, u32)> {
+        let source = self.first_source + switch;
+        self.programs[switch as usize].as_mut().map(|program| (program, source))
+    }
+
+    /// Before the run.
+    pub(crate) fn arm<K: Key>(&mut self, network: &mut Network<K>) {
+        for switch in 0..self.programs.len() as u32 {
+            if let Some((program, source)) = self.get(switch) {
+                program.arm(network, source);
+            }
+        }
+    }
+
+    /// The link out of a switch whose program chooses, for a packet that came by link `from`.
+    #[inline(never)]
+    pub(crate) fn choose<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) -> u32 {
+        let (program, source) = self.get(switch).expect("a program that chooses");
+        let (meta, from, now) = (network.slab.metas[packet as usize], network.ports[from as usize].back, network.now);
+        let group = program.site.next[usize::from(meta.dst)];
+        let way = program.call(network, source, |own, ports| own.choose(&meta, from, group, now, ports));
+        let ways = &program.site.groups[usize::from(group)];
+        program.links[usize::from(ways[way.min(ways.len() - 1)])]
+    }
+
+    /// A packet for a switch's program comes by link `from`.
+    #[inline(never)]
+    pub(crate) fn on_control<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) {
+        network.last_arrival = network.now;
+        let (meta, body) = (&network.slab.metas[packet as usize], &network.slab.bodies[packet as usize]);
+        let heard = unpack_control(meta, body, network.ports[from as usize].back);
+        network.slab.remove(packet);
+        if let Some((program, source)) = self.get(switch) {
+            let now = network.now;
+            program.call(network, source, |own, ports| own.on_control(&heard, now, ports));
+        }
+    }
+
+    /// The timer of a switch's program fires.
+    pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
+        if let Some((program, source)) = self.get(source - self.first_source) {
+            let now = network.now;
+            program.ticks += 1;
+            program.scheduled = None;
+            program.call(network, source, |own, ports| own.on_timer(now, ports));
+        }
+    }
+}
+
+/// The ports of a switch, to its program.
+struct Ports<'a, K> {
+    network: &'a mut Network<K>,
+    links: &'a [u32],
+}
+
+impl<K: Key> Ports<'_, K> {
+    /// The port as it is at this instant.
+    fn port(&mut self, port: u16) -> &Port {
+        let link = self.links[usize::from(port)];
+        self.network.advance(link, self.network.now);
+        &self.network.ports[link as usize]
+    }
+}
+
+impl<K: Key> SwitchPorts for Ports<'_, K> {
+    fn backlog_bytes(&mut self, port: u16) -> u64 {
+        self.port(port).scheduler.backlog_bytes()
+    }
+
+    fn sent_bytes(&mut self, port: u16) -> u64 {
+        let port = self.port(port);
+        assert!(port.special.counts, "a program that asks for bytes sent has to watch them");
+        port.sent_bytes
+    }
+
+    fn send(&mut self, packet: ControlPacket) {
+        let (meta, body) = pack_control(&packet);
+        let sent = self.network.slab.insert(meta, body);
+        self.network.enqueue(self.links[usize::from(packet.port)], sent);
+    }
+}

@@ -1,0 +1,99 @@
+//! The twin's switch programs: what they are told, and what they see and do at their switch's ports.
+
+use flowsieve_core::{ControlPacket, Kind, Meta, PortScheduler, SwitchPorts, SwitchProgram, Tag, Time};
+use flowsieve_schemes::scheme::BalancerSpec;
+use flowsieve_sim::Point;
+use flowsieve_sim::topology::{Node, Sites};
+
+use crate::engine::{Body, Event, Twin};
+
+/// The program of each switch.
+pub(crate) fn programs(point: &Point<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {
+    let program = |switch| match point.scheme.balancers.at(point.fabric.place_of(Node::Switch(switch))) {
+        BalancerSpec::Custom(make) => Some(make(&sites.program(switch))),
+        _ => None,
+    };
+    (0..point.fabric.switches.len() as u32).map(program).collect()
+}
+
+/// The ports of a switch, to its program.
+struct Ports<'t, 'a> {
+    twin: &'t mut Twin<'a>,
+    switch: usize,
+}
+
+impl Ports<'_, '_> {
+    fn link(&self, port: u16) -> usize {
+        self.twin.point.fabric.ports[self.switch][usize::from(port)] as usize
+    }
+}
+
+impl SwitchPorts for Ports<'_, '_> {
+    fn backlog_bytes(&mut self, port: u16) -> u64 {
+        self.twin.ports[self.link(port)].scheduler.backlog_bytes()
+    }
+
+    fn sent_bytes(&mut self, port: u16) -> u64 {
+        self.twin.ports[self.link(port)].sent_bytes
+    }
+
+    fn send(&mut self, packet: ControlPacket) {
+        let ControlPacket { port, len, priority, payload } = packet;
+        let tag = Tag::with_priority(priority);
+        let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
+        let sent = self.twin.new_packet(meta, Body::OfSwitch { payload });
+        self.twin.enqueue(self.link(port), sent);
+    }
+}
+
+impl Twin<'_> {
+    /// Calls a switch's program, if it has one, and sets its timer.
+    fn call_program<R>(
+        &mut self,
+        switch: usize,
+        call: impl FnOnce(&mut dyn SwitchProgram, Time, &mut dyn SwitchPorts) -> R,
+    ) -> Option<R> {
+        let mut program = self.programs[switch].take()?;
+        let now = self.now;
+        let result = call(&mut *program, now, &mut Ports { twin: self, switch });
+        self.programs[switch] = Some(program);
+        self.arm_program(switch);
+        Some(result)
+    }
+
+    pub(crate) fn arm_program(&mut self, switch: usize) {
+        if let Some(program) = &self.programs[switch] {
+            self.at(program.next_timer().max(self.now), Event::Program { switch });
+        }
+    }
+
+    /// The number of a switch's port that leads to a node.
+    fn port_to(&self, switch: usize, node: Node) -> u16 {
+        let fabric = self.point.fabric;
+        let port = fabric.ports[switch].iter().position(|&link| fabric.links[link as usize].to == node);
+        port.expect("a way back") as u16
+    }
+
+    /// Which of several ways the program of the switch takes; nothing where it is not to be asked.
+    pub(crate) fn ask_program(&mut self, switch: usize, from: Node, meta: &Meta, ways: usize) -> Option<usize> {
+        let watches = self.programs[switch].as_ref()?.watches();
+        if ways == 1 && !watches.every_packet {
+            return None;
+        }
+        let from = self.port_to(switch, from);
+        let group = self.point.fabric.routes[switch].next[usize::from(meta.dst)];
+        self.call_program(switch, |program, now, ports| program.choose(meta, from, group, now, ports).min(ways - 1))
+    }
+
+    pub(crate) fn on_control(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {
+        let port = self.port_to(switch, from);
+        let packet = ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
+        self.call_program(switch, |program, now, ports| program.on_control(&packet, now, ports));
+    }
+
+    pub(crate) fn on_program(&mut self, switch: usize) {
+        if self.programs[switch].as_ref().is_some_and(|program| program.next_timer() <= self.now) {
+            self.call_program(switch, |program, now, ports| program.on_timer(now, ports));
+        }
+    }
+}
