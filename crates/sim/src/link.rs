@@ -183,12 +183,6 @@ impl Link {
         }
     }
 
-    /// Whether no more than one packet is in flight.
-    #[inline(always)]
-    pub(crate) fn is_last(&self) -> bool {
-        self.first == self.last
-    }
-
     /// Whether a packet's turn has come that waits at the port.
     #[inline(always)]
     pub(crate) fn owes(&self, now: Time) -> bool {

@@ -292,27 +292,21 @@ impl<K: Key> Network<K> {
         if self.joining.awaits(link) {
             self.join_all();
         }
-        let state = &self.links[link as usize];
+        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
         if state.special {
             self.advance(link, self.now);
             return self.arrive_specially(link);
         }
-        // As long as others are in flight, what is due at the port can wait.
-        if state.is_last() && state.owes(self.now) {
-            self.depart(link, self.now);
-        }
-        Some(self.arrive_plainly(link))
-    }
-
-    #[inline(always)]
-    fn arrive_plainly(&mut self, link: u32) -> (u32, Endpoint) {
-        let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
         let (packet, to) = (state.pop(metas), state.to);
-        // As long as packets wait at the port, one is on the line.
+        // What is due at the port can wait as long as others are in flight. When it departs, it schedules the next arrival.
         let next = state.next_arrival;
-        self.events.set(link, if next == Time::NEVER { K::NEVER } else { K::new(next, link) });
+        if next == Time::NEVER && state.owes(self.now) {
+            self.depart(link, self.now);
+        } else {
+            self.events.set(link, if next == Time::NEVER { K::NEVER } else { K::new(next, link) });
+        }
         self.read_ahead(link);
-        (packet, to)
+        Some((packet, to))
     }
 
     /// A packet is lost. A message that nobody sends again never finishes.
@@ -326,7 +320,10 @@ impl<K: Key> Network<K> {
     #[inline]
     pub(crate) fn forward(&mut self, programs: &mut Programs, switch: u32, from: u32, packet: u32) {
         let meta = &self.slab.metas[packet as usize];
-        let (rack, home) = self.ways_home[usize::from(meta.dst)];
+        let Some(&(rack, home)) = self.ways_home.get(usize::from(meta.dst)) else {
+            // For no host: from another switch's program.
+            return programs.on_control(self, switch, from, packet);
+        };
         let next = self.routes[switch as usize * self.racks + rack as usize];
         let link = match next {
             LOCAL => home,

@@ -90,7 +90,8 @@ impl Slab {
         let packet = self.free;
         let place = &mut self.metas[packet as usize];
         self.free = place.next;
-        *place = meta;
+        // Lists and holders write these before anybody reads them.
+        *place = Meta { next: place.next, held: place.held, ..meta };
         self.bodies[packet as usize] = body;
         packet
     }
