@@ -1,100 +1,62 @@
-//! A host that adapts its demotion thresholds to the messages that it has finished, and the controller of many such hosts
-//! (NOS2: Sviridov, Bianco and Giaccone, GLOBECOM 2019, §IV; with one set of queues for host and network its Fig. 2).
+//! Levels of the network and of the host, whose thresholds controllers adapt to the messages that have ended (NOS2:
+//! Sviridov, Bianco and Giaccone, GLOBECOM 2019, §IV; with one set of queues for host and network its Fig. 2).
 //!
-//! A packet gets two levels by the bytes before it, as in PIAS: the network's, by thresholds that a controller sends to all
-//! hosts, as its priority; and, where the host has queues of its own, the host's, by an equal split of the sizes that this
-//! host has seen, as its rank. Both kinds of thresholds are recomputed once in a period, by whoever owns the hosts: all here
-//! is without a clock. Sizes are known when a message ends, and at no time before.
+//! A packet gets two levels by the bytes before it, as in PIAS. The network's is its priority, by thresholds that a
+//! controller of the whole fabric sends to all hosts. Where the host has queues of its own, the host's level is its rank, by
+//! an equal split of the sizes that this host has seen. Both kinds of thresholds are recomputed once in a period. Sizes are
+//! known when a message ends, and at no time before.
 //!
-//! It leaves out flows under way, which no host counts before they end: a change towards longer messages shows late.
+//! It leaves out flows under way, which nobody counts before they end: a change towards longer messages shows late.
 
+use crate::controller::{Audience, Controller, Gauges, HostEvent, Latest, Publish, Published, Table};
 use crate::message::FlowEvent;
 use crate::meta::Kind;
 use crate::observed::{RecentSizes, SizeSketch};
+use crate::readings::{Gauge, Reading};
 use crate::solver::Solver;
 use crate::tag::Tag;
 use crate::tagger::FlowFacts;
 use crate::units::Time;
+
+/// Thresholds of a host's own queues.
+pub const HOST_THRESHOLD: &str = "host's threshold (bytes)";
+/// Thresholds by which a host tags packets for the network.
+pub const TAG_THRESHOLD: &str = "tag threshold (bytes)";
+/// The same as the controller published them last, whether or not they have arrived at the hosts.
+pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
 
 /// The number of thresholds that so many bytes exceed.
 pub(crate) fn level(thresholds: &[u64], bytes: u64) -> usize {
     thresholds.iter().take_while(|&&threshold| bytes > threshold).count()
 }
 
-/// What a host's levels begin with, and how they adapt.
-#[derive(Clone, Debug)]
-pub struct LevelParams {
-    /// The network's thresholds at the start, in bytes, rising; none: everything has priority 0.
-    pub network: Vec<u64>,
-    /// The host's own queues, where it has some.
-    pub own: Option<OwnQueues>,
-    /// How both adapt.
-    pub adaptation: Adaptation,
+/// Says each threshold.
+pub(crate) fn observe_thresholds(name: &'static str, thresholds: &[u64], see: &mut dyn FnMut(Reading)) {
+    for (queue, &threshold) in thresholds.iter().enumerate() {
+        see(Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));
+    }
 }
 
-/// Queues of a host's own.
+/// What a host's levels begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnQueues {
-    /// How many, from 1 to 64.
-    pub queues: usize,
-    /// Their thresholds, to begin with those of the start, in bytes, rising; none: everything goes to the first.
-    pub thresholds: Vec<u64>,
-}
-
-/// How thresholds follow the traffic.
-#[derive(Clone, Copy, Debug)]
-pub struct Adaptation {
-    /// Time from one estimate to the next, and from the start to the first.
-    pub period: Time,
-    /// How long a host remembers sizes, as [`RecentSizes::new`] takes it.
-    pub window: Time,
-    /// The fewest sizes that make an estimate; with fewer, thresholds stay.
-    pub least: u64,
-    /// The controller, where there is one.
-    pub controller: Option<ControllerParams>,
-}
-
-/// A controller of the network's thresholds.
-#[derive(Clone, Copy, Debug)]
-pub struct ControllerParams {
-    /// The model that it computes them by.
-    pub rule: &'static dyn Solver,
-    /// Levels that packets are tagged with.
-    pub levels: usize,
-    /// From the hosts' sizes at the controller to its thresholds at the hosts, both ways and the computation.
-    pub delay: Time,
+pub struct LevelParams {
+    /// The network's thresholds, in bytes, rising; none: everything has priority 0.
+    pub network: Vec<u64>,
+    /// Where the host has queues of its own, their thresholds; none: everything goes to the first.
+    pub own: Option<Vec<u64>>,
 }
 
 /// The levels of a host's packets of one class.
 #[derive(Clone, Debug)]
 pub struct Levels {
-    network: Vec<u64>,
-    /// That of what the controller sent last; 0 at the start.
-    version: u64,
-    own: Option<OwnQueues>,
-    sizes: RecentSizes,
-    least: u64,
-}
-
-/// Thresholds of a controller: never changed, only followed by others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Published {
-    /// Counts from 1.
-    pub version: u64,
-    /// In bytes, rising.
-    pub thresholds: Vec<u64>,
+    network: Latest,
+    own: Option<Latest>,
 }
 
 impl Levels {
     /// The levels of one host.
     pub fn new(params: &LevelParams) -> Levels {
-        Levels {
-            network: params.network.clone(),
-            version: 0,
-            own: params.own.clone(),
-            sizes: RecentSizes::new(params.adaptation.window),
-            least: params.adaptation.least.max(1),
-        }
+        Levels { network: Latest::new(params.network.clone()), own: params.own.clone().map(Latest::new) }
     }
 
     /// What a packet carries: the network's level and the host's. Packets without payload are of the first.
@@ -102,54 +64,105 @@ impl Levels {
         if facts.kind != Kind::Data {
             return Tag::default();
         }
-        let own = self.own.as_ref().map_or(0, |own| level(&own.thresholds, facts.offset));
-        Tag::with_levels(level(&self.network, facts.offset) as u8, own as u32)
+        let own = self.own.as_ref().map_or(0, |own| level(&own.values, facts.offset));
+        Tag::with_levels(level(&self.network.values, facts.offset) as u8, own as u32)
     }
 
-    /// Counts messages that end.
-    pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
-        if let FlowEvent::MessageEnd { message, .. } = event {
-            self.sizes.record(message.bytes, now);
+    /// Takes a controller's thresholds.
+    pub fn on_table(&mut self, published: &Published) {
+        match (published.table.name, &mut self.own) {
+            (TAG_THRESHOLD, _) => self.network.take(published),
+            (HOST_THRESHOLD, Some(own)) => own.take(published),
+            _ => {}
         }
     }
 
-    /// Recomputes the thresholds of the host's own queues, if it has such and remembers enough sizes; says whether.
-    pub fn re_estimate(&mut self, now: Time) -> bool {
-        let Some(own) = &mut self.own else { return false };
-        if self.sizes.count(now) < self.least {
-            return false;
+    /// Says all thresholds.
+    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        if let Some(own) = &self.own {
+            observe_thresholds(HOST_THRESHOLD, &own.values, see);
         }
-        let mut sizes = SizeSketch::default();
-        self.sizes.gather(now, &mut sizes);
-        own.thresholds = sizes.equal_split(own.queues);
-        true
-    }
-
-    /// Adds the sizes that the host remembers.
-    pub fn gather(&mut self, now: Time, into: &mut SizeSketch) {
-        self.sizes.gather(now, into);
-    }
-
-    /// Takes the controller's thresholds, unless it has later ones.
-    pub fn apply(&mut self, published: &Published) {
-        if published.version > self.version {
-            self.version = published.version;
-            self.network.clone_from(&published.thresholds);
-        }
-    }
-
-    /// The network's thresholds as this host knows them, in bytes.
-    pub fn network(&self) -> &[u64] {
-        &self.network
-    }
-
-    /// The thresholds of the host's own queues, in bytes, where it has such.
-    pub fn own(&self) -> Option<&[u64]> {
-        self.own.as_ref().map(|own| own.thresholds.as_slice())
+        observe_thresholds(TAG_THRESHOLD, &self.network.values, see);
     }
 }
 
-/// What the hosts of a controller have seen together.
+/// How thresholds follow the traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adaptation {
+    /// The class of flow.
+    pub class: u8,
+    /// Time from one estimate to the next, and from the start to the first.
+    pub period: Time,
+    /// How long sizes are remembered, as [`RecentSizes::new`] takes it.
+    pub window: Time,
+    /// The fewest sizes that make an estimate; with fewer, thresholds stay.
+    pub least: u64,
+}
+
+/// The sizes of a class of flow, and when thresholds are made of them.
+struct Estimates {
+    of: Adaptation,
+    sizes: RecentSizes,
+    next: Time,
+}
+
+impl Estimates {
+    fn new(of: Adaptation) -> Estimates {
+        Estimates { of, sizes: RecentSizes::new(of.window), next: of.period }
+    }
+
+    fn on_event(&mut self, event: &HostEvent) {
+        if let FlowEvent::MessageEnd { message, .. } = event.event
+            && event.class == self.of.class
+        {
+            self.sizes.record(message.bytes, event.at);
+        }
+    }
+
+    /// Goes on to the next period. The sizes, if there are enough.
+    fn take(&mut self, now: Time) -> Option<SizeSketch> {
+        self.next = Time(now.0.saturating_add(self.of.period.0));
+        if self.sizes.count(now) < self.of.least.max(1) {
+            return None;
+        }
+        let mut sizes = SizeSketch::default();
+        self.sizes.gather(now, &mut sizes);
+        Some(sizes)
+    }
+}
+
+/// The controller of a host's own queues: an equal split of the sizes of its own messages (NOS2 §IV-B).
+pub struct OwnThresholds {
+    host: u32,
+    queues: usize,
+    estimates: Estimates,
+}
+
+impl OwnThresholds {
+    /// Of a host with so many queues, 1 to 64.
+    pub fn new(host: u32, queues: usize, of: Adaptation) -> OwnThresholds {
+        OwnThresholds { host, queues, estimates: Estimates::new(of) }
+    }
+}
+
+impl Controller for OwnThresholds {
+    fn on_event(&mut self, _: Time, event: &HostEvent) {
+        self.estimates.on_event(event);
+    }
+
+    fn next(&self) -> Time {
+        self.estimates.next
+    }
+
+    fn decide(&mut self, now: Time, _: &mut dyn Gauges, publish: Publish<'_>) {
+        if let Some(sizes) = self.estimates.take(now) {
+            let to = Audience::Host { host: self.host, class: self.estimates.of.class };
+            publish(to, Table::of_thresholds(HOST_THRESHOLD, &sizes.equal_split(self.queues)));
+        }
+    }
+}
+
+/// What hosts have seen together.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// Sizes of messages that ended.
@@ -172,35 +185,62 @@ impl Seen<'_> {
     }
 }
 
-/// The central controller: it computes the network's thresholds from what all hosts have seen.
+/// How the network's thresholds are computed.
 #[derive(Clone, Debug)]
-pub struct Controller {
-    params: ControllerParams,
-    least: u64,
-    /// What it published last.
-    last: Published,
+pub struct NetworkParams {
+    /// The model.
+    pub rule: &'static dyn Solver,
+    /// Levels that packets are tagged with.
+    pub levels: usize,
+    /// What hosts begin with, in bytes.
+    pub start: Vec<u64>,
+    /// When and from which sizes; `least` is of all hosts together.
+    pub of: Adaptation,
 }
 
-impl Controller {
-    /// A controller of hosts that begin with these thresholds; `least`: as [`Adaptation::least`], of all hosts together.
-    pub fn new(params: ControllerParams, least: u64, start: &[u64]) -> Controller {
-        let last = Published { version: 0, thresholds: start.to_vec() };
-        Controller { params, least: least.max(1), last }
+/// The controller of the network's thresholds, from the sizes of all hosts (NOS2 §IV-A).
+pub struct NetworkThresholds {
+    rule: &'static dyn Solver,
+    levels: usize,
+    rate_bps: u64,
+    estimates: Estimates,
+    /// What it published last, or what hosts began with.
+    last: Vec<u64>,
+}
+
+impl NetworkThresholds {
+    /// For hosts whose links together have this rate, in bit/s.
+    pub fn new(params: &NetworkParams, rate_bps: u64) -> NetworkThresholds {
+        let NetworkParams { rule, levels, start, of } = params;
+        let (rule, levels, last) = (*rule, *levels, start.clone());
+        NetworkThresholds { rule, levels, rate_bps, estimates: Estimates::new(*of), last }
+    }
+}
+
+impl Controller for NetworkThresholds {
+    fn on_event(&mut self, _: Time, event: &HostEvent) {
+        self.estimates.on_event(event);
     }
 
-    /// Thresholds for what was seen; `None`: too few sizes, the last ones hold.
-    pub fn decide(&mut self, seen: &Seen<'_>) -> Option<Published> {
-        if seen.sizes.count() < self.least {
-            return None;
+    fn next(&self) -> Time {
+        self.estimates.next
+    }
+
+    fn decide(&mut self, now: Time, _: &mut dyn Gauges, publish: Publish<'_>) {
+        let Some(sizes) = self.estimates.take(now) else { return };
+        let span = RecentSizes::span(self.estimates.of.window, now);
+        let seen = Seen { sizes: &sizes, span, rate_bps: self.rate_bps };
+        if let Some(thresholds) = self.rule.thresholds(&mut sizes.counts(), seen.load(), self.levels) {
+            publish(
+                Audience::Hosts { class: self.estimates.of.class },
+                Table::of_thresholds(TAG_THRESHOLD, &thresholds),
+            );
+            self.last = thresholds;
         }
-        let thresholds = self.params.rule.thresholds(&mut seen.sizes.counts(), seen.load(), self.params.levels)?;
-        self.last = Published { version: self.last.version + 1, thresholds };
-        Some(self.last.clone())
     }
 
-    /// What it published last; of version 0 what hosts began with.
-    pub fn last(&self) -> &Published {
-        &self.last
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        observe_thresholds(CONTROLLER_THRESHOLD, &self.last, see);
     }
 }
 

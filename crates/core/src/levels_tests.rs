@@ -1,5 +1,6 @@
 use super::*;
 use crate::message::Message;
+use crate::site::Node;
 use flowsieve_thresholds::SizeLaw;
 use proptest::prelude::*;
 
@@ -12,18 +13,57 @@ impl Solver for EqualSplit {
     }
 }
 
-fn params(own: &[u64], network: &[u64], least: u64) -> LevelParams {
-    let controller = ControllerParams { rule: &EqualSplit, levels: 2, delay: Time::ZERO };
-    let us = Time::from_us;
-    LevelParams {
-        network: network.to_vec(),
-        own: Some(OwnQueues { queues: 4, thresholds: own.to_vec() }),
-        adaptation: Adaptation { period: us(100), window: us(1_000), least, controller: Some(controller) },
+/// Nothing to look at.
+struct Nowhere;
+
+impl Gauges for Nowhere {
+    fn port(&mut self, _: Node, _: u16, _: &mut dyn FnMut(Reading)) {}
+
+    fn backlog_bytes(&mut self, _: Node, _: u16) -> u64 {
+        0
     }
+
+    fn tagger(&mut self, _: u32, _: u8, _: &mut dyn FnMut(Reading)) {}
 }
 
-fn ended(size: u64) -> FlowEvent {
-    FlowEvent::MessageEnd { flow: 1, message: Message { id: 1, bytes: size, ..Message::default() }, effort: None }
+fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+
+/// Every 100 us, from what ended in the last millisecond in class 2.
+fn adaptation(least: u64) -> Adaptation {
+    Adaptation { class: 2, period: us(100), window: us(1_000), least }
+}
+
+/// Four queues of host 5.
+fn own(least: u64) -> OwnThresholds {
+    OwnThresholds::new(5, 4, adaptation(least))
+}
+
+fn levels(own: &[u64], network: &[u64]) -> Levels {
+    Levels::new(&LevelParams { network: network.to_vec(), own: Some(own.to_vec()) })
+}
+
+fn ended(size: u64, at: Time) -> HostEvent {
+    let message = Message { id: 1, bytes: size, ..Message::default() };
+    HostEvent { at, host: 5, class: 2, event: FlowEvent::MessageEnd { flow: 1, message, effort: None } }
+}
+
+fn hear(controller: &mut dyn Controller, size: u64, at: Time) {
+    controller.on_event(at, &ended(size, at));
+}
+
+/// What it publishes, which is one table or none.
+fn decide(controller: &mut dyn Controller, now: Time) -> Option<(Audience, Table)> {
+    let mut published = Vec::new();
+    controller.decide(now, &mut Nowhere, &mut |to, table| published.push((to, table)));
+    assert!(published.len() <= 1 && controller.next() > now);
+    published.pop()
+}
+
+fn thresholds(controller: &mut dyn Controller, now: Time) -> Option<Vec<u64>> {
+    let (_, table) = decide(controller, now)?;
+    Some(table.values.into_iter().map(|(_, value)| value).collect())
 }
 
 fn tag(levels: &Levels, offset: u64) -> (u8, u32) {
@@ -33,12 +73,12 @@ fn tag(levels: &Levels, offset: u64) -> (u8, u32) {
 
 /// What hosts know together, over 1 ms at 10 Gbit/s: 1.25 MB at most.
 fn seen(sizes: &SizeSketch) -> Seen<'_> {
-    Seen { sizes, span: Time::from_us(1_000), rate_bps: 10_000_000_000 }
+    Seen { sizes, span: us(1_000), rate_bps: 10_000_000_000 }
 }
 
 #[test]
 fn tag__the_networks_level_and_the_hosts() {
-    let levels = Levels::new(&params(&[1_000, 2_000, 90_000], &[1_460], 1));
+    let levels = levels(&[1_000, 2_000, 90_000], &[1_460]);
     assert_eq!(
         [0, 1_000, 1_460, 2_920, 100_000].map(|offset| tag(&levels, offset)),
         [(0, 0), (0, 0), (0, 1), (1, 2), (1, 3)]
@@ -49,72 +89,72 @@ fn tag__the_networks_level_and_the_hosts() {
 
 #[test]
 fn tag__with_nothing_known_all_is_first() {
-    assert_eq!(tag(&Levels::new(&params(&[], &[], 1)), u64::MAX), (0, 0));
+    assert_eq!(tag(&levels(&[], &[]), u64::MAX), (0, 0));
 }
 
 #[test]
-fn re_estimate__an_equal_split_of_what_is_remembered() {
-    let us = Time::from_us;
-    let mut levels = Levels::new(&params(&[10, 20, 30], &[], 8));
+fn on_table__each_takes_its_own() {
+    let mut levels = levels(&[], &[]);
+    let published = |version, name, threshold| Published { version, table: Table::of_thresholds(name, &[threshold]) };
+    levels.on_table(&published(1, TAG_THRESHOLD, 70));
+    levels.on_table(&published(1, HOST_THRESHOLD, 50));
+    levels.on_table(&published(2, "another", 10));
+    assert_eq!([50, 51, 71].map(|offset| tag(&levels, offset)), [(0, 0), (0, 1), (1, 1)]);
+}
+
+#[test]
+fn decide__a_host_splits_what_is_remembered() {
+    let mut own = own(8);
+    assert_eq!(own.next(), us(100));
     for size in 1..=7 {
-        levels.on_event(&ended(10 * size), us(size));
+        hear(&mut own, 10 * size, us(size));
     }
-    assert!(!levels.re_estimate(us(100)), "seven sizes are too few");
-    assert_eq!(levels.own(), Some(&[10, 20, 30][..]));
-    levels.on_event(&ended(80), us(101));
-    assert!(levels.re_estimate(us(200)));
-    assert_eq!(levels.own(), Some(&[20, 40, 60][..]));
+    assert_eq!(decide(&mut own, us(100)), None, "seven sizes are too few");
+    let other_class = HostEvent { class: 1, ..ended(9, us(100)) };
+    own.on_event(us(100), &other_class);
+    hear(&mut own, 80, us(101));
+    let table = Table { name: HOST_THRESHOLD, values: vec![(0, 20), (1, 40), (2, 60)] };
+    assert_eq!(decide(&mut own, us(200)), Some((Audience::Host { host: 5, class: 2 }, table)));
     // Half a window later messages are three times as large; what was before is forgotten in two steps.
     for size in 1..=8 {
-        levels.on_event(&ended(30 * size), us(600 + size));
+        hear(&mut own, 30 * size, us(600 + size));
     }
-    assert!(levels.re_estimate(us(700)));
-    assert_eq!(levels.own(), Some(&[30, 60, 120][..]));
-    assert!(levels.re_estimate(us(1_000)));
-    assert_eq!(levels.own(), Some(&[60, 120, 180][..]));
-    // An empty window changes nothing.
-    let before = levels.own().unwrap().to_vec();
-    assert!(!levels.re_estimate(us(50_000)));
-    assert_eq!(levels.own(), Some(&before[..]));
+    assert_eq!(thresholds(&mut own, us(700)), Some(vec![30, 60, 120]));
+    assert_eq!(thresholds(&mut own, us(1_000)), Some(vec![60, 120, 180]));
+    assert_eq!(decide(&mut own, us(50_000)), None, "the window is empty");
 }
 
 #[test]
-fn re_estimate__equal_sizes_and_one_flow_alone() {
-    let mut levels = Levels::new(&params(&[], &[], 1));
-    levels.on_event(&ended(200), Time::ZERO);
-    levels.re_estimate(Time::from_us(100));
-    assert_eq!(levels.own(), Some(&[200, 201, 202][..]), "thresholds rise");
+fn decide__equal_sizes_and_one_flow_alone() {
+    let mut own = own(1);
+    hear(&mut own, 200, Time::ZERO);
+    assert_eq!(thresholds(&mut own, us(100)), Some(vec![200, 201, 202]), "thresholds rise");
     for _ in 0..50 {
-        levels.on_event(&ended(200), Time::from_us(101));
+        hear(&mut own, 200, us(101));
     }
-    levels.re_estimate(Time::from_us(200));
-    assert_eq!(levels.own(), Some(&[200, 201, 202][..]));
-    assert_eq!([0, 150].map(|offset| tag(&levels, offset)), [(0, 0), (0, 0)], "nobody is demoted");
+    let split = thresholds(&mut own, us(200)).unwrap();
+    assert_eq!(split, [200, 201, 202]);
+    assert_eq!([0, 150].map(|offset| tag(&levels(&split, &[]), offset)), [(0, 0), (0, 0)], "nobody is demoted");
 }
 
 #[test]
-fn apply__later_versions_alone() {
-    let mut levels = Levels::new(&params(&[], &[5], 1));
-    let published = |version, threshold| Published { version, thresholds: vec![threshold] };
-    levels.apply(&published(2, 70));
-    levels.apply(&published(1, 60));
-    assert_eq!(levels.network(), [70]);
-}
-
-#[test]
-fn controller__waits_for_sizes_and_counts_versions() {
-    let Some(of) = params(&[], &[], 1).adaptation.controller else { panic!() };
-    let mut controller = Controller::new(of, 4, &[123]);
-    let mut sizes = SizeSketch::default();
-    assert_eq!((controller.decide(&seen(&sizes)), controller.last().version), (None, 0));
-    assert_eq!(controller.last().thresholds, [123]);
-    [100, 100, 200, 250].into_iter().for_each(|size| sizes.record(size));
-    assert_eq!(controller.decide(&seen(&sizes)), Some(Published { version: 1, thresholds: vec![100] }));
-    sizes.clear();
-    (0..4).for_each(|_| sizes.record(77));
-    assert_eq!(controller.decide(&seen(&sizes)), Some(Published { version: 2, thresholds: vec![77] }));
-    sizes.clear();
-    assert_eq!((controller.decide(&seen(&sizes)), controller.last().version), (None, 2));
+fn decide__the_network_waits_for_sizes() {
+    let params = NetworkParams { rule: &EqualSplit, levels: 2, start: vec![123], of: adaptation(4) };
+    let mut network = NetworkThresholds::new(&params, 10_000_000_000);
+    let shown = |network: &NetworkThresholds| {
+        let mut shown = Vec::new();
+        network.observe(&mut |reading| {
+            if let Reading::Gauge(Gauge { value, .. }) = reading {
+                shown.push(value);
+            }
+        });
+        shown
+    };
+    assert_eq!((decide(&mut network, us(100)), shown(&network)), (None, vec![123.0]));
+    [100, 100, 200, 250].into_iter().for_each(|size| hear(&mut network, size, us(150)));
+    let table = Table { name: TAG_THRESHOLD, values: vec![(0, 100)] };
+    assert_eq!(decide(&mut network, us(200)), Some((Audience::Hosts { class: 2 }, table)));
+    assert_eq!((decide(&mut network, us(5_000)), shown(&network)), (None, vec![100.0]), "the last ones hold");
 }
 
 #[test]
@@ -134,10 +174,9 @@ proptest! {
     fn hosts__an_equal_split_puts_as_many_messages_into_each_level(
         found in prop::collection::vec(1u64..100_000_000, 50..200)
     ) {
-        let mut levels = Levels::new(&params(&[], &[], 1));
-        found.iter().for_each(|&size| levels.on_event(&ended(size), Time::ZERO));
-        levels.re_estimate(Time::from_us(1));
-        let thresholds = levels.own().unwrap();
+        let mut own = own(1);
+        found.iter().for_each(|&size| hear(&mut own, size, Time::ZERO));
+        let thresholds = thresholds(&mut own, us(1)).unwrap();
         for (threshold, quarter) in thresholds.iter().zip(1u32..) {
             // What ends by the threshold, give or take a bucket.
             let by = |limit: f64| found.iter().filter(|&&size| size as f64 <= limit).count() as f64 / found.len() as f64;

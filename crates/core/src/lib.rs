@@ -12,6 +12,7 @@ pub mod afq;
 pub mod awafs;
 pub mod balancer;
 pub mod bank;
+pub mod controller;
 pub mod deadline_first;
 pub mod discipline;
 pub mod fair_queueing;
@@ -40,6 +41,7 @@ pub mod tag;
 pub mod tagger;
 pub mod units;
 
+pub use controller::Controller;
 pub use message::{FlowEvent, Message};
 pub use meta::{Kind, Meta, NONE};
 pub use ports::{PortKind, Scheduler};

@@ -7,6 +7,7 @@ use crate::admission::Admission;
 use crate::afq::{Afq, AfqRules};
 use crate::awafs::{AwafsParams, AwafsPort};
 use crate::bank::{BankRules, FifoBank};
+use crate::controller::Published;
 use crate::discipline::Discipline;
 use crate::fair_queueing::{BitByBit, FairQueueing};
 use crate::flow_queues::{FlowScheduler, Order};
@@ -99,6 +100,14 @@ macro_rules! ports {
                 match self {
                     $(Scheduler::$kind(port) => port,)*
                     Scheduler::Custom(port) => &**port,
+                }
+            }
+
+            /// The same, to change it.
+            fn port_mut(&mut self) -> &mut dyn PortScheduler {
+                match self {
+                    $(Scheduler::$kind(port) => port,)*
+                    Scheduler::Custom(port) => &mut **port,
                 }
             }
         }
@@ -212,6 +221,10 @@ impl PortScheduler for Scheduler {
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         self.port().observe(see);
+    }
+
+    fn on_table(&mut self, published: &Published) {
+        self.port_mut().on_table(published);
     }
 
     fn queues(&self) -> usize {

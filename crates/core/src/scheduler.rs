@@ -9,6 +9,7 @@ use arrayvec::ArrayVec;
 use rand_core::Rng;
 
 use crate::admission::{Admission, Pool};
+use crate::controller::Published;
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::readings::Reading;
@@ -106,6 +107,9 @@ pub trait PortScheduler: Send {
     /// Says what it counts, what it has adapted and what it expects; seldom asked.
     fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 
+    /// A controller's table arrives, between two packets.
+    fn on_table(&mut self, _published: &Published) {}
+
     /// How many queues [`Meta::queue`] may name: 1 to [`MAX_QUEUES`], always the same. Asked at set-up; a port takes what
     /// lies outside as the nearest of the two.
     fn queues(&self) -> usize;
@@ -130,6 +134,10 @@ impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         (**self).observe(see);
+    }
+
+    fn on_table(&mut self, published: &Published) {
+        (**self).on_table(published);
     }
 
     fn queues(&self) -> usize {

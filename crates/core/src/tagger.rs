@@ -7,12 +7,14 @@
 use std::num::NonZeroU64;
 
 use crate::awafs::HostThresholds;
+use crate::controller::Published;
 use crate::deadline_first;
 use crate::levels::{Levels, level};
 pub use crate::message::FlowEvent;
 use crate::message::{Bounds, Message};
 use crate::message_gap::MessageGap;
 use crate::meta::Kind;
+use crate::readings::Reading;
 use crate::tag::Tag;
 use crate::units::{Rate, Time};
 
@@ -82,6 +84,12 @@ pub trait TagPackets: Send {
 
     /// Something happened to a flow.
     fn on_event(&mut self, event: &FlowEvent, now: Time);
+
+    /// A controller's table arrives.
+    fn on_table(&mut self, _published: &Published) {}
+
+    /// Says what it has adapted; seldom asked.
+    fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 }
 
 /// A host before QCluster's switches (Table 3): group 0 for flows with the special property and 1 for the others, where
@@ -276,8 +284,27 @@ impl Tagger {
         match self {
             Tagger::Boxed(own) => own.on_event(event, now),
             Tagger::DemotionByGap { sent, .. } => sent.on_event(event, now),
-            Tagger::Levels(levels) => levels.on_event(event, now),
-            Tagger::Adaptive(host) => host.on_event(event, now),
+            Tagger::Adaptive(host) => host.on_event(event),
+            _ => {}
+        }
+    }
+
+    /// A controller's table arrives. Who follows none passes it over.
+    pub fn on_table(&mut self, published: &Published) {
+        match self {
+            Tagger::Boxed(own) => own.on_table(published),
+            Tagger::Levels(levels) => levels.on_table(published),
+            Tagger::Adaptive(host) => host.on_table(published),
+            _ => {}
+        }
+    }
+
+    /// Says what it has adapted.
+    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        match self {
+            Tagger::Boxed(own) => own.observe(see),
+            Tagger::Levels(levels) => levels.observe(see),
+            Tagger::Adaptive(host) => host.observe(see),
             _ => {}
         }
     }

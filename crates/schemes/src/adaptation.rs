@@ -3,16 +3,18 @@
 //!
 //! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
 
+use flowsieve_core::controller::Hears;
 use flowsieve_core::host_queues::HostQueueRules;
-use flowsieve_core::levels::{Adaptation, ControllerParams, LevelParams, OwnQueues, Seen};
+use flowsieve_core::levels::{Adaptation, LevelParams, NetworkParams, Seen};
 use flowsieve_core::solver::Solver;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 
+use crate::controller::{ControllerKind, ControllerSpec};
 use crate::declare;
 use crate::registry::Context;
-use crate::scheme::{PortSpec, TaggerSpec};
-use crate::settings::{Key, MAX_TIME_PS, Section, Setting, SettingsError, SizesOr, one_of};
+use crate::scheme::{Scheme, TaggerSpec};
+use crate::settings::{Key, MAX_TIME_PS, Place, Section, Setting, SettingsError, SizesOr, one_of};
 use crate::thresholds::{Computed, Start};
 
 declare! {
@@ -110,40 +112,48 @@ pub(crate) fn controller(
     Ok(Some(rule))
 }
 
-/// What hosts write where the network's thresholds begin with these: levels that adapt, if there is a controller of so many
-/// `levels` or the host's port `nic` has queues of the host's own.
+/// What hosts write into packets of a class where the network's thresholds begin with these. They adapt where there is a
+/// rule for a controller, of so many `levels`, or where the host's port has queues of the host's own: what then decides joins
+/// the scheme's controllers.
 pub(crate) fn tagger(
     context: &Context<'_>,
-    nic: &PortSpec,
+    scheme: &mut Scheme,
+    class: u8,
     network: Vec<u64>,
-    controller: Option<Rule>,
+    rule: Option<Rule>,
     levels: usize,
 ) -> Result<TaggerSpec, SettingsError> {
     let scope = &context.scope;
-    let own = match nic.kind {
-        PortKind::Host(HostQueueRules { queues }) => {
-            let thresholds = start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?;
-            Some(OwnQueues { queues, thresholds })
-        }
+    let queues = match scheme.ports.at(Place::Nic).kind {
+        PortKind::Host(HostQueueRules { queues }) => Some(queues),
         _ => None,
     };
-    if own.is_none() && controller.is_none() {
+    if queues.is_none() && rule.is_none() {
         return Ok(TaggerSpec::Demotion(network));
     }
-    let controller = match controller {
-        Some(rule) => {
-            let delay = Time(scope.read(&CONTROLLER_DELAY)?);
-            Some(ControllerParams { rule: rule.solver(), levels, delay })
-        }
+    let own = match queues {
+        Some(queues) => Some(start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?),
         None => None,
     };
-    let adaptation = Adaptation {
-        period: Time(scope.read(&CONTROLLER_PERIOD)?),
-        window: Time(scope.read(&OBSERVE_WINDOW)?),
-        least: scope.read(&OBSERVE_LEAST)?,
-        controller,
+    let publishes_after = match rule {
+        Some(_) => Time(scope.read(&CONTROLLER_DELAY)?),
+        None => Time::ZERO,
     };
-    Ok(TaggerSpec::Levels(Box::new(LevelParams { network, own, adaptation })))
+    let period = Time(scope.read(&CONTROLLER_PERIOD)?);
+    let of =
+        Adaptation { class, period, window: Time(scope.read(&OBSERVE_WINDOW)?), least: scope.read(&OBSERVE_LEAST)? };
+    let mut add = |name, publishes_after, kind| {
+        let hears = Hears::WhenItDecides(Time::ZERO);
+        scheme.controllers.push(ControllerSpec { name, period: Some(period), hears, publishes_after, kind });
+    };
+    if let Some(queues) = queues {
+        add("thresholds of hosts", Time::ZERO, ControllerKind::OwnThresholds(queues, of));
+    }
+    if let Some(rule) = rule {
+        let params = NetworkParams { rule: rule.solver(), levels, start: network.clone(), of };
+        add("threshold controller", publishes_after, ControllerKind::NetworkThresholds(params));
+    }
+    Ok(TaggerSpec::Levels(LevelParams { network, own }))
 }
 
 /// The thresholds at the start, in bytes: sizes, or those of one of these rules for what is known of the workload. Not
@@ -221,10 +231,8 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
 mod tests {
     use super::*;
     use crate::registry::find;
-    use crate::scheme::Scheme;
     use crate::settings::Settings;
-    use crate::testing::{Facts, none_given};
-    use flowsieve_core::levels::{Controller, Published};
+    use crate::testing::{Facts, network, none_given};
     use flowsieve_core::observed::SizeSketch;
     use proptest::prelude::*;
 
@@ -236,7 +244,7 @@ mod tests {
 
     fn levels(scheme: &str, settings: &Settings, facts: &Facts) -> LevelParams {
         match &built(scheme, settings, facts).unwrap().classes[0].tagger {
-            TaggerSpec::Levels(params) => (**params).clone(),
+            TaggerSpec::Levels(params) => params.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -247,8 +255,9 @@ mod tests {
         for scheme in ["pias", "es-8"] {
             let params = levels(scheme, &settings, &UNIFORM);
             assert_eq!((params.network.len(), params.own), (7, None));
-            let controller = params.adaptation.controller.unwrap();
-            assert_eq!((controller.levels, controller.delay), (8, Time::from_us(3_000)));
+            let built_of = built(scheme, &settings, &UNIFORM).unwrap();
+            let (spec, controller) = network(&built_of).unwrap();
+            assert_eq!((controller.levels, spec.publishes_after), (8, Time::from_us(3_000)));
             assert_eq!(format!("{:?}", controller.rule), "Optimal");
             let unknown = Facts { name: None, load: None, uniform_to: None };
             assert!(levels(scheme, &settings, &unknown).network.is_empty());
@@ -262,7 +271,8 @@ mod tests {
         let two = none_given().with(None, "controller", "two-level");
         let refused = built("pias", &two, &UNIFORM).unwrap_err().to_string();
         assert!(refused.contains("controller"), "{refused}");
-        assert_eq!(levels("pias", &two.with(None, "queues", 2), &UNIFORM).adaptation.controller.unwrap().levels, 2);
+        let scheme = built("pias", &two.with(None, "queues", 2), &UNIFORM).unwrap();
+        assert_eq!(network(&scheme).unwrap().1.levels, 2);
         let gap = none_given().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
         let refused = built("pias", &gap, &UNIFORM).unwrap_err().to_string();
         assert!(refused.contains("message_gap"), "{refused}");
@@ -273,8 +283,11 @@ mod tests {
         // The keys of the nic alone would do: what switches have does not matter to hosts.
         let settings = none_given().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
         let params = levels("pias", &settings, &UNIFORM);
-        assert_eq!((params.own.unwrap().queues, params.network.len()), (8, 7));
-        assert!(params.adaptation.controller.is_none());
+        assert_eq!((params.own.unwrap().len(), params.network.len()), (7, 7));
+        let scheme = built("pias", &settings, &UNIFORM).unwrap();
+        let [ControllerSpec { kind: ControllerKind::OwnThresholds(8, _), .. }] = &scheme.controllers[..] else {
+            panic!("{:?}", scheme.controllers)
+        };
     }
 
     proptest! {
@@ -284,13 +297,12 @@ mod tests {
         ) {
             let mut sizes = SizeSketch::default();
             found.iter().for_each(|&size| sizes.record(size));
-            for rule in [&Rule::EqualSplit, &Rule::Optimal, &Rule::TwoLevel] {
-                let mut controller = Controller::new(ControllerParams { rule, levels, delay: Time::ZERO }, 1, &[]);
+            for rule in [Rule::EqualSplit, Rule::Optimal, Rule::TwoLevel] {
                 let seen = Seen { sizes: &sizes, span: Time::from_us(span_us), rate_bps: 1_000_000_000 };
-                let Published { version, thresholds } = controller.decide(&seen).expect("thresholds");
+                let thresholds = rule.thresholds(&mut sizes.counts(), seen.load(), levels).expect("thresholds");
                 prop_assert!(thresholds[0] > 0 && thresholds.is_sorted_by(|a, b| a < b), "{rule:?}: {thresholds:?}");
-                let expected = if *rule == Rule::TwoLevel { 1 } else { levels - 1 };
-                prop_assert_eq!((version, thresholds.len()), (1, expected));
+                let expected = if rule == Rule::TwoLevel { 1 } else { levels - 1 };
+                prop_assert_eq!(thresholds.len(), expected);
             }
         }
     }

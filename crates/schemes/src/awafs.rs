@@ -11,11 +11,13 @@ use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
+use flowsieve_core::controller::Hears;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
 use crate::adaptation::Rule;
+use crate::controller::{ControllerKind, ControllerSpec};
 use crate::declare;
 use crate::parts::{self, DisciplineName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
@@ -151,14 +153,23 @@ fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Sche
     let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
     let boost = scope.optional(&BOOST)?.map(Time);
     let rate = parts::link_rate(scope, &parts::HOST_LINK, parts::host_link(scope)?)?;
-    let params = Arc::new(HostParams { actuator: actuator(scope, queues, chooses)?, boost, rate });
-    for class in &mut scheme.classes {
+    let actuator = Arc::new(actuator(scope, queues, chooses)?);
+    let initial = actuator.initial.iter().copied().map(u64::from).collect();
+    let params = Arc::new(HostParams { initial, boost, rate });
+    for (class, number) in scheme.classes.iter_mut().zip(0..) {
         if !class.transport.facts().answers() {
             let expected =
                 "\"switch\": a host knows by the last ACK that a flow has completed, and an open loop has none";
             return Err(scope.invalid(&PLACE_OF_THRESHOLDS, expected));
         }
         class.tagger = TaggerSpec::Adaptive(Arc::clone(&params));
+        scheme.controllers.push(ControllerSpec {
+            name: "thresholds of hosts",
+            period: Some(actuator.period),
+            hears: Hears::WhenItDecides(Time::ZERO),
+            publishes_after: Time::ZERO,
+            kind: ControllerKind::Actuators(number, Arc::clone(&actuator)),
+        });
     }
     Ok(scheme)
 }
@@ -270,7 +281,8 @@ mod tests {
         let scheme = scheme(&settings).unwrap();
         assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Bank(BankRules { queues: 3, .. })));
         let TaggerSpec::Adaptive(params) = &scheme.classes[0].tagger else { panic!() };
-        assert_eq!((&params.actuator.initial[..], params.boost), (&[7_000, 14_000][..], None));
+        assert_eq!((&params.initial[..], params.boost), (&[7_000, 14_000][..], None));
+        assert!(matches!(scheme.controllers[0].kind, ControllerKind::Actuators(0, _)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod adaptation;
 pub mod afq;
 pub mod awafs;
+pub mod controller;
 pub mod d2tcp;
 pub mod dctcp;
 pub mod es8;

@@ -7,7 +7,7 @@ use crate::adaptation::{self, Rule};
 use crate::parts::{self, DisciplineName, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Place, SettingsError};
+use crate::settings::SettingsError;
 use crate::thresholds::THRESHOLDS;
 
 /// The registry's line.
@@ -34,13 +34,11 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
         ..Parts::default()
     };
     let mut scheme = parts::build(context, &parts)?;
-    let nic = scheme.ports.at(Place::Nic);
-    for class in &mut scheme.classes {
-        if let TaggerSpec::Demotion(_) = class.tagger {
-            let controller = adaptation::controller(context, Some(Rule::TwoLevel), LEVELS)?;
-            let default = controller.unwrap_or(Rule::TwoLevel);
-            let start = adaptation::start(context, &THRESHOLDS, &RULES, default, LEVELS)?;
-            class.tagger = adaptation::tagger(context, nic, start, controller, LEVELS)?;
+    for class in 0..scheme.classes.len() {
+        if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
+            let rule = adaptation::controller(context, Some(Rule::TwoLevel), LEVELS)?;
+            let start = adaptation::start(context, &THRESHOLDS, &RULES, rule.unwrap_or(Rule::TwoLevel), LEVELS)?;
+            scheme.classes[class].tagger = adaptation::tagger(context, &mut scheme, class as u8, start, rule, LEVELS)?;
         }
     }
     Ok(scheme)
@@ -49,9 +47,10 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::ControllerKind;
     use crate::scheme::Nic;
-    use crate::settings::Settings;
-    use crate::testing::{Facts, none_given};
+    use crate::settings::{Place, Settings};
+    use crate::testing::{Facts, network, none_given};
     use flowsieve_core::admission::Admission;
     use flowsieve_core::bank::BankRules;
     use flowsieve_core::host_queues::HostQueueRules;
@@ -66,7 +65,7 @@ mod tests {
 
     fn levels(settings: &Settings, facts: &Facts) -> LevelParams {
         match &built(settings, facts).unwrap().classes[0].tagger {
-            TaggerSpec::Levels(params) => (**params).clone(),
+            TaggerSpec::Levels(params) => params.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -89,11 +88,12 @@ mod tests {
     #[test]
     fn start__from_what_is_known_of_the_workload() {
         let params = levels(&none_given(), &UNIFORM);
-        let own = params.own.unwrap();
-        assert_eq!((own.queues, own.thresholds), (8, vec![1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]));
+        assert_eq!(params.own.unwrap(), [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
         assert_eq!(params.network.len(), 1);
-        let controller = params.adaptation.controller.unwrap();
-        assert_eq!((controller.levels, controller.delay), (2, Time::from_us(1_000)));
+        let scheme = built(&none_given(), &UNIFORM).unwrap();
+        assert!(matches!(scheme.controllers[0].kind, ControllerKind::OwnThresholds(8, _)));
+        let (spec, controller) = network(&scheme).unwrap();
+        assert_eq!((controller.levels, spec.publishes_after), (2, Time::from_us(1_000)));
         assert_eq!(format!("{:?}", controller.rule), "TwoLevel");
         let halves = levels(&none_given().with(None, "thresholds", "equal-split"), &UNIFORM);
         assert_eq!(halves.network, [4_000]);
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn start__from_nothing_where_nothing_is_known_or_wanted() {
         let unknown = Facts { name: None, load: None, uniform_to: None };
-        let nothing = |params: LevelParams| params.network.is_empty() && params.own.unwrap().thresholds.is_empty();
+        let nothing = |params: LevelParams| params.network.is_empty() && params.own.unwrap().is_empty();
         assert!(nothing(levels(&none_given(), &unknown)));
         let settings = none_given().with(None, "thresholds", "unknown").with(None, "host_thresholds", "unknown");
         assert!(nothing(levels(&settings, &UNIFORM)));
@@ -120,8 +120,8 @@ mod tests {
         assert!(matches!(&built(&alike, &UNIFORM).unwrap().classes[0].tagger, TaggerSpec::Demotion(t) if t.len() == 1));
         let settings = none_given().with(None, "queues", 3).with(None, "controller", "none");
         let params = levels(&settings, &UNIFORM);
-        assert_eq!((params.own.unwrap().thresholds.len(), params.network.len()), (2, 1));
-        assert!(params.adaptation.controller.is_none());
+        assert_eq!((params.own.unwrap().len(), params.network.len()), (2, 1));
+        assert!(network(&built(&settings, &UNIFORM).unwrap()).is_none());
         assert!(built(&none_given().with(None, "thresholds", "published"), &UNIFORM).is_err());
     }
 }

@@ -167,6 +167,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         ports,
         balancers,
         shared_buffer: if shares { scope.read(&port::SHARED_BUFFER)? } else { 0 },
+        controllers: Vec::new(),
     })
 }
 

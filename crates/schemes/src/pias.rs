@@ -15,7 +15,7 @@ use crate::messages::MESSAGE_GAP;
 use crate::parts::{self, DisciplineName, Parts, QUEUES, TaggerName};
 use crate::registry::{Context, Entry, Knows, WorkloadFacts};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Place, SettingsError, SizesOr};
+use crate::settings::{SettingsError, SizesOr};
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
 
 /// The registry's line.
@@ -40,15 +40,15 @@ const PARTS: Parts = Parts {
 pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let mut scheme = parts::build(context, &PARTS)?;
-    for class in &mut scheme.classes {
-        if let TaggerSpec::Demotion(_) = class.tagger {
+    for class in 0..scheme.classes.len() {
+        if let TaggerSpec::Demotion(_) = scheme.classes[class].tagger {
             let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
             let controller = adaptation::controller(context, None, queues)?;
             let nothing_known = controller.is_some() && context.workload.quantile_bytes(0.5).is_none();
             let start = if nothing_known { Some(Start::Unknown) } else { start };
             let thresholds = thresholds(context, queues, start)?;
-            let tagger = adaptation::tagger(context, scheme.ports.at(Place::Nic), thresholds, controller, queues)?;
-            class.tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
+            let tagger = adaptation::tagger(context, &mut scheme, class as u8, thresholds, controller, queues)?;
+            scheme.classes[class].tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
                 (None, tagger) => tagger,
                 (Some(gap), TaggerSpec::Demotion(thresholds)) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),
                 _ => {

@@ -14,6 +14,8 @@ use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
 use flowsieve_transport::TransportSpec;
 
+use crate::controller::ControllerSpec;
+
 /// A scheme, ready to be placed in a fabric.
 #[derive(Clone, Debug)]
 pub struct Scheme {
@@ -32,6 +34,9 @@ pub struct Scheme {
     pub balancers: Places<BalancerSpec>,
     /// Bytes of a switch's memory where its ports share one.
     pub shared_buffer: u64,
+    /// What decides beside the packets, in the order in which it does at one instant. It neither hears of hosts that misuse
+    /// nor is heard by them.
+    pub controllers: Vec<ControllerSpec>,
 }
 
 impl Scheme {
@@ -109,7 +114,7 @@ pub enum TaggerSpec {
     /// [`Tagger::DemotionByGap`]: thresholds, and the gap.
     DemotionByGap(Vec<u64>, Time),
     /// [`Tagger::Levels`].
-    Levels(Box<LevelParams>),
+    Levels(LevelParams),
     /// [`Tagger::DeadlineFirst`].
     DeadlineFirst(Rate),
     /// [`Tagger::Remaining`].

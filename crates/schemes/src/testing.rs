@@ -1,6 +1,10 @@
 //! Settings and a workload for the tests of schemes.
 
+use flowsieve_core::levels::NetworkParams;
+
+use crate::controller::{ControllerKind, ControllerSpec};
 use crate::registry::WorkloadFacts;
+use crate::scheme::Scheme;
 use crate::settings::Settings;
 
 /// None given, of all that schemes read.
@@ -27,4 +31,12 @@ impl WorkloadFacts for Facts {
     fn quantile_bytes(&self, p: f64) -> Option<u64> {
         self.uniform_to.map(|to| (p * to as f64).round() as u64)
     }
+}
+
+/// The controller of the network's thresholds, if the scheme has one.
+pub(crate) fn network(scheme: &Scheme) -> Option<(&ControllerSpec, &NetworkParams)> {
+    scheme.controllers.iter().find_map(|spec| match &spec.kind {
+        ControllerKind::NetworkThresholds(params) => Some((spec, params)),
+        _ => None,
+    })
 }

@@ -1,157 +1,270 @@
-//! What adapts by the clock: thresholds that hosts estimate for themselves, and the central controller of many hosts.
+//! Controllers of a run: what they hear, when they decide, and the way of their tables.
 //!
-//! The run stops between events at these instants; there is no event for them, and a run without such a scheme does nothing
-//! for it. At each period, before anything else of the instant, hosts estimate in the order of their numbers; then the
-//! controller gathers what they remember, computes, and its thresholds hold at all hosts after its delay, again before
-//! anything else of that instant.
+//! The run stops between events at their instants; there is no event for them, and a run without controllers does nothing
+//! for them. At an instant tables arrive first, then each kind of controllers in turn hears and decides, before anything else
+//! of that instant. All of that is the same however a fabric is cut into partitions.
 //!
-//! It leaves out packets: what hosts and controller tell each other takes no room on any link, is never lost, and takes one
+//! It leaves out packets: what hosts and controllers tell each other takes no room on any link, is never lost, and takes one
 //! delay for all hosts.
 
 use std::collections::VecDeque;
 
-use flowsieve_core::levels::{Adaptation, Controller, Levels, Published, Seen};
-use flowsieve_core::observed::{RecentSizes, SizeSketch};
-use flowsieve_core::tagger::Tagger;
-use flowsieve_core::{Rate, Time};
+use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
+use flowsieve_core::readings::Reading;
+use flowsieve_core::{Node, PortScheduler, Time};
 use flowsieve_results::PeriodicPart;
-use flowsieve_schemes::scheme::TaggerSpec;
+use flowsieve_schemes::controller::ControllerSpec;
 
 use crate::build::Built;
-use crate::hosts::Hosts;
-use crate::point::Point;
+use crate::event::Key;
+use crate::point::{Point, SimError};
+use crate::topology::{Fabric, Sites};
 
-/// Everything that adapts by the clock in a run.
+/// The controllers of a run.
 pub(crate) struct Control {
-    classes: Vec<OfClass>,
+    kinds: Vec<Kind>,
+    /// What happened at hosts and not everybody has heard, in the order in which it is heard.
+    news: VecDeque<HostEvent>,
+    /// What was in `news` and is not any more.
+    forgotten: u64,
+    /// Hosts with lower numbers are not heard of.
+    first_host: u32,
 }
 
-/// What adapts in the hosts' taggers of a class of flows.
-struct OfClass {
-    class: usize,
-    adaptation: Adaptation,
-    /// The hosts' links together, in bit/s.
-    rate_bps: u64,
+/// Controllers that a scheme names together.
+struct Kind {
+    spec: ControllerSpec,
+    /// By host, or one.
+    controllers: Vec<Box<dyn Controller>>,
+    /// When the first of them decides next.
     next: Time,
-    /// Where hosts have queues of their own: how many of them estimated, and when.
-    estimates: Option<Vec<(Time, u64)>>,
-    controller: Option<Controller>,
-    /// When the controller published.
-    published: Vec<Time>,
-    /// On their way to the hosts, the first to arrive first.
-    sent: VecDeque<(Time, Published)>,
+    /// What they have heard, counted from the beginning.
+    heard: u64,
+    /// By controller: the version of what it published last.
+    versions: Vec<u64>,
+    /// On their way, the first to arrive first.
+    sent: VecDeque<(Time, Audience, Published)>,
+    /// When any of them published, and how many did.
+    published: Vec<(Time, u64)>,
 }
 
 impl Control {
-    /// What of a point adapts, if anything does.
-    pub(crate) fn new(point: &Point<'_>) -> Option<Control> {
-        let fabric = point.fabric;
-        let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate);
-        let rate_bps = rates.map(Rate::bps).fold(0, u64::saturating_add);
-        let classes = point.scheme.classes.iter().enumerate().filter_map(|(class, spec)| {
-            let TaggerSpec::Levels(params) = &spec.tagger else { return None };
-            let adaptation = params.adaptation;
-            Some(OfClass {
-                class,
-                adaptation,
-                rate_bps,
-                next: adaptation.period,
-                estimates: params.own.as_ref().map(|_| Vec::new()),
-                controller: adaptation.controller.map(|of| Controller::new(of, adaptation.least, &params.network)),
-                published: Vec::new(),
+    /// Those of a point, if there are any.
+    pub(crate) fn new<K>(point: &Point<'_>, built: &mut Built<K>) -> Result<Option<Control>, SimError> {
+        let specs = &point.scheme.controllers;
+        if specs.is_empty() {
+            return Ok(None);
+        }
+        let sites = Sites::new(point.fabric, point.seed);
+        let kind = |(spec, number): (&ControllerSpec, u8)| {
+            if spec.hears == Hears::AsItHappens(Time::ZERO) {
+                return Err(SimError::HearsAtOnce { controller: spec.name });
+            }
+            let controllers = spec.kind.build(&sites.fabric(number), |host| sites.controller(host, number));
+            Ok(Kind {
+                next: first(&controllers),
+                versions: vec![0; controllers.len()],
+                spec: spec.clone(),
+                controllers,
+                heard: 0,
                 sent: VecDeque::new(),
+                published: Vec::new(),
             })
-        });
-        let classes: Vec<OfClass> = classes.collect();
-        (!classes.is_empty()).then_some(Control { classes })
+        };
+        let kinds: Vec<Kind> = specs.iter().zip(0..).map(kind).collect::<Result<_, _>>()?;
+        if kinds.iter().any(|kind| kind.spec.hears != Hears::Nothing) {
+            built.partitions.iter_mut().for_each(|partition| partition.hosts.news = Some(Vec::new()));
+        }
+        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, first_host: point.scheme.misusing_hosts }))
     }
 
     /// When something is due next.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.classes.iter().map(OfClass::next).min()
+        self.kinds.iter().map(|kind| kind.next.min(kind.arrival()).min(self.hears_next(kind))).min()
     }
 
-    /// Does what is due, when every event before `at` is done and none from then on.
-    pub(crate) fn act<K>(&mut self, built: &mut Built<K>, at: Time) {
-        for class in self.classes.iter_mut().filter(|class| class.next() <= at) {
-            class.act(built, at);
+    /// No event that is not known yet is heard sooner than so long after it; `None`: none stops the run.
+    pub(crate) fn least_delay(&self) -> Option<Time> {
+        let delay = |kind: &Kind| match kind.spec.hears {
+            Hears::AsItHappens(delay) => Some(delay),
+            Hears::Nothing | Hears::WhenItDecides(_) => None,
+        };
+        self.kinds.iter().filter_map(delay).min()
+    }
+
+    /// Takes what happened at hosts since it was called last. Every event before some instant is done, and none from it on.
+    pub(crate) fn gather<K>(&mut self, built: &mut Built<K>) {
+        let mut news = Vec::new();
+        for partition in &mut built.partitions {
+            news.extend(partition.hosts.news.iter_mut().flat_map(|news| news.drain(..)));
+        }
+        // Of one host they are in their order.
+        news.sort_by_key(|event| (event.at, event.host));
+        self.news.extend(news.into_iter().filter(|event| event.host >= self.first_host));
+    }
+
+    /// Does what is due, when every event before `at` is done and gathered, and none from then on.
+    pub(crate) fn act<K: Key>(&mut self, built: &mut Built<K>, fabric: &Fabric, at: Time) {
+        let mut view = View { built, fabric, at };
+        for kind in &mut self.kinds {
+            kind.deliver(&mut view);
+        }
+        for number in 0..self.kinds.len() {
+            let first_unheard = (self.kinds[number].heard - self.forgotten) as usize;
+            if self.kinds[number].next > at && self.hears_next(&self.kinds[number]) > at {
+                continue;
+            }
+            let kind = &mut self.kinds[number];
+            kind.hear(self.news.range(first_unheard..), at);
+            kind.decide(&mut view);
+            // Without a delay it holds at once.
+            kind.deliver(&mut view);
+        }
+        let heard_by_all = self.kinds.iter().filter(|kind| kind.spec.hears != Hears::Nothing).map(|kind| kind.heard);
+        let done = heard_by_all.min().unwrap_or(self.forgotten);
+        self.news.drain(..(done - self.forgotten) as usize);
+        self.forgotten = done;
+    }
+
+    /// When controllers hear of what is known to have happened, if that is not left to their own instants.
+    fn hears_next(&self, kind: &Kind) -> Time {
+        let Hears::AsItHappens(delay) = kind.spec.hears else { return Time::NEVER };
+        let unheard = self.news.get((kind.heard - self.forgotten) as usize);
+        unheard.map_or(Time::NEVER, |event| event.at + delay)
+    }
+
+    /// What the controllers at a host say of themselves, or those of the whole fabric.
+    pub(crate) fn observe(&self, host: Option<u32>, see: &mut dyn FnMut(Reading)) {
+        for kind in self.kinds.iter().filter(|kind| kind.spec.kind.is_at_hosts() == host.is_some()) {
+            kind.controllers[host.unwrap_or(0) as usize].observe(see);
         }
     }
 
-    /// The thresholds that the controller published last, of the first class that has one.
-    pub(crate) fn published(&self) -> Option<&[u64]> {
-        let controller = self.classes.iter().find_map(|class| class.controller.as_ref())?;
-        Some(&controller.last().thresholds)
-    }
-
-    /// How often it acted up to the end of the run: hosts by the mean of as many as ever estimated at once.
-    pub(crate) fn periodic(&self, end: Time) -> Vec<PeriodicPart> {
-        let mut parts = Vec::new();
-        for class in &self.classes {
-            let mut part = |name: &str, ticks| {
-                parts.push(PeriodicPart { name: name.into(), period_ps: class.adaptation.period.0, ticks });
-            };
-            if let Some(estimates) = &class.estimates {
-                let hosts = || estimates.iter().filter(|(at, _)| *at <= end).map(|(_, hosts)| *hosts);
-                part("thresholds of hosts", hosts().sum::<u64>() / hosts().max().unwrap_or(1));
-            }
-            if class.controller.is_some() {
-                part("threshold controller", class.published.iter().filter(|at| **at <= end).count() as u64);
-            }
-        }
-        parts
+    /// How often each kind published up to the end of the run: controllers at hosts by the mean of as many as ever did at once.
+    pub(crate) fn periodic(&self, end: Time) -> impl Iterator<Item = PeriodicPart> {
+        self.kinds.iter().map(move |kind| {
+            let published = || kind.published.iter().filter(|(at, _)| *at <= end).map(|(_, controllers)| *controllers);
+            let ticks = published().sum::<u64>() / published().max().unwrap_or(1);
+            let period = kind.spec.period.map_or(end.0.checked_div(ticks).unwrap_or(0), |period| period.0);
+            PeriodicPart { name: kind.spec.name.into(), period_ps: period, ticks }
+        })
     }
 }
 
-impl OfClass {
-    fn next(&self) -> Time {
-        self.sent.front().map_or(self.next, |(at, _)| self.next.min(*at))
+fn first(controllers: &[Box<dyn Controller>]) -> Time {
+    controllers.iter().map(|controller| controller.next()).min().unwrap_or(Time::NEVER)
+}
+
+impl Kind {
+    /// When the next table arrives.
+    fn arrival(&self) -> Time {
+        self.sent.front().map_or(Time::NEVER, |&(at, ..)| at)
     }
 
-    /// The taggers of the class, by host.
-    fn levels<'a, K>(&self, built: &'a mut Built<K>) -> impl Iterator<Item = &'a mut Levels> {
-        let class = self.class;
-        let order = &built.places.hosts;
-        let classes = |hosts: &Hosts| hosts.rules.transports.len();
-        let mut partitions: Vec<_> = built
-            .partitions
-            .iter_mut()
-            .map(|partition| {
-                let classes = classes(&partition.hosts);
-                partition.hosts.sides.iter_mut().skip(class).step_by(classes)
-            })
-            .collect();
-        // Hosts have their places in a partition in the order of their numbers.
-        order.iter().filter_map(move |&(partition, _)| match &mut partitions[partition as usize].next()?.tagger {
-            Tagger::Levels(levels) => Some(&mut **levels),
-            _ => None,
-        })
-    }
-
-    fn act<K>(&mut self, built: &mut Built<K>, at: Time) {
-        while let Some((_, published)) = self.sent.front().filter(|(due, _)| *due <= at) {
-            self.levels(built).for_each(|levels| levels.apply(published));
-            self.sent.pop_front();
+    /// Hears what is old enough, of which `unheard` is the rest.
+    fn hear<'a>(&mut self, unheard: impl Iterator<Item = &'a HostEvent>, now: Time) {
+        let (Hears::WhenItDecides(delay) | Hears::AsItHappens(delay)) = self.spec.hears else { return };
+        let at_hosts = self.spec.kind.is_at_hosts();
+        for event in unheard.take_while(|event| event.at + delay <= now) {
+            let controller = if at_hosts { event.host as usize } else { 0 };
+            self.controllers[controller].on_event(now, event);
+            self.heard += 1;
         }
-        if self.next > at {
+        self.next = first(&self.controllers);
+    }
+
+    fn decide<K: Key>(&mut self, view: &mut View<'_, K>) {
+        let now = view.at;
+        if self.next > now {
             return;
         }
-        self.next = Time(self.next.0.saturating_add(self.adaptation.period.0));
-        let estimated = self.levels(built).map(|levels| levels.re_estimate(at)).filter(|done| *done).count() as u64;
-        if let Some(estimates) = self.estimates.as_mut().filter(|_| estimated > 0) {
-            estimates.push((at, estimated));
+        let arrives = Time(now.0.saturating_add(self.spec.publishes_after.0));
+        let mut publishing = 0;
+        for (controller, version) in self.controllers.iter_mut().zip(&mut self.versions) {
+            if controller.next() > now {
+                continue;
+            }
+            let before = *version;
+            controller.decide(now, view, &mut |to, table| {
+                *version += 1;
+                self.sent.push_back((arrives, to, Published { version: *version, table }));
+            });
+            publishing += u64::from(*version > before);
+            assert!(controller.next() > now, "a controller that has decided chooses a later instant");
         }
-        let Some(of) = self.adaptation.controller else { return };
-        let mut sizes = SizeSketch::default();
-        self.levels(built).for_each(|levels| levels.gather(at, &mut sizes));
-        let seen = Seen { sizes: &sizes, span: RecentSizes::span(self.adaptation.window, at), rate_bps: self.rate_bps };
-        if let Some(published) = self.controller.as_mut().and_then(|controller| controller.decide(&seen)) {
-            self.published.push(at);
-            self.sent.push_back((Time(at.0.saturating_add(of.delay.0)), published));
-            // Without a delay it holds at once.
-            if of.delay == Time::ZERO {
-                self.act(built, at);
+        if publishing > 0 {
+            self.published.push((now, publishing));
+        }
+        self.next = first(&self.controllers);
+    }
+
+    /// Hands over what has arrived.
+    fn deliver<K: Key>(&mut self, view: &mut View<'_, K>) {
+        while self.arrival() <= view.at {
+            let Some((_, to, published)) = self.sent.pop_front() else { return };
+            view.hand_over(to, &published);
+        }
+    }
+}
+
+/// The hosts and ports as they are at an instant, before anything happens in it.
+struct View<'a, K> {
+    built: &'a mut Built<K>,
+    fabric: &'a Fabric,
+    at: Time,
+}
+
+impl<K: Key> View<'_, K> {
+    fn hand_over(&mut self, to: Audience, published: &Published) {
+        match to {
+            Audience::Host { host, class } => self.tagger_mut(host, class).on_table(published),
+            Audience::Hosts { class } => {
+                (0..self.fabric.hosts).for_each(|host| self.tagger_mut(host, class).on_table(published));
+            }
+            Audience::Ports(place) => {
+                let fabric = self.fabric;
+                for (link, number) in fabric.links.iter().zip(0..) {
+                    if fabric.place_of(link.from) == place {
+                        self.scheduler_mut(number).on_table(published);
+                    }
+                }
             }
         }
+    }
+
+    fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::tagger::Tagger {
+        let (partition, place) = self.built.places.hosts[host as usize];
+        let hosts = &mut self.built.partitions[partition as usize].hosts;
+        let side = hosts.sides_of(place).start + usize::from(hosts.rules.class(class));
+        &mut hosts.sides[side].tagger
+    }
+
+    /// The scheduler of a port that has sent everything before the instant.
+    fn scheduler_mut(&mut self, link: u32) -> &mut flowsieve_core::Scheduler {
+        let (partition, index) = self.built.places.from[link as usize];
+        let network = &mut self.built.partitions[partition as usize].network;
+        network.advance(index, self.at.since(Time(1)));
+        &mut network.ports[index as usize].scheduler
+    }
+
+    fn link(&self, node: Node, port: u16) -> u32 {
+        match node {
+            Node::Host(host) => self.fabric.host_uplink[host as usize],
+            Node::Switch(switch) => self.fabric.ports[switch as usize][usize::from(port)],
+        }
+    }
+}
+
+impl<K: Key> Gauges for View<'_, K> {
+    fn port(&mut self, node: Node, port: u16, see: &mut dyn FnMut(Reading)) {
+        self.scheduler_mut(self.link(node, port)).observe(see);
+    }
+
+    fn backlog_bytes(&mut self, node: Node, port: u16) -> u64 {
+        self.scheduler_mut(self.link(node, port)).backlog_bytes()
+    }
+
+    fn tagger(&mut self, host: u32, class: u8, see: &mut dyn FnMut(Reading)) {
+        self.tagger_mut(host, class).observe(see);
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use flowsieve_core::controller::HostEvent;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
@@ -32,6 +33,8 @@ pub(crate) struct Hosts {
     pub(crate) received: Vec<Received>,
     /// Messages that began, where a trace has to know.
     pub(crate) begun: Option<Vec<Begun>>,
+    /// What happened here since a controller heard of it, where one hears of anything.
+    pub(crate) news: Option<Vec<HostEvent>>,
 }
 
 /// What the scheme says of all hosts.
@@ -166,6 +169,7 @@ impl Hosts {
             sent: Vec::new(),
             received: Vec::new(),
             begun: None,
+            news: None,
         }
     }
 
@@ -257,8 +261,11 @@ impl Hosts {
 
     #[inline(never)]
     fn note_events<K: Key>(&mut self, network: &mut Network<K>, host: u32, side: usize, source: u32) {
-        let now = network.now;
+        let (now, class) = (network.now, (side - self.sides_of(host).start) as u8);
         while let Some(event) = self.sides[side].endpoint.poll_event() {
+            if let Some(news) = &mut self.news {
+                news.push(HostEvent { at: now, host: self.hosts[host as usize].number.into(), class, event });
+            }
             match event {
                 FlowEvent::MessageStart { flow, message, .. } => {
                     if let Some(begun) = &mut self.begun {

@@ -122,6 +122,12 @@ pub enum SimError {
         /// Class of flows.
         class: usize,
     },
+    /// What happens would have to be heard while it happens.
+    #[error("the controller \"{controller}\" hears of events as they happen: that takes a delay above zero")]
+    HearsAtOnce {
+        /// Its name.
+        controller: &'static str,
+    },
     /// Whoever took the trace wants no more of the run.
     #[error("the packet trace could not be kept")]
     TraceAbandoned,

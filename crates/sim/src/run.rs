@@ -15,6 +15,7 @@ use crate::event::Key;
 use crate::following::Following;
 use crate::hosts::Coming;
 use crate::measure;
+use crate::partition::Partition;
 use crate::point::{Flows, Measure, Point, Progress, SimError};
 use crate::sample::{Sampler, Sampling};
 use crate::trace::{Tracer, Tracing};
@@ -93,10 +94,11 @@ fn run_with<K: Key>(
 ) -> Result<PointResult, SimError> {
     let mut built = build::<K>(point)?;
     let tracing = watchers.tracing.as_mut();
+    let control = Control::new(point, &mut built)?;
     let mut run = Run {
         sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, point.fabric, &mut built)),
         tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, point, &mut built)),
-        control: Control::new(point),
+        control,
         built,
         point: *point,
         flows: Vec::new(),
@@ -131,6 +133,13 @@ fn run_with<K: Key>(
         result.warnings.extend(tracer.finish(&mut run.built)?);
     }
     Ok(result)
+}
+
+/// When something happens next in a partition.
+fn next_event<K: Key>(partition: &Partition<K>) -> Time {
+    let event = partition.network.events.first();
+    let event = if event == K::NEVER { Time::NEVER } else { event.time() };
+    event.min(partition.network.next_crossing())
 }
 
 type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
@@ -317,22 +326,22 @@ impl<K: Key> Run<'_, '_, K> {
     fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
         let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
-        while let Some(at) = [self.next_control(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min()
-        {
-            self.events_until(at, progress)?;
+        loop {
+            let due = [self.next_control(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min();
+            let reach = due.unwrap_or(horizon).min(self.first_surprise());
+            self.events_until(reach, progress)?;
             if let Some(control) = &mut self.control {
-                control.act(&mut self.built, at);
+                control.gather(&mut self.built);
             }
-            if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
-                sampler.sample(&mut self.built, self.control.as_ref(), at);
+            if due == Some(reach) {
+                self.stop_at(reach);
+            } else if reach == horizon {
+                break;
             }
         }
-        self.events_until(horizon, progress)?;
         progress(self.progress());
-        let narrow = |partition: &crate::partition::Partition<K>| {
-            let network = &partition.network;
-            let waits = network.events.first() != K::NEVER || network.next_crossing() != Time::NEVER;
-            network.overflows || waits && horizon > K::END
+        let narrow = |partition: &Partition<K>| {
+            partition.network.overflows || next_event(partition) != Time::NEVER && horizon > K::END
         };
         if self.built.partitions.iter().any(narrow) {
             return Err(SimError::KeyTooNarrow);
@@ -341,6 +350,23 @@ impl<K: Key> Run<'_, '_, K> {
             Some((flow, why)) => Err(SimError::Flow { flow, why }),
             None => Ok(()),
         }
+    }
+
+    /// The run has stopped: tables arrive, controllers decide, samples are taken.
+    fn stop_at(&mut self, at: Time) {
+        if let Some(control) = self.control.as_mut().filter(|control| control.next() <= Some(at)) {
+            control.act(&mut self.built, self.point.fabric, at);
+        }
+        if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
+            sampler.sample(&mut self.built, self.control.as_ref(), at);
+        }
+    }
+
+    /// The first instant at which a controller may hear of an event that is to come.
+    fn first_surprise(&self) -> Time {
+        let Some(delay) = self.control.as_ref().and_then(Control::least_delay) else { return Time::NEVER };
+        let next = self.built.partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
+        Time(next.0.saturating_add(delay.0))
     }
 
     /// When to sample next, up to `horizon`, and not any more once the fabric is empty for good.
@@ -357,10 +383,7 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Whether something will happen.
     fn waits(&self) -> bool {
-        let waits = |partition: &crate::partition::Partition<K>| {
-            partition.network.events.first() != K::NEVER || partition.network.next_crossing() != Time::NEVER
-        };
-        self.built.partitions.iter().any(waits)
+        self.built.partitions.iter().any(|partition| next_event(partition) != Time::NEVER)
     }
 
     fn events_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
@@ -385,12 +408,7 @@ impl<K: Key> Run<'_, '_, K> {
         loop {
             self.hand_over_crossings();
             let partitions = &mut self.built.partitions;
-            let next = |partition: &crate::partition::Partition<K>| {
-                let event = partition.network.events.first();
-                let event = if event == K::NEVER { Time::NEVER } else { event.time() };
-                event.min(partition.network.next_crossing())
-            };
-            let start = partitions.iter().map(next).min().unwrap_or(Time::NEVER);
+            let start = partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
             if start >= horizon.min(K::END) {
                 return Ok(());
             }

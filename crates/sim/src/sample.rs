@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::readings::{Gauge, Reading};
-use flowsieve_core::tagger::Tagger;
 use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
 pub use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
@@ -17,7 +16,6 @@ pub use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use crate::build::Built;
 use crate::control::Control;
 use crate::event::Key;
-use crate::hosts::Side;
 use crate::topology::{Fabric, Node};
 
 /// What to sample, and how often.
@@ -36,13 +34,7 @@ pub const MOST_VALUES: usize = 1 << 18;
 pub const LEAST_BACKLOG: &str = "least backlog (bytes)";
 /// The most.
 pub const MOST_BACKLOG: &str = "most backlog (bytes)";
-/// A threshold of a sampled host's own queues, where it has such; it belongs to the queue above it.
-pub const HOST_THRESHOLD: &str = "host's threshold (bytes)";
-/// A threshold by which a sampled host tags packets for the network, where that adapts.
-pub const TAG_THRESHOLD: &str = "tag threshold (bytes)";
-/// A threshold as the controller published it last, whether or not it has arrived at the hosts.
-pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
-/// What [`CONTROLLER_THRESHOLD`] is of.
+/// What the gauges of controllers of the whole fabric are of.
 pub const CONTROLLER: &str = "controller";
 
 /// What a port held since somebody looked.
@@ -118,8 +110,8 @@ struct Watched {
     backlog: Arc<Mutex<Backlog>>,
     least: Vec<f64>,
     most: Vec<f64>,
-    /// The host whose port it is: its partition and place there.
-    host: Option<(u32, u32)>,
+    /// The host whose port it is: its number, its partition, its place there.
+    host: Option<(u32, u32, u32)>,
     /// What its scheduler and its host have adapted.
     gauges: Gauges,
 }
@@ -129,15 +121,12 @@ struct Watched {
 struct Gauges(BTreeMap<(&'static str, usize), (u64, Vec<f64>)>);
 
 impl Gauges {
+    /// Takes what is said at a step; of what is said twice, the first.
     fn see(&mut self, step: u64, reading: Reading) {
-        if let Reading::Gauge(Gauge { name, queue, value }) = reading {
-            self.0.entry((name, queue)).or_insert((step, Vec::new())).1.push(value);
-        }
-    }
-
-    fn see_thresholds(&mut self, step: u64, name: &'static str, thresholds: &[u64]) {
-        for (queue, &threshold) in thresholds.iter().enumerate() {
-            self.see(step, Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));
+        let Reading::Gauge(Gauge { name, queue, value }) = reading else { return };
+        let (first_step, values) = self.0.entry((name, queue)).or_insert((step, Vec::new()));
+        if *first_step + values.len() as u64 == step {
+            values.push(value);
         }
     }
 
@@ -149,19 +138,6 @@ impl Gauges {
             step_ps,
             values,
         })
-    }
-}
-
-/// The thresholds of a host that adapts any, of the first class of flows that has them.
-fn see_host(sides: &[Side], step: u64, gauges: &mut Gauges) {
-    let adapts = |tagger: &&Tagger| matches!(tagger, Tagger::Levels(_) | Tagger::Adaptive(_));
-    match sides.iter().map(|side| &side.tagger).find(adapts) {
-        Some(Tagger::Levels(levels)) => {
-            gauges.see_thresholds(step, HOST_THRESHOLD, levels.own().unwrap_or_default());
-            gauges.see_thresholds(step, TAG_THRESHOLD, levels.network());
-        }
-        Some(Tagger::Adaptive(host)) => host.actuator().observe(&mut |reading| gauges.see(step, reading)),
-        _ => {}
     }
 }
 
@@ -204,7 +180,10 @@ impl Sampler {
             let within = std::mem::take(&mut port.scheduler);
             port.scheduler = Scheduler::Custom(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
             let host = match fabric.links[number as usize].from {
-                Node::Host(host) => Some(built.places.hosts[host as usize]),
+                Node::Host(host) => {
+                    let (partition, place) = built.places.hosts[host as usize];
+                    Some((host, partition, place))
+                }
                 Node::Switch(_) => None,
             };
             let (least, most, gauges) = (Vec::new(), Vec::new(), Gauges::default());
@@ -266,13 +245,18 @@ impl Sampler {
             link.most.push(most as f64);
             let gauges = &mut link.gauges;
             network.ports[link.index as usize].scheduler.observe(&mut |reading| gauges.see(step, reading));
-            if let Some((partition, host)) = link.host {
+            if let Some((host, partition, place)) = link.host {
                 let hosts = &built.partitions[partition as usize].hosts;
-                see_host(&hosts.sides[hosts.sides_of(host)], step, gauges);
+                let sides = &hosts.sides[hosts.sides_of(place)];
+                sides.iter().for_each(|side| side.tagger.observe(&mut |reading| gauges.see(step, reading)));
+                if let Some(control) = control {
+                    control.observe(Some(host), &mut |reading| gauges.see(step, reading));
+                }
             }
         }
-        let published = control.and_then(Control::published).unwrap_or_default();
-        self.controller.see_thresholds(step, CONTROLLER_THRESHOLD, published);
+        if let Some(control) = control {
+            control.observe(None, &mut |reading| self.controller.see(step, reading));
+        }
     }
 
     /// What was sampled, links first, and what the reader should know of it.

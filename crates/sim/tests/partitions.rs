@@ -5,8 +5,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{BY_THE_CLOCK, Case, case, case_of};
+use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
+use flowsieve_schemes::controller::ControllerKind;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, SimError, run};
@@ -188,11 +190,13 @@ proptest! {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
         prop_assume!(case.scheme.classes.iter().any(|class| matches!(class.tagger, TaggerSpec::Levels(_))));
         let mut case = case;
-        for class in &mut case.scheme.classes {
-            if let TaggerSpec::Levels(params) = &mut class.tagger {
-                params.adaptation.period = Time::from_us(1_000);
-                params.adaptation.window = Time::from_us(4_000);
-            }
+        for spec in &mut case.scheme.controllers {
+            let (ControllerKind::OwnThresholds(_, of) | ControllerKind::NetworkThresholds(NetworkParams { of, .. })) =
+                &mut spec.kind
+            else {
+                panic!("{spec:?}");
+            };
+            (of.period, of.window) = (Time::from_us(1_000), Time::from_us(4_000));
         }
         // After a whole window, and some in another period than the first.
         case.flows.iter_mut().for_each(|flow| flow.start_ps = 4_000_000_000 + 20 * flow.start_ps);

@@ -89,6 +89,11 @@ impl Actuator {
         now >= self.next
     }
 
+    /// The next tick.
+    pub fn next_tick(&self) -> Time {
+        self.next
+    }
+
     /// The last tick up to `now`, which is at or after one that is due.
     pub fn last_tick(&self, now: Time) -> Time {
         Time(now.0 - now.0 % self.period.0)

@@ -4,7 +4,8 @@
 //! A port has strict-priority queues. A packet before which its flow has sent fewer bytes than threshold i goes to the
 //! first such queue i; beyond all thresholds to the last. The Sensor lists completed flows ([`CompletedFlows`]), the
 //! Actuator sets the thresholds by that list ([`Actuator`]), and [`AwafsPort`] is the Scheduler with both. At end hosts
-//! [`HostThresholds`] has them instead, and switches read its tags.
+//! a controller at each has the first two ([`HostActuator`]) and its tagger the third ([`HostThresholds`]); switches read its
+//! tags.
 //!
 //! # What hosts write
 //! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet: [`crate::Tag::with_sent`]. A flow is
@@ -29,7 +30,7 @@ use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
 use flow_table::FlowTable;
-pub use host::HostThresholds;
+pub use host::{HostActuator, HostThresholds};
 
 /// How a switch knows what a flow has sent and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

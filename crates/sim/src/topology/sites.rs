@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use flowsieve_core::Site;
+use flowsieve_core::controller::FabricSite;
 use flowsieve_core::site::{Racks, SitePort};
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
@@ -28,6 +29,7 @@ enum Part {
     Endpoint = 1,
     Port = 2,
     Program = 3,
+    Controller = 4,
 }
 
 impl<'a> Sites<'a> {
@@ -65,6 +67,20 @@ impl<'a> Sites<'a> {
     /// That of a switch's program.
     pub fn program(&self, switch: u32) -> Site {
         Site { seed: self.seed(Part::Program, switch, 0), ..self.node(Node::Switch(switch)) }
+    }
+
+    /// That of a host's controller, of the kind that stands at this place in the scheme's list.
+    pub fn controller(&self, host: u32, kind: u8) -> Site {
+        Site { seed: self.seed(Part::Controller, host, kind), ..self.node(Node::Host(host)) }
+    }
+
+    /// What a controller of the whole fabric is made with, of the kind at this place.
+    pub fn fabric(&self, kind: u8) -> FabricSite {
+        FabricSite {
+            hosts: (0..self.fabric.hosts).map(|host| self.node(Node::Host(host))).collect(),
+            switches: (0..self.fabric.switches.len() as u32).map(|switch| self.node(Node::Switch(switch))).collect(),
+            seed: self.seed(Part::Controller, u32::MAX, kind),
+        }
     }
 
     fn seed(&self, part: Part, number: u32, class: u8) -> u64 {

@@ -9,13 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::Balancer;
-use flowsieve_core::levels::{Controller, LevelParams, Levels, Published, Seen};
-use flowsieve_core::observed::{RecentSizes, SizeSketch};
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::tagger::Tagger;
 use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Victims};
 use flowsieve_results::{Drops, Sketch};
-use flowsieve_schemes::scheme::{Nic, TaggerSpec};
+use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
 use flowsieve_sim::{Flows, Point};
@@ -24,20 +21,21 @@ use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use flowsieve_workload::{ClosedLoop, Flow};
 use rand_core::Rng;
 
+use crate::controllers::{Kind, kinds};
 use crate::hosts::{Alarm, Host, Record};
 use crate::programs::programs;
 
 /// What happens. The order of the variants, and of their fields, is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// Thresholds of a class of flows are at the hosts.
-    Published {
-        class: usize,
+    /// A table arrives of one kind of controllers.
+    Table {
+        kind: usize,
         nth: usize,
     },
-    /// Hosts estimate, and so does their controller.
-    Estimate {
-        class: usize,
+    /// Controllers of one kind may hear and decide.
+    Controllers {
+        kind: usize,
     },
     LineFree {
         link: usize,
@@ -108,8 +106,9 @@ pub(crate) struct Twin<'a> {
     switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
     pub(crate) programs: Vec<Option<Box<dyn SwitchProgram>>>,
     pub(crate) hosts: Vec<Host>,
-    /// By class of flows: its controller, and what it has published.
-    controllers: Vec<Option<(Controller, Vec<Published>)>>,
+    pub(crate) controllers: Vec<Kind>,
+    /// By kind of controllers: how many tables are on their way or have arrived.
+    pub(crate) tables_sent: Vec<usize>,
     /// By number, as the records.
     pub(crate) messages: Vec<Flow>,
     /// Which follow which, and when no more begin.
@@ -173,7 +172,8 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         switches: (0..fabric.switches.len()).map(switch).collect(),
         programs: programs(point, &sites),
         hosts: (0..fabric.hosts).map(|host| Host::new(point.scheme, host, &sites)).collect(),
-        controllers: Vec::new(),
+        controllers: kinds(point, &sites),
+        tables_sent: vec![0; point.scheme.controllers.len()],
         records: Vec::new(),
         counts: vec![Count::default(); fabric.classes.len()],
         messages: Vec::new(),
@@ -184,14 +184,7 @@ pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
         flows_arrive: true,
         drained: false,
     };
-    for class in 0..point.scheme.classes.len() {
-        let params = twin.adapts(class);
-        let made = |of| (Controller::new(of, params?.adaptation.least, &params?.network), Vec::new()).into();
-        twin.controllers.push(params.and_then(|params| params.adaptation.controller).and_then(made));
-        if let Some(params) = params {
-            twin.at(params.adaptation.period, Event::Estimate { class });
-        }
-    }
+    twin.arm_controllers();
     first.into_iter().for_each(|flow| twin.add(flow));
     (0..fabric.switches.len()).for_each(|switch| twin.arm_program(switch));
     twin.run();
@@ -237,7 +230,7 @@ impl<'a> Twin<'a> {
             }
             // What leaves at that very instant counts; thresholds adapt before it and departures follow.
             let before_arrivals =
-                matches!(event, Event::LineFree { .. } | Event::Estimate { .. } | Event::Published { .. });
+                matches!(event, Event::LineFree { .. } | Event::Controllers { .. } | Event::Table { .. });
             if time.0 >= last_start && !before_arrivals {
                 self.flows_arrive = false;
             }
@@ -254,54 +247,17 @@ impl<'a> Twin<'a> {
                 }
                 Event::Timer { host, alarm } => self.on_timer(host, alarm),
                 Event::Program { switch } => self.on_program(switch),
-                Event::Estimate { class } => self.on_estimate(class),
-                Event::Published { class, nth } => {
-                    let published = self.controllers[class].as_ref().expect("a controller").1[nth].clone();
-                    self.levels(class).for_each(|levels| levels.apply(&published));
-                }
+                Event::Controllers { kind } => self.on_controllers(kind),
+                Event::Table { kind, nth } => self.on_table(kind, nth),
             }
         }
         self.drained = true;
     }
 
-    fn adapts(&self, class: usize) -> Option<&'a LevelParams> {
-        match &self.point.scheme.classes[class].tagger {
-            TaggerSpec::Levels(params) => Some(params),
-            _ => None,
-        }
-    }
-
-    fn levels(&mut self, class: usize) -> impl Iterator<Item = &mut Levels> {
-        self.hosts.iter_mut().filter_map(move |host| match &mut host.taggers[class] {
-            Tagger::Levels(levels) => Some(&mut **levels),
-            _ => None,
-        })
-    }
-
-    fn on_estimate(&mut self, class: usize) {
-        let now = self.now;
-        let adaptation = self.adapts(class).expect("a class that adapts").adaptation;
-        let mut sizes = SizeSketch::default();
-        for levels in self.levels(class) {
-            levels.re_estimate(now);
-            levels.gather(now, &mut sizes);
-        }
-        let fabric = self.point.fabric;
-        let rate_bps = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps()).sum();
-        let seen = Seen { sizes: &sizes, span: RecentSizes::span(adaptation.window, now), rate_bps };
-        if let Some((controller, published)) = &mut self.controllers[class]
-            && let Some(decided) = controller.decide(&seen)
-        {
-            published.push(decided);
-            let nth = published.len() - 1;
-            let delay = adaptation.controller.expect("a controller").delay;
-            self.at(now + delay, Event::Published { class, nth });
-        }
-        // Where nothing else is left to happen, nobody will ask.
-        let adapts = |event: &Event| matches!(event, Event::Estimate { .. } | Event::Published { .. });
-        if self.queue.iter().any(|Reverse((_, event))| !adapts(event)) {
-            self.at(now + adaptation.period, Event::Estimate { class });
-        }
+    /// Whether anything will happen but controllers' doings.
+    pub(crate) fn something_else_is_left(&self) -> bool {
+        let of_controllers = |event: &Event| matches!(event, Event::Controllers { .. } | Event::Table { .. });
+        self.queue.iter().any(|Reverse((_, event))| !of_controllers(event))
     }
 
     pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {

@@ -183,6 +183,7 @@ impl Twin<'_> {
     fn note_events(&mut self, host: usize, class: usize) {
         let now = self.now.0;
         while let Some(event) = self.hosts[host].endpoints[class].poll_event() {
+            self.tell(host, class, event);
             match event {
                 FlowEvent::MessageEnd { message, effort: Some(effort), .. } => {
                     let record = &mut self.records[message.id as usize];

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod controllers;
 mod engine;
 mod hosts;
 mod programs;
