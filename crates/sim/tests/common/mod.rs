@@ -1,12 +1,16 @@
 //! Random points: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
 //! on one instant, buffers overflow and timers fire.
 
+mod rumour;
+
 use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::program::Watches;
 use flowsieve_core::{ControlPacket, Meta, Node, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, Places};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
@@ -389,6 +393,18 @@ impl SwitchProgram for Gossip {
     }
 }
 
+/// What was a controller of the first class of flows.
+fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
+    match &mut spec.kind {
+        ControllerKind::OwnThresholds(_, of) | ControllerKind::NetworkThresholds(NetworkParams { of, .. }) => {
+            of.class = 1
+        }
+        ControllerKind::Actuators(class, _) => *class = 1,
+        ControllerKind::AtHosts(_) | ControllerKind::Central(_) => unreachable!("no scheme of the registry"),
+    }
+    spec
+}
+
 /// Any point of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
     case_of(REGISTRY.iter().map(|entry| entry.name).collect(), most_flows)
@@ -408,16 +424,23 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
     let sketches = prop::collection::vec(sketch(), most_flows / 10..=most_flows);
     let rest = (select(&[40u16, 60][..]), select(&[0u16, 20, 24][..]), any::<u64>(), any::<bool>(), 0..8u8);
     (network, schemes, sketches, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
-        let ((fabric, changes), (first, second, given), sketches, (header, overhead, seed, to_ack, programs)) = drawn;
+        let ((fabric, changes), (first, second, given), sketches, (header, overhead, seed, to_ack, own_parts)) = drawn;
         let all = [changed(&fabric, &changes)?, given, vec![("header".to_owned(), format!("{header}B"))]].concat();
         let settings = settings(&all);
         let fabric = Fabric::from_settings(&settings).ok()?;
         let mut scheme = scheme(first, &settings)?;
         if let Some(second) = second {
-            scheme.classes.extend(self::scheme(second, &settings)?.classes);
+            let second = self::scheme(second, &settings)?;
+            scheme.controllers.extend(second.controllers.into_iter().map(of_second_class));
+            scheme.classes.extend(second.classes);
         }
-        if programs == 0 {
-            scheme.balancers = Places::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
+        match own_parts {
+            0 => {
+                scheme.balancers =
+                    Places::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
+            }
+            1 | 2 => scheme = rumour::swayed(scheme, fabric.hosts, own_parts == 1),
+            _ => {}
         }
         Some(Case {
             flows: flows(fabric.hosts, sketches),

@@ -1,0 +1,106 @@
+//! Controllers that make one number of all that they hear and see, so that what they decide differs as soon as anything
+//! differs by a byte or a picosecond; and taggers that follow them.
+
+use std::sync::Arc;
+
+use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
+use flowsieve_core::tagger::{FlowFacts, TagPackets};
+use flowsieve_core::{FlowEvent, Kind, Node, Site, Tag, Time};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
+use flowsieve_schemes::scheme::TaggerSpec;
+
+/// The controller of a host, or of the fabric.
+struct Rumour {
+    host: Option<u32>,
+    hosts: u32,
+    heard: u64,
+    next: Time,
+}
+
+/// A tagger that follows a [`Rumour`].
+#[derive(Default)]
+struct Swayed(u64);
+
+impl Rumour {
+    const UNTIL: Time = Time::from_us(300);
+
+    fn new(host: Option<u32>, hosts: u32, seed: u64) -> Rumour {
+        Rumour { host, hosts, heard: seed, next: Time::from_us(3) }
+    }
+
+    fn hear(&mut self, word: u64) {
+        self.heard = (self.heard ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17);
+    }
+}
+
+impl Controller for Rumour {
+    fn on_event(&mut self, now: Time, event: &HostEvent) {
+        assert!(self.host.is_none_or(|host| host == event.host), "a host's own events");
+        [event.at.0, event.host.into(), event.class.into(), now.0].into_iter().for_each(|word| self.hear(word));
+        match event.event {
+            FlowEvent::MessageStart { message, .. } | FlowEvent::MessageEnd { message, .. } => self.hear(message.bytes),
+            FlowEvent::Delivered { message, .. } => self.hear(message.into()),
+            FlowEvent::Timeout { flow } => self.hear(flow.into()),
+        }
+        // It answers to some at once.
+        if self.heard.is_multiple_of(3) && now < Rumour::UNTIL {
+            self.next = now;
+        }
+    }
+
+    fn next(&self) -> Time {
+        if self.next < Rumour::UNTIL { self.next } else { Time::NEVER }
+    }
+
+    fn decide(&mut self, now: Time, gauges: &mut dyn Gauges, publish: Publish<'_>) {
+        self.next = now + Time(7_000_001);
+        let host = self.host.unwrap_or((self.heard % u64::from(self.hosts)) as u32);
+        self.hear(gauges.backlog_bytes(Node::Host(host), 0));
+        self.hear(gauges.backlog_bytes(Node::Switch(0), 0));
+        let to = match self.host {
+            Some(host) => Audience::Host { host, class: 0 },
+            None => Audience::Hosts { class: 0 },
+        };
+        publish(to, Table { name: "rumour", values: vec![(0, self.heard)] });
+    }
+}
+
+impl TagPackets for Swayed {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        if facts.kind != Kind::Data {
+            return Tag::default();
+        }
+        Tag::new((self.0.wrapping_add(facts.offset) % 8) as u8, self.0 as u32)
+    }
+
+    fn on_event(&mut self, _: &FlowEvent, _: Time) {}
+
+    fn on_table(&mut self, published: &Published) {
+        self.0 = published.table.get(0).unwrap_or_default().wrapping_add(published.version);
+    }
+}
+
+/// The scheme with such controllers: one, or one at each host.
+pub(crate) fn swayed(mut scheme: Scheme, hosts: u32, at_hosts: bool) -> Scheme {
+    scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(|_: &Site| Box::new(Swayed::default())));
+    let kind = if at_hosts {
+        ControllerKind::AtHosts(Arc::new(move |site| {
+            let Node::Host(host) = site.node else { panic!("a host: {site:?}") };
+            Box::new(Rumour::new(Some(host), hosts, site.seed))
+        }))
+    } else {
+        ControllerKind::Central(Arc::new(move |fabric| {
+            assert_eq!(fabric.hosts.len() as u32, hosts);
+            Box::new(Rumour::new(None, hosts, fabric.seed))
+        }))
+    };
+    scheme.controllers = vec![ControllerSpec {
+        name: "rumours",
+        period: None,
+        hears: Hears::AsItHappens(Time::from_us(if at_hosts { 1 } else { 4 })),
+        publishes_after: Time::from_us(if at_hosts { 0 } else { 2 }),
+        kind,
+    }];
+    scheme
+}
