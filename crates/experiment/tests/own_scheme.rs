@@ -1,5 +1,9 @@
 //! docs/own-scheme.md is what the example's files say, and what comes of them.
 
+#[path = "../examples/own_scheme/coflow_order.rs"]
+mod coflow_order;
+#[path = "../examples/own_scheme/credits.rs"]
+mod credits;
 #[path = "../examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;
 #[path = "../examples/own_scheme/shortest_first.rs"]
@@ -16,7 +20,13 @@ use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_sim::topology::{Fabric, Sites};
 use std::path::{Path, PathBuf};
 
-const ENGINE: OwnSchemes = OwnSchemes(&[shortest_first::ENTRY, emptier_uplink::ENTRY]);
+const ENGINE: OwnSchemes = OwnSchemes(&[
+    shortest_first::ENTRY,
+    emptier_uplink::ENTRY,
+    coflow_order::PRIORITY,
+    coflow_order::ORDER,
+    credits::ENTRY,
+]);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -42,24 +52,46 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 fn page__shows_the_files_and_what_comes_of_them() {
     let page = std::fs::read_to_string(root().join("docs/own-scheme.md")).unwrap();
     let blocks = blocks(&page);
-    let languages: Vec<&str> = blocks.iter().map(|(language, _)| language.as_str()).collect();
-    assert_eq!(languages, ["rust", "rust", "toml", "text", "rust", "toml", "text"]);
-    let files = ["shortest_first.rs", "main.rs", "comparison.toml", "", "emptier_uplink.rs", "uplinks.toml"];
-    for ((_, shown), file) in blocks.iter().zip(files).filter(|(_, file)| !file.is_empty()) {
-        let text = std::fs::read_to_string(example(file)).unwrap();
-        assert!(shown.trim_end() == text.trim_end(), "docs/own-scheme.md does not show {file}");
+    let texts = |language: &str| -> Vec<&str> {
+        blocks.iter().filter(|block| block.0 == language).map(|block| block.1.trim_end()).collect()
+    };
+    let (files, experiments, comparisons) = (texts("rust"), texts("toml"), texts("text"));
+    let file = |name: &str| std::fs::read_to_string(example(name)).unwrap();
+    let sources = ["shortest_first.rs", "main.rs", "emptier_uplink.rs", "coflow_order.rs"];
+    assert_eq!(files.len(), sources.len() + 1);
+    for (shown, name) in files.iter().zip(sources) {
+        assert!(*shown == file(name).trim_end(), "docs/own-scheme.md does not show {name}");
     }
-    let lines = blocks[0].1.lines().count();
+    assert!(file("credits.rs").contains(files[sources.len()]), "docs/own-scheme.md shows something else of credits.rs");
+    let lines = files[0].lines().count();
     assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
 
-    for (file, own, shown) in [("comparison.toml", "shortest-first", 3), ("uplinks.toml", "emptier-uplink", 6)] {
+    let own = ["shortest-first", "emptier-uplink", "coflow-order", "credits"];
+    let names = ["comparison", "uplinks", "coflows", "credits"];
+    assert_eq!((experiments.len(), comparisons.len()), (own.len(), own.len()));
+    for (at, (own, name)) in own.into_iter().zip(names).enumerate() {
+        assert!(
+            experiments[at] == file(&format!("{name}.toml")).trim_end(),
+            "docs/own-scheme.md does not show {name}.toml"
+        );
         let out = tempfile::tempdir().unwrap();
-        let result = result(file, out.path());
+        let result = result(&format!("{name}.toml"), out.path());
         let text = report::compared(&result, Some((own, "dctcp"))).unwrap()[0].text();
-        assert!(blocks[shown].1.trim_end() == text.trim_end(), "docs/own-scheme.md does not show:\n{text}");
+        assert!(comparisons[at] == text.trim_end(), "docs/own-scheme.md does not show:\n{text}");
         let table = report::table(&result);
         assert!(table.contains(own), "{table}");
     }
+}
+
+#[test]
+fn coflow_order__leaves_nothing_to_be_sent_again() {
+    let out = tempfile::tempdir().unwrap();
+    let result = result("coflows.toml", out.path());
+    let counted = result.manifest().runs.iter().map(|run| (run.measured.out_of_order, run.measured.retransmissions));
+    // DCTCP, priorities alone, and with order: the numbers of docs/own-scheme.md.
+    assert_eq!(counted.collect::<Vec<_>>(), [(0, 0), (1_987, 5_128), (0, 0)]);
+    let by_priority = report::compared(&result, Some(("coflow-priority", "dctcp"))).unwrap()[0].text();
+    assert!(by_priority.contains("coflows (CCT)     40  0.933"), "{by_priority}");
 }
 
 #[test]
@@ -74,6 +106,16 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
     assert!(refused.to_string().contains("thresholds"), "{refused}");
     // The plain simulator does not know it.
     assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_experiment::Simulator).is_err());
+}
+
+#[test]
+fn port__that_is_set_otherwise_is_not_replaced() {
+    let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
+    let out = tempfile::tempdir().unwrap();
+    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap();
+    let result = execute(&plan, &ENGINE, out.path(), How { jobs: 2, fresh: true }, &|_| {}).unwrap();
+    let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
+    assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }
 
 #[test]

@@ -333,6 +333,9 @@ impl<K: Key> Run<'_, '_, K> {
             if let Some(control) = &mut self.control {
                 control.gather(&mut self.built);
             }
+            if reach >= K::END && self.waits() {
+                break; // for keys that are too narrow
+            }
             if due == Some(reach) {
                 self.stop_at(reach);
             } else if reach == horizon {

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
 use flowsieve_results::Series;
-pub use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 
 use crate::build::Built;
 use crate::control::Control;

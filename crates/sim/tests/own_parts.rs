@@ -2,6 +2,8 @@
 //! of flow and by place. Times are computed by hand as in `traces.rs`.
 
 mod by_hand;
+#[path = "own_parts/coflow_port.rs"]
+mod coflow_port;
 #[path = "own_parts/coordinator.rs"]
 mod coordinator;
 #[path = "own_parts/programs.rs"]

@@ -9,9 +9,10 @@ use by_hand::{fcts, flow, rack, scheme};
 use common::{Case, case, config};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Series};
-use flowsieve_sim::sample::{ALPHA, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, WINDOW};
+use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, run, run_sampled};
+use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 

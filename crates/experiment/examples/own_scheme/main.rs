@@ -1,5 +1,8 @@
-//! The schemes of docs/own-scheme.md beside built-in ones: `cargo run --release --example own_scheme [comparison|uplinks]`.
+//! The schemes of docs/own-scheme.md beside built-in ones: `cargo run --release --example own_scheme [NAME]` runs the experiment
+//! `NAME.toml` of this folder, `comparison` unless another is named.
 
+mod coflow_order;
+mod credits;
 mod emptier_uplink;
 mod shortest_first;
 
@@ -9,7 +12,13 @@ use flowsieve_experiment::{Error, OwnSchemes, machine, report};
 use std::path::Path;
 
 fn main() -> Result<(), Error> {
-    let engine = OwnSchemes(&[shortest_first::ENTRY, emptier_uplink::ENTRY]);
+    let engine = OwnSchemes(&[
+        shortest_first::ENTRY,
+        emptier_uplink::ENTRY,
+        coflow_order::PRIORITY,
+        coflow_order::ORDER,
+        credits::ENTRY,
+    ]);
     let name = std::env::args().nth(1).unwrap_or_else(|| "comparison".into());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/own_scheme");
     let file = folder.join(&name).with_extension("toml");

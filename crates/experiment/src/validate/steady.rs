@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::plan::{self, Changes};
 use crate::source::Source;
 use flowsieve_results::{PointResult, Series};
-use flowsieve_sim::sample::{ALPHA, LEAST_BACKLOG, MOST_BACKLOG, WINDOW};
+use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG};
+use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use std::fmt::Write;
 use std::path::Path;
 

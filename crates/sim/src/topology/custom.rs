@@ -235,8 +235,8 @@ fn parse_bps(text: &str) -> Result<Rate, String> {
 }
 
 fn parse_delay(text: &str) -> Result<u64, String> {
-    let ps = parse_time(text).map_err(|error| error.to_string())?;
-    if ps > MAX_DELAY_PS { Err("is too long".to_owned()) } else { Ok(ps) }
+    let delay_ps = parse_time(text).map_err(|error| error.to_string())?;
+    if delay_ps > MAX_DELAY_PS { Err("is too long".to_owned()) } else { Ok(delay_ps) }
 }
 
 /// The probability, 0 for an empty field.

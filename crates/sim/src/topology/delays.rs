@@ -112,9 +112,10 @@ fn share(scope: &Scope<'_>, rtt: u64, known: u64, what: &str, times: u64) -> Res
         }
         Some(rest) if rest % times != 0 => {
             let problem = format!(
-                "`rtt` = {} leaves {} beside {what}, which is no multiple of {times} ps",
+                "`rtt` = {} leaves {} beside {what}, which is no multiple of {}",
                 format_time(rtt),
-                format_time(rest)
+                format_time(rest),
+                format_time(times)
             );
             Err(scope.error(&RTT, problem).expected(format!("for example {}", format_time(rtt - rest % times))))
         }

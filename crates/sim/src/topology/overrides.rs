@@ -119,12 +119,12 @@ fn change(edge: &mut Edge, scope: &Scope<'_>) -> Result<String, SettingsError> {
         said.push(format!("{} instead of {}", format_rate(bps), format_rate(edge.rate.bps())));
         edge.rate = Rate::new(bps).ok_or_else(|| scope.invalid(&RATE, "1Mbps to 800Gbps"))?;
     }
-    if let Some(ps) = scope.optional(&DELAY)? {
-        if ps > MAX_DELAY_PS {
+    if let Some(delay_ps) = scope.optional(&DELAY)? {
+        if delay_ps > MAX_DELAY_PS {
             return Err(scope.invalid(&DELAY, AT_MOST));
         }
-        said.push(format!("{} instead of {}", format_time(ps), format_time(edge.delay_ps)));
-        edge.delay_ps = ps;
+        said.push(format!("{} instead of {}", format_time(delay_ps), format_time(edge.delay_ps)));
+        edge.delay_ps = delay_ps;
     }
     if let Some(loss) = scope.optional(&LOSS)? {
         said.push(format!("loses packets with probability {loss}"));

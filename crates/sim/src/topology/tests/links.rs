@@ -56,7 +56,7 @@ fn rtt__refuses_what_cannot_be() {
     );
     assert_eq!(
         refused(&[("rtt", "10.000003us")]),
-        "default: `rtt` = 10.000003us leaves 8.400003us beside the propagation, which is no multiple of 4 ps; \
+        "default: `rtt` = 10.000003us leaves 8.400003us beside the propagation, which is no multiple of 4ps; \
          expected for example 10us"
     );
     assert_eq!(refused(&[("link_delay", "2s")]), "default: `link_delay` = 2s does not fit here; expected at most 1s");
