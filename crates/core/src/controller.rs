@@ -62,7 +62,7 @@ pub enum Audience {
 }
 
 /// What a controller has decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// What the values are, with their unit. Whoever follows several tables tells them apart by it.
     pub name: &'static str,
@@ -115,7 +115,8 @@ impl Latest {
     }
 }
 
-/// What a controller may look at when it decides: every event before the instant is done, and none from it on.
+/// What a controller may look at when it decides: every event before the instant is done, and none from it on. To ask for a
+/// node or port that is not there is a mistake of the controller's, and panics.
 pub trait Gauges {
     /// What the scheduler of a node's port says of itself.
     fn port(&mut self, node: Node, port: u16, see: &mut dyn FnMut(Reading));

@@ -2,6 +2,8 @@
 
 #[path = "../examples/own_scheme/coflow_order.rs"]
 mod coflow_order;
+#[path = "../examples/own_scheme/coflow_turns.rs"]
+mod coflow_turns;
 #[path = "../examples/own_scheme/credits.rs"]
 mod credits;
 #[path = "../examples/own_scheme/emptier_uplink.rs"]
@@ -25,6 +27,7 @@ const ENGINE: OwnSchemes = OwnSchemes(&[
     emptier_uplink::ENTRY,
     coflow_order::PRIORITY,
     coflow_order::ORDER,
+    coflow_turns::ENTRY,
     credits::ENTRY,
 ]);
 
@@ -57,7 +60,7 @@ fn page__shows_the_files_and_what_comes_of_them() {
     };
     let (files, experiments, comparisons) = (texts("rust"), texts("toml"), texts("text"));
     let file = |name: &str| std::fs::read_to_string(example(name)).unwrap();
-    let sources = ["shortest_first.rs", "main.rs", "emptier_uplink.rs", "coflow_order.rs"];
+    let sources = ["shortest_first.rs", "main.rs", "emptier_uplink.rs", "coflow_order.rs", "coflow_turns.rs"];
     assert_eq!(files.len(), sources.len() + 1);
     for (shown, name) in files.iter().zip(sources) {
         assert!(*shown == file(name).trim_end(), "docs/own-scheme.md does not show {name}");
@@ -66,8 +69,8 @@ fn page__shows_the_files_and_what_comes_of_them() {
     let lines = files[0].lines().count();
     assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
 
-    let own = ["shortest-first", "emptier-uplink", "coflow-order", "credits"];
-    let names = ["comparison", "uplinks", "coflows", "credits"];
+    let own = ["shortest-first", "emptier-uplink", "coflow-order", "coflow-turns", "credits"];
+    let names = ["comparison", "uplinks", "coflows", "turns", "credits"];
     assert_eq!((experiments.len(), comparisons.len()), (own.len(), own.len()));
     for (at, (own, name)) in own.into_iter().zip(names).enumerate() {
         assert!(

@@ -8,7 +8,7 @@ use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
-use flowsieve_schemes::controller::ControllerKind;
+use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, SimError, run};
@@ -156,17 +156,11 @@ proptest! {
     fn run__the_same_with_wide_keys(case in case(60), early_us in 0u64..300, racks: bool) {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
         // Ranks are instants, or ports adapt at instants that are counted from the beginning.
-        let by_clock = |class: &Class| {
-            matches!(
-                class.tagger,
-                TaggerSpec::DeadlineFirst(_)
-                    | TaggerSpec::Cluster(_)
-                    | TaggerSpec::Levels(_)
-                    | TaggerSpec::Adaptive(_)
-            )
-        };
+        let by_clock = |class: &Class| matches!(class.tagger, TaggerSpec::DeadlineFirst(_) | TaggerSpec::Cluster(_));
         let adapts = |&place: &Place| matches!(case.scheme.ports.at(place).kind, PortKind::Awafs(_));
-        let clocked = case.scheme.classes.iter().any(by_clock) || Place::ALL.iter().any(adapts);
+        let clocked = case.scheme.classes.iter().any(by_clock)
+            || Place::ALL.iter().any(adapts)
+            || !case.scheme.controllers.is_empty();
         prop_assume!(!clocked, "the instant matters");
         let partitioning = if racks { Partitioning::Racks } else { Partitioning::Whole };
         let narrow = timeless(result(&case, partitioning).map_err(|error| TestCaseError::fail(error.to_string()))?);
@@ -188,7 +182,9 @@ proptest! {
         case in case_of(BY_THE_CLOCK.to_vec(), 60), early_ms in 0u64..3, racks: bool
     ) {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
-        prop_assume!(case.scheme.classes.iter().any(|class| matches!(class.tagger, TaggerSpec::Levels(_))));
+        let own = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Central(_) | ControllerKind::AtHosts(_));
+        prop_assume!(!case.scheme.controllers.iter().any(own), "have clocks of their own");
+        prop_assume!(!case.scheme.controllers.is_empty());
         let mut case = case;
         for spec in &mut case.scheme.controllers {
             let (ControllerKind::OwnThresholds(_, of) | ControllerKind::NetworkThresholds(NetworkParams { of, .. })) =

@@ -2,6 +2,7 @@
 //! `NAME.toml` of this folder, `comparison` unless another is named.
 
 mod coflow_order;
+mod coflow_turns;
 mod credits;
 mod emptier_uplink;
 mod shortest_first;
@@ -17,6 +18,7 @@ fn main() -> Result<(), Error> {
         emptier_uplink::ENTRY,
         coflow_order::PRIORITY,
         coflow_order::ORDER,
+        coflow_turns::ENTRY,
         credits::ENTRY,
     ]);
     let name = std::env::args().nth(1).unwrap_or_else(|| "comparison".into());

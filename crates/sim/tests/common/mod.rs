@@ -439,7 +439,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
                 scheme.balancers =
                     Places::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
             }
-            1 | 2 => scheme = rumour::swayed(scheme, fabric.hosts, own_parts == 1),
+            1 | 2 => scheme = rumour::swayed(scheme, &fabric, own_parts == 1),
             _ => {}
         }
         Some(Case {

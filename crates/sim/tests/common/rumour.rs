@@ -9,11 +9,13 @@ use flowsieve_core::{FlowEvent, Kind, Node, Site, Tag, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::TaggerSpec;
+use flowsieve_sim::topology::Fabric;
 
 /// The controller of a host, or of the fabric.
 struct Rumour {
     host: Option<u32>,
     hosts: u32,
+    switches: u32,
     heard: u64,
     next: Time,
 }
@@ -25,8 +27,9 @@ struct Swayed(u64);
 impl Rumour {
     const UNTIL: Time = Time::from_us(300);
 
-    fn new(host: Option<u32>, hosts: u32, seed: u64) -> Rumour {
-        Rumour { host, hosts, heard: seed, next: Time::from_us(3) }
+    fn new(host: Option<u32>, fabric: &Fabric, seed: u64) -> Rumour {
+        let switches = fabric.switches.len() as u32;
+        Rumour { host, hosts: fabric.hosts, switches, heard: seed, next: Time::from_us(3) }
     }
 
     fn hear(&mut self, word: u64) {
@@ -57,7 +60,9 @@ impl Controller for Rumour {
         self.next = now + Time(7_000_001);
         let host = self.host.unwrap_or((self.heard % u64::from(self.hosts)) as u32);
         self.hear(gauges.backlog_bytes(Node::Host(host), 0));
-        self.hear(gauges.backlog_bytes(Node::Switch(0), 0));
+        for switch in 0..self.switches.min(1) {
+            self.hear(gauges.backlog_bytes(Node::Switch(switch), 0));
+        }
         let to = match self.host {
             Some(host) => Audience::Host { host, class: 0 },
             None => Audience::Hosts { class: 0 },
@@ -82,17 +87,18 @@ impl TagPackets for Swayed {
 }
 
 /// The scheme with such controllers: one, or one at each host.
-pub(crate) fn swayed(mut scheme: Scheme, hosts: u32, at_hosts: bool) -> Scheme {
+pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool) -> Scheme {
+    let fabric = fabric.clone();
     scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(|_: &Site| Box::new(Swayed::default())));
     let kind = if at_hosts {
         ControllerKind::AtHosts(Arc::new(move |site| {
             let Node::Host(host) = site.node else { panic!("a host: {site:?}") };
-            Box::new(Rumour::new(Some(host), hosts, site.seed))
+            Box::new(Rumour::new(Some(host), &fabric, site.seed))
         }))
     } else {
-        ControllerKind::Central(Arc::new(move |fabric| {
-            assert_eq!(fabric.hosts.len() as u32, hosts);
-            Box::new(Rumour::new(None, hosts, fabric.seed))
+        ControllerKind::Central(Arc::new(move |site| {
+            assert_eq!((site.hosts.len(), site.switches.len()), (fabric.hosts as usize, fabric.switches.len()));
+            Box::new(Rumour::new(None, &fabric, site.seed))
         }))
     };
     scheme.controllers = vec![ControllerSpec {

@@ -1,106 +1,30 @@
-//! A controller of one's own: it gives each coflow a priority when the coflow begins, and takes it back when the last of
-//! its messages has ended. The taggers of all hosts follow it.
+//! Controllers of one's own: one that gives each coflow a priority when it begins, and one that looks at a port.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use flowsieve_core::bank::{BankRules, FifoBank};
+use flowsieve_core::bank::FifoBank;
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
-use flowsieve_core::tagger::{FlowFacts, TagPackets};
-use flowsieve_core::{FlowEvent, Kind, Meta, Node, Place, PortKind, PortScheduler, Surroundings, Tag, Time, Verdict};
-use flowsieve_schemes::Scheme;
+use flowsieve_core::{Meta, Node, Place, PortKind, PortScheduler, Surroundings, Time, Verdict};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
-use flowsieve_schemes::scheme::{PortSpec, TaggerSpec};
+use flowsieve_schemes::scheme::PortSpec;
+use flowsieve_schemes::settings::Settings;
+use flowsieve_schemes::{Context, Scheme};
 use flowsieve_sim::{Flows, Partitioning, SimError};
 use flowsieve_workload::Flow;
 
-use crate::by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme};
+use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
 use crate::{NS, US, with_ports};
+use coflow_turns::ENTRY;
 
-/// Coflows by their turn: the one that began first has the highest priority that was free.
-#[derive(Default)]
-struct Coordinator {
-    /// By coflow with a message under way: its priority, and how many messages.
-    coflows: BTreeMap<u32, (u8, u32)>,
-    /// Something has changed since this instant.
-    changed: Option<Time>,
-}
+#[path = "../../../experiment/examples/own_scheme/coflow_turns.rs"]
+mod coflow_turns;
 
-impl Coordinator {
-    /// The lowest priority, which is for all who have none of their own.
-    const LAST: u8 = 7;
-
-    fn free(&self) -> u8 {
-        let taken = |priority| self.coflows.values().any(|&(other, _)| other == priority);
-        (0..Self::LAST).find(|&priority| !taken(priority)).unwrap_or(Self::LAST)
-    }
-}
-
-impl Controller for Coordinator {
-    fn on_event(&mut self, now: Time, event: &HostEvent) {
-        match event.event {
-            FlowEvent::MessageStart { message, .. } => {
-                let Some(coflow) = message.coflow else { return };
-                let free = self.free();
-                self.coflows.entry(coflow).or_insert((free, 0)).1 += 1;
-            }
-            FlowEvent::MessageEnd { message, .. } => {
-                let Some(coflow) = message.coflow else { return };
-                let Some((_, messages)) = self.coflows.get_mut(&coflow) else { return };
-                *messages -= 1;
-                if *messages == 0 {
-                    self.coflows.remove(&coflow);
-                }
-            }
-            _ => return,
-        }
-        self.changed = Some(now);
-    }
-
-    fn next(&self) -> Time {
-        self.changed.unwrap_or(Time::NEVER)
-    }
-
-    fn decide(&mut self, _: Time, _: &mut dyn Gauges, publish: Publish<'_>) {
-        self.changed = None;
-        let values = self.coflows.iter().map(|(&coflow, &(priority, _))| (coflow, priority.into())).collect();
-        publish(Audience::Hosts { class: 0 }, Table { name: "priority of a coflow", values });
-    }
-}
-
-/// What hosts know of the coordinator's decisions.
-#[derive(Default)]
-struct Follower(Option<Table>);
-
-impl TagPackets for Follower {
-    fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        if facts.kind != Kind::Data {
-            return Tag::default();
-        }
-        let priority = facts.coflow.zip(self.0.as_ref()).and_then(|(coflow, table)| table.get(coflow));
-        Tag::with_priority(priority.map_or(Coordinator::LAST, |priority| priority as u8))
-    }
-
-    fn on_event(&mut self, _: &FlowEvent, _: Time) {}
-
-    fn on_table(&mut self, published: &Published) {
-        self.0 = Some(published.table.clone());
-    }
-}
-
-/// The scheme with a coordinator that hears of everything 10 us later, and is heard 5 us later.
-fn coordinated(mut scheme: Scheme) -> Scheme {
-    scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(|_| Box::new(Follower::default())));
-    scheme.controllers.push(ControllerSpec {
-        name: "coordinator",
-        period: None,
-        hears: Hears::AsItHappens(Time::from_us(10)),
-        publishes_after: Time::from_us(5),
-        kind: ControllerKind::Central(Arc::new(|_| Box::new(Coordinator::default()))),
-    });
-    scheme
+/// It hears of everything 10 us later, and is heard 5 us later.
+fn coordinated(settings: &Settings) -> Scheme {
+    let context = Context { scope: settings.scheme(ENTRY.name), workload: &Nothing };
+    (ENTRY.build)(&context).expect("a scheme")
 }
 
 #[test]
@@ -108,10 +32,6 @@ fn own_controller__a_coflow_has_a_priority_when_its_beginning_is_known() {
     // Coflow 8 begins at 0 and coflow 9 at 1 us, each with a long message to a host of its own. The coordinator hears of
     // that at 10 and 11 us, and hosts know at 15 and 16 us that the coflows have priorities 0 and 1.
     let settings = rack(7);
-    let ports = |_| {
-        let rules = BankRules { queues: 8, discipline: Discipline::StrictPriority };
-        PortSpec::unlimited(PortKind::Bank(rules))
-    };
     let of = |flow: Flow, coflow| Flow { coflow: Some(coflow), ..flow };
     let short = |start| {
         // Three packets each, of coflow 9 from host 2 and of coflow 8 from host 3; packet n of both is at the switch at
@@ -122,9 +42,10 @@ fn own_controller__a_coflow_has_a_priority_when_its_beginning_is_known() {
             of(flow(start, (2, 6), 3), 9),
             of(flow(start, (3, 6), 3), 8),
         ];
-        let result = Trial::new(&settings, coordinated(with_ports(scheme("dctcp", &settings), ports))).run(&flows);
+        let result = Trial::new(&settings, coordinated(&settings)).run(&flows);
         let [_, _, ninth, eighth] = fcts(&result)[..] else { panic!("four flows") };
-        let published = result.periodic.iter().find(|part| part.name == "coordinator").expect("a coordinator").ticks;
+        let published =
+            result.periodic.iter().find(|part| part.name == "coflow coordinator").expect("a coordinator").ticks;
         (ninth, eighth, published)
     };
     // It publishes when it hears of each coflow's beginning, of the short messages' beginning, which is one instant, and of
@@ -140,12 +61,12 @@ fn own_controller__a_coflow_has_a_priority_when_its_beginning_is_known() {
 #[test]
 fn own_controller__needs_a_delay_to_hear_of_things_as_they_happen() {
     let settings = rack(3);
-    let mut scheme = coordinated(scheme("dctcp", &settings));
+    let mut scheme = coordinated(&settings);
     scheme.controllers[0].hears = Hears::AsItHappens(Time::ZERO);
     let trial = Trial::new(&settings, scheme);
     let flows = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::once(flow(0, (0, 1), 1))) };
     let refused = flowsieve_sim::run(&trial.point(Flows::Given(&flows), Partitioning::Whole), &mut |_| {});
-    assert_eq!(refused, Err(SimError::HearsAtOnce { controller: "coordinator" }));
+    assert_eq!(refused, Err(SimError::HearsAtOnce { controller: "coflow coordinator" }));
 }
 
 // A controller that looks at a port at instants of its own, and says what it saw to that very port.
