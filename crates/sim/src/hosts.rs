@@ -103,13 +103,14 @@ pub(crate) struct Host {
 }
 
 /// What a host does with a class of flow.
+#[repr(C)]
 pub(crate) struct Side {
-    pub(crate) endpoint: HostEndpoint,
-    pub(crate) tagger: Tagger,
-    /// Its entries in [`Host::ring`].
-    in_ring: u32,
     /// The endpoint has said that it sends nothing before; [`Time::NEVER`]: it has not.
     not_before: Time,
+    /// Its entries in [`Host::ring`].
+    in_ring: u32,
+    pub(crate) tagger: Tagger,
+    pub(crate) endpoint: HostEndpoint,
 }
 
 impl Host {

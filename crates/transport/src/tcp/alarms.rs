@@ -26,6 +26,7 @@ impl Alarm {
 }
 
 /// Alarms by instant. None is ever taken back: whoever it wakes too early sets another.
+#[repr(C)]
 pub(super) struct Alarms {
     first: Time,
     heap: BinaryHeap<Reverse<(Time, Alarm)>>,

@@ -24,17 +24,20 @@ pub const WINDOW: &str = "congestion window (packets)";
 pub const ALPHA: &str = "dctcp alpha";
 
 /// The connections of a host and class. Its methods are those of [`crate::Endpoint`].
+///
+/// What every packet touches stands together: the fields from the last of `receivers` to the first of `senders`.
+#[repr(C)]
 pub struct TcpEndpoint {
+    receivers: Receivers,
     rules: Arc<TcpRules>,
     acks: AckRule,
     /// Connections take turns, a packet each; or else each sends at once what it may.
     in_turn: bool,
-    senders: Senders,
-    receivers: Receivers,
-    alarms: Alarms,
-    events: VecDeque<FlowEvent>,
     /// The connection that last came to want a turn, until its alarm is set; or [`NONE`].
     lined_up: u32,
+    alarms: Alarms,
+    senders: Senders,
+    events: VecDeque<FlowEvent>,
 }
 
 impl TcpEndpoint {

@@ -21,15 +21,16 @@ use crate::tcp::rto;
 /// it has asked at least once. RFC 9293's 2 MSL begin anew with each late packet, too.
 const TIME_WAIT: Time = Time(2 * rto::MAX.0);
 
-/// The receiving sides of a host and class.
+/// The receiving sides of a host and class. What every packet touches stands last.
+#[repr(C)]
 pub(super) struct Receivers {
-    /// By the place that ACKs tell the sender.
-    sides: Vec<ReceivingSide>,
     by_flow: HashTable<u32>,
     /// When flows were complete whose sides will be forgotten, or when something of them came late; about in the order of
     /// time. A faulty sender's flow may be complete more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
+    /// By the place that ACKs tell the sender.
+    sides: Vec<ReceivingSide>,
 }
 
 /// The receiving side of a connection, and how its ACKs find the sender.

@@ -12,7 +12,8 @@ use crate::tcp::header::{Beside, DataHeader, stamp};
 use crate::tcp::rules::{Connections, Handshake, TcpRules};
 use crate::tcp::sender::{Emission, TcpSender};
 
-/// The sending sides of a host and class.
+/// The sending sides of a host and class. What every packet touches stands first.
+#[repr(C)]
 pub(super) struct Senders {
     /// By the place that travels in packets.
     pub(super) connections: Vec<Connection>,
