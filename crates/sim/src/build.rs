@@ -192,10 +192,10 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
     let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     if let Node::Switch(switch) = link.from {
         sending.switch = places.switches[switch as usize].1;
-        sending.special.shares = spec.shares_memory();
+        sending.features.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
-        sending.special.beyond = Some(to);
+        sending.features.beyond = Some(to);
         // Nothing waits at the receiving end.
         let receiving = port(Scheduler::default());
         networks[to.0 as usize].add_link(Link::new(link, &receiving, endpoint), receiving);

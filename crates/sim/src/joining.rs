@@ -6,8 +6,8 @@
 //!
 //! Nothing of a result depends on it. Packets join ports in their order and at their own instants, and the whole line joins
 //! before anybody looks at one of these ports, before the first event that any of it may bring about, and before the run
-//! stops. Who looks at other ports than his own, or sends unasked, has no line: links that are
-//! [special](crate::special), switches' programs.
+//! stops. There is no line where somebody looks at other ports than his own, or sends
+//! unasked: where links have [features](crate::features), or switches programs.
 
 use flowsieve_core::{NONE, Time};
 use prefetch_index::prefetch_index;

@@ -8,6 +8,7 @@
 mod build;
 mod control;
 pub mod event;
+mod features;
 mod following;
 mod found;
 mod hosts;
@@ -24,7 +25,6 @@ mod read_ahead;
 mod run;
 pub mod sample;
 mod slab;
-mod special;
 pub mod topology;
 pub mod trace;
 

@@ -53,8 +53,8 @@ pub(crate) struct Link {
     pub(crate) to: Endpoint,
     /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]).
     passes: u16,
-    /// Something in [`Port::special`] holds, which links of most fabrics do without.
-    pub(crate) special: bool,
+    /// [`Port::features`] has any. Links of most fabrics have none.
+    pub(crate) has_features: bool,
     /// Its class of links.
     pub(crate) class: u8,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Port {
     /// Packets marked.
     pub(crate) marks: u64,
     pub(crate) scheduler: Scheduler,
-    pub(crate) special: Special,
+    pub(crate) features: Features,
     /// Chance for the scheduler.
     pub(crate) random: Xoshiro256PlusPlus,
     /// Chance for losses on the line.
@@ -80,13 +80,13 @@ pub(crate) struct Port {
     /// It stands in a list of ports with a departure due.
     pub(crate) due: bool,
     pub(crate) drops: Drops,
-    /// Bytes put on the line, with preamble and gap, where [`Special::counts`].
+    /// Bytes put on the line, with preamble and gap, where [`Features::counts`].
     pub(crate) sent_bytes: u64,
 }
 
-/// What most links do without.
+/// What few links have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Special {
+pub(crate) struct Features {
     /// Ports of its switch share memory, so that each departure matters to the others.
     pub(crate) shares: bool,
     /// Where its packets go instead of being in flight here: (partition, link there).
@@ -101,8 +101,8 @@ pub(crate) struct Special {
     pub(crate) traced: Option<u32>,
 }
 
-impl Special {
-    fn holds(&self) -> bool {
+impl Features {
+    fn any(&self) -> bool {
         self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0
     }
 }
@@ -112,7 +112,7 @@ impl Port {
     pub(crate) fn new(scheduler: Scheduler, link: &topology::Link, number: u32, seed: u64) -> Port {
         Port {
             scheduler,
-            special: Special {
+            features: Features {
                 shares: false,
                 beyond: None,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
@@ -178,7 +178,7 @@ impl Link {
             queued: 0,
             to,
             passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
-            special: port.special.holds(),
+            has_features: port.features.any(),
             class: link.class as u8,
         }
     }

@@ -1,7 +1,7 @@
 //! Switches, ports, lines and packets of a partition: a packet's way through them.
 //!
-//! What every packet meets is in place, in one cache line a link; what few fabrics have (shared memory, cut-through, losses,
-//! other partitions) is called, by links that are marked [special](crate::special).
+//! What every packet meets is in place, in one cache line a link. What few fabrics have (shared memory, cut-through, losses,
+//! other partitions) is called, by links with [features](crate::features).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -99,8 +99,8 @@ pub(crate) struct Network<K> {
     pub(crate) trace_span: Range<Time>,
 }
 
-/// A line without anything special is free at `start` and takes a packet that is in no list; says when it arrives if it
-/// is the only one in flight.
+/// A line without features is free at `start` and takes a packet that is in no list. Says when it arrives if it is the
+/// only one in flight.
 #[inline(always)]
 fn put_on_plain_line(
     link: &mut Link,
@@ -133,7 +133,7 @@ fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
 
 impl<K> Network<K> {
     pub(crate) fn add_link(&mut self, link: Link, port: Port) {
-        if link.special {
+        if link.has_features {
             self.joining = Joining::none();
         }
         self.links.push(link);
@@ -142,8 +142,8 @@ impl<K> Network<K> {
 
     /// A link's port counts what it sends.
     pub(crate) fn count_sent(&mut self, link: u32) {
-        self.links[link as usize].special = true;
-        self.ports[link as usize].special.counts = true;
+        self.links[link as usize].has_features = true;
+        self.ports[link as usize].features.counts = true;
     }
 }
 
@@ -174,8 +174,8 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     fn depart(&mut self, link: u32, now: Time) {
         let state = &mut self.links[link as usize];
-        if state.special {
-            return self.depart_specially(link, now);
+        if state.has_features {
+            return self.depart_with_features(link, now);
         }
         let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
         let class = &mut self.classes[usize::from(state.class)];
@@ -212,8 +212,8 @@ impl<K: Key> Network<K> {
         if !state.lets_pass(metas[packet as usize].len, self.now) {
             return self.enqueue_behind(link, packet);
         }
-        if state.special {
-            return self.put_on_special_line(link, packet, self.now, true);
+        if state.has_features {
+            return self.put_on_line_with_features(link, packet, self.now, true);
         }
         let class = &mut self.classes[usize::from(state.class)];
         if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now, true) {
@@ -226,14 +226,14 @@ impl<K: Key> Network<K> {
     fn enqueue_behind(&mut self, link: u32, packet: u32) {
         let now = self.now;
         // Every departure up to now that the arrival must find done.
-        if self.links[link as usize].special && self.ports[link as usize].special.shares {
+        if self.links[link as usize].has_features && self.ports[link as usize].features.shares {
             self.free_memory(self.ports[link as usize].switch, now);
         }
         self.advance(link, now);
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
-        let shares = state.special && port.special.shares;
+        let shares = state.has_features && port.features.shares;
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
         let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
@@ -242,8 +242,8 @@ impl<K: Key> Network<K> {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
-        if state.special {
-            self.note_special(link, packet);
+        if state.has_features {
+            self.queued_with_features(link, packet);
             return self.send_or_wait(link);
         }
         if joined(port, state, now) {
@@ -266,7 +266,7 @@ impl<K: Key> Network<K> {
             let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
             state.queued -= 1;
             port.drops.evicted += 1;
-            if port.special.shares {
+            if port.features.shares {
                 self.pools[port.switch as usize].give(self.slab.metas[victim as usize].len);
             }
             let queue = self.slab.metas[victim as usize].queue;
@@ -280,8 +280,8 @@ impl<K: Key> Network<K> {
             return self.discard(packet);
         }
         state.queued += 1;
-        if state.special {
-            self.note_special(link, packet);
+        if state.has_features {
+            self.queued_with_features(link, packet);
         }
         self.send_or_wait(link);
     }
@@ -293,9 +293,9 @@ impl<K: Key> Network<K> {
             self.join_all();
         }
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
-        if state.special {
+        if state.has_features {
             self.advance(link, self.now);
-            return self.arrive_specially(link);
+            return self.arrive_with_features(link);
         }
         let (packet, to) = (state.pop(metas), state.to);
         // What is due at the port can wait as long as others are in flight. When it departs, it schedules the next arrival.

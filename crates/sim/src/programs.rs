@@ -143,7 +143,7 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
 
     fn sent_bytes(&mut self, port: u16) -> u64 {
         let port = self.port(port);
-        assert!(port.special.counts, "a program that asks for bytes sent has to watch them");
+        assert!(port.features.counts, "a program that asks for bytes sent has to watch them");
         port.sent_bytes
     }
 

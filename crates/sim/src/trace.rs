@@ -1,6 +1,6 @@
 //! Packet traces: what is sent on chosen links, and what is lost at them, in the order of time.
 //!
-//! Ports of these links are marked special; others do nothing for it. A departure is found when somebody next looks at the
+//! Being traced is one of a link's [features](crate::features): other links do nothing for it. A departure is found when somebody next looks at the
 //! port, at the latest when the packet ahead of it arrives at the far end. So records wait until nothing earlier can come,
 //! and are then handed over by instant, link, and the order in which they were made.
 
@@ -48,7 +48,7 @@ impl<K> Network<K> {
     #[inline]
     pub(crate) fn trace_sent(&mut self, link: u32, packet: u32, at: Time, passed: bool) {
         let port = &self.ports[link as usize];
-        if port.special.traced.is_some() {
+        if port.features.traced.is_some() {
             let (meta, last) = (&self.slab.metas[packet as usize], port.scheduler.queues() - 1);
             // A packet that passes does so by the queue of its priority.
             let own = meta.tag.priority().min(u8::try_from(last).unwrap_or(u8::MAX));
@@ -59,7 +59,7 @@ impl<K> Network<K> {
 
     /// Records what happens to a packet, if the link is traced; `queue`: that held it.
     pub(crate) fn trace(&mut self, link: u32, packet: u32, at: Time, event: PacketEvent, queue: Option<u8>) {
-        if let Some(link) = self.ports[link as usize].special.traced
+        if let Some(link) = self.ports[link as usize].features.traced
             && self.trace_span.contains(&at)
         {
             let (meta, body) = (self.slab.metas[packet as usize], self.slab.bodies[packet as usize]);
@@ -136,8 +136,8 @@ impl<'a> Tracer<'a> {
             // What leaves and what is lost on the way may be seen in two partitions.
             for (partition, index) in [built.places.from[link as usize], built.places.to[link as usize]] {
                 let network = &mut built.partitions[partition as usize].network;
-                network.ports[index as usize].special.traced = Some(place);
-                network.links[index as usize].special = true;
+                network.ports[index as usize].features.traced = Some(place);
+                network.links[index as usize].has_features = true;
                 network.joining = Joining::none();
             }
         }
