@@ -14,11 +14,11 @@ use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules, Side, sides};
-use crate::joining::Joining;
 use crate::link::{ClassCount, Endpoint, Link, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
 use crate::point::{Partitioning, Point, SimError};
+use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
 use crate::slab::Slab;
 use crate::topology::{self, Fabric, Node, Sites};
@@ -96,10 +96,10 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             return Err(SimError::KeyTooNarrow);
         }
         let events = WinnerTree::new(sources);
-        let joining = if events.is_large() && !timed {
-            Joining::new(links_in[partition] as usize, least_delay)
+        let prefetch_queue = if events.is_large() && !timed {
+            PrefetchQueue::new(links_in[partition] as usize, least_delay)
         } else {
-            Joining::none()
+            PrefetchQueue::none()
         };
         networks.push(Network {
             now: Time::ZERO,
@@ -107,7 +107,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             stop: K::NEVER,
             events,
             slab: Slab::default(),
-            joining,
+            prefetch_queue,
             links: Vec::new(),
             ports: Vec::new(),
             classes: vec![ClassCount::default(); fabric.classes.len()],
@@ -124,10 +124,10 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             crossings: Vec::new(),
             waiting: Vec::new(),
             events_handled: 0,
-            looks: 0,
+            events_without_arrival: 0,
             overflows: false,
             last_arrival: Time::ZERO,
-            hopeless: Vec::new(),
+            lost_messages: Vec::new(),
             traced: Vec::new(),
             trace_span: Time::ZERO..Time::ZERO,
         });

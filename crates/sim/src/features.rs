@@ -134,7 +134,7 @@ impl<K: Key> Network<K> {
         let early = features.forwards_after.is_some();
         if early && state.next_arrival > self.now {
             self.schedule_with_features(link);
-            self.looks += 1;
+            self.events_without_arrival += 1;
             return None;
         }
         let (packet, to) = (state.pop(metas), state.to);

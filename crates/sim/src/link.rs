@@ -246,9 +246,9 @@ pub(crate) struct ClassCount {
     pub(crate) wire_bytes_at_arrivals_end: u64,
     /// Packets sent from each queue that had been queued.
     pub(crate) by_queue: Tally,
-    /// Packets sent of each priority that had been queued ...
+    /// Packets sent that had been queued, by priority.
     pub(crate) waited: Tally,
-    /// ... and that passed an idle port.
+    /// Packets that passed an idle port, by priority.
     pub(crate) passed: Tally,
     /// What packets found that were queued, or dropped.
     pub(crate) found: Found,

@@ -74,9 +74,10 @@ fn end(point: &Point<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<
 /// Whether every flow that counts has finished, or can never finish.
 pub(crate) fn is_finished<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> bool {
     let records = Records::new(built, flows);
-    let hopeless: BTreeSet<u32> = built.partitions.iter().flat_map(|p| p.network.hopeless.iter().copied()).collect();
+    let lost_messages: BTreeSet<u32> =
+        built.partitions.iter().flat_map(|p| p.network.lost_messages.iter().copied()).collect();
     flows.iter().all(|flow| {
-        !counts(point.measure, flow) || hopeless.contains(&flow.id) || end(point, flow, records.of(flow)).is_some()
+        !counts(point.measure, flow) || lost_messages.contains(&flow.id) || end(point, flow, records.of(flow)).is_some()
     })
 }
 

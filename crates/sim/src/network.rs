@@ -14,8 +14,8 @@ use flowsieve_results::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
-use crate::joining::Joining;
 use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
 use crate::trace::Record;
@@ -55,7 +55,7 @@ pub(crate) struct Network<K> {
     pub(crate) stop: K,
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
-    pub(crate) joining: Joining,
+    pub(crate) prefetch_queue: PrefetchQueue,
     /// Links with an end here; a link's number is its source of events.
     pub(crate) links: Vec<Link>,
     /// By link: the port at its sending end.
@@ -83,19 +83,19 @@ pub(crate) struct Network<K> {
     pub(crate) crossings: Vec<Crossing>,
     /// Ports to other partitions with packets that wait.
     pub(crate) waiting: Vec<u32>,
-    /// Events handled, of which ...
+    /// Events handled.
     pub(crate) events_handled: u64,
-    /// ... at so many no packet arrived.
-    pub(crate) looks: u64,
+    /// Events at which no packet arrived.
+    pub(crate) events_without_arrival: u64,
     /// An event was too late for the key.
     pub(crate) overflows: bool,
     /// When the last packet ended its way.
     pub(crate) last_arrival: Time,
     /// Messages that can never finish.
-    pub(crate) hopeless: Vec<u32>,
-    /// What happened on traced links ...
+    pub(crate) lost_messages: Vec<u32>,
+    /// What happened on traced links within [`Network::trace_span`].
     pub(crate) traced: Vec<Record>,
-    /// ... in this time.
+    /// The time in which traced links are recorded.
     pub(crate) trace_span: Range<Time>,
 }
 
@@ -134,7 +134,7 @@ fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
 impl<K> Network<K> {
     pub(crate) fn add_link(&mut self, link: Link, port: Port) {
         if link.has_features {
-            self.joining = Joining::none();
+            self.prefetch_queue = PrefetchQueue::none();
         }
         self.links.push(link);
         self.ports.push(port);
@@ -150,7 +150,7 @@ impl<K> Network<K> {
 impl<K: Key> Network<K> {
     /// Packets that crossed a link.
     pub(crate) fn hops(&self) -> u64 {
-        self.events_handled - self.looks
+        self.events_handled - self.events_without_arrival
     }
 
     /// Schedules a source's event; [`Time::NEVER`]: it has none.
@@ -289,8 +289,8 @@ impl<K: Key> Network<K> {
     /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
-        if self.joining.awaits(link) {
-            self.join_all();
+        if self.prefetch_queue.awaits(link) {
+            self.drain_prefetch_queue();
         }
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
         if state.has_features {
@@ -312,7 +312,7 @@ impl<K: Key> Network<K> {
     /// A packet is lost. A message that nobody sends again never finishes.
     pub(crate) fn discard(&mut self, packet: u32) {
         self.last_arrival = self.last_arrival.max(self.now);
-        self.hopeless.extend(self.slab.bodies[packet as usize].doomed());
+        self.lost_messages.extend(self.slab.bodies[packet as usize].doomed());
         self.slab.remove(packet);
     }
 
@@ -333,7 +333,7 @@ impl<K: Key> Network<K> {
                 None => programs.choose(self, switch, from, packet),
             },
         };
-        if self.joining.exists() { self.join_soon(link, packet) } else { self.enqueue(link, packet) }
+        if self.prefetch_queue.exists() { self.enter_prefetch_queue(link, packet) } else { self.enqueue(link, packet) }
     }
 
     /// One of a group's equal next hops; `None`: the switch's program is to be asked.

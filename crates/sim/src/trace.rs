@@ -15,9 +15,9 @@ use flowsieve_transport::Said;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::joining::Joining;
 use crate::network::Network;
 use crate::point::{Point, SimError};
+use crate::prefetch_queue::PrefetchQueue;
 use crate::slab::{Body, SWITCH, unpack};
 
 /// What to trace.
@@ -138,7 +138,7 @@ impl<'a> Tracer<'a> {
                 let network = &mut built.partitions[partition as usize].network;
                 network.ports[index as usize].features.traced = Some(place);
                 network.links[index as usize].has_features = true;
-                network.joining = Joining::none();
+                network.prefetch_queue = PrefetchQueue::none();
             }
         }
         for partition in &mut built.partitions {
