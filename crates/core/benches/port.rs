@@ -13,7 +13,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use flowsieve_core::admission::{Admission, Pool};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
-use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
@@ -118,7 +118,8 @@ impl Port {
 
 /// Queues of priorities with marks of the whole port's length, as PIAS has them.
 fn bank(discipline: Discipline) -> Scheduler {
-    let marker = Marker::Threshold { above: 65 * u64::from(PACKET_BYTES), scope: Scope::Port, counts_arriving: true };
+    let marker =
+        Marker::Threshold { above: 65 * u64::from(PACKET_BYTES), scope: MarkScope::Port, counts_arriving: true };
     Scheduler::Bank(FifoBank::new(QUEUES, Admission::PerPort { limit: 360_000 }, marker, discipline))
 }
 

@@ -7,7 +7,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
-use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
@@ -69,7 +69,7 @@ fn per_port_limit__tail_drop_on_the_total() {
 
 #[test]
 fn marks__every_packet_that_finds_more_than_k() {
-    let marker = Marker::Threshold { above: 3000, scope: Scope::Port, counts_arriving: true };
+    let marker = Marker::Threshold { above: 3000, scope: MarkScope::Port, counts_arriving: true };
     let mut port =
         Bench::new(Scheduler::Bank(FifoBank::new(8, Admission::Unlimited, marker, Discipline::StrictPriority)));
     for priority in [3, 3, 0, 7] {

@@ -1,4 +1,4 @@
-//! Places a scheme in a fabric: partitions with their ports, wires, switches and hosts.
+//! Placement a scheme in a fabric: partitions with their ports, wires, switches and hosts.
 
 use std::collections::BinaryHeap;
 
@@ -24,7 +24,7 @@ use crate::slab::Slab;
 use crate::topology::{self, Fabric, Node, Sites};
 
 /// Where everything went: (partition, index there).
-pub(crate) struct Places {
+pub(crate) struct Placement {
     pub(crate) hosts: Vec<(u32, u32)>,
     pub(crate) switches: Vec<(u32, u32)>,
     /// By link: the record of its sending end.
@@ -35,7 +35,7 @@ pub(crate) struct Places {
 
 pub(crate) struct Built<K> {
     pub(crate) partitions: Vec<Partition<K>>,
-    pub(crate) places: Places,
+    pub(crate) placement: Placement,
     /// A packet that crosses partitions is in flight at least so long.
     pub(crate) lookahead: Time,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Built<K> {
 impl<K> Built<K> {
     /// The port at the sending end of a link.
     pub(crate) fn port(&self, link: usize) -> &Port {
-        let (partition, index) = self.places.from[link];
+        let (partition, index) = self.placement.from[link];
         &self.partitions[partition as usize].network.ports[index as usize]
     }
 }
@@ -81,7 +81,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     });
     let (from, to) = ends.collect();
     let links_in = numbers.0;
-    let places = Places { hosts, switches, from, to };
+    let placement = Placement { hosts, switches, from, to };
 
     // Only programs of the user's own have timers.
     let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
@@ -113,7 +113,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),
             racks: racks.count(),
-            ways_home: ways_home(fabric, racks, &places),
+            ways_home: ways_home(fabric, racks, &placement),
             overhead: u32::from(point.wire_overhead),
             groups: Vec::new(),
             ways: Vec::new(),
@@ -133,19 +133,19 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         });
     }
     for number in 0..fabric.links.len() as u32 {
-        add_link(&mut networks, point, number, &sites, &places);
+        add_link(&mut networks, point, number, &sites, &placement);
     }
     let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
-    for (number, &(partition, _)) in (0..).zip(&places.switches) {
-        let program = program(point, number, &sites, &places);
+    for (number, &(partition, _)) in (0..).zip(&placement.switches) {
+        let program = program(point, number, &sites, &placement);
         let watches = program.as_ref().map(|program| program.watches).unwrap_or_default();
-        add_switch(&mut networks[partition as usize], point, number, racks, &places, watches);
+        add_switch(&mut networks[partition as usize], point, number, racks, &placement, watches);
         programs[partition as usize].push(program);
     }
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
-    for (number, &(partition, _)) in (0..).zip(&places.hosts) {
+    for (number, &(partition, _)) in (0..).zip(&placement.hosts) {
         let (hosts, of_hosts) = &mut hosts[partition as usize];
-        hosts.push(Host::new(number, places.from[fabric.host_uplink[usize::from(number)] as usize].1));
+        hosts.push(Host::new(number, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
         of_hosts.extend(sides(scheme, number.into(), &sites));
     }
     let rules = Rules::new(scheme);
@@ -157,7 +157,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         let hosts = Hosts::new(rules.clone(), hosts, sides);
         partitions.push(Partition::new(network, hosts, programs, first_timer));
     }
-    Ok(Built { partitions, places, lookahead: lookahead(fabric) })
+    Ok(Built { partitions, placement, lookahead: lookahead(fabric) })
 }
 
 fn partition_of(fabric: &Fabric, node: Node) -> u32 {
@@ -175,7 +175,7 @@ fn lookahead(fabric: &Fabric) -> Time {
 }
 
 /// Adds a link to the partitions of its ends.
-fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, sites: &Sites<'_>, places: &Places) {
+fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, sites: &Sites<'_>, placement: &Placement) {
     let Point { fabric, scheme, .. } = *point;
     let link = &fabric.links[number as usize];
     let place = fabric.place_of(link.from);
@@ -183,15 +183,17 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
     let paused = matches!((place, scheme.nic), (Place::Nic, Nic::Backpressure { .. }));
     let spec = if paused { spec.without_limits() } else { spec.clone() };
     let (endpoint, back) = match link.to {
-        Node::Host(host) => (Endpoint::host(places.hosts[host as usize].1), 0),
-        Node::Switch(switch) => (Endpoint::switch(places.switches[switch as usize].1), back_port(fabric, link, switch)),
+        Node::Host(host) => (Endpoint::host(placement.hosts[host as usize].1), 0),
+        Node::Switch(switch) => {
+            (Endpoint::switch(placement.switches[switch as usize].1), back_port(fabric, link, switch))
+        }
     };
-    let (from, to) = (places.from[number as usize], places.to[number as usize]);
+    let (from, to) = (placement.from[number as usize], placement.to[number as usize]);
     let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, point.seed) };
     let line = Line { byte_time: link.rate.byte_time(), overhead: point.wire_overhead.into() };
     let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     if let Node::Switch(switch) = link.from {
-        sending.switch = places.switches[switch as usize].1;
+        sending.switch = placement.switches[switch as usize].1;
         sending.features.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
@@ -204,23 +206,23 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
 }
 
 /// By host: its rack and the link from there to it, as its partition numbers it.
-fn ways_home(fabric: &Fabric, racks: &Racks, places: &Places) -> Vec<(u32, u32)> {
+fn ways_home(fabric: &Fabric, racks: &Racks, placement: &Placement) -> Vec<(u32, u32)> {
     let home = |host: u32| {
         let home = match fabric.links[fabric.host_uplink[host as usize] as usize].to {
             Node::Switch(switch) => fabric.routes[switch as usize].towards(host).first(),
             Node::Host(_) => None,
         };
-        (racks.of(host), home.map_or(0, |&link| places.from[link as usize].1))
+        (racks.of(host), home.map_or(0, |&link| placement.from[link as usize].1))
     };
     (0..fabric.hosts).map(home).collect()
 }
 
 /// The program of a switch, if it has one.
-fn program(point: &Point<'_>, switch: u32, sites: &Sites<'_>, places: &Places) -> Option<Program> {
+fn program(point: &Point<'_>, switch: u32, sites: &Sites<'_>, placement: &Placement) -> Option<Program> {
     let Point { fabric, scheme, .. } = *point;
     let BalancerSpec::Custom(make) = scheme.balancers.at(fabric.place_of(Node::Switch(switch))) else { return None };
     let site = sites.program(switch);
-    let links = fabric.ports[switch as usize].iter().map(|&link| places.from[link as usize].1);
+    let links = fabric.ports[switch as usize].iter().map(|&link| placement.from[link as usize].1);
     Some(Program::new(make(&site), site, links.collect()))
 }
 
@@ -230,14 +232,14 @@ fn add_switch<K>(
     point: &Point<'_>,
     number: u32,
     racks: &Racks,
-    places: &Places,
+    placement: &Placement,
     watches: Watches,
 ) {
     let fabric = point.fabric;
     let routes = &fabric.routes[number as usize];
     let mut random = stream(point.seed, Purpose::Spray, number.into());
     let salt = random.next_u64();
-    let local = |&link: &u32| places.from[link as usize].1;
+    let local = |&link: &u32| placement.from[link as usize].1;
     let first_group = network.groups.len() as u32;
     let is_home = |host| fabric.links[fabric.host_uplink[host as usize] as usize].to == Node::Switch(number);
     let route = |rack| {

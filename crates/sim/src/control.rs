@@ -233,7 +233,7 @@ impl<K: Key> View<'_, K> {
     }
 
     fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::tagger::Tagger {
-        let (partition, place) = self.built.places.hosts[host as usize];
+        let (partition, place) = self.built.placement.hosts[host as usize];
         let hosts = &mut self.built.partitions[partition as usize].hosts;
         let side = hosts.sides_of(place).start + usize::from(hosts.rules.class(class));
         &mut hosts.sides[side].tagger
@@ -241,7 +241,7 @@ impl<K: Key> View<'_, K> {
 
     /// The scheduler of a port that has sent everything before the instant.
     fn scheduler_mut(&mut self, link: u32) -> &mut flowsieve_core::Scheduler {
-        let (partition, index) = self.built.places.from[link as usize];
+        let (partition, index) = self.built.placement.from[link as usize];
         let network = &mut self.built.partitions[partition as usize].network;
         network.advance(index, self.at.since(Time(1)));
         &mut network.ports[index as usize].scheduler

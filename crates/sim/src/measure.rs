@@ -317,7 +317,7 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         let port = built.port(number);
         class.marks += port.marks;
         class.max_backlog_bytes = class.max_backlog_bytes.max(port.most_backlog);
-        let (partition, index) = built.places.to[number];
+        let (partition, index) = built.placement.to[number];
         let loss = built.partitions[partition as usize].network.ports[index as usize].drops.loss;
         class.drops.add(Drops { loss, ..port.drops });
     }

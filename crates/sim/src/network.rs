@@ -49,9 +49,9 @@ pub(crate) struct Crossing {
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
-    /// Events from here on wait for another call, ...
+    /// Events from here on wait for another call.
     pub(crate) horizon: K,
-    /// ... and those from here on until packets that are [joining](crate::joining) have joined.
+    /// Events from here on wait until the [prefetch queue](crate::prefetch_queue) is drained. At most [`Network::horizon`].
     pub(crate) stop: K,
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,

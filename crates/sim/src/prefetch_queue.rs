@@ -15,7 +15,7 @@ use prefetch_index::prefetch_index;
 use crate::event::Key;
 use crate::network::Network;
 
-/// Slots of the line.
+/// Slots of the queue.
 const SLOTS: usize = 8;
 /// A packet looks at its link when so many have come after it.
 const AT_LINK: usize = 2;
@@ -41,7 +41,7 @@ pub(crate) struct PrefetchQueue {
     slots: [Chosen; SLOTS],
     /// Packets that ever stood in it.
     entered: usize,
-    /// By link: packets in the queue for it; empty where there is no line.
+    /// By link: packets in the queue for it; empty where there is no queue.
     awaited: Vec<u8>,
     /// What joins a port arrives at the other end no sooner than after this time.
     least_delay: Time,
@@ -53,12 +53,12 @@ impl PrefetchQueue {
         PrefetchQueue { slots: [NOBODY; SLOTS], entered: 0, awaited: vec![0; links], least_delay }
     }
 
-    /// No line.
+    /// No queue.
     pub(crate) fn none() -> PrefetchQueue {
         PrefetchQueue::new(0, Time::ZERO)
     }
 
-    /// Whether there is a line.
+    /// Whether there is a queue.
     #[inline(always)]
     pub(crate) fn exists(&self) -> bool {
         !self.awaited.is_empty()

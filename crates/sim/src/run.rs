@@ -314,7 +314,7 @@ impl<K: Key> Run<'_, '_, K> {
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
             return refuse("it starts before the flow ahead of it");
         }
-        let (from, host) = self.built.places.hosts[flow.src as usize];
+        let (from, host) = self.built.placement.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
         let source = partition.first_timer - 1;
         partition.hosts.hand_over(&mut partition.network, Coming { flow, host }, source);

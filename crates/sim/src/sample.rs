@@ -172,7 +172,7 @@ impl Sampler {
     pub(crate) fn new<K: Key>(sampling: &Sampling, fabric: &Fabric, built: &mut Built<K>) -> Sampler {
         let mut links = Vec::new();
         for &number in &sampling.links {
-            let (partition, index) = built.places.from[number as usize];
+            let (partition, index) = built.placement.from[number as usize];
             let port = &mut built.partitions[partition as usize].network.ports[index as usize];
             let backlog = Backlog { bytes: 0, since: Time::ZERO, least: u64::MAX, most: 0 };
             let backlog = Arc::new(Mutex::new(backlog));
@@ -180,7 +180,7 @@ impl Sampler {
             port.scheduler = Scheduler::Custom(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
             let host = match fabric.links[number as usize].from {
                 Node::Host(host) => {
-                    let (partition, place) = built.places.hosts[host as usize];
+                    let (partition, place) = built.placement.hosts[host as usize];
                     Some((host, partition, place))
                 }
                 Node::Switch(_) => None,

@@ -134,7 +134,7 @@ impl<'a> Tracer<'a> {
     ) -> Tracer<'a> {
         for (&link, place) in tracing.links.iter().zip(0..) {
             // What leaves and what is lost on the way may be seen in two partitions.
-            for (partition, index) in [built.places.from[link as usize], built.places.to[link as usize]] {
+            for (partition, index) in [built.placement.from[link as usize], built.placement.to[link as usize]] {
                 let network = &mut built.partitions[partition as usize].network;
                 network.ports[index as usize].features.traced = Some(place);
                 network.links[index as usize].has_features = true;
@@ -229,7 +229,7 @@ impl<'a> Tracer<'a> {
     /// What a packet of a host says.
     fn kind<K>(&self, built: &Built<K>, meta: &Meta, body: &Body) -> PacketKind {
         let byte = |segment| self.byte(meta.flow, segment);
-        let (partition, host) = built.places.hosts[usize::from(body.src)];
+        let (partition, host) = built.placement.hosts[usize::from(body.src)];
         let hosts = &built.partitions[partition as usize].hosts;
         let side = &hosts.sides[hosts.sides_of(host).start + usize::from(body.class)];
         let packet = unpack(meta, body);

@@ -11,7 +11,7 @@ use by_hand::{Trial, flow, rack, scheme};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::{Kind, Meta, NONE, PortKind, PortScheduler, Surroundings, Verdict};
-use flowsieve_schemes::scheme::{Places, PortSpec};
+use flowsieve_schemes::scheme::{ByPlace, PortSpec};
 use flowsieve_workload::Flow;
 
 /// Flow, kind and coflow of what came to any port.
@@ -57,7 +57,7 @@ fn packets__carry_the_coflow_of_their_message() {
             let within = FifoBank::new(1, port.admission, port.marker, Discipline::StrictPriority);
             Noting { within, seen: Arc::clone(&notes) }
         }));
-        let ports = Places::try_from_fn(|_| Ok::<_, Infallible>(port.clone()));
+        let ports = ByPlace::try_from_fn(|_| Ok::<_, Infallible>(port.clone()));
         let mut scheme = scheme(name, &settings);
         scheme.ports = ports.unwrap_or_else(|never| match never {});
         Trial::new(&settings, scheme).run(&flows);

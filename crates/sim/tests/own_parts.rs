@@ -18,7 +18,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::{BankRules, FifoBank};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
-use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::message::Effort;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::scheduler::PortSite;
@@ -26,7 +26,7 @@ use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Site, Surroundings, Tag, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::{Class, Places, PortSpec, TaggerSpec};
+use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::TransportSpec;
@@ -37,8 +37,8 @@ const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
 
 /// What `make` gives each place.
-fn at_every_place<T>(make: impl Fn(Place) -> T) -> Places<T> {
-    Places::try_from_fn(|place| Ok::<_, Infallible>(make(place))).unwrap_or_else(|never| match never {})
+fn at_every_place<T>(make: impl Fn(Place) -> T) -> ByPlace<T> {
+    ByPlace::try_from_fn(|place| Ok::<_, Infallible>(make(place))).unwrap_or_else(|never| match never {})
 }
 
 /// The scheme with the ports that `make` gives each place.
@@ -323,7 +323,7 @@ fn places__each_with_its_port() {
     let port = |place| match place {
         Place::Nic => PortSpec::unlimited(PortKind::Flows(Order::RoundRobin)),
         Place::Leaf => PortSpec {
-            marker: Marker::Threshold { above: 0, scope: Scope::Port, counts_arriving: true },
+            marker: Marker::Threshold { above: 0, scope: MarkScope::Port, counts_arriving: true },
             ..PortSpec::unlimited(PortKind::Bank(BankRules { queues: 3, discipline: Discipline::StrictPriority }))
         },
         Place::Spine | Place::Core => PortSpec {

@@ -11,7 +11,7 @@ use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::program::Watches;
 use flowsieve_core::{ControlPacket, Meta, Node, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
-use flowsieve_schemes::scheme::{BalancerSpec, Places};
+use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
@@ -437,7 +437,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
         match own_parts {
             0 => {
                 scheme.balancers =
-                    Places::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
+                    ByPlace::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
             }
             1 | 2 => scheme = rumour::swayed(scheme, fabric.hosts, own_parts == 1),
             _ => {}
