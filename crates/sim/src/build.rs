@@ -1,4 +1,4 @@
-//! Placement a scheme in a fabric: partitions with their ports, wires, switches and hosts.
+//! Places a scheme in a fabric: partitions with their ports, wires, switches and hosts.
 
 use std::collections::BinaryHeap;
 
@@ -14,7 +14,7 @@ use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules, Side, sides};
-use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
 use crate::point::{Partitioning, Point, SimError};
@@ -200,9 +200,9 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
         sending.features.beyond = Some(to);
         // Nothing waits at the receiving end.
         let receiving = port(Scheduler::default());
-        networks[to.0 as usize].add_link(Link::new(link, &receiving, endpoint), receiving);
+        networks[to.0 as usize].add_link(LinkState::new(link, &receiving, endpoint), receiving);
     }
-    networks[from.0 as usize].add_link(Link::new(link, &sending, endpoint), sending);
+    networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending);
 }
 
 /// By host: its rack and the link from there to it, as its partition numbers it.

@@ -37,7 +37,7 @@ impl Endpoint {
 /// A link in one direction: what every packet on it touches, in one cache line. Where it leads from one partition into
 /// another, both have a record of it: the one's port is at work, and the other's packets in flight.
 #[repr(align(64))]
-pub(crate) struct Link {
+pub(crate) struct LinkState {
     /// When the line is free for the next packet.
     pub(crate) busy_until: Time,
     pub(crate) byte_time: ByteTime,
@@ -165,10 +165,10 @@ impl Port {
 /// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
 pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
 
-impl Link {
+impl LinkState {
     /// A link of a fabric behind a port.
-    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> Link {
-        Link {
+    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> LinkState {
+        LinkState {
             busy_until: Time::ZERO,
             byte_time: link.rate.byte_time(),
             delay: link.delay,
@@ -304,6 +304,6 @@ mod tests {
 
     #[test]
     fn link__is_a_cache_line() {
-        assert_eq!(size_of::<Link>(), 64);
+        assert_eq!(size_of::<LinkState>(), 64);
     }
 }

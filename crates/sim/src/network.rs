@@ -14,7 +14,7 @@ use flowsieve_results::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
-use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
@@ -57,7 +57,7 @@ pub(crate) struct Network<K> {
     pub(crate) slab: Slab,
     pub(crate) prefetch_queue: PrefetchQueue,
     /// Links with an end here; a link's number is its source of events.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<LinkState>,
     /// By link: the port at its sending end.
     pub(crate) ports: Vec<Port>,
     /// By class of links.
@@ -103,7 +103,7 @@ pub(crate) struct Network<K> {
 /// only one in flight.
 #[inline(always)]
 fn put_on_plain_line(
-    link: &mut Link,
+    link: &mut LinkState,
     class: &mut ClassCount,
     metas: &mut [Meta],
     packet: u32,
@@ -120,7 +120,7 @@ fn put_on_plain_line(
 
 /// A packet has joined a port's queue; says whether the line is free for it.
 #[inline(always)]
-fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
+fn joined(port: &mut Port, state: &mut LinkState, now: Time) -> bool {
     let waits = state.busy_until > now;
     if waits {
         port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
@@ -132,7 +132,7 @@ fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
 }
 
 impl<K> Network<K> {
-    pub(crate) fn add_link(&mut self, link: Link, port: Port) {
+    pub(crate) fn add_link(&mut self, link: LinkState, port: Port) {
         if link.has_features {
             self.prefetch_queue = PrefetchQueue::none();
         }
