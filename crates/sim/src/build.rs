@@ -17,9 +17,9 @@ use crate::hosts::{Host, Hosts, Rules, Side, sides};
 use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
-use crate::point::{Partitioning, Point, SimError};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
+use crate::run_spec::{Partitioning, RunSpec, SimError};
 use crate::slab::Slab;
 use crate::topology::{self, Fabric, Node, Sites};
 
@@ -59,10 +59,10 @@ impl Numbers {
     }
 }
 
-/// Builds the partitions of a point.
-pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
-    let Point { fabric, scheme, .. } = *point;
-    let cut = point.partitioning == Partitioning::Racks && lookahead(fabric) > Time::ZERO;
+/// Builds the partitions of a run.
+pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError> {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
+    let cut = run_spec.partitioning == Partitioning::Racks && lookahead(fabric) > Time::ZERO;
     let count = if cut { fabric.partitions as usize } else { 1 };
     let of = |partition: u32| if cut { partition } else { 0 };
     let of_node = |node| of(partition_of(fabric, node));
@@ -85,7 +85,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
 
     // Only programs of the user's own have timers.
     let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
-    let sites = Sites::new(fabric, point.seed);
+    let sites = Sites::new(fabric, run_spec.seed);
     let racks = sites.racks();
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
     let mut networks = Vec::with_capacity(count);
@@ -114,7 +114,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             routes: Vec::new(),
             racks: racks.count(),
             ways_home: ways_home(fabric, racks, &placement),
-            overhead: u32::from(point.wire_overhead),
+            overhead: u32::from(run_spec.wire_overhead),
             groups: Vec::new(),
             ways: Vec::new(),
             switches: Vec::new(),
@@ -133,13 +133,13 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         });
     }
     for number in 0..fabric.links.len() as u32 {
-        add_link(&mut networks, point, number, &sites, &placement);
+        add_link(&mut networks, run_spec, number, &sites, &placement);
     }
     let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
     for (number, &(partition, _)) in (0..).zip(&placement.switches) {
-        let program = program(point, number, &sites, &placement);
+        let program = program(run_spec, number, &sites, &placement);
         let watches = program.as_ref().map(|program| program.watches).unwrap_or_default();
-        add_switch(&mut networks[partition as usize], point, number, racks, &placement, watches);
+        add_switch(&mut networks[partition as usize], run_spec, number, racks, &placement, watches);
         programs[partition as usize].push(program);
     }
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
@@ -175,8 +175,14 @@ fn lookahead(fabric: &Fabric) -> Time {
 }
 
 /// Adds a link to the partitions of its ends.
-fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, sites: &Sites<'_>, placement: &Placement) {
-    let Point { fabric, scheme, .. } = *point;
+fn add_link<K>(
+    networks: &mut [Network<K>],
+    run_spec: &RunSpec<'_>,
+    number: u32,
+    sites: &Sites<'_>,
+    placement: &Placement,
+) {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
     let link = &fabric.links[number as usize];
     let place = fabric.place_of(link.from);
     let spec = scheme.ports.at(place);
@@ -189,8 +195,8 @@ fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, site
         }
     };
     let (from, to) = (placement.from[number as usize], placement.to[number as usize]);
-    let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, point.seed) };
-    let line = Line { byte_time: link.rate.byte_time(), overhead: point.wire_overhead.into() };
+    let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, run_spec.seed) };
+    let line = Line { byte_time: link.rate.byte_time(), overhead: run_spec.wire_overhead.into() };
     let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     if let Node::Switch(switch) = link.from {
         sending.switch = placement.switches[switch as usize].1;
@@ -218,8 +224,8 @@ fn ways_home(fabric: &Fabric, racks: &Racks, placement: &Placement) -> Vec<(u32,
 }
 
 /// The program of a switch, if it has one.
-fn program(point: &Point<'_>, switch: u32, sites: &Sites<'_>, placement: &Placement) -> Option<Program> {
-    let Point { fabric, scheme, .. } = *point;
+fn program(run_spec: &RunSpec<'_>, switch: u32, sites: &Sites<'_>, placement: &Placement) -> Option<Program> {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
     let BalancerSpec::Custom(make) = scheme.balancers.at(fabric.place_of(Node::Switch(switch))) else { return None };
     let site = sites.program(switch);
     let links = fabric.ports[switch as usize].iter().map(|&link| placement.from[link as usize].1);
@@ -229,15 +235,15 @@ fn program(point: &Point<'_>, switch: u32, sites: &Sites<'_>, placement: &Placem
 /// Adds a switch, with what its program watches.
 fn add_switch<K>(
     network: &mut Network<K>,
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     number: u32,
     racks: &Racks,
     placement: &Placement,
     watches: Watches,
 ) {
-    let fabric = point.fabric;
+    let fabric = run_spec.fabric;
     let routes = &fabric.routes[number as usize];
-    let mut random = stream(point.seed, Purpose::Spray, number.into());
+    let mut random = stream(run_spec.seed, Purpose::Spray, number.into());
     let salt = random.next_u64();
     let local = |&link: &u32| placement.from[link as usize].1;
     let first_group = network.groups.len() as u32;
@@ -259,8 +265,9 @@ fn add_switch<K>(
     if watches.sent_bytes {
         fabric.ports[number as usize].iter().map(local).for_each(|link| network.count_sent(link));
     }
-    network.pools.push(Pool::new(point.scheme.shared_buffer));
-    let balancer = point.scheme.balancers.at(fabric.switches[number as usize].place).build(routes.groups.len(), salt);
+    network.pools.push(Pool::new(run_spec.scheme.shared_buffer));
+    let balancer =
+        run_spec.scheme.balancers.at(fabric.switches[number as usize].place).build(routes.groups.len(), salt);
     network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 

@@ -17,7 +17,7 @@ use flowsieve_schemes::controller::ControllerSpec;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::point::{Point, SimError};
+use crate::run_spec::{RunSpec, SimError};
 use crate::topology::{Fabric, Sites};
 
 /// The controllers of a run.
@@ -49,13 +49,13 @@ struct Kind {
 }
 
 impl Control {
-    /// Those of a point, if there are any.
-    pub(crate) fn new<K>(point: &Point<'_>, built: &mut Built<K>) -> Result<Option<Control>, SimError> {
-        let specs = &point.scheme.controllers;
+    /// Those of a run, if there are any.
+    pub(crate) fn new<K>(run_spec: &RunSpec<'_>, built: &mut Built<K>) -> Result<Option<Control>, SimError> {
+        let specs = &run_spec.scheme.controllers;
         if specs.is_empty() {
             return Ok(None);
         }
-        let sites = Sites::new(point.fabric, point.seed);
+        let sites = Sites::new(run_spec.fabric, run_spec.seed);
         let kind = |(spec, number): (&ControllerSpec, u8)| {
             if spec.hears == Hears::AsItHappens(Time::ZERO) {
                 return Err(SimError::HearsAtOnce { controller: spec.name });
@@ -75,7 +75,7 @@ impl Control {
         if kinds.iter().any(|kind| kind.spec.hears != Hears::Nothing) {
             built.partitions.iter_mut().for_each(|partition| partition.hosts.news = Some(Vec::new()));
         }
-        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, first_host: point.scheme.misusing_hosts }))
+        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, first_host: run_spec.scheme.misusing_hosts }))
     }
 
     /// When something is due next.

@@ -1,4 +1,4 @@
-//! Runs a point: feeds flows, lets partitions run, and knows when it is over.
+//! A run: feeds flows, lets partitions run, and knows when it is over.
 //!
 //! Partitions run in rounds no longer than the lookahead, the least time that a packet between them is in flight, so that
 //! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
@@ -16,7 +16,7 @@ use crate::following::Following;
 use crate::hosts::Coming;
 use crate::measure;
 use crate::partition::Partition;
-use crate::point::{Flows, Measure, Point, Progress, SimError};
+use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
 use crate::trace::{Tracer, Tracing};
 
@@ -44,30 +44,30 @@ const PROGRAM_EPOCH: Time = Time::from_us(1_000);
 /// Flows fed at once.
 const FEED: usize = 1 << 14;
 
-/// Runs a point. `progress` is called now and then.
-pub fn run(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
-    run_watched(point, Watchers { sampling: None, tracing: None }, progress)
+/// Makes a run. `progress` is called now and then.
+pub fn run(run_spec: &RunSpec<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
+    run_watched(run_spec, Watchers { sampling: None, tracing: None }, progress)
 }
 
-/// Runs a point and samples it meanwhile, which changes nothing else of the result.
+/// Makes a run and samples it meanwhile, which changes nothing else of the result.
 pub fn run_sampled(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     sampling: &Sampling,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    run_watched(point, Watchers { sampling: Some(sampling), tracing: None }, progress)
+    run_watched(run_spec, Watchers { sampling: Some(sampling), tracing: None }, progress)
 }
 
-/// Runs a point and hands its packets at chosen links to `sink` meanwhile, which changes nothing else of the result but a
+/// Makes a run and hands its packets at chosen links to `sink` meanwhile, which changes nothing else of the result but a
 /// warning where the trace is cut short; with samples, if wanted.
 pub fn run_traced(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     sampling: Option<&Sampling>,
     tracing: &Tracing,
     sink: &mut dyn TraceSink,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    run_watched(point, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
+    run_watched(run_spec, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
 }
 
 /// What is wanted of a run beside its result.
@@ -77,34 +77,34 @@ struct Watchers<'a> {
 }
 
 fn run_watched(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     mut watchers: Watchers<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    match run_with::<u64>(point, &mut watchers, progress) {
-        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, &mut watchers, progress),
+    match run_with::<u64>(run_spec, &mut watchers, progress) {
+        Err(SimError::KeyTooNarrow) => run_with::<u128>(run_spec, &mut watchers, progress),
         result => result,
     }
 }
 
 fn run_with<K: Key>(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     watchers: &mut Watchers<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    let mut built = build::<K>(point)?;
+    let mut built = build::<K>(run_spec)?;
     let tracing = watchers.tracing.as_mut();
-    let control = Control::new(point, &mut built)?;
+    let control = Control::new(run_spec, &mut built)?;
     let mut run = Run {
-        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, point.fabric, &mut built)),
-        tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, point, &mut built)),
+        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, run_spec.fabric, &mut built)),
+        tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, run_spec, &mut built)),
         control,
         built,
-        point: *point,
+        run_spec: *run_spec,
         flows: Vec::new(),
-        stop: point.max_time.unwrap_or(Time::NEVER),
+        stop: run_spec.max_time.unwrap_or(Time::NEVER),
     };
-    let mut coming: Arrivals<'_> = match point.flows {
+    let mut coming: Arrivals<'_> = match run_spec.flows {
         Flows::Given(flows) => flows().peekable(),
         Flows::Closed { flows, until } => {
             run.close_loops(flows, until)?;
@@ -114,18 +114,18 @@ fn run_with<K: Key>(
     if coming.peek().is_none() {
         return Err(SimError::NoFlows("at all"));
     }
-    let ended = match point.measure {
-        Measure::All if point.flows.are_closed() => run.all_closed(coming, progress)?,
+    let ended = match run_spec.measure {
+        Measure::All if run_spec.flows.are_closed() => run.all_closed(coming, progress)?,
         Measure::All => run.all(coming, progress)?,
         Measure::Window { from, to } => Some(run.window(coming, from, to, progress)?),
     };
     run.gather();
-    let mut result = measure::result(point, &run.built, &run.flows, ended)?;
+    let mut result = measure::result(run_spec, &run.built, &run.flows, ended)?;
     if let Some(control) = &run.control {
         result.periodic.extend(control.periodic(Time(result.simulated_ps)));
     }
     if let Some(sampler) = run.sampler {
-        let (series, warning) = sampler.finish(point.fabric);
+        let (series, warning) = sampler.finish(run_spec.fabric);
         result.series.extend(series);
         result.warnings.extend(warning);
     }
@@ -146,7 +146,7 @@ type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 
 struct Run<'a, 't, K> {
     built: Built<K>,
-    point: Point<'a>,
+    run_spec: RunSpec<'a>,
     /// By start.
     flows: Vec<Flow>,
     stop: Time,
@@ -223,13 +223,13 @@ impl<K: Key> Run<'_, '_, K> {
         let epoch = Time(((to - from).0 / 4).max(1));
         let mut end = to;
         loop {
-            let closed = self.point.flows.are_closed();
+            let closed = self.run_spec.flows.are_closed();
             while let Some(flow) = coming.next_if(|flow| closed || flow.start_ps < end.0) {
                 self.feed(flow)?;
             }
             // The flows of closed loops wait for the queues.
             if end == to && !closed {
-                measure::refuse_overload(&self.point, &self.flows, to)?;
+                measure::refuse_overload(&self.run_spec, &self.flows, to)?;
             }
             self.until(end, progress)?;
             if end >= self.stop || self.is_finished() {
@@ -244,13 +244,13 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Tells the partitions what follows their flows.
     fn close_loops(&mut self, flows: &ClosedLoop, until: Time) -> Result<(), SimError> {
-        let classes = &self.point.scheme.classes;
+        let classes = &self.run_spec.scheme.classes;
         if let Some(class) = classes.iter().position(|class| !class.transport.facts().answers()) {
             return Err(SimError::NoAcks { class });
         }
         let flows = Arc::new(flows.clone());
         for partition in &mut self.built.partitions {
-            let following = Following::new(Arc::clone(&flows), self.point.fabric.hosts, until);
+            let following = Following::new(Arc::clone(&flows), self.run_spec.fabric.hosts, until);
             partition.hosts.following = Some(following);
         }
         Ok(())
@@ -267,7 +267,7 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Takes the flows of closed loops that began so far from the partitions.
     fn gather(&mut self) {
-        if self.point.flows.are_closed() {
+        if self.run_spec.flows.are_closed() {
             let mut flows: Vec<Flow> = self.following().flat_map(|following| &following.begun).copied().collect();
             flows.sort_unstable_by_key(|flow| (flow.start_ps, flow.id));
             self.flows = flows;
@@ -277,7 +277,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Whether every flow that counts has finished, or can never finish.
     fn is_finished(&mut self) -> bool {
         self.gather();
-        measure::is_finished(&self.point, &self.built, &self.flows)
+        measure::is_finished(&self.run_spec, &self.built, &self.flows)
     }
 
     /// Whether a switch's program has its timer set.
@@ -305,10 +305,10 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Hands a flow to its sender's partition.
     fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
-        let fabric = self.point.fabric;
+        let fabric = self.run_spec.fabric;
         let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
-        let class = self.point.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
-        if let Some(why) = refusal(&flow, fabric.hosts, self.point.scheme.classes[class].transport.facts().segment) {
+        let class = self.run_spec.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
+        if let Some(why) = refusal(&flow, fabric.hosts, self.run_spec.scheme.classes[class].transport.facts().segment) {
             return refuse(why);
         }
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
@@ -358,7 +358,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// The run has stopped: tables arrive, controllers decide, samples are taken.
     fn stop_at(&mut self, at: Time) {
         if let Some(control) = self.control.as_mut().filter(|control| control.next() <= Some(at)) {
-            control.act(&mut self.built, self.point.fabric, at);
+            control.act(&mut self.built, self.run_spec.fabric, at);
         }
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
             sampler.sample(&mut self.built, self.control.as_ref(), at);

@@ -16,8 +16,8 @@ use flowsieve_transport::Said;
 use crate::build::Built;
 use crate::event::Key;
 use crate::network::Network;
-use crate::point::{Point, SimError};
 use crate::prefetch_queue::PrefetchQueue;
+use crate::run_spec::{RunSpec, SimError};
 use crate::slab::{Body, SWITCH, unpack};
 
 /// What to trace.
@@ -129,7 +129,7 @@ impl<'a> Tracer<'a> {
     pub(crate) fn new<K: Key>(
         tracing: &Tracing,
         sink: &'a mut dyn TraceSink,
-        point: &Point<'_>,
+        run_spec: &RunSpec<'_>,
         built: &mut Built<K>,
     ) -> Tracer<'a> {
         for (&link, place) in tracing.links.iter().zip(0..) {
@@ -146,7 +146,7 @@ impl<'a> Tracer<'a> {
             partition.hosts.begun = Some(Vec::new());
         }
         sink.begin();
-        let delays = tracing.links.iter().map(|&link| point.fabric.links[link as usize].delay);
+        let delays = tracing.links.iter().map(|&link| run_spec.fabric.links[link as usize].delay);
         Tracer {
             sink,
             span: tracing.span.clone(),
@@ -155,7 +155,7 @@ impl<'a> Tracer<'a> {
             lag: delays.max().unwrap_or(Time::ZERO),
             waiting: Vec::new(),
             connections: BTreeMap::new(),
-            headers: point.scheme.classes.iter().map(|class| class.transport.facts().header).collect(),
+            headers: run_spec.scheme.classes.iter().map(|class| class.transport.facts().header).collect(),
             cut_at: None,
             over: false,
         }

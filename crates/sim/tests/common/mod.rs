@@ -1,4 +1,4 @@
-//! Random points: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
+//! Random runs: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
 //! on one instant, buffers overflow and timers fire.
 
 mod rumour;
@@ -15,14 +15,14 @@ use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rand_core::{Rng, SeedableRng};
 
-/// Everything that a point depends on, owned.
+/// Everything that a run depends on, owned.
 pub(crate) struct Case {
     pub(crate) fabric: Fabric,
     pub(crate) scheme: Scheme,
@@ -50,15 +50,15 @@ impl std::fmt::Debug for Case {
 }
 
 impl Case {
-    /// Calls `body` with the point.
-    pub(crate) fn with_point<R>(&self, body: impl FnOnce(&Point<'_>) -> R) -> R {
+    /// Calls `body` with the run.
+    pub(crate) fn with_run_spec<R>(&self, body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(self.flows.iter().copied()) };
-        body(&self.point(Flows::Given(&flows)))
+        body(&self.run_spec(Flows::Given(&flows)))
     }
 
-    /// The point with other flows.
-    pub(crate) fn point<'a>(&'a self, flows: Flows<'a>) -> Point<'a> {
-        Point {
+    /// The run with other flows.
+    pub(crate) fn run_spec<'a>(&'a self, flows: Flows<'a>) -> RunSpec<'a> {
+        RunSpec {
             fabric: &self.fabric,
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
@@ -405,7 +405,7 @@ fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
     spec
 }
 
-/// Any point of `most_flows` flows at most.
+/// Any run of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
     case_of(REGISTRY.iter().map(|entry| entry.name).collect(), most_flows)
 }

@@ -144,7 +144,7 @@ fn own_controller__needs_a_delay_to_hear_of_things_as_they_happen() {
     scheme.controllers[0].hears = Hears::AsItHappens(Time::ZERO);
     let trial = Trial::new(&settings, scheme);
     let flows = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::once(flow(0, (0, 1), 1))) };
-    let refused = flowsieve_sim::run(&trial.point(Flows::Given(&flows), Partitioning::Whole), &mut |_| {});
+    let refused = flowsieve_sim::run(&trial.run_spec(Flows::Given(&flows), Partitioning::Whole), &mut |_| {});
     assert_eq!(refused, Err(SimError::HearsAtOnce { controller: "coordinator" }));
 }
 

@@ -2,18 +2,18 @@
 
 use flowsieve_core::{ControlPacket, Kind, Meta, PortScheduler, SwitchPorts, SwitchProgram, Tag, Time};
 use flowsieve_schemes::scheme::BalancerSpec;
-use flowsieve_sim::Point;
+use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::{Node, Sites};
 
 use crate::engine::{Body, Event, Twin};
 
 /// The program of each switch.
-pub(crate) fn programs(point: &Point<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {
-    let program = |switch| match point.scheme.balancers.at(point.fabric.place_of(Node::Switch(switch))) {
+pub(crate) fn programs(run_spec: &RunSpec<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {
+    let program = |switch| match run_spec.scheme.balancers.at(run_spec.fabric.place_of(Node::Switch(switch))) {
         BalancerSpec::Custom(make) => Some(make(&sites.program(switch))),
         _ => None,
     };
-    (0..point.fabric.switches.len() as u32).map(program).collect()
+    (0..run_spec.fabric.switches.len() as u32).map(program).collect()
 }
 
 /// The ports of a switch, to its program.
@@ -24,7 +24,7 @@ struct Ports<'t, 'a> {
 
 impl Ports<'_, '_> {
     fn link(&self, port: u16) -> usize {
-        self.twin.point.fabric.ports[self.switch][usize::from(port)] as usize
+        self.twin.run_spec.fabric.ports[self.switch][usize::from(port)] as usize
     }
 }
 
@@ -69,7 +69,7 @@ impl Twin<'_> {
 
     /// The number of a switch's port that leads to a node.
     fn port_to(&self, switch: usize, node: Node) -> u16 {
-        let fabric = self.point.fabric;
+        let fabric = self.run_spec.fabric;
         let port = fabric.ports[switch].iter().position(|&link| fabric.links[link as usize].to == node);
         port.expect("a way back") as u16
     }
@@ -81,7 +81,7 @@ impl Twin<'_> {
             return None;
         }
         let from = self.port_to(switch, from);
-        let group = self.point.fabric.routes[switch].next[usize::from(meta.dst)];
+        let group = self.run_spec.fabric.routes[switch].next[usize::from(meta.dst)];
         self.call_program(switch, |program, now, ports| program.choose(meta, from, group, now, ports).min(ways - 1))
     }
 
