@@ -1,10 +1,10 @@
-//! What arriving packets find in the queues that they enter: counts in the buckets of [`Sketch`], cheap enough for every
+//! What arriving packets find in the queues that they enter: counts in the buckets of [`QuantileSketch`], cheap enough for every
 //! packet that waits.
 //!
 //! Packets that pass an idle port find nothing. They are not counted here one by one: [`ClassCount::passed`] has them.
 
-use flowsieve_results::Sketch;
-use flowsieve_results::sketch::bucket;
+use flowsieve_results::QuantileSketch;
+use flowsieve_results::quantile_sketch::bucket;
 
 use crate::link::{ClassCount, Tally};
 
@@ -37,11 +37,11 @@ impl Found {
     }
 
     /// By priority, what all packets of a class of links found; up to the last priority of which there were any.
-    pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<Sketch> {
-        let mut sketches: Vec<Sketch> = Vec::new();
+    pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<QuantileSketch> {
+        let mut sketches: Vec<QuantileSketch> = Vec::new();
         let mut record = |priority: usize, bucket, count| {
             if count > 0 {
-                sketches.resize_with(sketches.len().max(priority + 1), Sketch::default);
+                sketches.resize_with(sketches.len().max(priority + 1), QuantileSketch::default);
                 sketches[priority].record_bucket(bucket, count);
             }
         };
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sketch_of(values: &[u64]) -> Sketch {
-        let mut sketch = Sketch::default();
+    fn sketch_of(values: &[u64]) -> QuantileSketch {
+        let mut sketch = QuantileSketch::default();
         values.iter().for_each(|&value| sketch.record(value));
         sketch
     }
@@ -92,7 +92,7 @@ mod tests {
                 expected[usize::from(priority)].push(0);
             }
             let mut found = Found::sum(classes.iter());
-            found.resize_with(4, Sketch::default);
+            found.resize_with(4, QuantileSketch::default);
             for (found, values) in found.iter().zip(&expected) {
                 prop_assert_eq!(found, &sketch_of(values));
             }

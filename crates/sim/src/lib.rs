@@ -6,7 +6,7 @@
 //! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
 
 mod build;
-mod control;
+mod controllers;
 pub mod event;
 mod features;
 mod following;

@@ -10,7 +10,7 @@ use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_workload::{ClosedLoop, Flow};
 
 use crate::build::{Built, build};
-use crate::control::Control;
+use crate::controllers::Controllers;
 use crate::event::Key;
 use crate::following::Following;
 use crate::hosts::Coming;
@@ -94,11 +94,11 @@ fn run_with<K: Key>(
 ) -> Result<PointResult, SimError> {
     let mut built = build::<K>(run_spec)?;
     let tracing = watchers.tracing.as_mut();
-    let control = Control::new(run_spec, &mut built)?;
+    let controllers = Controllers::new(run_spec, &mut built)?;
     let mut run = Run {
         sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, run_spec.fabric, &mut built)),
         tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, run_spec, &mut built)),
-        control,
+        controllers,
         built,
         run_spec: *run_spec,
         flows: Vec::new(),
@@ -121,8 +121,8 @@ fn run_with<K: Key>(
     };
     run.gather();
     let mut result = measure::result(run_spec, &run.built, &run.flows, ended)?;
-    if let Some(control) = &run.control {
-        result.periodic.extend(control.periodic(Time(result.simulated_ps)));
+    if let Some(controllers) = &run.controllers {
+        result.periodic.extend(controllers.periodic(Time(result.simulated_ps)));
     }
     if let Some(sampler) = run.sampler {
         let (series, warning) = sampler.finish(run_spec.fabric);
@@ -152,7 +152,7 @@ struct Run<'a, 't, K> {
     stop: Time,
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
-    control: Option<Control>,
+    controllers: Option<Controllers>,
 }
 
 impl<K: Key> Run<'_, '_, K> {
@@ -327,11 +327,11 @@ impl<K: Key> Run<'_, '_, K> {
         let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
         loop {
-            let due = [self.next_control(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min();
+            let due = [self.next_decision(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min();
             let reach = due.unwrap_or(horizon).min(self.first_surprise());
             self.events_until(reach, progress)?;
-            if let Some(control) = &mut self.control {
-                control.gather(&mut self.built);
+            if let Some(controllers) = &mut self.controllers {
+                controllers.gather(&mut self.built);
             }
             if reach >= K::END && self.waits() {
                 break; // for keys that are too narrow
@@ -357,17 +357,17 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// The run has stopped: tables arrive, controllers decide, samples are taken.
     fn stop_at(&mut self, at: Time) {
-        if let Some(control) = self.control.as_mut().filter(|control| control.next() <= Some(at)) {
-            control.act(&mut self.built, self.run_spec.fabric, at);
+        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.next() <= Some(at)) {
+            controllers.act(&mut self.built, self.run_spec.fabric, at);
         }
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
-            sampler.sample(&mut self.built, self.control.as_ref(), at);
+            sampler.sample(&mut self.built, self.controllers.as_ref(), at);
         }
     }
 
     /// The first instant at which a controller may hear of an event that is to come.
     fn first_surprise(&self) -> Time {
-        let Some(delay) = self.control.as_ref().and_then(Control::least_delay) else { return Time::NEVER };
+        let Some(delay) = self.controllers.as_ref().and_then(Controllers::least_delay) else { return Time::NEVER };
         let next = self.built.partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
         Time(next.0.saturating_add(delay.0))
     }
@@ -379,8 +379,8 @@ impl<K: Key> Run<'_, '_, K> {
     }
 
     /// When to adapt next, up to `horizon`, and while the fabric drains as long as it is not empty.
-    fn next_control(&self, horizon: Time, drains: bool) -> Option<Time> {
-        let at = self.control.as_ref()?.next()?;
+    fn next_decision(&self, horizon: Time, drains: bool) -> Option<Time> {
+        let at = self.controllers.as_ref()?.next()?;
         (at <= horizon && (!drains || self.waits())).then_some(at)
     }
 

@@ -13,7 +13,7 @@ use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict
 use flowsieve_results::Series;
 
 use crate::build::Built;
-use crate::control::Control;
+use crate::controllers::Controllers;
 use crate::event::Key;
 use crate::topology::{Fabric, Node};
 
@@ -207,7 +207,7 @@ impl Sampler {
     }
 
     /// Looks, when every event before `at` is done and none from then on.
-    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, control: Option<&Control>, at: Time) {
+    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, controllers: Option<&Controllers>, at: Time) {
         let step = self.steps;
         let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.0.len()).sum();
         values += self.controller.0.len();
@@ -248,13 +248,13 @@ impl Sampler {
                 let hosts = &built.partitions[partition as usize].hosts;
                 let sides = &hosts.sides[hosts.sides_of(place)];
                 sides.iter().for_each(|side| side.tagger.observe(&mut |reading| gauges.see(step, reading)));
-                if let Some(control) = control {
-                    control.observe(Some(host), &mut |reading| gauges.see(step, reading));
+                if let Some(controllers) = controllers {
+                    controllers.observe(Some(host), &mut |reading| gauges.see(step, reading));
                 }
             }
         }
-        if let Some(control) = control {
-            control.observe(None, &mut |reading| self.controller.see(step, reading));
+        if let Some(controllers) = controllers {
+            controllers.observe(None, &mut |reading| self.controller.see(step, reading));
         }
     }
 

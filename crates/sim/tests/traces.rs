@@ -11,7 +11,7 @@ mod five_messages;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::Time;
-use flowsieve_results::{PointResult, Sketch};
+use flowsieve_results::{PointResult, QuantileSketch};
 use flowsieve_schemes::settings::Settings;
 use flowsieve_sim::{Flows, Partitioning, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -151,13 +151,13 @@ fn strict_priorities__the_single_packet_waits_for_the_one_on_the_wire() {
 }
 
 /// What packets of each priority found at the ports to hosts, where ACKs found so many idle.
-fn found_at_hosts(result: &PointResult) -> &[Sketch] {
+fn found_at_hosts(result: &PointResult) -> &[QuantileSketch] {
     let down = result.links.iter().find(|link| link.name.ends_with("-down")).expect("links to hosts");
     &down.found_bytes_by_priority
 }
 
-fn sketch(acks: usize, data: &[u64]) -> Sketch {
-    let mut sketch = Sketch::default();
+fn sketch(acks: usize, data: &[u64]) -> QuantileSketch {
+    let mut sketch = QuantileSketch::default();
     data.iter().chain(&vec![0; acks]).for_each(|&bytes| sketch.record(bytes));
     sketch
 }

@@ -2,7 +2,7 @@
 //!
 //! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
 //! host's tagger says which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
-//! decides: what its flow has sent, counted here in a [`Sketch`], or the number that the host wrote. The first group
+//! decides: what its flow has sent, counted here in a [`SchedulingSketch`], or the number that the host wrote. The first group
 //! that holds a packet sends; within it strict priority, or weighted round robin.
 //!
 //! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
@@ -22,7 +22,7 @@ use crate::readings::{Gauge, Reading};
 use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
 use crate::units::Time;
 use presence::Presence;
-use sketch::{Keep, Sketch, SketchParams};
+use sketch::{Keep, SchedulingSketch, SketchParams};
 use weights::{QueueWeights, WeightParams};
 
 /// What a packet's weight is (Table 3).
@@ -149,7 +149,7 @@ impl Cluster {
 pub struct ClusterPort {
     bank: FifoBank,
     groups: Vec<Cluster>,
-    sketch: Sketch,
+    sketch: SchedulingSketch,
     key: MessageKey,
     unit: Unit,
     avoidance: Avoidance,
@@ -190,7 +190,7 @@ impl ClusterPort {
         ClusterPort {
             bank: FifoBank::new(queues, admission, marker, Discipline::Groups(service)),
             groups,
-            sketch: Sketch::new(params.sketch),
+            sketch: SchedulingSketch::new(params.sketch),
             key: params.key,
             unit: params.unit,
             avoidance: params.avoidance,

@@ -246,7 +246,7 @@ fn scheme_settings() -> BoxedStrategy<Given> {
 }
 
 #[derive(Clone, Debug)]
-struct Sketch {
+struct DraftFlow {
     start: u64,
     src: Index,
     dst: Index,
@@ -255,7 +255,7 @@ struct Sketch {
     due: Option<NonZeroU64>,
 }
 
-fn sketch() -> impl Strategy<Value = Sketch> {
+fn draft_flow() -> impl Strategy<Value = DraftFlow> {
     let bytes = prop_oneof![
         2 => 1u64..3_000,
         1 => (1u64..60).prop_map(|packets| 1_460 * packets),
@@ -266,26 +266,26 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     let start = prop_oneof![1 => Just(0), 3 => (0u64..250).prop_map(|n| n * 1_200_000), 2 => 0u64..300_000_000];
     let due = prop::option::weighted(0.4, (1u64..2_000_000_000).prop_map(|ps| NonZeroU64::new(ps).expect("above 0")));
     (start, any::<Index>(), any::<Index>(), bytes, 0u8..3, due)
-        .prop_map(|(start, src, dst, bytes, class, due)| Sketch { start, src, dst, bytes, class, due })
+        .prop_map(|(start, src, dst, bytes, class, due)| DraftFlow { start, src, dst, bytes, class, due })
 }
 
-fn flows(hosts: u32, mut sketches: Vec<Sketch>) -> Vec<Flow> {
-    sketches.sort_by_key(|sketch| sketch.start);
-    let flow = |(id, sketch): (u32, Sketch)| {
-        let src = sketch.src.index(hosts as usize) as u32;
-        let dst = (src + 1 + sketch.dst.index(hosts as usize - 1) as u32) % hosts;
+fn flows(hosts: u32, mut drafts: Vec<DraftFlow>) -> Vec<Flow> {
+    drafts.sort_by_key(|draft| draft.start);
+    let flow = |(id, draft): (u32, DraftFlow)| {
+        let src = draft.src.index(hosts as usize) as u32;
+        let dst = (src + 1 + draft.dst.index(hosts as usize - 1) as u32) % hosts;
         Flow {
             id,
-            start_ps: sketch.start,
+            start_ps: draft.start,
             src,
             dst,
-            bytes: sketch.bytes,
-            class: sketch.class,
-            deadline_ps: sketch.due,
+            bytes: draft.bytes,
+            class: draft.class,
+            deadline_ps: draft.due,
             coflow: None,
         }
     };
-    (0..).zip(sketches).map(flow).collect()
+    (0..).zip(drafts).map(flow).collect()
 }
 
 /// Links that differ, by the names of their ends in the fabric as it was.
@@ -421,10 +421,10 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
     );
     let network = (fabric_settings(), prop_oneof![2 => Just(Vec::new()), 1 => changes]);
     let schemes = (select(names.clone()), prop::option::weighted(0.2, select(names)), scheme_settings());
-    let sketches = prop::collection::vec(sketch(), most_flows / 10..=most_flows);
+    let drafts = prop::collection::vec(draft_flow(), most_flows / 10..=most_flows);
     let rest = (select(&[40u16, 60][..]), select(&[0u16, 20, 24][..]), any::<u64>(), any::<bool>(), 0..8u8);
-    (network, schemes, sketches, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
-        let ((fabric, changes), (first, second, given), sketches, (header, overhead, seed, to_ack, own_parts)) = drawn;
+    (network, schemes, drafts, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
+        let ((fabric, changes), (first, second, given), drafts, (header, overhead, seed, to_ack, own_parts)) = drawn;
         let all = [changed(&fabric, &changes)?, given, vec![("header".to_owned(), format!("{header}B"))]].concat();
         let settings = settings(&all);
         let fabric = Fabric::from_settings(&settings).ok()?;
@@ -443,7 +443,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
             _ => {}
         }
         Some(Case {
-            flows: flows(fabric.hosts, sketches),
+            flows: flows(fabric.hosts, drafts),
             fabric,
             scheme,
             wire_overhead: overhead,

@@ -11,7 +11,7 @@ use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::Balancer;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Victims};
-use flowsieve_results::{Drops, Sketch};
+use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
@@ -87,7 +87,7 @@ pub(crate) struct Count {
     pub(crate) by_queue: BTreeMap<usize, u64>,
     pub(crate) by_priority: BTreeMap<usize, u64>,
     /// By priority.
-    pub(crate) found: BTreeMap<usize, Sketch>,
+    pub(crate) found: BTreeMap<usize, QuantileSketch>,
     pub(crate) most_backlog: u64,
     /// Bytes on the wire, with preamble and gap, before the last flow begins.
     pub(crate) while_flows_arrive: u64,

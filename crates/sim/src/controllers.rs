@@ -21,7 +21,7 @@ use crate::run_spec::{RunSpec, SimError};
 use crate::topology::{Fabric, Sites};
 
 /// The controllers of a run.
-pub(crate) struct Control {
+pub(crate) struct Controllers {
     kinds: Vec<Kind>,
     /// What happened at hosts and not everybody has heard, in the order in which it is heard.
     news: VecDeque<HostEvent>,
@@ -48,9 +48,9 @@ struct Kind {
     published: Vec<(Time, u64)>,
 }
 
-impl Control {
+impl Controllers {
     /// Those of a run, if there are any.
-    pub(crate) fn new<K>(run_spec: &RunSpec<'_>, built: &mut Built<K>) -> Result<Option<Control>, SimError> {
+    pub(crate) fn new<K>(run_spec: &RunSpec<'_>, built: &mut Built<K>) -> Result<Option<Controllers>, SimError> {
         let specs = &run_spec.scheme.controllers;
         if specs.is_empty() {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Control {
         if kinds.iter().any(|kind| kind.spec.hears != Hears::Nothing) {
             built.partitions.iter_mut().for_each(|partition| partition.hosts.news = Some(Vec::new()));
         }
-        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, first_host: run_spec.scheme.misusing_hosts }))
+        Ok(Some(Controllers { kinds, news: VecDeque::new(), forgotten: 0, first_host: run_spec.scheme.misusing_hosts }))
     }
 
     /// When something is due next.
