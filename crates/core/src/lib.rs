@@ -45,7 +45,7 @@ pub use controller::Controller;
 pub use message::{FlowEvent, Message};
 pub use meta::{Kind, Meta, NONE};
 pub use ports::{PortKind, Scheduler};
-pub use program::{ControlPacket, SwitchPorts, SwitchProgram};
+pub use program::{ProgramPacket, SwitchPorts, SwitchProgram};
 pub use scheduler::{PortScheduler, Surroundings, Verdict, Victims};
 pub use site::{Node, Place, Site};
 pub use tag::Tag;

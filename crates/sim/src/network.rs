@@ -322,7 +322,7 @@ impl<K: Key> Network<K> {
         let meta = &self.slab.metas[packet as usize];
         let Some(&(rack, home)) = self.ways_home.get(usize::from(meta.dst)) else {
             // For no host: from another switch's program.
-            return programs.on_control(self, switch, from, packet);
+            return programs.on_program_packet(self, switch, from, packet);
         };
         let next = self.routes[switch as usize * self.racks + rack as usize];
         let link = match next {

@@ -1,7 +1,7 @@
 //! The packets of a partition. What ports see and what only the ends see lie in two arrays, so that a hop in the middle of
 //! the network touches half a cache line.
 
-use flowsieve_core::{ControlPacket, Kind, Meta, NONE, Tag};
+use flowsieve_core::{Kind, Meta, NONE, ProgramPacket, Tag};
 use flowsieve_transport::Packet;
 
 /// Destination and sender of packets between switches' programs.
@@ -10,7 +10,7 @@ pub(crate) const SWITCH: u16 = u16::MAX;
 /// What only the ends of a packet see.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Body {
-    /// As [`Packet::words`] or [`ControlPacket::payload`].
+    /// As [`Packet::words`] or [`ProgramPacket::payload`].
     words: [u32; 6],
     /// As [`Packet::message`].
     message: u32,
@@ -55,15 +55,15 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
 }
 
 /// What a switch's program sends, as it lies in the slab.
-pub(crate) fn pack_control(packet: &ControlPacket) -> (Meta, Body) {
-    let ControlPacket { port: _, len, priority, payload } = *packet;
+pub(crate) fn pack_program_packet(packet: &ProgramPacket) -> (Meta, Body) {
+    let ProgramPacket { port: _, len, priority, payload } = *packet;
     let meta = Meta { len, tag: Tag::with_priority(priority), dst: SWITCH, kind: Kind::Control, ..Meta::default() };
     (meta, Body { words: payload, src: SWITCH, ..Body::default() })
 }
 
 /// What arrives by a port of the other switch.
-pub(crate) fn unpack_control(meta: &Meta, body: &Body, port: u16) -> ControlPacket {
-    ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
+pub(crate) fn unpack_program_packet(meta: &Meta, body: &Body, port: u16) -> ProgramPacket {
+    ProgramPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
 }
 
 /// Packets by index, reused.
@@ -161,10 +161,10 @@ mod tests {
 
     #[test]
     fn unpack_control__what_was_packed() {
-        let sent = ControlPacket { port: 3, len: 64, priority: 2, payload: [1, 2, 3, 4, 5, 6] };
-        let (meta, body) = pack_control(&sent);
+        let sent = ProgramPacket { port: 3, len: 64, priority: 2, payload: [1, 2, 3, 4, 5, 6] };
+        let (meta, body) = pack_program_packet(&sent);
         assert_eq!((meta.dst, body.src, body.doomed()), (SWITCH, SWITCH, None));
-        assert_eq!(unpack_control(&meta, &body, 7), ControlPacket { port: 7, ..sent });
+        assert_eq!(unpack_program_packet(&meta, &body, 7), ProgramPacket { port: 7, ..sent });
     }
 
     #[test]

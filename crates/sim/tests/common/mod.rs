@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::program::Watches;
-use flowsieve_core::{ControlPacket, Meta, Node, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_core::{Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
@@ -346,7 +346,7 @@ impl Gossip {
     /// Tells another switch what was heard so far.
     fn tell(&mut self, port: u16, answers: u32, ports: &mut dyn SwitchPorts) {
         let payload = [self.heard, answers, 0, 0, 0, self.heard >> 16];
-        ports.send(ControlPacket { port, len: 64, priority: 0, payload });
+        ports.send(ProgramPacket { port, len: 64, priority: 0, payload });
         self.hear_port(port, ports);
     }
 }
@@ -383,8 +383,8 @@ impl SwitchProgram for Gossip {
         }
     }
 
-    fn on_control(&mut self, packet: &ControlPacket, now: Time, ports: &mut dyn SwitchPorts) {
-        let ControlPacket { port, len, payload, .. } = *packet;
+    fn on_program_packet(&mut self, packet: &ProgramPacket, now: Time, ports: &mut dyn SwitchPorts) {
+        let ProgramPacket { port, len, payload, .. } = *packet;
         self.hear(&[port.into(), len.into(), now.0 as u32]);
         self.hear(&payload);
         if payload[1] < 2 {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use flowsieve_core::program::Watches;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{
-    ControlPacket, Kind, Message, Meta, Node, Place, PortKind, Site, SwitchPorts, SwitchProgram, Time,
+    Kind, Message, Meta, Node, Place, PortKind, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time,
 };
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{BalancerSpec, Custom, PortSpec, TaggerSpec};
@@ -138,7 +138,7 @@ impl SwitchProgram for Burst {
 
     fn on_timer(&mut self, now: Time, ports: &mut dyn SwitchPorts) {
         self.0 = now + Time::from_us(1_000);
-        (0..3).for_each(|_| ports.send(ControlPacket { port: 1, len: 9_000, priority: 0, payload: [0; 6] }));
+        (0..3).for_each(|_| ports.send(ProgramPacket { port: 1, len: 9_000, priority: 0, payload: [0; 6] }));
     }
 }
 

@@ -361,7 +361,7 @@ impl<'a> Twin<'a> {
             Node::Host(host) => self.on_packet(host as usize, packet),
             Node::Switch(switch) => match self.bodies[packet as usize] {
                 Body::OfSwitch { payload } => {
-                    self.on_control(switch as usize, about.from, &self.meta(packet), payload);
+                    self.on_program_packet(switch as usize, about.from, &self.meta(packet), payload);
                 }
                 Body::OfHost { .. } => self.forward(switch as usize, about.from, packet),
             },

@@ -1,6 +1,6 @@
 //! The twin's switch programs: what they are told, and what they see and do at their switch's ports.
 
-use flowsieve_core::{ControlPacket, Kind, Meta, PortScheduler, SwitchPorts, SwitchProgram, Tag, Time};
+use flowsieve_core::{Kind, Meta, PortScheduler, ProgramPacket, SwitchPorts, SwitchProgram, Tag, Time};
 use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::{Node, Sites};
@@ -37,8 +37,8 @@ impl SwitchPorts for Ports<'_, '_> {
         self.twin.ports[self.link(port)].sent_bytes
     }
 
-    fn send(&mut self, packet: ControlPacket) {
-        let ControlPacket { port, len, priority, payload } = packet;
+    fn send(&mut self, packet: ProgramPacket) {
+        let ProgramPacket { port, len, priority, payload } = packet;
         let tag = Tag::with_priority(priority);
         let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
         let sent = self.twin.new_packet(meta, Body::OfSwitch { payload });
@@ -85,10 +85,10 @@ impl Twin<'_> {
         self.call_program(switch, |program, now, ports| program.choose(meta, from, group, now, ports).min(ways - 1))
     }
 
-    pub(crate) fn on_control(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {
+    pub(crate) fn on_program_packet(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {
         let port = self.port_to(switch, from);
-        let packet = ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
-        self.call_program(switch, |program, now, ports| program.on_control(&packet, now, ports));
+        let packet = ProgramPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
+        self.call_program(switch, |program, now, ports| program.on_program_packet(&packet, now, ports));
     }
 
     pub(crate) fn on_program(&mut self, switch: usize) {
