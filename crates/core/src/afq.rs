@@ -20,7 +20,7 @@ use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// Where flows' bids are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,21 +180,21 @@ impl Afq {
 }
 
 impl PortScheduler for Afq {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];
         let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
         let queue = self.queue_in(rounds);
         if rounds >= self.bank.queues() as u64 && self.beyond == Beyond::Drop {
             return Verdict::Dropped { found: self.bank.queue(queue).bytes().into() };
         }
-        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if verdict.is_accepted() {
             self.bids.raise(flow, bid, self.round * self.bytes_per_round);
         }
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let queues = self.bank.queues() as u64;
         let rounds = (0..queues).find(|&rounds| !self.bank.queue(self.queue_in(rounds)).is_empty())?;
         self.round += rounds;

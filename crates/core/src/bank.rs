@@ -10,7 +10,7 @@ use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
 ///
@@ -86,16 +86,16 @@ impl FifoBank {
         index: usize,
         metas: &mut [Meta],
         packet: u32,
-        around: &mut Surroundings<'_>,
+        context: &mut PortContext<'_>,
     ) -> Verdict {
         let meta = &mut metas[packet as usize];
         let queued = self.queues[index].bytes();
-        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
+        if !self.limits.admit(meta.len, queued, self.bytes, context.pool) {
             return Verdict::Dropped { found: queued.into() };
         }
         meta.queue = index as u8;
-        if self.marker.marks(meta.len, index, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
+        if self.marker.marks(meta.len, index, queued, self.bytes, context.random) && meta.mark() {
+            *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
         self.occupied |= 1 << index;
@@ -159,13 +159,13 @@ impl FifoBank {
 
 impl PortScheduler for FifoBank {
     #[inline(always)]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let index = self.mapped(&metas[packet as usize]);
-        self.enqueue_in(index, metas, packet, around)
+        self.enqueue_in(index, metas, packet, context)
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         if self.occupied == 0 {
             return None;
         }

@@ -13,7 +13,7 @@ use crate::fifo::Fifo;
 use crate::gate::Gate;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 const EMPTY: u32 = u32::MAX;
 
@@ -297,10 +297,10 @@ impl FlowScheduler {
 }
 
 impl PortScheduler for FlowScheduler {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let (flow, rank) = (meta.flow, meta.tag.rank());
-        let verdict = self.gate.take(meta, around);
+        let verdict = self.gate.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
@@ -316,7 +316,7 @@ impl PortScheduler for FlowScheduler {
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
         self.gate.leave(&metas[packet as usize]);

@@ -3,7 +3,7 @@
 use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{Surroundings, Verdict};
+use crate::scheduler::{PortContext, Verdict};
 
 /// Drop-tail and ECN over all that is queued.
 pub(crate) struct Gate {
@@ -18,14 +18,14 @@ impl Gate {
     }
 
     /// Takes an arriving packet if there is room for it, and marks it if need be.
-    pub(crate) fn take(&mut self, meta: &mut Meta, around: &mut Surroundings<'_>) -> Verdict {
+    pub(crate) fn take(&mut self, meta: &mut Meta, context: &mut PortContext<'_>) -> Verdict {
         let found = self.bytes;
         let queued = u32::try_from(found).unwrap_or(u32::MAX);
-        if !self.limits.admit(meta.len, queued, found, around.pool) {
+        if !self.limits.admit(meta.len, queued, found, context.pool) {
             return Verdict::Dropped { found };
         }
-        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
+        if self.marker.marks(meta.len, 0, queued, self.bytes, context.random) && meta.mark() {
+            *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
         Verdict::Accepted { found }

@@ -46,7 +46,7 @@ pub use message::{FlowEvent, Message};
 pub use meta::{Kind, Meta, NONE};
 pub use ports::{PortKind, Scheduler};
 pub use program::{ProgramPacket, SwitchPorts, SwitchProgram};
-pub use scheduler::{PortScheduler, Surroundings, Verdict, Victims};
+pub use scheduler::{PortContext, PortScheduler, Verdict, Victims};
 pub use site::{Node, Place, Site};
 pub use tag::Tag;
 pub use units::{ByteTime, Rate, Time};

@@ -11,7 +11,7 @@
 use crate::admission::{Admission, MOST_BYTES};
 use crate::flow_queues::{FlowQueues, IndexedHeap};
 use crate::meta::{Held, Meta};
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// A pool has nothing to be set but what the port may hold. It marks nothing, whatever the port's marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl PfabricPool {
 
 impl PortScheduler for PfabricPool {
     #[inline]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
         meta.held = Held::in_port(self.arrivals);
@@ -133,9 +133,9 @@ impl PortScheduler for PfabricPool {
         let found = self.bytes;
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {
-                Some((slot, worst)) if worst > at && !around.victims.is_full() => {
+                Some((slot, worst)) if worst > at && !context.victims.is_full() => {
                     let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped { found } };
-                    around.victims.push(victim);
+                    context.victims.push(victim);
                 }
                 _ => return Verdict::Dropped { found },
             }
@@ -165,7 +165,7 @@ impl PortScheduler for PfabricPool {
     }
 
     #[inline]
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
         self.bytes -= u64::from(metas[packet as usize].len);

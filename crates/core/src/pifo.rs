@@ -11,7 +11,7 @@ use crate::admission::Admission;
 use crate::gate::Gate;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// What a PIFO is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,9 @@ impl Pifo {
 }
 
 impl PortScheduler for Pifo {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let verdict = self.gate.take(meta, around);
+        let verdict = self.gate.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
@@ -60,7 +60,7 @@ impl PortScheduler for Pifo {
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
         self.gate.leave(&metas[packet as usize]);
         Some(packet)

@@ -19,7 +19,7 @@ use crate::units::{ByteTime, Time};
 /// queued where the scheduler keeps one queue for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is queued; whom it displaced is in [`Surroundings::victims`].
+    /// It is queued; whom it displaced is in [`PortContext::victims`].
     Accepted {
         /// Bytes.
         found: u64,
@@ -62,7 +62,7 @@ pub type Victims = ArrayVec<u32, MOST_VICTIMS>;
 pub const MOST_VICTIMS: usize = 256;
 
 /// What a scheduler may use beside the packets: the instant, its switch's memory, chance.
-pub struct Surroundings<'a> {
+pub struct PortContext<'a> {
     /// When the packet arrives or leaves.
     pub now: Time,
     /// The memory that all ports of the switch share.
@@ -75,11 +75,11 @@ pub struct Surroundings<'a> {
     pub marks: &'a mut u64,
 }
 
-impl Surroundings<'_> {
+impl PortContext<'_> {
     /// The same for a callee of its own, so that a caller that is inlined need not keep its own in memory.
     #[inline(always)]
-    pub(crate) fn lend(&mut self) -> Surroundings<'_> {
-        Surroundings { now: self.now, pool: self.pool, victims: self.victims, random: self.random, marks: self.marks }
+    pub(crate) fn lend(&mut self) -> PortContext<'_> {
+        PortContext { now: self.now, pool: self.pool, victims: self.victims, random: self.random, marks: self.marks }
     }
 }
 
@@ -89,10 +89,10 @@ pub const MAX_QUEUES: usize = 256;
 /// A queue discipline with everything that decides about its packets.
 pub trait PortScheduler: Send {
     /// An arriving packet, in no list. Sets [`Meta::queue`] of one that it takes.
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict;
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict;
 
     /// The packet that leaves next, out of every list; `None` when nothing is queued. Work-conserving.
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32>;
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32>;
 
     /// Which packets leave an empty port with a free line at once and leave no trace in the scheduler: those of at most
     /// so many bytes, from the queue of their priority, or the last. The owner need not hand them over. 0: all are to be
@@ -116,12 +116,12 @@ pub trait PortScheduler: Send {
 }
 
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        (**self).enqueue(metas, packet, around)
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        (**self).enqueue(metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        (**self).dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        (**self).dequeue(metas, context)
     }
 
     fn passes(&self) -> u64 {

@@ -6,7 +6,7 @@ use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{
-    Kind, Meta, NONE, PortKind, PortScheduler, Rate, Scheduler, Surroundings, Tag, Time, Verdict, Victims,
+    Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Rate, Scheduler, Tag, Time, Verdict, Victims,
 };
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::settings::{Kind as Holds, Place, Raw, Section, Settings};
@@ -160,7 +160,7 @@ impl Bench {
         let (packet, before, marks) = (self.metas.len() as u32, self.bytes(|_| true), self.marks);
         self.metas.push(meta);
         let Bench { port, metas, pool, victims, random, marks: marked, .. } = self;
-        let verdict = port.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks: marked });
+        let verdict = port.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks: marked });
         let after = self.metas[packet as usize];
 
         let own = |meta: &Meta| (meta.flow, meta.coflow, meta.len, meta.dst, meta.tag, meta.kind);
@@ -200,8 +200,8 @@ impl Bench {
     fn send_until(&mut self, now: Time) -> Result<(), TestCaseError> {
         while self.free <= now {
             let Bench { port, metas, pool, victims, random, marks, .. } = self;
-            let mut around = Surroundings { now: self.free, pool, victims, random, marks };
-            let Some(packet) = port.dequeue(metas, &mut around) else {
+            let mut context = PortContext { now: self.free, pool, victims, random, marks };
+            let Some(packet) = port.dequeue(metas, &mut context) else {
                 prop_assert_eq!(&self.inside, &[], "work-conserving");
                 self.free = now;
                 return Ok(());

@@ -5,7 +5,7 @@
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Held;
-use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{ByteTime, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
@@ -134,7 +134,7 @@ impl Port {
 }
 
 impl Port {
-    /// [`PortScheduler::enqueue`] with the port's own surroundings.
+    /// [`PortScheduler::enqueue`] with the port's own context.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -145,10 +145,10 @@ impl Port {
         victims: &mut Victims,
     ) -> Verdict {
         let (random, marks) = (&mut self.random, &mut self.marks);
-        self.scheduler.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks })
+        self.scheduler.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks })
     }
 
-    /// [`PortScheduler::dequeue`] with the port's own surroundings.
+    /// [`PortScheduler::dequeue`] with the port's own context.
     #[inline(always)]
     pub(crate) fn dequeue(
         &mut self,
@@ -158,7 +158,7 @@ impl Port {
         victims: &mut Victims,
     ) -> Option<u32> {
         let (random, marks) = (&mut self.random, &mut self.marks);
-        self.scheduler.dequeue(metas, &mut Surroundings { now, pool, victims, random, marks })
+        self.scheduler.dequeue(metas, &mut PortContext { now, pool, victims, random, marks })
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::readings::{Gauge, Reading};
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
+use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Time, Verdict};
 use flowsieve_results::Series;
 
 use crate::build::Built;
@@ -72,15 +72,15 @@ fn open(backlog: &Mutex<Backlog>) -> MutexGuard<'_, Backlog> {
 }
 
 impl PortScheduler for Noting {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let verdict = self.within.enqueue(metas, packet, around);
-        open(&self.backlog).change(around.now, self.within.backlog_bytes());
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let verdict = self.within.enqueue(metas, packet, context);
+        open(&self.backlog).change(context.now, self.within.backlog_bytes());
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        let packet = self.within.dequeue(metas, around);
-        open(&self.backlog).change(around.now, self.within.backlog_bytes());
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.within.dequeue(metas, context);
+        open(&self.backlog).change(context.now, self.within.backlog_bytes());
         packet
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use by_hand::{Trial, flow, rack, scheme};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
-use flowsieve_core::{Kind, Meta, NONE, PortKind, PortScheduler, Surroundings, Verdict};
+use flowsieve_core::{Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Verdict};
 use flowsieve_schemes::scheme::{ByPlace, PortSpec};
 use flowsieve_workload::Flow;
 
@@ -24,14 +24,14 @@ struct Noting {
 }
 
 impl PortScheduler for Noting {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let Meta { flow, kind, coflow, .. } = metas[packet as usize];
         self.seen.lock().expect("not poisoned").insert((flow, kind == Kind::Data, coflow));
-        self.within.enqueue(metas, packet, around)
+        self.within.enqueue(metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.within.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.within.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {

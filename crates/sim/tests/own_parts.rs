@@ -23,7 +23,7 @@ use flowsieve_core::message::Effort;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::scheduler::PortSite;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Site, Surroundings, Tag, Time, Verdict};
+use flowsieve_core::{Kind, Message, Meta, PortContext, PortKind, PortScheduler, Site, Tag, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec, TaggerSpec};
@@ -74,7 +74,7 @@ impl LastComeFirstServed {
 }
 
 impl PortScheduler for LastComeFirstServed {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
         if self.bytes + u64::from(meta.len) > self.limit {
@@ -86,7 +86,7 @@ impl PortScheduler for LastComeFirstServed {
         Verdict::Accepted { found }
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _: &mut PortContext<'_>) -> Option<u32> {
         let packet = self.stack.pop()?;
         self.bytes -= u64::from(metas[packet as usize].len);
         Some(packet)
@@ -181,15 +181,15 @@ impl Starving {
 }
 
 impl PortScheduler for Starving {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         match metas[packet as usize].tag.priority() {
-            0 => self.0.enqueue(metas, packet, around),
+            0 => self.0.enqueue(metas, packet, context),
             _ => Verdict::Dropped { found: self.0.backlog_bytes() },
         }
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.0.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.0.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {

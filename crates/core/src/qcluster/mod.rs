@@ -19,7 +19,7 @@ use crate::discipline::{Discipline, Group};
 use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
 use crate::readings::{Gauge, Reading};
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 use presence::Presence;
 use sketch::{Keep, SchedulingSketch, SketchParams};
@@ -249,18 +249,18 @@ impl ClusterPort {
 }
 
 impl PortScheduler for ClusterPort {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let found = self.bank.backlog_bytes();
-        let queue = self.classify(&metas[packet as usize], around.now);
-        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        let queue = self.classify(&metas[packet as usize], context.now);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if let (Some(presence), true) = (&mut self.presence, verdict.is_accepted()) {
             presence.add(metas[packet as usize].flow, queue as u8);
         }
         verdict.having_found(found)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        let packet = self.bank.dequeue(metas, around)?;
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.bank.dequeue(metas, context)?;
         if let Some(presence) = &mut self.presence {
             let meta = &metas[packet as usize];
             presence.remove(meta.flow, meta.queue);

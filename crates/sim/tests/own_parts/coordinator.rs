@@ -9,7 +9,7 @@ use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent,
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::tagger::{FlowFacts, TagPackets};
-use flowsieve_core::{FlowEvent, Kind, Meta, Node, Place, PortKind, PortScheduler, Surroundings, Tag, Time, Verdict};
+use flowsieve_core::{FlowEvent, Kind, Meta, Node, Place, PortContext, PortKind, PortScheduler, Tag, Time, Verdict};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{PortSpec, TaggerSpec};
@@ -182,15 +182,15 @@ struct Closing {
 }
 
 impl PortScheduler for Closing {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         if self.closed {
             return Verdict::Dropped { found: self.within.backlog_bytes() };
         }
-        self.within.enqueue(metas, packet, around)
+        self.within.enqueue(metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.within.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.within.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {

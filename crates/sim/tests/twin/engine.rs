@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::Balancer;
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Victims};
+use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
@@ -275,7 +275,7 @@ impl<'a> Twin<'a> {
         let meta = self.metas[packet as usize];
         let mut victims = Victims::default();
         let verdict = self
-            .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
+            .with_scheduler(link, &mut victims, |scheduler, metas, context| scheduler.enqueue(metas, packet, context));
         self.counts_of(link).found.entry(usize::from(meta.tag.priority())).or_default().record(verdict.found());
         while let Some(victim) = victims.pop() {
             self.counts_of(link).drops.evicted += 1;
@@ -300,7 +300,7 @@ impl<'a> Twin<'a> {
         &mut self,
         link: usize,
         victims: &mut Victims,
-        call: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R,
+        call: impl FnOnce(&mut Scheduler, &mut [Meta], &mut PortContext<'_>) -> R,
     ) -> R {
         let Port { scheduler, random, .. } = &mut self.ports[link];
         let mut of_host = Pool::new(1 << 40);
@@ -309,7 +309,7 @@ impl<'a> Twin<'a> {
             Node::Host(_) => &mut of_host,
         };
         let marks = &mut self.counts[usize::from(self.run_spec.fabric.links[link].class)].marks;
-        call(scheduler, &mut self.metas, &mut Surroundings { now: self.now, pool, victims, random, marks })
+        call(scheduler, &mut self.metas, &mut PortContext { now: self.now, pool, victims, random, marks })
     }
 
     fn counts_of(&mut self, link: usize) -> &mut Count {
@@ -324,8 +324,9 @@ impl<'a> Twin<'a> {
 
     /// The line is free: the scheduler's next packet goes on it.
     fn send_next(&mut self, link: usize) {
-        let next = self
-            .with_scheduler(link, &mut Victims::default(), |scheduler, metas, around| scheduler.dequeue(metas, around));
+        let next = self.with_scheduler(link, &mut Victims::default(), |scheduler, metas, context| {
+            scheduler.dequeue(metas, context)
+        });
         let Some(packet) = next else { return };
         self.leave_memory(link, packet);
         let about = self.run_spec.fabric.links[link];
