@@ -185,7 +185,7 @@ impl PortScheduler for Afq {
         let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
         let queue = self.queue_in(rounds);
         if rounds >= self.bank.queues() as u64 && self.beyond == Beyond::Drop {
-            return Verdict::Dropped { found: self.bank.queue(queue).bytes().into() };
+            return Verdict::Dropped { queued_before: self.bank.queue(queue).bytes().into() };
         }
         let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if verdict.is_accepted() {

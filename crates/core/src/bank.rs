@@ -91,7 +91,7 @@ impl FifoBank {
         let meta = &mut metas[packet as usize];
         let queued = self.queues[index].bytes();
         if !self.limits.admit(meta.len, queued, self.bytes, context.pool) {
-            return Verdict::Dropped { found: queued.into() };
+            return Verdict::Dropped { queued_before: queued.into() };
         }
         meta.queue = index as u8;
         if self.marker.marks(meta.len, index, queued, self.bytes, context.random) && meta.mark() {
@@ -100,7 +100,7 @@ impl FifoBank {
         self.bytes += u64::from(meta.len);
         self.occupied |= 1 << index;
         self.queues[index].push(metas, packet);
-        Verdict::Accepted { found: queued.into() }
+        Verdict::Accepted { queued_before: queued.into() }
     }
 
     /// Changes the packets a turn of the queues from `first` on, where they share by weight; each at least 1.

@@ -19,16 +19,16 @@ impl Gate {
 
     /// Takes an arriving packet if there is room for it, and marks it if need be.
     pub(crate) fn take(&mut self, meta: &mut Meta, context: &mut PortContext<'_>) -> Verdict {
-        let found = self.bytes;
-        let queued = u32::try_from(found).unwrap_or(u32::MAX);
-        if !self.limits.admit(meta.len, queued, found, context.pool) {
-            return Verdict::Dropped { found };
+        let queued_before = self.bytes;
+        let queued = u32::try_from(queued_before).unwrap_or(u32::MAX);
+        if !self.limits.admit(meta.len, queued, queued_before, context.pool) {
+            return Verdict::Dropped { queued_before };
         }
         if self.marker.marks(meta.len, 0, queued, self.bytes, context.random) && meta.mark() {
             *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
-        Verdict::Accepted { found }
+        Verdict::Accepted { queued_before }
     }
 
     /// A packet that was taken leaves.

@@ -130,14 +130,16 @@ impl PortScheduler for PfabricPool {
         meta.queue = 0;
         meta.held = Held::in_port(self.arrivals);
         let (flow, len, at) = (meta.flow, u64::from(meta.len), place(meta));
-        let found = self.bytes;
+        let queued_before = self.bytes;
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {
                 Some((slot, worst)) if worst > at && !context.victims.is_full() => {
-                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped { found } };
+                    let Some(victim) = self.evict(metas, slot, worst) else {
+                        return Verdict::Dropped { queued_before };
+                    };
                     context.victims.push(victim);
                 }
-                _ => return Verdict::Dropped { found },
+                _ => return Verdict::Dropped { queued_before },
             }
         }
         self.arrivals += 1;
@@ -161,7 +163,7 @@ impl PortScheduler for PfabricPool {
             }
         };
         self.flows.packets(slot).push(metas, packet);
-        Verdict::Accepted { found }
+        Verdict::Accepted { queued_before }
     }
 
     #[inline]

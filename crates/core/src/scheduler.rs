@@ -15,36 +15,36 @@ use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
 
-/// What became of an arriving packet. Both say what it found: bytes in the queue that it was to enter, before it; all bytes
-/// queued where the scheduler keeps one queue for all.
+/// What became of an arriving packet. Both say how many bytes were queued before it, in the queue that it was to enter. Where
+/// the scheduler keeps one queue for all, these are all bytes queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is queued; whom it displaced is in [`PortContext::victims`].
     Accepted {
-        /// Bytes.
-        found: u64,
+        /// Bytes that were queued before it.
+        queued_before: u64,
     },
     /// It is turned away, and so are the victims, if any.
     Dropped {
-        /// Bytes.
-        found: u64,
+        /// Bytes that were queued before it.
+        queued_before: u64,
     },
 }
 
 impl Verdict {
-    /// What the packet found, in bytes.
+    /// Bytes that were queued before the packet.
     #[inline(always)]
-    pub fn found(self) -> u64 {
-        let (Verdict::Accepted { found } | Verdict::Dropped { found }) = self;
-        found
+    pub fn queued_before(self) -> u64 {
+        let (Verdict::Accepted { queued_before } | Verdict::Dropped { queued_before }) = self;
+        queued_before
     }
 
-    /// The same of a packet that found something else.
+    /// The same with other bytes queued before the packet.
     #[inline(always)]
-    pub fn having_found(self, found: u64) -> Verdict {
+    pub fn with_queued_before(self, queued_before: u64) -> Verdict {
         match self {
-            Verdict::Accepted { .. } => Verdict::Accepted { found },
-            Verdict::Dropped { .. } => Verdict::Dropped { found },
+            Verdict::Accepted { .. } => Verdict::Accepted { queued_before },
+            Verdict::Dropped { .. } => Verdict::Dropped { queued_before },
         }
     }
 

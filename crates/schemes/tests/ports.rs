@@ -173,11 +173,16 @@ impl Bench {
         let queues = self.port.queues();
         let of_queue = self.bytes(|meta| meta.queue == after.queue);
         match verdict {
-            Verdict::Accepted { found } => {
+            Verdict::Accepted { queued_before } => {
                 prop_assert!(usize::from(after.queue) < queues, "queue {} of {queues}", after.queue);
-                prop_assert!(found == of_queue || found == before, "found {found} of {of_queue} or {before}");
+                prop_assert!(
+                    queued_before == of_queue || queued_before == before,
+                    "found {queued_before} of {of_queue} or {before}"
+                );
             }
-            Verdict::Dropped { found } => prop_assert!(found <= before, "found {found} of {before}"),
+            Verdict::Dropped { queued_before } => {
+                prop_assert!(queued_before <= before, "found {queued_before} of {before}")
+            }
         }
         if before == 0 && u64::from(meta.len) <= self.port.passes() {
             prop_assert!(verdict.is_accepted() && self.marks == marks, "it does not pass");

@@ -9,7 +9,7 @@ use flowsieve_core::{ByteTime, Meta, NONE, PortContext, PortScheduler, Scheduler
 use flowsieve_results::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
-use crate::found::Found;
+use crate::queued_before::QueuedBefore;
 use crate::topology;
 
 /// Whom a link hands its packets: a host or a switch of its partition.
@@ -251,7 +251,7 @@ pub(crate) struct ClassCount {
     /// Packets that passed an idle port, by priority.
     pub(crate) passed: Tally,
     /// What packets found that were queued, or dropped.
-    pub(crate) found: Found,
+    pub(crate) queued_before: QueuedBefore,
 }
 
 impl ClassCount {

@@ -10,11 +10,11 @@ use flowsieve_workload::Flow;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::found::Found;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
 use crate::link::Tally;
 use crate::observations::Observations;
+use crate::queued_before::QueuedBefore;
 use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
 use crate::topology::Stage;
 
@@ -333,7 +333,7 @@ fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span:
             class.packets_by_queue[priority.min(last)] += passed;
         }
         class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.passed]));
-        class.found_bytes_by_priority = Found::sum(counts());
+        class.found_bytes_by_priority = QueuedBefore::sum(counts());
         class.packets = class.packets_by_queue.iter().sum();
         class.bytes = counts().map(|count| count.wire_bytes).sum();
         class.bytes -= class.packets * u64::from(run_spec.wire_overhead);

@@ -237,7 +237,7 @@ impl<K: Key> Network<K> {
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
         let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
-        self.classes[usize::from(state.class)].found.count(priority, verdict.found());
+        self.classes[usize::from(state.class)].queued_before.count(priority, verdict.queued_before());
         if !verdict.is_accepted() || !self.victims.is_empty() {
             return self.lose(link, packet, verdict);
         }

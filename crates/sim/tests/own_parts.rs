@@ -78,12 +78,12 @@ impl PortScheduler for LastComeFirstServed {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
         if self.bytes + u64::from(meta.len) > self.limit {
-            return Verdict::Dropped { found: self.bytes };
+            return Verdict::Dropped { queued_before: self.bytes };
         }
-        let found = self.bytes;
+        let queued_before = self.bytes;
         self.bytes += u64::from(meta.len);
         self.stack.push(packet);
-        Verdict::Accepted { found }
+        Verdict::Accepted { queued_before }
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], _: &mut PortContext<'_>) -> Option<u32> {
@@ -184,7 +184,7 @@ impl PortScheduler for Starving {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         match metas[packet as usize].tag.priority() {
             0 => self.0.enqueue(metas, packet, context),
-            _ => Verdict::Dropped { found: self.0.backlog_bytes() },
+            _ => Verdict::Dropped { queued_before: self.0.backlog_bytes() },
         }
     }
 

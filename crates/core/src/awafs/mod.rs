@@ -168,9 +168,9 @@ impl PortScheduler for AwafsPort {
         if self.actuator.chooses() {
             self.actuator.note(self.line.serialise(len));
         }
-        let found = self.bank.backlog_bytes();
+        let queued_before = self.bank.backlog_bytes();
         if kind != Kind::Data {
-            return self.bank.enqueue_in(0, metas, packet, context).having_found(found);
+            return self.bank.enqueue_in(0, metas, packet, context).with_queued_before(queued_before);
         }
         let sent = self.table.as_ref().map_or(tag.sent(), |table| table.sent(flow));
         let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, context);
@@ -178,7 +178,7 @@ impl PortScheduler for AwafsPort {
             let payload = u32::from(len.saturating_sub(self.header));
             self.sense(flow, sent, payload, tag.ends_flow(), now);
         }
-        verdict.having_found(found)
+        verdict.with_queued_before(queued_before)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {

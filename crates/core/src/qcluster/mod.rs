@@ -250,13 +250,13 @@ impl ClusterPort {
 
 impl PortScheduler for ClusterPort {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        let found = self.bank.backlog_bytes();
+        let queued_before = self.bank.backlog_bytes();
         let queue = self.classify(&metas[packet as usize], context.now);
         let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if let (Some(presence), true) = (&mut self.presence, verdict.is_accepted()) {
             presence.add(metas[packet as usize].flow, queue as u8);
         }
-        verdict.having_found(found)
+        verdict.with_queued_before(queued_before)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {

@@ -184,7 +184,7 @@ struct Closing {
 impl PortScheduler for Closing {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         if self.closed {
-            return Verdict::Dropped { found: self.within.backlog_bytes() };
+            return Verdict::Dropped { queued_before: self.within.backlog_bytes() };
         }
         self.within.enqueue(metas, packet, context)
     }

@@ -87,7 +87,7 @@ pub(crate) struct Count {
     pub(crate) by_queue: BTreeMap<usize, u64>,
     pub(crate) by_priority: BTreeMap<usize, u64>,
     /// By priority.
-    pub(crate) found: BTreeMap<usize, QuantileSketch>,
+    pub(crate) queued_before: BTreeMap<usize, QuantileSketch>,
     pub(crate) most_backlog: u64,
     /// Bytes on the wire, with preamble and gap, before the last flow begins.
     pub(crate) while_flows_arrive: u64,
@@ -276,7 +276,11 @@ impl<'a> Twin<'a> {
         let mut victims = Victims::default();
         let verdict = self
             .with_scheduler(link, &mut victims, |scheduler, metas, context| scheduler.enqueue(metas, packet, context));
-        self.counts_of(link).found.entry(usize::from(meta.tag.priority())).or_default().record(verdict.found());
+        self.counts_of(link)
+            .queued_before
+            .entry(usize::from(meta.tag.priority()))
+            .or_default()
+            .record(verdict.queued_before());
         while let Some(victim) = victims.pop() {
             self.counts_of(link).drops.evicted += 1;
             self.leave_memory(link, victim);

@@ -42,12 +42,12 @@ fn count(link: &LinkClass) -> engine::Count {
         marks: link.marks,
         by_queue: counted(&link.packets_by_queue),
         by_priority: counted(&link.packets_by_priority),
-        found: link
+        queued_before: link
             .found_bytes_by_priority
             .iter()
             .cloned()
             .enumerate()
-            .filter(|(_, found)| found.count() > 0)
+            .filter(|(_, bytes)| bytes.count() > 0)
             .collect(),
         most_backlog: link.max_backlog_bytes,
         while_flows_arrive: 0,

@@ -8,32 +8,32 @@ use flowsieve_results::quantile_sketch::bucket;
 
 use crate::link::{ClassCount, Tally};
 
-/// Places for the counts of a priority: more than there are buckets up to the greatest value.
-const PLACES: usize = 1 << 12;
+/// Slots for the counts of a priority: more than there are buckets up to the greatest value.
+const SLOTS: usize = 1 << 12;
 
 /// Counts by priority and by bytes found; 4 GiB count for more.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct QueuedBefore {
     /// Priority after priority, up to the greatest so far.
     counts: Vec<u64>,
 }
 
-impl Found {
+impl QueuedBefore {
     /// A packet of a priority found so many bytes.
     #[inline(always)]
     pub(crate) fn count(&mut self, priority: u8, bytes: u64) {
-        let place = usize::from(priority) * PLACES + bucket(bytes.min(u32::MAX.into()));
-        match self.counts.get_mut(place) {
+        let slot = usize::from(priority) * SLOTS + bucket(bytes.min(u32::MAX.into()));
+        match self.counts.get_mut(slot) {
             Some(count) => *count += 1,
-            None => self.count_first(priority, place),
+            None => self.count_first(priority, slot),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn count_first(&mut self, priority: u8, place: usize) {
-        self.counts.resize((usize::from(priority) + 1) * PLACES, 0);
-        self.counts[place] += 1;
+    fn count_first(&mut self, priority: u8, slot: usize) {
+        self.counts.resize((usize::from(priority) + 1) * SLOTS, 0);
+        self.counts[slot] += 1;
     }
 
     /// By priority, what all packets of a class of links found; up to the last priority of which there were any.
@@ -48,8 +48,8 @@ impl Found {
         let passed = Tally::sum(classes.clone().map(|class| &class.passed));
         passed.into_iter().enumerate().for_each(|(priority, count)| record(priority, bucket(0), count));
         for class in classes {
-            for (place, &count) in class.found.counts.iter().enumerate() {
-                record(place / PLACES, place % PLACES, count);
+            for (slot, &count) in class.queued_before.counts.iter().enumerate() {
+                record(slot / SLOTS, slot % SLOTS, count);
             }
         }
         sketches
@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn count__more_than_fits_counts_as_the_most() {
         let mut class = ClassCount::default();
-        class.found.count(255, 1 << 40);
-        assert_eq!(Found::sum([&class].into_iter())[255], sketch_of(&[u64::from(u32::MAX)]));
+        class.queued_before.count(255, 1 << 40);
+        assert_eq!(QueuedBefore::sum([&class].into_iter())[255], sketch_of(&[u64::from(u32::MAX)]));
     }
 
     proptest! {
@@ -84,14 +84,14 @@ mod tests {
             let mut classes = [ClassCount::default(), ClassCount::default()];
             let mut expected = vec![Vec::new(); 4];
             for (number, &(priority, bytes)) in values.iter().enumerate() {
-                classes[usize::from(number > cut)].found.count(priority, bytes.into());
+                classes[usize::from(number > cut)].queued_before.count(priority, bytes.into());
                 expected[usize::from(priority)].push(u64::from(bytes));
             }
             for &priority in &passed {
                 classes[1].passed.count(priority);
                 expected[usize::from(priority)].push(0);
             }
-            let mut found = Found::sum(classes.iter());
+            let mut found = QueuedBefore::sum(classes.iter());
             found.resize_with(4, QuantileSketch::default);
             for (found, values) in found.iter().zip(&expected) {
                 prop_assert_eq!(found, &sketch_of(values));
