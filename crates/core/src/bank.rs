@@ -173,7 +173,7 @@ impl PortScheduler for FifoBank {
         self.dequeue_from(index, metas)
     }
 
-    fn passes(&self) -> u64 {
+    fn bypass_bytes(&self) -> u64 {
         match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
             (Some(fits), Some(unmarked)) if self.turn.is_memoryless() => fits.min(unmarked),
             _ => 0,

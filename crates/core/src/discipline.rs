@@ -67,7 +67,7 @@ impl Turn {
         weights.into_iter().flatten().zip(new).for_each(|(weight, new)| *weight = new);
     }
 
-    /// Whether a packet that passes an empty bank leaves no trace in the order of service.
+    /// Whether a packet that bypasses an empty bank leaves no trace in the order of service.
     pub(crate) fn is_memoryless(&self) -> bool {
         self.discipline == Discipline::StrictPriority
     }

@@ -333,8 +333,8 @@ impl PortScheduler for FlowScheduler {
         Some(packet)
     }
 
-    fn passes(&self) -> u64 {
-        self.gate.passes()
+    fn bypass_bytes(&self) -> u64 {
+        self.gate.bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -42,7 +42,7 @@ impl Gate {
     }
 
     /// The longest packet that an empty port takes and does not mark, whatever came before; 0: that depends.
-    pub(crate) fn passes(&self) -> u64 {
+    pub(crate) fn bypass_bytes(&self) -> u64 {
         match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
             (Some(fits), Some(unmarked)) => fits.min(unmarked),
             _ => 0,

@@ -90,7 +90,7 @@ mod tests {
         };
         let found = [0, 1, 2, 3].map(|packet| port.enqueue(&mut metas, packet, &mut context));
         assert_eq!(found, [0, 0, 0, 1_500].map(|queued_before| Verdict::Accepted { queued_before }));
-        assert_eq!((port.backlog_bytes(), port.passes()), (6_000, 0));
+        assert_eq!((port.backlog_bytes(), port.bypass_bytes()), (6_000, 0));
         let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut context)).collect();
         assert_eq!(order, [1, 2, 0, 3]);
         assert_eq!(order.iter().map(|&packet| metas[packet as usize].queue).collect::<Vec<_>>(), [0, 1, 2, 2]);

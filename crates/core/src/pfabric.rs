@@ -175,7 +175,7 @@ impl PortScheduler for PfabricPool {
         Some(packet)
     }
 
-    fn passes(&self) -> u64 {
+    fn bypass_bytes(&self) -> u64 {
         self.limit
     }
 

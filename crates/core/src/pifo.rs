@@ -66,9 +66,9 @@ impl PortScheduler for Pifo {
         Some(packet)
     }
 
-    fn passes(&self) -> u64 {
-        // What passes counts for the queue of its priority, and not of its rank.
-        if self.fifo_from.is_some() { 0 } else { self.gate.passes() }
+    fn bypass_bytes(&self) -> u64 {
+        // What bypasses the port counts for the queue of its priority, and not of its rank.
+        if self.fifo_from.is_some() { 0 } else { self.gate.bypass_bytes() }
     }
 
     fn backlog_bytes(&self) -> u64 {

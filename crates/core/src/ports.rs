@@ -207,8 +207,8 @@ impl PortScheduler for Scheduler {
         }
     }
 
-    fn passes(&self) -> u64 {
-        self.port().passes()
+    fn bypass_bytes(&self) -> u64 {
+        self.port().bypass_bytes()
     }
 
     #[inline(always)]

@@ -97,7 +97,7 @@ pub trait PortScheduler: Send {
     /// Which packets leave an empty port with a free line at once and leave no trace in the scheduler: those of at most
     /// so many bytes, from the queue of their priority, or the last. The owner need not hand them over. 0: all are to be
     /// handed over.
-    fn passes(&self) -> u64 {
+    fn bypass_bytes(&self) -> u64 {
         0
     }
 
@@ -124,8 +124,8 @@ impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
         (**self).dequeue(metas, context)
     }
 
-    fn passes(&self) -> u64 {
-        (**self).passes()
+    fn bypass_bytes(&self) -> u64 {
+        (**self).bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {

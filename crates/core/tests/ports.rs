@@ -120,8 +120,8 @@ fn pfabric__a_retransmission_lifts_the_packets_before_it() {
 
 #[test]
 fn pfabric__a_pool_holds_no_more_than_its_queues_can_count() {
-    assert_eq!(PfabricPool::new(1_000_000_000_000).passes(), u64::from(u32::MAX));
-    assert_eq!(PfabricPool::new(36_000).passes(), 36_000);
+    assert_eq!(PfabricPool::new(1_000_000_000_000).bypass_bytes(), u64::from(u32::MAX));
+    assert_eq!(PfabricPool::new(36_000).bypass_bytes(), 36_000);
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl Bench {
                 prop_assert!(queued_before <= before, "found {queued_before} of {before}")
             }
         }
-        if before == 0 && u64::from(meta.len) <= self.port.passes() {
+        if before == 0 && u64::from(meta.len) <= self.port.bypass_bytes() {
             prop_assert!(verdict.is_accepted() && self.marks == marks, "it does not pass");
             prop_assert_eq!(usize::from(after.queue), usize::from(meta.tag.priority()).min(queues - 1));
         }

@@ -36,15 +36,15 @@ impl<K: Key> Network<K> {
 
     /// The line of such a link is free at `start` and takes a packet.
     #[inline(never)]
-    pub(crate) fn put_on_line_with_features(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
-        self.trace_sent(link, packet, start, passed);
+    pub(crate) fn put_on_line_with_features(&mut self, link: u32, packet: u32, start: Time, bypassed: bool) {
+        self.trace_sent(link, packet, start, bypassed);
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let (features, meta) = (port.features, &self.slab.metas[packet as usize]);
         let on_wire = u32::from(meta.len) + self.overhead;
         if features.counts {
             port.sent_bytes += u64::from(on_wire);
         }
-        self.classes[usize::from(state.class)].count(meta, on_wire, passed);
+        self.classes[usize::from(state.class)].count(meta, on_wire, bypassed);
         let at = match features.forwards_after {
             Some(head) => state.put_on_line_cut_through(on_wire, start, head),
             None => state.put_on_line(on_wire, start),

@@ -51,8 +51,8 @@ pub(crate) struct LinkState {
     /// Packets that wait at the port.
     pub(crate) queued: u32,
     pub(crate) to: Endpoint,
-    /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]).
-    passes: u16,
+    /// A packet of at most so many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]).
+    bypass_bytes: u16,
     /// [`Port::features`] has any. Links of most fabrics have none.
     pub(crate) has_features: bool,
     /// Its class of links.
@@ -177,7 +177,7 @@ impl LinkState {
             last: NONE,
             queued: 0,
             to,
-            passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
+            bypass_bytes: u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
             has_features: port.features.any(),
             class: link.class as u8,
         }
@@ -189,10 +189,10 @@ impl LinkState {
         self.queued > 0 && self.busy_until <= now
     }
 
-    /// Whether a packet of `len` bytes passes the port untouched, which is idle at `now`.
+    /// Whether a packet of `len` bytes bypasses the scheduler, because the port is idle at `now`.
     #[inline(always)]
-    pub(crate) fn lets_pass(&self, len: u16, now: Time) -> bool {
-        self.queued == 0 && self.busy_until <= now && len <= self.passes
+    pub(crate) fn bypasses(&self, len: u16, now: Time) -> bool {
+        self.queued == 0 && self.busy_until <= now && len <= self.bypass_bytes
     }
 
     /// The line is free at `start` and takes a packet, of so many bytes on the wire: when it arrives at the far end.
@@ -248,19 +248,19 @@ pub(crate) struct ClassCount {
     pub(crate) by_queue: Tally,
     /// Packets sent that had been queued, by priority.
     pub(crate) waited: Tally,
-    /// Packets that passed an idle port, by priority.
-    pub(crate) passed: Tally,
-    /// What packets found that were queued, or dropped.
+    /// Packets that bypassed an idle port, by priority.
+    pub(crate) bypassed: Tally,
+    /// Bytes queued before packets that were queued or dropped.
     pub(crate) queued_before: QueuedBefore,
 }
 
 impl ClassCount {
-    /// A packet of so many bytes on the wire is sent, which passed the port or had been queued.
+    /// A packet of so many bytes on the wire is sent, which bypassed the scheduler or had been queued.
     #[inline(always)]
-    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, passed: bool) {
+    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, bypassed: bool) {
         self.wire_bytes += u64::from(on_wire);
-        if passed {
-            self.passed.count(meta.tag.priority());
+        if bypassed {
+            self.bypassed.count(meta.tag.priority());
         } else {
             self.by_queue.count(meta.queue);
             self.waited.count(meta.tag.priority());

@@ -327,12 +327,12 @@ fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span:
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);
         class.packets_by_queue = Tally::sum(counts().map(|count| &count.by_queue));
         class.packets_by_queue.resize(queues(run_spec, built, number), 0);
-        // A packet that passes an idle port does so by the queue of its priority.
+        // A packet that bypasses an idle port counts for the queue of its priority.
         let last = class.packets_by_queue.len() - 1;
-        for (priority, passed) in Tally::sum(counts().map(|count| &count.passed)).into_iter().enumerate() {
-            class.packets_by_queue[priority.min(last)] += passed;
+        for (priority, bypassed) in Tally::sum(counts().map(|count| &count.bypassed)).into_iter().enumerate() {
+            class.packets_by_queue[priority.min(last)] += bypassed;
         }
-        class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.passed]));
+        class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.bypassed]));
         class.found_bytes_by_priority = QueuedBefore::sum(counts());
         class.packets = class.packets_by_queue.iter().sum();
         class.bytes = counts().map(|count| count.wire_bytes).sum();

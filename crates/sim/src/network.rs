@@ -109,11 +109,11 @@ fn put_on_plain_line(
     packet: u32,
     overhead: u32,
     start: Time,
-    passed: bool,
+    bypassed: bool,
 ) -> Option<Time> {
     let meta = &mut metas[packet as usize];
     let on_wire = u32::from(meta.len) + overhead;
-    class.count(meta, on_wire, passed);
+    class.count(meta, on_wire, bypassed);
     let at = link.put_on_line(on_wire, start);
     link.push(metas, packet, at).then_some(at)
 }
@@ -209,7 +209,7 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
-        if !state.lets_pass(metas[packet as usize].len, self.now) {
+        if !state.bypasses(metas[packet as usize].len, self.now) {
             return self.enqueue_behind(link, packet);
         }
         if state.has_features {

@@ -89,7 +89,7 @@ impl<K: Key> Network<K> {
 
         let chosen = queue.slot(AT_LINK);
         let state = &self.links[chosen.link as usize];
-        // Idle ports are passed. No branch: it would be a coin's toss.
+        // Idle ports are bypassed. No branch: it would be a coin's toss.
         chosen.port = if (state.queued > 0) | (state.busy_until > chosen.at) { chosen.link } else { 0 };
         prefetch_index(&self.ports, chosen.port as usize);
         let port = queue.slot(AT_PORT).port;

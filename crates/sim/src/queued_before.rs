@@ -1,7 +1,8 @@
-//! What arriving packets find in the queues that they enter: counts in the buckets of [`QuantileSketch`], cheap enough for every
-//! packet that waits.
+//! Bytes queued before arriving packets, in the queues that they enter: counts in the buckets of [`QuantileSketch`], cheap
+//! enough for every packet that waits.
 //!
-//! Packets that pass an idle port find nothing. They are not counted here one by one: [`ClassCount::passed`] has them.
+//! There is nothing before packets that bypass an idle port. They are not counted here one by one: [`ClassCount::bypassed`]
+//! has them.
 
 use flowsieve_results::QuantileSketch;
 use flowsieve_results::quantile_sketch::bucket;
@@ -11,7 +12,7 @@ use crate::link::{ClassCount, Tally};
 /// Slots for the counts of a priority: more than there are buckets up to the greatest value.
 const SLOTS: usize = 1 << 12;
 
-/// Counts by priority and by bytes found; 4 GiB count for more.
+/// Counts by priority and by bytes queued before a packet. More than 4 GiB count as 4 GiB.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueuedBefore {
     /// Priority after priority, up to the greatest so far.
@@ -19,7 +20,7 @@ pub(crate) struct QueuedBefore {
 }
 
 impl QueuedBefore {
-    /// A packet of a priority found so many bytes.
+    /// A packet of a priority arrives behind so many bytes.
     #[inline(always)]
     pub(crate) fn count(&mut self, priority: u8, bytes: u64) {
         let slot = usize::from(priority) * SLOTS + bucket(bytes.min(u32::MAX.into()));
@@ -36,7 +37,8 @@ impl QueuedBefore {
         self.counts[slot] += 1;
     }
 
-    /// By priority, what all packets of a class of links found; up to the last priority of which there were any.
+    /// By priority, the bytes queued before all packets of these classes of links. Up to the last priority of which there were
+    /// packets.
     pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<QuantileSketch> {
         let mut sketches: Vec<QuantileSketch> = Vec::new();
         let mut record = |priority: usize, bucket, count| {
@@ -45,8 +47,8 @@ impl QueuedBefore {
                 sketches[priority].record_bucket(bucket, count);
             }
         };
-        let passed = Tally::sum(classes.clone().map(|class| &class.passed));
-        passed.into_iter().enumerate().for_each(|(priority, count)| record(priority, bucket(0), count));
+        let bypassed = Tally::sum(classes.clone().map(|class| &class.bypassed));
+        bypassed.into_iter().enumerate().for_each(|(priority, count)| record(priority, bucket(0), count));
         for class in classes {
             for (slot, &count) in class.queued_before.counts.iter().enumerate() {
                 record(slot / SLOTS, slot % SLOTS, count);
@@ -78,7 +80,7 @@ mod tests {
         #[test]
         fn sum__is_the_sketch_of_the_values(
             values in prop::collection::vec((0u8..4, (0u32..32).prop_flat_map(|bits| 0..=(1u32 << bits))), 0..200),
-            passed in prop::collection::vec(0u8..4, 0..20),
+            bypassed in prop::collection::vec(0u8..4, 0..20),
             cut in 0usize..200,
         ) {
             let mut classes = [ClassCount::default(), ClassCount::default()];
@@ -87,8 +89,8 @@ mod tests {
                 classes[usize::from(number > cut)].queued_before.count(priority, bytes.into());
                 expected[usize::from(priority)].push(u64::from(bytes));
             }
-            for &priority in &passed {
-                classes[1].passed.count(priority);
+            for &priority in &bypassed {
+                classes[1].bypassed.count(priority);
                 expected[usize::from(priority)].push(0);
             }
             let mut found = QueuedBefore::sum(classes.iter());

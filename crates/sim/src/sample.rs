@@ -84,8 +84,8 @@ impl PortScheduler for Noting {
         packet
     }
 
-    fn passes(&self) -> u64 {
-        self.within.passes()
+    fn bypass_bytes(&self) -> u64 {
+        self.within.bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -44,15 +44,15 @@ pub(crate) struct Record {
 }
 
 impl<K> Network<K> {
-    /// Records that the line begins to send a packet, which passed an idle port or had been queued.
+    /// Records that the line begins to send a packet, which bypassed an idle port or had been queued.
     #[inline]
-    pub(crate) fn trace_sent(&mut self, link: u32, packet: u32, at: Time, passed: bool) {
+    pub(crate) fn trace_sent(&mut self, link: u32, packet: u32, at: Time, bypassed: bool) {
         let port = &self.ports[link as usize];
         if port.features.traced.is_some() {
             let (meta, last) = (&self.slab.metas[packet as usize], port.scheduler.queues() - 1);
-            // A packet that passes does so by the queue of its priority.
+            // A packet that bypasses an idle port counts for the queue of its priority.
             let own = meta.tag.priority().min(u8::try_from(last).unwrap_or(u8::MAX));
-            let queue = if passed { own } else { meta.queue };
+            let queue = if bypassed { own } else { meta.queue };
             self.trace(link, packet, at, PacketEvent::Sent, Some(queue));
         }
     }
