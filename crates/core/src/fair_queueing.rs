@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 
 use crate::admission::Admission;
 use crate::flow_queues::FlowQueues;
-use crate::gate::Gate;
+use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
@@ -44,7 +44,7 @@ pub struct FairQueueing {
     sorted: BinaryHeap<Reverse<(u64, u64, u32)>>,
     arrivals: u64,
     fluid: Fluid,
-    gate: Gate,
+    intake: PortIntake,
 }
 
 /// The bit-by-bit system.
@@ -104,7 +104,7 @@ impl FairQueueing {
             sorted: BinaryHeap::new(),
             arrivals: 0,
             fluid: Fluid::default(),
-            gate: Gate::new(admission, marker),
+            intake: PortIntake::new(admission, marker),
         }
     }
 }
@@ -112,7 +112,7 @@ impl FairQueueing {
 impl PortScheduler for FairQueueing {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let verdict = self.gate.take(meta, context);
+        let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
@@ -126,12 +126,12 @@ impl PortScheduler for FairQueueing {
 
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
-        self.gate.leave(&metas[packet as usize]);
+        self.intake.leave(&metas[packet as usize]);
         Some(packet)
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.gate.bytes()
+        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

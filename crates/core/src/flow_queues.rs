@@ -10,7 +10,7 @@ use prefetch_index::prefetch_index;
 
 use crate::admission::Admission;
 use crate::fifo::Fifo;
-use crate::gate::Gate;
+use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
@@ -277,14 +277,14 @@ impl PortRules for Order {
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,
-    gate: Gate,
+    intake: PortIntake,
     turn: u64,
 }
 
 impl FlowScheduler {
     /// An empty scheduler.
     pub fn new(order: Order, admission: Admission, marker: Marker) -> FlowScheduler {
-        FlowScheduler { flows: FlowQueues::default(), order, gate: Gate::new(admission, marker), turn: 0 }
+        FlowScheduler { flows: FlowQueues::default(), order, intake: PortIntake::new(admission, marker), turn: 0 }
     }
 
     fn key(&mut self, rank: u32) -> u64 {
@@ -300,7 +300,7 @@ impl PortScheduler for FlowScheduler {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let (flow, rank) = (meta.flow, meta.tag.rank());
-        let verdict = self.gate.take(meta, context);
+        let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
@@ -319,7 +319,7 @@ impl PortScheduler for FlowScheduler {
     fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
-        self.gate.leave(&metas[packet as usize]);
+        self.intake.leave(&metas[packet as usize]);
         match self.flows.packets(slot).front() {
             Some(next) => {
                 let key = self.key(metas[next as usize].tag.rank());
@@ -327,18 +327,18 @@ impl PortScheduler for FlowScheduler {
             }
             None => self.flows.close(slot),
         }
-        if self.gate.bytes() == 0 {
+        if self.intake.bytes() == 0 {
             self.turn = 0;
         }
         Some(packet)
     }
 
     fn bypass_bytes(&self) -> u64 {
-        self.gate.bypass_bytes()
+        self.intake.bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.gate.bytes()
+        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

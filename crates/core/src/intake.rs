@@ -5,16 +5,16 @@ use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
 use crate::scheduler::{PortContext, Verdict};
 
-/// Drop-tail and ECN over all that is queued.
-pub(crate) struct Gate {
+/// Drop-tail and ECN over all that is queued, counted as one queue.
+pub(crate) struct PortIntake {
     limits: Limits,
     marker: MarkerState,
     bytes: u64,
 }
 
-impl Gate {
-    pub(crate) fn new(admission: Admission, marker: Marker) -> Gate {
-        Gate { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
+impl PortIntake {
+    pub(crate) fn new(admission: Admission, marker: Marker) -> PortIntake {
+        PortIntake { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
     }
 
     /// Takes an arriving packet if there is room for it, and marks it if need be.
