@@ -6,10 +6,10 @@
 //! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
 
 mod build;
+mod closed_loop;
 mod controllers;
 pub mod event;
 mod features;
-mod following;
 mod hosts;
 pub mod ideal;
 mod link;

@@ -10,10 +10,10 @@ use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_workload::{ClosedLoop, Flow};
 
 use crate::build::{Built, build};
+use crate::closed_loop::ClosedLoopStarts;
 use crate::controllers::Controllers;
 use crate::event::Key;
-use crate::following::Following;
-use crate::hosts::Coming;
+use crate::hosts::Upcoming;
 use crate::measure;
 use crate::partition::Partition;
 use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
@@ -104,20 +104,20 @@ fn run_with<K: Key>(
         flows: Vec::new(),
         stop: run_spec.max_time.unwrap_or(Time::NEVER),
     };
-    let mut coming: Arrivals<'_> = match run_spec.flows {
+    let mut upcoming: Arrivals<'_> = match run_spec.flows {
         Flows::Given(flows) => flows().peekable(),
         Flows::Closed { flows, until } => {
             run.close_loops(flows, until)?;
             (Box::new(flows.first().into_iter()) as Box<dyn Iterator<Item = Flow>>).peekable()
         }
     };
-    if coming.peek().is_none() {
+    if upcoming.peek().is_none() {
         return Err(SimError::NoFlows("at all"));
     }
     let ended = match run_spec.measure {
-        Measure::All if run_spec.flows.are_closed() => run.all_closed(coming, progress)?,
-        Measure::All => run.all(coming, progress)?,
-        Measure::Window { from, to } => Some(run.window(coming, from, to, progress)?),
+        Measure::All if run_spec.flows.are_closed() => run.all_closed(upcoming, progress)?,
+        Measure::All => run.all(upcoming, progress)?,
+        Measure::Window { from, to } => Some(run.window(upcoming, from, to, progress)?),
     };
     run.gather();
     let mut result = measure::result(run_spec, &run.built, &run.flows, ended)?;
@@ -157,12 +157,16 @@ struct Run<'a, 't, K> {
 
 impl<K: Key> Run<'_, '_, K> {
     /// Runs until the fabric is empty; says when the run was stopped if it was not.
-    fn all(&mut self, mut coming: Arrivals<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
-        while coming.peek().is_some() {
-            for flow in coming.by_ref().take(FEED) {
+    fn all(
+        &mut self,
+        mut upcoming: Arrivals<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Time>, SimError> {
+        while upcoming.peek().is_some() {
+            for flow in upcoming.by_ref().take(FEED) {
                 self.feed(flow)?;
             }
-            if let Some(next) = coming.peek() {
+            if let Some(next) = upcoming.peek() {
                 let next = Time(next.start_ps);
                 self.until(next, progress)?;
             }
@@ -176,10 +180,10 @@ impl<K: Key> Run<'_, '_, K> {
     /// The same where flows follow one another until the end.
     fn all_closed(
         &mut self,
-        coming: Arrivals<'_>,
+        upcoming: Arrivals<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Option<Time>, SimError> {
-        for flow in coming {
+        for flow in upcoming {
             self.feed(flow)?;
         }
         let ended = self.drain(Time::ZERO, progress)?;
@@ -193,7 +197,7 @@ impl<K: Key> Run<'_, '_, K> {
     fn drain(&mut self, mut end: Time, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
         while self.programs_go_on() {
             // They may never stop by themselves: the flows decide, at fixed instants.
-            if end >= self.stop || !self.flows_follow() && self.is_finished() {
+            if end >= self.stop || !self.closed_loops_go_on() && self.is_finished() {
                 return Ok(Some(self.cut_off(end.min(self.stop))));
             }
             end += PROGRAM_EPOCH;
@@ -215,7 +219,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Runs until the flows of the window have finished; says when the run ended.
     fn window(
         &mut self,
-        mut coming: Arrivals<'_>,
+        mut upcoming: Arrivals<'_>,
         from: Time,
         to: Time,
         progress: &mut dyn FnMut(Progress),
@@ -224,7 +228,7 @@ impl<K: Key> Run<'_, '_, K> {
         let mut end = to;
         loop {
             let closed = self.run_spec.flows.are_closed();
-            while let Some(flow) = coming.next_if(|flow| closed || flow.start_ps < end.0) {
+            while let Some(flow) = upcoming.next_if(|flow| closed || flow.start_ps < end.0) {
                 self.feed(flow)?;
             }
             // The flows of closed loops wait for the queues.
@@ -250,25 +254,26 @@ impl<K: Key> Run<'_, '_, K> {
         }
         let flows = Arc::new(flows.clone());
         for partition in &mut self.built.partitions {
-            let following = Following::new(Arc::clone(&flows), self.run_spec.fabric.hosts, until);
-            partition.hosts.following = Some(following);
+            let closed_loop = ClosedLoopStarts::new(Arc::clone(&flows), self.run_spec.fabric.hosts, until);
+            partition.hosts.closed_loop = Some(closed_loop);
         }
         Ok(())
     }
 
-    fn following(&self) -> impl Iterator<Item = &Following> {
-        self.built.partitions.iter().filter_map(|partition| partition.hosts.following.as_ref())
+    fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoopStarts> {
+        self.built.partitions.iter().filter_map(|partition| partition.hosts.closed_loop.as_ref())
     }
 
     /// Whether a flow of a closed loop will begin.
-    fn flows_follow(&self) -> bool {
-        self.following().any(|following| following.next_start() != Time::NEVER)
+    fn closed_loops_go_on(&self) -> bool {
+        self.closed_loops().any(|closed_loop| closed_loop.next_start() != Time::NEVER)
     }
 
     /// Takes the flows of closed loops that began so far from the partitions.
     fn gather(&mut self) {
         if self.run_spec.flows.are_closed() {
-            let mut flows: Vec<Flow> = self.following().flat_map(|following| &following.begun).copied().collect();
+            let mut flows: Vec<Flow> =
+                self.closed_loops().flat_map(|closed_loop| &closed_loop.begun).copied().collect();
             flows.sort_unstable_by_key(|flow| (flow.start_ps, flow.id));
             self.flows = flows;
         }
@@ -317,7 +322,7 @@ impl<K: Key> Run<'_, '_, K> {
         let (from, host) = self.built.placement.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
         let source = partition.first_timer - 1;
-        partition.hosts.hand_over(&mut partition.network, Coming { flow, host }, source);
+        partition.hosts.hand_over(&mut partition.network, Upcoming { flow, host }, source);
         self.flows.push(flow);
         Ok(())
     }
@@ -349,7 +354,7 @@ impl<K: Key> Run<'_, '_, K> {
         if self.built.partitions.iter().any(narrow) {
             return Err(SimError::KeyTooNarrow);
         }
-        match self.following().filter_map(|following| following.refused).min() {
+        match self.closed_loops().filter_map(|closed_loop| closed_loop.refused).min() {
             Some((flow, why)) => Err(SimError::Flow { flow, why }),
             None => Ok(()),
         }
