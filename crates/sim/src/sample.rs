@@ -62,7 +62,7 @@ impl Backlog {
 }
 
 /// A scheduler that notes its backlog and is otherwise the one within.
-struct Noting {
+struct BacklogRecorder {
     within: Scheduler,
     backlog: Arc<Mutex<Backlog>>,
 }
@@ -71,7 +71,7 @@ fn open(backlog: &Mutex<Backlog>) -> MutexGuard<'_, Backlog> {
     backlog.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl PortScheduler for Noting {
+impl PortScheduler for BacklogRecorder {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let verdict = self.within.enqueue(metas, packet, context);
         open(&self.backlog).change(context.now, self.within.backlog_bytes());
@@ -177,7 +177,7 @@ impl Sampler {
             let backlog = Backlog { bytes: 0, since: Time::ZERO, least: u64::MAX, most: 0 };
             let backlog = Arc::new(Mutex::new(backlog));
             let within = std::mem::take(&mut port.scheduler);
-            port.scheduler = Scheduler::Custom(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
+            port.scheduler = Scheduler::Custom(Box::new(BacklogRecorder { within, backlog: Arc::clone(&backlog) }));
             let host = match fabric.links[number as usize].from {
                 Node::Host(host) => {
                     let (partition, place) = built.placement.hosts[host as usize];

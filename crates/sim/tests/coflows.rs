@@ -18,12 +18,12 @@ use flowsieve_workload::Flow;
 type Seen = Arc<Mutex<BTreeSet<(u32, bool, u32)>>>;
 
 /// A FIFO queue that notes them.
-struct Noting {
+struct CoflowRecorder {
     within: FifoBank,
     seen: Seen,
 }
 
-impl PortScheduler for Noting {
+impl PortScheduler for CoflowRecorder {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let Meta { flow, kind, coflow, .. } = metas[packet as usize];
         self.seen.lock().expect("not poisoned").insert((flow, kind == Kind::Data, coflow));
@@ -55,7 +55,7 @@ fn packets__carry_the_coflow_of_their_message() {
         let notes = Arc::clone(&seen);
         let port = PortSpec::unlimited(PortKind::custom(move |port, _| {
             let within = FifoBank::new(1, port.admission, port.marker, Discipline::StrictPriority);
-            Noting { within, seen: Arc::clone(&notes) }
+            CoflowRecorder { within, seen: Arc::clone(&notes) }
         }));
         let ports = ByPlace::try_from_fn(|_| Ok::<_, Infallible>(port.clone()));
         let mut scheme = scheme(name, &settings);

@@ -251,9 +251,9 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
 
 type Deadlines = Arc<Mutex<Vec<(u64, Option<Time>)>>>;
 
-struct Noting(Deadlines);
+struct RecordedDeadlines(Deadlines);
 
-impl TagPackets for Noting {
+impl TagPackets for RecordedDeadlines {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         if facts.kind == Kind::Data {
             self.0.lock().expect("not poisoned").push((facts.offset, facts.deadline));
@@ -275,7 +275,8 @@ fn own_tagger__is_told_when_a_flow_should_have_finished() {
         let noted = Deadlines::default();
         let mut scheme = scheme(name, &settings);
         let notes = Arc::clone(&noted);
-        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(Noting(Arc::clone(&notes)))));
+        scheme.classes[0].tagger =
+            TaggerSpec::Custom(Arc::new(move |_| Box::new(RecordedDeadlines(Arc::clone(&notes)))));
         let due = |flow: Flow, us: u64| Flow { deadline_ps: (us * US).try_into().ok(), ..flow };
         let flows = [
             due(flow(US, (0, 1), 2), 50),

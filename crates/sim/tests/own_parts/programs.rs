@@ -15,7 +15,7 @@ use flowsieve_sim::Partitioning;
 use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
-use crate::{LastComeFirstServed, NS, Noting, US, at_every_place, class};
+use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
 
 #[path = "../../../experiment/examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;
@@ -217,7 +217,7 @@ fn own_parts__are_made_once_each_with_a_site_and_a_seed_of_their_own() {
         scheme.balancers = at_every_place(|_| BalancerSpec::Custom(Arc::clone(&program)));
         scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |site| {
             note(&taggers, "tagger", site);
-            Box::new(Noting(Arc::default()))
+            Box::new(RecordedDeadlines(Arc::default()))
         }));
         let facts = scheme.classes[0].transport.facts();
         let make = Arc::new(move |host: &HostSite<'_>| -> Box<dyn Endpoint> {
