@@ -111,7 +111,7 @@ impl Bids {
     pub fn get(&self, flow: u32) -> u64 {
         match self {
             Bids::Sketch { cells, columns } => {
-                places(cells.len(), *columns, flow).map(|place| cells[place]).min().unwrap_or(0)
+                cells_of(cells.len(), *columns, flow).map(|cell| cells[cell]).min().unwrap_or(0)
             }
             Bids::Exact { bids, .. } => bids.get(&flow).copied().unwrap_or(0),
         }
@@ -121,7 +121,7 @@ impl Bids {
     pub fn raise(&mut self, flow: u32, bid: u64, served: u64) {
         match self {
             Bids::Sketch { cells, columns } => {
-                places(cells.len(), *columns, flow).for_each(|place| cells[place] = cells[place].max(bid));
+                cells_of(cells.len(), *columns, flow).for_each(|cell| cells[cell] = cells[cell].max(bid));
             }
             Bids::Exact { bids, most } => {
                 if bids.len() >= *most {
@@ -134,8 +134,8 @@ impl Bids {
     }
 }
 
-/// A flow's place in each row.
-fn places(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
+/// A flow's cell in each row.
+fn cells_of(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
     (0..cells / columns as usize).map(move |row| {
         let word = u64::from(flow) | (row as u64 + 1) << 32;
         row * columns as usize + reduce(mix(word.wrapping_mul(0x9e37_79b9_7f4a_7c15)), columns as usize)

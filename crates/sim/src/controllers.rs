@@ -233,9 +233,9 @@ impl<K: Key> View<'_, K> {
     }
 
     fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::tagger::Tagger {
-        let (partition, place) = self.built.placement.hosts[host as usize];
+        let (partition, index) = self.built.placement.hosts[host as usize];
         let hosts = &mut self.built.partitions[partition as usize].hosts;
-        let side = hosts.sides_of(place).start + usize::from(hosts.rules.class(class));
+        let side = hosts.sides_of(index).start + usize::from(hosts.rules.class(class));
         &mut hosts.sides[side].tagger
     }
 

@@ -177,7 +177,7 @@ impl Hosts {
         self.rules.transports.len()
     }
 
-    /// The places in `sides` of a host's.
+    /// The indices in `sides` of a host's.
     pub(crate) fn sides_of(&self, host: u32) -> Range<usize> {
         let classes = self.classes();
         host as usize * classes..(host as usize + 1) * classes

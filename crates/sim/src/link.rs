@@ -97,7 +97,7 @@ pub(crate) struct Features {
     pub(crate) loss: u32,
     /// A program of its switch wants to know how many bytes it has sent.
     pub(crate) counts: bool,
-    /// What happens to its packets is recorded, under this place in [`crate::trace::Tracing::links`].
+    /// What happens to its packets is recorded, under this index in [`crate::trace::Tracing::links`].
     pub(crate) traced: Option<u32>,
 }
 

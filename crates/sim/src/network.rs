@@ -62,7 +62,7 @@ pub(crate) struct Network<K> {
     pub(crate) ports: Vec<Port>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
-    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's place in `groups`, or [`LOCAL`].
+    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's index in `groups`, or [`LOCAL`].
     pub(crate) routes: Vec<u32>,
     /// Entries of a switch in `routes`.
     pub(crate) racks: usize,

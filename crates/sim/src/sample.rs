@@ -109,7 +109,7 @@ struct Watched {
     backlog: Arc<Mutex<Backlog>>,
     least: Vec<f64>,
     most: Vec<f64>,
-    /// The host whose port it is: its number, its partition, its place there.
+    /// The host whose port it is: its number, its partition, its index there.
     host: Option<(u32, u32, u32)>,
     /// What its scheduler and its host have adapted.
     gauges: Gauges,
@@ -180,8 +180,8 @@ impl Sampler {
             port.scheduler = Scheduler::Custom(Box::new(BacklogRecorder { within, backlog: Arc::clone(&backlog) }));
             let host = match fabric.links[number as usize].from {
                 Node::Host(host) => {
-                    let (partition, place) = built.placement.hosts[host as usize];
-                    Some((host, partition, place))
+                    let (partition, index) = built.placement.hosts[host as usize];
+                    Some((host, partition, index))
                 }
                 Node::Switch(_) => None,
             };
@@ -244,9 +244,9 @@ impl Sampler {
             link.most.push(most as f64);
             let gauges = &mut link.gauges;
             network.ports[link.index as usize].scheduler.observe(&mut |reading| gauges.see(step, reading));
-            if let Some((host, partition, place)) = link.host {
+            if let Some((host, partition, index)) = link.host {
                 let hosts = &built.partitions[partition as usize].hosts;
-                let sides = &hosts.sides[hosts.sides_of(place)];
+                let sides = &hosts.sides[hosts.sides_of(index)];
                 sides.iter().for_each(|side| side.tagger.observe(&mut |reading| gauges.see(step, reading)));
                 if let Some(controllers) = controllers {
                     controllers.observe(Some(host), &mut |reading| gauges.see(step, reading));

@@ -70,7 +70,7 @@ pub(crate) fn unpack_program_packet(meta: &Meta, body: &Body, port: u16) -> Prog
 pub(crate) struct Slab {
     pub(crate) metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
-    /// Head of the list of free places, linked through [`Meta::next`], or [`NONE`].
+    /// Head of the list of free slots, linked through [`Meta::next`], or [`NONE`].
     free: u32,
 }
 
@@ -81,22 +81,22 @@ impl Default for Slab {
 }
 
 impl Slab {
-    /// Takes a place for a packet.
+    /// Takes a slot for a packet.
     #[inline(always)]
     pub(crate) fn insert(&mut self, meta: Meta, body: Body) -> u32 {
         if self.free == NONE {
             self.grow();
         }
         let packet = self.free;
-        let place = &mut self.metas[packet as usize];
-        self.free = place.next;
+        let slot = &mut self.metas[packet as usize];
+        self.free = slot.next;
         // Lists and holders write these before anybody reads them.
-        *place = Meta { next: place.next, held: place.held, ..meta };
+        *slot = Meta { next: slot.next, held: slot.held, ..meta };
         self.bodies[packet as usize] = body;
         packet
     }
 
-    /// Makes a place. It takes nothing of the packet, which can so be put together where it will lie.
+    /// Makes a slot. It takes nothing of the packet, which can so be put together where it will lie.
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.metas.len() as u32;
@@ -104,7 +104,7 @@ impl Slab {
         self.bodies.push(Body::default());
     }
 
-    /// Gives a packet's place back.
+    /// Gives a packet's slot back.
     #[inline]
     pub(crate) fn remove(&mut self, packet: u32) {
         self.metas[packet as usize].next = self.free;
@@ -119,7 +119,7 @@ impl Slab {
         taken
     }
 
-    /// Packets that exist. Walks the free places.
+    /// Packets that exist. Walks the free slots.
     pub(crate) fn live(&self) -> usize {
         let next = |&packet: &u32| self.metas.get(packet as usize).map(|meta| meta.next);
         let free = std::iter::successors(Some(self.free), next).take_while(|&packet| packet != NONE);

@@ -35,7 +35,7 @@ pub struct Tracing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) at: Time,
-    /// The link's place in [`Tracing::links`].
+    /// The link's index in [`Tracing::links`].
     pub(crate) link: u32,
     pub(crate) event: PacketEvent,
     pub(crate) queue: Option<u8>,
@@ -132,11 +132,11 @@ impl<'a> Tracer<'a> {
         run_spec: &RunSpec<'_>,
         built: &mut Built<K>,
     ) -> Tracer<'a> {
-        for (&link, place) in tracing.links.iter().zip(0..) {
+        for (&link, number) in tracing.links.iter().zip(0..) {
             // What leaves and what is lost on the way may be seen in two partitions.
             for (partition, index) in [built.placement.from[link as usize], built.placement.to[link as usize]] {
                 let network = &mut built.partitions[partition as usize].network;
-                network.ports[index as usize].features.traced = Some(place);
+                network.ports[index as usize].features.traced = Some(number);
                 network.links[index as usize].has_features = true;
                 network.prefetch_queue = PrefetchQueue::none();
             }

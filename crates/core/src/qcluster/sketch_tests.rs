@@ -14,14 +14,14 @@ fn sketch__the_papers_example() {
     let t = Time::from_us;
     let mut sketch = SchedulingSketch::new(params(3, 6));
     let f2 = 2;
-    let places: Vec<usize> = (0..3).map(|array| slot(f2, array, 6)).collect();
-    for (&at, (time, count)) in places.iter().zip([(t(2), 9), (t(5), 6), (t(3), 7)]) {
+    let slots: Vec<usize> = (0..3).map(|array| slot(f2, array, 6)).collect();
+    for (&at, (time, count)) in slots.iter().zip([(t(2), 9), (t(5), 6), (t(3), 7)]) {
         sketch.buckets[at] = Bucket { time, count, queue: 0 };
     }
     let visit = sketch.count(f2, 1, t(6));
     assert_eq!((visit.weight - 1, visit.age), (6, t(6) - t(2)));
     let after = |&at: &usize| (sketch.buckets[at].time, sketch.buckets[at].count);
-    assert_eq!(places.iter().map(after).collect::<Vec<_>>(), [(t(6), 10), (t(6), 7), (t(6), 8)]);
+    assert_eq!(slots.iter().map(after).collect::<Vec<_>>(), [(t(6), 10), (t(6), 7), (t(6), 8)]);
 }
 
 #[test]
