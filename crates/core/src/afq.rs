@@ -88,9 +88,9 @@ pub enum Bids {
     },
     /// By flow.
     Exact {
-        /// Those that matter.
+        /// The bids that still matter, by flow.
         bids: BTreeMap<u32, u64>,
-        /// How many there may be before those that no longer matter are taken out.
+        /// How many bids there may be before those that no longer matter are taken out.
         most: usize,
     },
 }

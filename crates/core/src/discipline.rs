@@ -38,8 +38,9 @@ pub struct Group {
 #[repr(C)]
 pub(crate) struct Turn {
     discipline: Discipline,
+    /// The queue whose turn it is.
     current: usize,
-    /// The same in each group.
+    /// By group, the queue whose turn it is within.
     current_of: Vec<usize>,
     /// What the current queue may still send: packets (WRR), or bytes a queue (DRR).
     credit: Vec<u64>,

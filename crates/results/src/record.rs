@@ -91,7 +91,7 @@ pub struct LinkClass {
     pub utilisation: f64,
     /// Packets sent, of any kind.
     pub packets: u64,
-    /// Their bytes, headers included.
+    /// Bytes of packets sent, headers included.
     pub bytes: u64,
     /// Packets lost at these ports and on these links.
     pub drops: Drops,
@@ -140,9 +140,9 @@ impl Goodput {
 /// Flows with deadlines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadlines {
-    /// Flows that had one.
+    /// Flows that had a deadline.
     pub flows: u64,
-    /// Those that finished later, or not at all.
+    /// Flows that finished after their deadline, or not at all.
     pub missed: u64,
 }
 

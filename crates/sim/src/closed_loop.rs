@@ -18,7 +18,7 @@ pub(crate) struct ClosedLoopStarts {
     until: Time,
     /// Messages that will begin, by start and number.
     upcoming: BTreeMap<(u64, u32), Upcoming>,
-    /// Those that began, in this order.
+    /// Messages that began, in the order in which they did.
     pub(crate) begun: Vec<Flow>,
     /// The least flow that cannot be sent, and why.
     pub(crate) refused: Option<(u32, &'static str)>,

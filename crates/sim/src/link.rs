@@ -242,7 +242,7 @@ impl LinkState {
 pub(crate) struct ClassCount {
     /// Bytes sent, with preamble and gap.
     pub(crate) wire_bytes: u64,
-    /// The same when the last flow arrived.
+    /// Bytes sent up to the arrival of the last flow, with preamble and gap.
     pub(crate) wire_bytes_at_arrivals_end: u64,
     /// Packets sent from each queue that had been queued.
     pub(crate) by_queue: Tally,

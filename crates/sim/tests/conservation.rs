@@ -148,9 +148,9 @@ proptest! {
             ],
         ].concat();
         let tagger: &[_] = match name {
-            // A flow whose rank falls would overtake itself in SP-PIFO's queues ...
+            // A flow whose rank falls would overtake itself in SP-PIFO's queues.
             "sp-pifo" => &[("tagger", "plain")],
-            // ... and one that sinks, where all queues have a share.
+            // A flow that sinks would do so where all queues have a share.
             "qc-coflow" => &[("order", "sp")],
             _ => &[],
         };

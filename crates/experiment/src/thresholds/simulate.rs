@@ -67,7 +67,7 @@ pub struct Compared {
     pub thresholds_bytes: Vec<u64>,
     /// Mean completion time on the flows of the search, in seconds.
     pub mean_fct_s: f64,
-    /// And on those of three other seeds, each as many.
+    /// Mean completion time on the flows of three other seeds, each as many, in seconds.
     pub mean_fct_of_other_flows_s: f64,
     /// By the models.
     pub expected: Option<Expected>,
