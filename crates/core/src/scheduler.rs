@@ -15,8 +15,8 @@ use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
 
-/// What became of an arriving packet. Both say how many bytes were queued before it, in the queue that it was to enter. Where
-/// the scheduler keeps one queue for all, these are all bytes queued.
+/// What became of an arriving packet. Both say how many bytes were queued before it, in the queue that it was to enter.
+/// Where the scheduler keeps one queue for all, these are all bytes queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is queued; whom it displaced is in [`PortContext::victims`].

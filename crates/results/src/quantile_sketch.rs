@@ -2,8 +2,8 @@
 //!
 //! The buckets are those of HdrHistogram with two significant digits: of width 1 below 256, and of at most 1/128 of
 //! their values above. A percentile is the middle of the bucket that holds the value of its nearest rank, so it is at
-//! most [`QuantileSketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing in
-//! them is a floating-point number, so they are the same everywhere.
+//! most [`QuantileSketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing
+//! in them is a floating-point number, so they are the same everywhere.
 //!
 //! HdrHistogram's library is not used, because it is too slow for whoever counts every packet: such a one counts by
 //! [`bucket`] in an array of its own, which [`QuantileSketch::record_bucket`] takes.

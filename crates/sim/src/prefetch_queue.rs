@@ -4,9 +4,9 @@
 //! So packets wait in a queue of fixed length between the two. On the way through it each fetches first its link, then the
 //! port, its queues, and the packet that leaves next.
 //!
-//! Nothing of a result depends on it. Packets join ports in their order and at their own instants. The whole queue is drained
-//! before anybody looks at one of these ports, before the first event that any of it may bring about, and before the run
-//! stops. There is no such queue where somebody looks at other ports than his own, or sends unasked: where links have
+//! Nothing of a result depends on it. Packets join ports in their order and at their own instants. The whole queue is
+//! drained before anybody looks at one of these ports, before the first event that any of it may bring about, and before the
+//! run stops. There is no such queue where somebody looks at other ports than his own, or sends unasked: where links have
 //! [features](crate::features), or switches programs.
 
 use flowsieve_core::{NONE, Time};

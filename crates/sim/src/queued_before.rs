@@ -37,8 +37,8 @@ impl QueuedBefore {
         self.counts[slot] += 1;
     }
 
-    /// By priority, the bytes queued before all packets of these classes of links. Up to the last priority of which there were
-    /// packets.
+    /// By priority, the bytes queued before all packets of these classes of links. Up to the last priority of which there
+    /// were packets.
     pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<QuantileSketch> {
         let mut sketches: Vec<QuantileSketch> = Vec::new();
         let mut record = |priority: usize, bucket, count| {

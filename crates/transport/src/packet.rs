@@ -73,7 +73,7 @@ pub enum Said {
     Ack {
         /// Every piece below this number has arrived.
         segment: u32,
-        /// Pieces above that have arrived, from the first to one past the last; equal if there are none.
+        /// Pieces above that have arrived, from the first to one past the last; empty if there are none.
         sack: (u32, u32),
         /// The acknowledged packets were marked.
         echo: bool,

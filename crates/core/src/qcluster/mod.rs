@@ -2,8 +2,8 @@
 //!
 //! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
 //! host's tagger says which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
-//! decides: what its flow has sent, counted here in a [`SchedulingSketch`], or the number that the host wrote. The first group
-//! that holds a packet sends; within it strict priority, or weighted round robin.
+//! decides: what its flow has sent, counted here in a [`SchedulingSketch`], or the number that the host wrote. The first
+//! group that holds a packet sends; within it strict priority, or weighted round robin.
 //!
 //! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
 //! arrives, and stays counted if the port then turns it away: a switch counts before its memory decides. Where disorder

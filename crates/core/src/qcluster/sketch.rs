@@ -180,8 +180,8 @@ fn held_queue(held: u8, wanted: u8, idle: bool, keep: Keep) -> u8 {
 /// sketches with the same slots, of (timestamp, counter) and of (timestamp, queue ID), each changed once a packet.
 ///
 /// Timestamps count ticks in 32 bits and wrap round: a flow that is idle for nearly a multiple of 2^32 ticks is taken
-/// for one that sent just now. It gives the answers of [`SchedulingSketch`] for instants that are whole ticks, before the clock
-/// wraps. There is no conservative update: a pipeline cannot go back to a stage.
+/// for one that sent just now. It gives the answers of [`SchedulingSketch`] for instants that are whole ticks, before the
+/// clock wraps. There is no conservative update: a pipeline cannot go back to a stage.
 #[derive(Clone, Debug)]
 pub struct RegisterSketch {
     params: SketchParams,
@@ -213,8 +213,8 @@ impl RegisterSketch {
         16 * self.counters.len() as u64
     }
 
-    /// [`SchedulingSketch::count`] and [`SchedulingSketch::keep_order`], in two passes over registers; `choose` says where a packet of this
-    /// weight would best go. Gives the weight and the queue.
+    /// [`SchedulingSketch::count`] and [`SchedulingSketch::keep_order`], in two passes over registers; `choose` says where a
+    /// packet of this weight would best go. Gives the weight and the queue.
     pub fn pass(&mut self, key: u64, amount: u32, now: Time, keep: Keep, choose: impl Fn(u32) -> u8) -> (u32, u8) {
         let now = self.ticks(now);
         let (message_gap, flowlet_gap) = (self.ticks(self.params.message_gap), self.ticks(self.params.flowlet_gap));

@@ -153,7 +153,8 @@ proptest! {
     }
 }
 
-/// Fabrics of so many ports that packets stand in a queue before them (`PrefetchQueue` of the simulator), with six busy hosts.
+/// Fabrics of so many ports that packets stand in a queue before them (`PrefetchQueue` of the simulator), with six busy
+/// hosts.
 fn large() -> impl Strategy<Value = Case> {
     let settings_of = |(scheme, delays, balancing, buffer): (&str, (&str, &str), &str, &str)| {
         let given = [
