@@ -161,7 +161,7 @@ impl Kind {
         self.sent.front().map_or(Time::NEVER, |&(at, ..)| at)
     }
 
-    /// Hears what is old enough, of which `unheard` is the rest.
+    /// Hears what is old enough of `unheard`, the events that these controllers have not heard.
     fn hear<'a>(&mut self, unheard: impl Iterator<Item = &'a HostEvent>, now: Time) {
         let (Hears::WhenItDecides(delay) | Hears::AsItHappens(delay)) = self.spec.hears else { return };
         let at_hosts = self.spec.kind.is_at_hosts();

@@ -226,7 +226,7 @@ impl LinkState {
         alone
     }
 
-    /// Takes the first packet in flight, of which there is one.
+    /// Takes the first packet in flight. There has to be one.
     #[inline(always)]
     pub(crate) fn pop(&mut self, metas: &[Meta]) -> u32 {
         let packet = self.first;

@@ -34,7 +34,7 @@ struct Chosen {
     port: u32,
 }
 
-const NOBODY: Chosen = Chosen { at: Time::ZERO, packet: NONE, link: 0, port: 0 };
+const EMPTY_SLOT: Chosen = Chosen { at: Time::ZERO, packet: NONE, link: 0, port: 0 };
 
 /// Packets that have chosen their links and have not joined the ports.
 pub(crate) struct PrefetchQueue {
@@ -50,7 +50,7 @@ pub(crate) struct PrefetchQueue {
 impl PrefetchQueue {
     /// A queue for a partition with so many links.
     pub(crate) fn new(links: usize, least_delay: Time) -> PrefetchQueue {
-        PrefetchQueue { slots: [NOBODY; SLOTS], entered: 0, awaited: vec![0; links], least_delay }
+        PrefetchQueue { slots: [EMPTY_SLOT; SLOTS], entered: 0, awaited: vec![0; links], least_delay }
     }
 
     /// No queue.
@@ -106,7 +106,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// The first in the queue chose its link at this instant.
+    /// Nothing that the packet brings about which chose its link at this instant happens before the queue is drained.
     #[inline(always)]
     fn stop_before_effect_of(&mut self, at: Time) {
         self.stop = self.horizon.min(K::new(at + self.prefetch_queue.least_delay, 0));
@@ -124,7 +124,7 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     pub(crate) fn drain_prefetch_queue(&mut self) {
         for after in (1..=SLOTS).rev() {
-            let chosen = std::mem::replace(self.prefetch_queue.slot(after), NOBODY);
+            let chosen = std::mem::replace(self.prefetch_queue.slot(after), EMPTY_SLOT);
             if chosen.packet != NONE {
                 self.join_port(chosen);
             }
