@@ -1,11 +1,11 @@
 //! Any text is an experiment or an error that can be shown.
 #![no_main]
 
-use flowsieve_experiment::{Source, document};
+use flowsieve_experiment::{ExperimentText, document};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Err(error) = document::parse(&Source::new("fuzz.toml", text)) {
+    if let Err(error) = document::parse(&ExperimentText::new("fuzz.toml", text)) {
         assert!(!error.render(false).is_empty());
     }
 });

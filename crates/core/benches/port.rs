@@ -13,11 +13,11 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use flowsieve_core::admission::{Admission, Pool};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
-use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Tag, Time, Victims};
+use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Tag, Time, Victims};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -85,14 +85,14 @@ impl Port {
         let packet = self.free.pop().expect("a frame for every packet that fits");
         self.metas[packet as usize] = self.arrivals[self.arrived];
         self.arrived = (self.arrived + 1) % self.arrivals.len();
-        let mut around = Surroundings {
+        let mut context = PortContext {
             now: Time::ZERO,
             pool: &mut self.pool,
             victims: &mut self.victims,
             random: &mut self.random,
             marks: &mut self.marks,
         };
-        let verdict = self.scheduler.enqueue(&mut self.metas, packet, &mut around);
+        let verdict = self.scheduler.enqueue(&mut self.metas, packet, &mut context);
         while let Some(victim) = self.victims.pop() {
             self.free.push(victim);
         }
@@ -103,14 +103,14 @@ impl Port {
 
     #[inline]
     fn depart(&mut self) -> u32 {
-        let mut around = Surroundings {
+        let mut context = PortContext {
             now: Time::ZERO,
             pool: &mut self.pool,
             victims: &mut self.victims,
             random: &mut self.random,
             marks: &mut self.marks,
         };
-        let packet = self.scheduler.dequeue(&mut self.metas, &mut around).expect("a packet waits");
+        let packet = self.scheduler.dequeue(&mut self.metas, &mut context).expect("a packet waits");
         self.free.push(packet);
         packet
     }
@@ -118,7 +118,8 @@ impl Port {
 
 /// Queues of priorities with marks of the whole port's length, as PIAS has them.
 fn bank(discipline: Discipline) -> Scheduler {
-    let marker = Marker::Threshold { above: 65 * u64::from(PACKET_BYTES), scope: Scope::Port, counts_arriving: true };
+    let marker =
+        Marker::Threshold { above: 65 * u64::from(PACKET_BYTES), scope: MarkScope::Port, counts_arriving: true };
     Scheduler::Bank(FifoBank::new(QUEUES, Admission::PerPort { limit: 360_000 }, marker, discipline))
 }
 

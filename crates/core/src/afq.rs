@@ -20,7 +20,7 @@ use crate::discipline::Discipline;
 use crate::hash::{mix, reduce};
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// Where flows' bids are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +88,9 @@ pub enum Bids {
     },
     /// By flow.
     Exact {
-        /// Those that matter.
+        /// The bids that still matter, by flow.
         bids: BTreeMap<u32, u64>,
-        /// How many there may be before those that no longer matter are taken out.
+        /// How many bids there may be before those that no longer matter are taken out.
         most: usize,
     },
 }
@@ -111,7 +111,7 @@ impl Bids {
     pub fn get(&self, flow: u32) -> u64 {
         match self {
             Bids::Sketch { cells, columns } => {
-                places(cells.len(), *columns, flow).map(|place| cells[place]).min().unwrap_or(0)
+                cells_of(cells.len(), *columns, flow).map(|cell| cells[cell]).min().unwrap_or(0)
             }
             Bids::Exact { bids, .. } => bids.get(&flow).copied().unwrap_or(0),
         }
@@ -121,7 +121,7 @@ impl Bids {
     pub fn raise(&mut self, flow: u32, bid: u64, served: u64) {
         match self {
             Bids::Sketch { cells, columns } => {
-                places(cells.len(), *columns, flow).for_each(|place| cells[place] = cells[place].max(bid));
+                cells_of(cells.len(), *columns, flow).for_each(|cell| cells[cell] = cells[cell].max(bid));
             }
             Bids::Exact { bids, most } => {
                 if bids.len() >= *most {
@@ -134,8 +134,8 @@ impl Bids {
     }
 }
 
-/// A flow's place in each row.
-fn places(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
+/// A flow's cell in each row.
+fn cells_of(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
     (0..cells / columns as usize).map(move |row| {
         let word = u64::from(flow) | (row as u64 + 1) << 32;
         row * columns as usize + reduce(mix(word.wrapping_mul(0x9e37_79b9_7f4a_7c15)), columns as usize)
@@ -180,21 +180,21 @@ impl Afq {
 }
 
 impl PortScheduler for Afq {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];
         let (flow, (bid, rounds)) = (meta.flow, self.bid(meta));
         let queue = self.queue_in(rounds);
         if rounds >= self.bank.queues() as u64 && self.beyond == Beyond::Drop {
-            return Verdict::Dropped { found: self.bank.queue(queue).bytes().into() };
+            return Verdict::Dropped { queued_before: self.bank.queue(queue).bytes().into() };
         }
-        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if verdict.is_accepted() {
             self.bids.raise(flow, bid, self.round * self.bytes_per_round);
         }
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let queues = self.bank.queues() as u64;
         let rounds = (0..queues).find(|&rounds| !self.bank.queue(self.queue_in(rounds)).is_empty())?;
         self.round += rounds;

@@ -10,7 +10,7 @@ use crate::discipline::{Discipline, Group, Turn};
 use crate::fifo::Fifo;
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
 ///
@@ -86,21 +86,21 @@ impl FifoBank {
         index: usize,
         metas: &mut [Meta],
         packet: u32,
-        around: &mut Surroundings<'_>,
+        context: &mut PortContext<'_>,
     ) -> Verdict {
         let meta = &mut metas[packet as usize];
         let queued = self.queues[index].bytes();
-        if !self.limits.admit(meta.len, queued, self.bytes, around.pool) {
-            return Verdict::Dropped { found: queued.into() };
+        if !self.limits.admit(meta.len, queued, self.bytes, context.pool) {
+            return Verdict::Dropped { queued_before: queued.into() };
         }
         meta.queue = index as u8;
-        if self.marker.marks(meta.len, index, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
+        if self.marker.marks(meta.len, index, queued, self.bytes, context.random) && meta.mark() {
+            *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
         self.occupied |= 1 << index;
         self.queues[index].push(metas, packet);
-        Verdict::Accepted { found: queued.into() }
+        Verdict::Accepted { queued_before: queued.into() }
     }
 
     /// Changes the packets a turn of the queues from `first` on, where they share by weight; each at least 1.
@@ -159,13 +159,13 @@ impl FifoBank {
 
 impl PortScheduler for FifoBank {
     #[inline(always)]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let index = self.mapped(&metas[packet as usize]);
-        self.enqueue_in(index, metas, packet, around)
+        self.enqueue_in(index, metas, packet, context)
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         if self.occupied == 0 {
             return None;
         }
@@ -173,7 +173,7 @@ impl PortScheduler for FifoBank {
         self.dequeue_from(index, metas)
     }
 
-    fn passes(&self) -> u64 {
+    fn bypass_bytes(&self) -> u64 {
         match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
             (Some(fits), Some(unmarked)) if self.turn.is_memoryless() => fits.min(unmarked),
             _ => 0,

@@ -78,8 +78,8 @@ impl Table {
 
     /// The value of a key.
     pub fn get(&self, key: u32) -> Option<u64> {
-        let place = self.values.binary_search_by_key(&key, |&(key, _)| key).ok()?;
-        Some(self.values[place].1)
+        let index = self.values.binary_search_by_key(&key, |&(key, _)| key).ok()?;
+        Some(self.values[index].1)
     }
 }
 

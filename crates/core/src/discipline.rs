@@ -38,8 +38,9 @@ pub struct Group {
 #[repr(C)]
 pub(crate) struct Turn {
     discipline: Discipline,
+    /// The queue whose turn it is.
     current: usize,
-    /// The same in each group.
+    /// By group, the queue whose turn it is within.
     current_of: Vec<usize>,
     /// What the current queue may still send: packets (WRR), or bytes a queue (DRR).
     credit: Vec<u64>,
@@ -67,7 +68,7 @@ impl Turn {
         weights.into_iter().flatten().zip(new).for_each(|(weight, new)| *weight = new);
     }
 
-    /// Whether a packet that passes an empty bank leaves no trace in the order of service.
+    /// Whether a packet that bypasses an empty bank leaves no trace in the order of service.
     pub(crate) fn is_memoryless(&self) -> bool {
         self.discipline == Discipline::StrictPriority
     }

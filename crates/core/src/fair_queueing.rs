@@ -19,10 +19,10 @@ use std::collections::BinaryHeap;
 
 use crate::admission::Admission;
 use crate::flow_queues::FlowQueues;
-use crate::gate::Gate;
+use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{Line, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 
 /// Bit-by-bit round robin has nothing to be set.
@@ -44,7 +44,7 @@ pub struct FairQueueing {
     sorted: BinaryHeap<Reverse<(u64, u64, u32)>>,
     arrivals: u64,
     fluid: Fluid,
-    gate: Gate,
+    intake: PortIntake,
 }
 
 /// The bit-by-bit system.
@@ -104,34 +104,34 @@ impl FairQueueing {
             sorted: BinaryHeap::new(),
             arrivals: 0,
             fluid: Fluid::default(),
-            gate: Gate::new(admission, marker),
+            intake: PortIntake::new(admission, marker),
         }
     }
 }
 
 impl PortScheduler for FairQueueing {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let verdict = self.gate.take(meta, around);
+        let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
         meta.queue = 0;
-        self.fluid.advance(around.now);
+        self.fluid.advance(context.now);
         let finish = self.fluid.add(meta.flow, self.line.serialise(meta.len).0);
         self.sorted.push(Reverse((finish, self.arrivals, packet)));
         self.arrivals += 1;
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
-        self.gate.leave(&metas[packet as usize]);
+        self.intake.leave(&metas[packet as usize]);
         Some(packet)
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.gate.bytes()
+        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

@@ -10,17 +10,17 @@ use prefetch_index::prefetch_index;
 
 use crate::admission::Admission;
 use crate::fifo::Fifo;
-use crate::gate::Gate;
+use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 const EMPTY: u32 = u32::MAX;
 
 /// A binary min-heap of slots with a key each, which can change.
 #[derive(Default)]
 pub(crate) struct IndexedHeap {
-    /// One array for what belongs to slots and to places, so that a small heap is a cache line or two.
+    /// One array for what belongs to slots and to positions in the heap, so that a small heap is a cache line or two.
     entries: Vec<HeapEntry>,
     size: usize,
 }
@@ -30,8 +30,8 @@ struct HeapEntry {
     /// Of the slot of this number.
     key: u64,
     /// Where the slot of this number stands.
-    place: u32,
-    /// Which slot stands in the place of this number.
+    index: u32,
+    /// Which slot stands at the position of this number.
     slot: u32,
 }
 
@@ -63,49 +63,49 @@ impl IndexedHeap {
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, key: u64) {
         let entry = &mut self.entries[slot as usize];
-        let (before, place) = (std::mem::replace(&mut entry.key, key), entry.place as usize);
+        let (before, index) = (std::mem::replace(&mut entry.key, key), entry.index as usize);
         if key < before {
-            self.up(place, slot);
+            self.up(index, slot);
         } else if key > before {
-            self.down(place, slot);
+            self.down(index, slot);
         }
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
         self.size -= 1;
-        let place = self.entries[slot as usize].place as usize;
+        let index = self.entries[slot as usize].index as usize;
         let moved = self.entries[self.size].slot;
-        if place < self.size {
-            self.up(place, moved);
-            self.down(self.entries[moved as usize].place as usize, moved);
+        if index < self.size {
+            self.up(index, moved);
+            self.down(self.entries[moved as usize].index as usize, moved);
         }
     }
 
-    fn put(&mut self, place: usize, slot: u32) {
-        self.entries[place].slot = slot;
-        self.entries[slot as usize].place = place as u32;
+    fn put(&mut self, index: usize, slot: u32) {
+        self.entries[index].slot = slot;
+        self.entries[slot as usize].index = index as u32;
     }
 
-    /// Puts a slot into this place or above.
-    fn up(&mut self, mut place: usize, slot: u32) {
+    /// Puts a slot into this position or above.
+    fn up(&mut self, mut index: usize, slot: u32) {
         let key = self.key(slot);
-        while place > 0 {
-            let parent = (place - 1) / 2;
+        while index > 0 {
+            let parent = (index - 1) / 2;
             let above = self.entries[parent].slot;
             if self.key(above) <= key {
                 break;
             }
-            self.put(place, above);
-            place = parent;
+            self.put(index, above);
+            index = parent;
         }
-        self.put(place, slot);
+        self.put(index, slot);
     }
 
-    /// Puts a slot into this place or below.
-    fn down(&mut self, mut place: usize, slot: u32) {
+    /// Puts a slot into this position or below.
+    fn down(&mut self, mut index: usize, slot: u32) {
         let key = self.key(slot);
         loop {
-            let mut child = 2 * place + 1;
+            let mut child = 2 * index + 1;
             if child >= self.size {
                 break;
             }
@@ -117,10 +117,10 @@ impl IndexedHeap {
             if self.key(below) >= key {
                 break;
             }
-            self.put(place, below);
-            place = child;
+            self.put(index, below);
+            index = child;
         }
-        self.put(place, slot);
+        self.put(index, slot);
     }
 }
 
@@ -161,14 +161,14 @@ impl FlowQueues {
         mixed as usize & (self.table.len() - 1)
     }
 
-    /// The place of a flow in the table, or the vacancy where it would go.
+    /// The index of a flow in the table, or the vacancy where it would go.
     #[inline]
     fn probe(&self, flow: u32) -> usize {
-        let mut place = self.home(flow);
-        while self.table[place] != EMPTY && self.slots[self.table[place] as usize].flow != flow {
-            place = (place + 1) & (self.table.len() - 1);
+        let mut index = self.home(flow);
+        while self.table[index] != EMPTY && self.slots[self.table[index] as usize].flow != flow {
+            index = (index + 1) & (self.table.len() - 1);
         }
-        place
+        index
     }
 
     /// The slot of a flow that has packets queued.
@@ -194,8 +194,8 @@ impl FlowQueues {
                 self.slots.len() as u32 - 1
             }
         };
-        let place = self.probe(flow);
-        self.table[place] = slot;
+        let index = self.probe(flow);
+        self.table[index] = slot;
         self.order.insert(slot, key);
         slot
     }
@@ -204,8 +204,8 @@ impl FlowQueues {
         let live: Vec<u32> = self.table.iter().copied().filter(|&slot| slot != EMPTY).collect();
         self.table = vec![EMPTY; (2 * self.table.len()).max(16)];
         for slot in live {
-            let place = self.probe(self.slots[slot as usize].flow);
-            self.table[place] = slot;
+            let index = self.probe(self.slots[slot as usize].flow);
+            self.table[index] = slot;
         }
     }
 
@@ -214,18 +214,18 @@ impl FlowQueues {
         self.order.remove(slot);
         let mask = self.table.len() - 1;
         let mut gap = self.probe(self.slots[slot as usize].flow);
-        let mut place = gap;
+        let mut index = gap;
         // Closes the gap, so that no later entry of the cluster is cut off from its home.
         loop {
-            place = (place + 1) & mask;
-            let entry = self.table[place];
+            index = (index + 1) & mask;
+            let entry = self.table[index];
             if entry == EMPTY {
                 break;
             }
             let home = self.home(self.slots[entry as usize].flow);
-            if (place.wrapping_sub(home) & mask) >= (place.wrapping_sub(gap) & mask) {
+            if (index.wrapping_sub(home) & mask) >= (index.wrapping_sub(gap) & mask) {
                 self.table[gap] = entry;
-                gap = place;
+                gap = index;
             }
         }
         self.table[gap] = EMPTY;
@@ -277,14 +277,14 @@ impl PortRules for Order {
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,
-    gate: Gate,
+    intake: PortIntake,
     turn: u64,
 }
 
 impl FlowScheduler {
     /// An empty scheduler.
     pub fn new(order: Order, admission: Admission, marker: Marker) -> FlowScheduler {
-        FlowScheduler { flows: FlowQueues::default(), order, gate: Gate::new(admission, marker), turn: 0 }
+        FlowScheduler { flows: FlowQueues::default(), order, intake: PortIntake::new(admission, marker), turn: 0 }
     }
 
     fn key(&mut self, rank: u32) -> u64 {
@@ -297,10 +297,10 @@ impl FlowScheduler {
 }
 
 impl PortScheduler for FlowScheduler {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         let (flow, rank) = (meta.flow, meta.tag.rank());
-        let verdict = self.gate.take(meta, around);
+        let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
@@ -316,10 +316,10 @@ impl PortScheduler for FlowScheduler {
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
-        self.gate.leave(&metas[packet as usize]);
+        self.intake.leave(&metas[packet as usize]);
         match self.flows.packets(slot).front() {
             Some(next) => {
                 let key = self.key(metas[next as usize].tag.rank());
@@ -327,18 +327,18 @@ impl PortScheduler for FlowScheduler {
             }
             None => self.flows.close(slot),
         }
-        if self.gate.bytes() == 0 {
+        if self.intake.bytes() == 0 {
             self.turn = 0;
         }
         Some(packet)
     }
 
-    fn passes(&self) -> u64 {
-        self.gate.passes()
+    fn bypass_bytes(&self) -> u64 {
+        self.intake.bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.gate.bytes()
+        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

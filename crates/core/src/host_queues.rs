@@ -11,7 +11,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// What a host's queues are set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ impl HostQueues {
 }
 
 impl PortScheduler for HostQueues {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let level = self.level(&metas[packet as usize]);
-        self.bank.enqueue_in(level, metas, packet, around)
+        self.bank.enqueue_in(level, metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.bank.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.bank.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -81,17 +81,17 @@ mod tests {
         let mut port = HostQueues::new(3, Admission::Unlimited, Marker::Off);
         let (mut pool, mut victims, mut marks) = (Pool::default(), Victims::default(), 0);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut around = Surroundings {
+        let mut context = PortContext {
             now: Time::ZERO,
             pool: &mut pool,
             victims: &mut victims,
             random: &mut random,
             marks: &mut marks,
         };
-        let found = [0, 1, 2, 3].map(|packet| port.enqueue(&mut metas, packet, &mut around));
-        assert_eq!(found, [0, 0, 0, 1_500].map(|found| Verdict::Accepted { found }));
-        assert_eq!((port.backlog_bytes(), port.passes()), (6_000, 0));
-        let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut around)).collect();
+        let found = [0, 1, 2, 3].map(|packet| port.enqueue(&mut metas, packet, &mut context));
+        assert_eq!(found, [0, 0, 0, 1_500].map(|queued_before| Verdict::Accepted { queued_before }));
+        assert_eq!((port.backlog_bytes(), port.bypass_bytes()), (6_000, 0));
+        let order: Vec<u32> = std::iter::from_fn(|| port.dequeue(&mut metas, &mut context)).collect();
         assert_eq!(order, [1, 2, 0, 3]);
         assert_eq!(order.iter().map(|&packet| metas[packet as usize].queue).collect::<Vec<_>>(), [0, 1, 2, 2]);
         assert_eq!(order.iter().map(|&packet| metas[packet as usize].tag.priority()).collect::<Vec<_>>(), [1, 0, 0, 0]);

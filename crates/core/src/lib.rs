@@ -1,9 +1,13 @@
 //! What a scheduler decides, and nothing else.
 //!
-//! The parts of hosts, ports and switches that make a scheme: taggers, port schedulers (classifier, admission,
-//! discipline and marker as one value), balancers and switches' programs. They run unchanged in a simulator and on real packets, so they
-//! have no clock (time is an argument), no randomness of their own (a generator is an argument), no I/O, and allocate
-//! nothing on the packet path after set-up. They see packets as [`Meta`] and never own one.
+//! Here are the parts of hosts, ports and switches that make a scheme: taggers, port schedulers (classifier, admission,
+//! discipline and marker as one value), balancers, switches' programs and controllers. They run unchanged in a simulator and
+//! on real packets. So they have no clock (time is an argument), no randomness of their own (a generator is an argument) and
+//! no I/O. They see packets as [`Meta`] and never own one.
+//!
+//! Banks of FIFO queues allocate nothing on the packet path after set-up. Ports that sort packets or keep state by flow do
+//! so when they hold more packets or flows than ever before, and so do taggers and controllers with state by message or
+//! flow.
 //!
 //! Times are [`Time`] in integer picoseconds, sizes are bytes, priority 0 is the highest.
 
@@ -18,9 +22,9 @@ pub mod discipline;
 pub mod fair_queueing;
 pub mod fifo;
 pub mod flow_queues;
-mod gate;
 mod hash;
 pub mod host_queues;
+mod intake;
 pub mod levels;
 pub mod marker;
 pub mod message;
@@ -45,8 +49,8 @@ pub use controller::Controller;
 pub use message::{FlowEvent, Message};
 pub use meta::{Kind, Meta, NONE};
 pub use ports::{PortKind, Scheduler};
-pub use program::{ControlPacket, SwitchPorts, SwitchProgram};
-pub use scheduler::{PortScheduler, Surroundings, Verdict, Victims};
+pub use program::{ProgramPacket, SwitchPorts, SwitchProgram};
+pub use scheduler::{PortContext, PortScheduler, Verdict, Victims};
 pub use site::{Node, Place, Site};
 pub use tag::Tag;
 pub use units::{ByteTime, Rate, Time};

@@ -16,7 +16,7 @@ pub enum Marker {
         /// Bytes.
         above: u64,
         /// Whose length.
-        scope: Scope,
+        scope: MarkScope,
         /// Whether the arriving packet is part of the length.
         counts_arriving: bool,
     },
@@ -31,7 +31,7 @@ pub enum Marker {
         /// The weight of the newest length in the average, in 2^-16; [`WHOLE`]: the instantaneous length.
         weight: u32,
         /// Whose length.
-        scope: Scope,
+        scope: MarkScope,
         /// Whether the arriving packet is part of the length.
         counts_arriving: bool,
     },
@@ -42,7 +42,7 @@ pub const WHOLE: u32 = 1 << 16;
 
 /// Whose length a marker looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum MarkScope {
     /// All queues of the port together.
     Port,
     /// The queue that the packet joins.
@@ -68,7 +68,7 @@ struct Red {
     max: u64,
     most: u32,
     weight: u32,
-    scope: Scope,
+    scope: MarkScope,
     /// Average length in bytes times 2^16: of the port, or of each queue.
     averages: Vec<u64>,
 }
@@ -80,14 +80,14 @@ impl MarkerState {
         let arriving = |counts| if counts { u64::MAX } else { 0 };
         match marker {
             Marker::Off => off,
-            Marker::Threshold { above, scope: Scope::Port, counts_arriving } => {
+            Marker::Threshold { above, scope: MarkScope::Port, counts_arriving } => {
                 MarkerState { port: above, arriving: arriving(counts_arriving), ..off }
             }
-            Marker::Threshold { above, scope: Scope::Queue, counts_arriving } => {
+            Marker::Threshold { above, scope: MarkScope::Queue, counts_arriving } => {
                 MarkerState { queue: above, arriving: arriving(counts_arriving), ..off }
             }
             Marker::Red { min, max, most, weight, scope, counts_arriving } => {
-                let averages = vec![0; if scope == Scope::Port { 1 } else { queues }];
+                let averages = vec![0; if scope == MarkScope::Port { 1 } else { queues }];
                 let red = Some(Box::new(Red { min, max, most, weight, scope, averages }));
                 MarkerState { arriving: arriving(counts_arriving), red, ..off }
             }
@@ -124,8 +124,8 @@ impl Red {
     #[inline(never)]
     fn marks(&mut self, queue: usize, queue_bytes: u64, port_bytes: u64, random: &mut dyn Rng) -> bool {
         let (average, length) = match self.scope {
-            Scope::Port => (&mut self.averages[0], port_bytes),
-            Scope::Queue => (&mut self.averages[queue], queue_bytes),
+            MarkScope::Port => (&mut self.averages[0], port_bytes),
+            MarkScope::Queue => (&mut self.averages[queue], queue_bytes),
         };
         let (old, new) = (u128::from(WHOLE - self.weight), u128::from(self.weight));
         *average = ((u128::from(*average) * old + u128::from(length << 16) * new) >> 16) as u64;
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn marks__above_k_and_named_whether_the_arrival_counts() {
         let k = 65 * 1500;
-        let at = |counts_arriving| Marker::Threshold { above: k, scope: Scope::Port, counts_arriving };
+        let at = |counts_arriving| Marker::Threshold { above: k, scope: MarkScope::Port, counts_arriving };
         let mut with = MarkerState::new(at(true), 8);
         let mut without = MarkerState::new(at(false), 8);
         let r = &mut random();
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn marks__per_queue_ignores_the_other_queues() {
-        let marker = Marker::Threshold { above: 3000, scope: Scope::Queue, counts_arriving: false };
+        let marker = Marker::Threshold { above: 3000, scope: MarkScope::Queue, counts_arriving: false };
         let mut state = MarkerState::new(marker, 2);
         assert!(!state.marks(1500, 1, 3000, 900_000, &mut random()));
         assert!(state.marks(1500, 1, 3001, 900_000, &mut random()));
@@ -181,7 +181,7 @@ mod tests {
             max: 30_000,
             most: u32::MAX,
             weight: WHOLE,
-            scope: Scope::Port,
+            scope: MarkScope::Port,
             counts_arriving: false,
         };
         let mut state = MarkerState::new(marker, 1);
@@ -200,7 +200,7 @@ mod tests {
             max: 1_001,
             most: u32::MAX,
             weight: WHOLE / 4,
-            scope: Scope::Queue,
+            scope: MarkScope::Queue,
             counts_arriving: false,
         };
         let mut state = MarkerState::new(marker, 2);

@@ -33,9 +33,9 @@ pub struct Message {
 /// Predicted bounds of a message's size, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// It has no fewer.
+    /// The fewest bytes that it can have.
     pub lower: u64,
-    /// It has no more.
+    /// The most bytes that it can have.
     pub upper: NonZeroU64,
 }
 

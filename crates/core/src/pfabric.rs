@@ -11,7 +11,7 @@
 use crate::admission::{Admission, MOST_BYTES};
 use crate::flow_queues::{FlowQueues, IndexedHeap};
 use crate::meta::{Held, Meta};
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// A pool has nothing to be set but what the port may hold. It marks nothing, whatever the port's marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct PfabricPool {
     /// In the order of their best packet.
     flows: FlowQueues,
     /// From an eviction on the same slots, or else none; the least key is the complement of the greatest upper bound of a
-    /// packet's place.
+    /// packet's precedence.
     worst: IndexedHeap,
     bytes: u64,
     limit: u64,
@@ -43,9 +43,9 @@ pub struct PfabricPool {
     arrivals: u64,
 }
 
-/// Rank, then arrival: a packet's place in the pool. Smaller leaves first, greater is evicted first.
+/// Rank, then arrival: a packet's precedence in the pool. Smaller leaves first, greater is evicted first.
 #[inline]
-fn place(meta: &Meta) -> u64 {
+fn precedence(meta: &Meta) -> u64 {
     u64::from(meta.tag.rank()) << 32 | meta.held.number() & 0xffff_ffff
 }
 
@@ -61,16 +61,16 @@ impl PfabricPool {
         self.worst.first().is_some()
     }
 
-    /// The packet of the worst rank: its flow's slot and its place.
+    /// The packet of the worst rank: its flow's slot and its precedence.
     fn find_worst(&mut self, metas: &[Meta]) -> Option<(u32, u64)> {
         if !self.evicts() {
-            // No place is worse than 0's complement; what is exact is found where it is asked.
+            // No precedence is worse than 0's complement; what is exact is found where it is asked.
             self.flows.order.slots().for_each(|slot| self.worst.insert(slot, 0));
         }
         loop {
             let slot = self.worst.first()?;
             let bound = !self.worst.key(slot);
-            let exact = self.flows.packets(slot).iter(metas).map(|p| place(&metas[p as usize])).max()?;
+            let exact = self.flows.packets(slot).iter(metas).map(|p| precedence(&metas[p as usize])).max()?;
             if exact == bound {
                 return Some((slot, exact));
             }
@@ -89,7 +89,7 @@ impl PfabricPool {
         } else if gone == self.flows.order.key(slot) {
             let mut best = u64::MAX;
             for packet in fifo.iter(metas) {
-                best = best.min(place(&metas[packet as usize]));
+                best = best.min(precedence(&metas[packet as usize]));
                 // No rank is better than what is gone had, and of those the oldest comes first.
                 if best >> 32 == gone >> 32 {
                     break;
@@ -125,19 +125,21 @@ impl PfabricPool {
 
 impl PortScheduler for PfabricPool {
     #[inline]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
         meta.held = Held::in_port(self.arrivals);
-        let (flow, len, at) = (meta.flow, u64::from(meta.len), place(meta));
-        let found = self.bytes;
+        let (flow, len, at) = (meta.flow, u64::from(meta.len), precedence(meta));
+        let queued_before = self.bytes;
         while self.bytes + len > self.limit {
             match self.find_worst(metas) {
-                Some((slot, worst)) if worst > at && !around.victims.is_full() => {
-                    let Some(victim) = self.evict(metas, slot, worst) else { return Verdict::Dropped { found } };
-                    around.victims.push(victim);
+                Some((slot, worst)) if worst > at && !context.victims.is_full() => {
+                    let Some(victim) = self.evict(metas, slot, worst) else {
+                        return Verdict::Dropped { queued_before };
+                    };
+                    context.victims.push(victim);
                 }
-                _ => return Verdict::Dropped { found },
+                _ => return Verdict::Dropped { queued_before },
             }
         }
         self.arrivals += 1;
@@ -161,19 +163,19 @@ impl PortScheduler for PfabricPool {
             }
         };
         self.flows.packets(slot).push(metas, packet);
-        Verdict::Accepted { found }
+        Verdict::Accepted { queued_before }
     }
 
     #[inline]
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let slot = self.flows.order.first()?;
         let packet = self.flows.packets(slot).pop(metas)?;
         self.bytes -= u64::from(metas[packet as usize].len);
-        self.settle(metas, slot, place(&metas[packet as usize]));
+        self.settle(metas, slot, precedence(&metas[packet as usize]));
         Some(packet)
     }
 
-    fn passes(&self) -> u64 {
+    fn bypass_bytes(&self) -> u64 {
         self.limit
     }
 

@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::admission::Admission;
-use crate::gate::Gate;
+use crate::intake::PortIntake;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// What a PIFO is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +35,20 @@ pub struct Pifo {
     arrivals: u64,
     /// The rank from which packets wait in the FIFO.
     fifo_from: Option<u32>,
-    gate: Gate,
+    intake: PortIntake,
 }
 
 impl Pifo {
     /// A PIFO, with a FIFO for ranks from `fifo_from` on, a limit and a marker; these see one queue.
     pub fn new(fifo_from: Option<u32>, admission: Admission, marker: Marker) -> Pifo {
-        Pifo { fifo_from, sorted: BinaryHeap::new(), arrivals: 0, gate: Gate::new(admission, marker) }
+        Pifo { fifo_from, sorted: BinaryHeap::new(), arrivals: 0, intake: PortIntake::new(admission, marker) }
     }
 }
 
 impl PortScheduler for Pifo {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
-        let verdict = self.gate.take(meta, around);
+        let verdict = self.intake.take(meta, context);
         if !verdict.is_accepted() {
             return verdict;
         }
@@ -60,19 +60,19 @@ impl PortScheduler for Pifo {
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _around: &mut PortContext<'_>) -> Option<u32> {
         let Reverse((_, _, packet)) = self.sorted.pop()?;
-        self.gate.leave(&metas[packet as usize]);
+        self.intake.leave(&metas[packet as usize]);
         Some(packet)
     }
 
-    fn passes(&self) -> u64 {
-        // What passes counts for the queue of its priority, and not of its rank.
-        if self.fifo_from.is_some() { 0 } else { self.gate.passes() }
+    fn bypass_bytes(&self) -> u64 {
+        // What bypasses the port counts for the queue of its priority, and not of its rank.
+        if self.fifo_from.is_some() { 0 } else { self.intake.bypass_bytes() }
     }
 
     fn backlog_bytes(&self) -> u64 {
-        self.gate.bytes()
+        self.intake.bytes()
     }
 
     fn queues(&self) -> usize {

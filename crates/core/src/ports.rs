@@ -18,7 +18,7 @@ use crate::pfabric::{PfabricPool, PoolRules};
 use crate::pifo::{Pifo, PifoRules};
 use crate::qcluster::{ClusterParams, ClusterPort};
 use crate::readings::Reading;
-use crate::scheduler::{MAX_QUEUES, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::site::Site;
 use crate::sp_pifo::{SpPifo, SpPifoRules};
 
@@ -72,18 +72,18 @@ macro_rules! ports {
         /// Banks are called in place; to have the others there too would cost every packet of a bank registers.
         impl Scheduler {
             #[inline(never)]
-            fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+            fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
                 match self {
-                    $(Scheduler::$kind(port) => port.enqueue(metas, packet, around),)*
-                    Scheduler::Custom(port) => port.enqueue(metas, packet, around),
+                    $(Scheduler::$kind(port) => port.enqueue(metas, packet, context),)*
+                    Scheduler::Custom(port) => port.enqueue(metas, packet, context),
                 }
             }
 
             #[inline(never)]
-            fn dequeue_elsewhere(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+            fn dequeue_elsewhere(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
                 match self {
-                    $(Scheduler::$kind(port) => port.dequeue(metas, around),)*
-                    Scheduler::Custom(port) => port.dequeue(metas, around),
+                    $(Scheduler::$kind(port) => port.dequeue(metas, context),)*
+                    Scheduler::Custom(port) => port.dequeue(metas, context),
                 }
             }
 
@@ -192,23 +192,23 @@ impl Scheduler {
 
 impl PortScheduler for Scheduler {
     #[inline(always)]
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         match self {
-            Scheduler::Bank(bank) => bank.enqueue(metas, packet, around),
-            other => other.enqueue_elsewhere(metas, packet, &mut around.lend()),
+            Scheduler::Bank(bank) => bank.enqueue(metas, packet, context),
+            other => other.enqueue_elsewhere(metas, packet, &mut context.lend()),
         }
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         match self {
-            Scheduler::Bank(bank) => bank.dequeue(metas, around),
-            other => other.dequeue_elsewhere(metas, &mut around.lend()),
+            Scheduler::Bank(bank) => bank.dequeue(metas, context),
+            other => other.dequeue_elsewhere(metas, &mut context.lend()),
         }
     }
 
-    fn passes(&self) -> u64 {
-        self.port().passes()
+    fn bypass_bytes(&self) -> u64 {
+        self.port().bypass_bytes()
     }
 
     #[inline(always)]

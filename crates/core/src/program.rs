@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | once, before the run | [`SwitchProgram::watches`] |
 //! | a packet of a host is to be forwarded, before it joins a port | [`SwitchProgram::choose`] |
-//! | a neighbour's packet comes in | [`SwitchProgram::on_control`] |
+//! | a neighbour's packet comes in | [`SwitchProgram::on_program_packet`] |
 //! | its timer fires | [`SwitchProgram::on_timer`] |
 //! | after each of these, and before the run | [`SwitchProgram::next_timer`] |
 //!
@@ -18,7 +18,7 @@ use crate::units::Time;
 
 /// A packet between the programs of two neighbours. It travels and waits like any other, and hosts do not hear it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ControlPacket {
+pub struct ProgramPacket {
     /// The switch's own port that it leaves by or came in by.
     pub port: u16,
     /// Bytes with headers.
@@ -52,7 +52,7 @@ pub trait SwitchPorts {
     fn sent_bytes(&mut self, port: u16) -> u64;
 
     /// Sends a packet: it joins its port at once, which may drop it.
-    fn send(&mut self, packet: ControlPacket);
+    fn send(&mut self, packet: ProgramPacket);
 }
 
 /// A switch program of the user's own. The module says when it is called.
@@ -67,7 +67,7 @@ pub trait SwitchProgram: Send {
     fn choose(&mut self, packet: &Meta, from: u16, group: u16, now: Time, ports: &mut dyn SwitchPorts) -> usize;
 
     /// A neighbour's packet came in.
-    fn on_control(&mut self, _packet: &ControlPacket, _now: Time, _ports: &mut dyn SwitchPorts) {}
+    fn on_program_packet(&mut self, _packet: &ProgramPacket, _now: Time, _ports: &mut dyn SwitchPorts) {}
 
     /// When [`SwitchProgram::on_timer`] wants to be called next; [`Time::NEVER`] for never. What is over is due now.
     fn next_timer(&self) -> Time {

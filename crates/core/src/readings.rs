@@ -40,9 +40,9 @@ pub struct Gauge {
 pub struct Expectation {
     /// What it is of: parts that expect the same fall short together.
     pub name: &'static str,
-    /// As it is.
+    /// The value as it is.
     pub value: f64,
-    /// As it should be.
+    /// The least value that is as it should be.
     pub at_least: f64,
     /// What to say where parts fall short.
     pub warning: fn(&Shortfall) -> String,
@@ -53,8 +53,8 @@ pub struct Expectation {
 pub struct Shortfall {
     /// Parts that expect it.
     pub parts: u64,
-    /// Those that fall short.
+    /// Parts that fall short.
     pub short: u64,
-    /// The least value of these.
+    /// The least value of a part that falls short.
     pub least: f64,
 }

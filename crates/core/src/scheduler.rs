@@ -15,36 +15,36 @@ use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
 
-/// What became of an arriving packet. Both say what it found: bytes in the queue that it was to enter, before it; all bytes
-/// queued where the scheduler keeps one queue for all.
+/// What became of an arriving packet. Both say how many bytes were queued before it, in the queue that it was to enter.
+/// Where the scheduler keeps one queue for all, these are all bytes queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is queued; whom it displaced is in [`Surroundings::victims`].
+    /// It is queued; whom it displaced is in [`PortContext::victims`].
     Accepted {
-        /// Bytes.
-        found: u64,
+        /// Bytes that were queued before it.
+        queued_before: u64,
     },
     /// It is turned away, and so are the victims, if any.
     Dropped {
-        /// Bytes.
-        found: u64,
+        /// Bytes that were queued before it.
+        queued_before: u64,
     },
 }
 
 impl Verdict {
-    /// What the packet found, in bytes.
+    /// Bytes that were queued before the packet.
     #[inline(always)]
-    pub fn found(self) -> u64 {
-        let (Verdict::Accepted { found } | Verdict::Dropped { found }) = self;
-        found
+    pub fn queued_before(self) -> u64 {
+        let (Verdict::Accepted { queued_before } | Verdict::Dropped { queued_before }) = self;
+        queued_before
     }
 
-    /// The same of a packet that found something else.
+    /// The same with other bytes queued before the packet.
     #[inline(always)]
-    pub fn having_found(self, found: u64) -> Verdict {
+    pub fn with_queued_before(self, queued_before: u64) -> Verdict {
         match self {
-            Verdict::Accepted { .. } => Verdict::Accepted { found },
-            Verdict::Dropped { .. } => Verdict::Dropped { found },
+            Verdict::Accepted { .. } => Verdict::Accepted { queued_before },
+            Verdict::Dropped { .. } => Verdict::Dropped { queued_before },
         }
     }
 
@@ -62,7 +62,7 @@ pub type Victims = ArrayVec<u32, MOST_VICTIMS>;
 pub const MOST_VICTIMS: usize = 256;
 
 /// What a scheduler may use beside the packets: the instant, its switch's memory, chance.
-pub struct Surroundings<'a> {
+pub struct PortContext<'a> {
     /// When the packet arrives or leaves.
     pub now: Time,
     /// The memory that all ports of the switch share.
@@ -75,11 +75,11 @@ pub struct Surroundings<'a> {
     pub marks: &'a mut u64,
 }
 
-impl Surroundings<'_> {
+impl PortContext<'_> {
     /// The same for a callee of its own, so that a caller that is inlined need not keep its own in memory.
     #[inline(always)]
-    pub(crate) fn lend(&mut self) -> Surroundings<'_> {
-        Surroundings { now: self.now, pool: self.pool, victims: self.victims, random: self.random, marks: self.marks }
+    pub(crate) fn lend(&mut self) -> PortContext<'_> {
+        PortContext { now: self.now, pool: self.pool, victims: self.victims, random: self.random, marks: self.marks }
     }
 }
 
@@ -89,15 +89,15 @@ pub const MAX_QUEUES: usize = 256;
 /// A queue discipline with everything that decides about its packets.
 pub trait PortScheduler: Send {
     /// An arriving packet, in no list. Sets [`Meta::queue`] of one that it takes.
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict;
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict;
 
     /// The packet that leaves next, out of every list; `None` when nothing is queued. Work-conserving.
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32>;
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32>;
 
     /// Which packets leave an empty port with a free line at once and leave no trace in the scheduler: those of at most
     /// so many bytes, from the queue of their priority, or the last. The owner need not hand them over. 0: all are to be
     /// handed over.
-    fn passes(&self) -> u64 {
+    fn bypass_bytes(&self) -> u64 {
         0
     }
 
@@ -116,16 +116,16 @@ pub trait PortScheduler: Send {
 }
 
 impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        (**self).enqueue(metas, packet, around)
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        (**self).enqueue(metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        (**self).dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        (**self).dequeue(metas, context)
     }
 
-    fn passes(&self) -> u64 {
-        (**self).passes()
+    fn bypass_bytes(&self) -> u64 {
+        (**self).bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -14,7 +14,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
 /// What SP-PIFO is set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +55,10 @@ impl SpPifo {
 }
 
 impl PortScheduler for SpPifo {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let rank = metas[packet as usize].tag.rank();
         let queue = self.queue_for(rank);
-        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if verdict.is_accepted() {
             let cost = self.bounds[queue].saturating_sub(rank);
             if cost == 0 {
@@ -70,8 +70,8 @@ impl PortScheduler for SpPifo {
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.bank.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.bank.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -97,7 +97,7 @@ pub trait TagPackets: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterTagger {
     /// Which flows are special.
-    pub special: Special,
+    pub special: FlowProperty,
     /// What is written into packets of special flows.
     pub special_rank: Rank,
     /// What is written into the others.
@@ -106,7 +106,7 @@ pub struct ClusterTagger {
 
 /// A property for which flows get queues of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Special {
+pub enum FlowProperty {
     /// There is none: all packets are of group 0.
     None,
     /// No flow of this class has it.
@@ -165,16 +165,16 @@ impl Rank {
 impl ClusterTagger {
     fn tag(&self, facts: &FlowFacts) -> Tag {
         let special = match self.special {
-            Special::None | Special::Always => true,
-            Special::Never => false,
-            Special::Deadline => facts.deadline.is_some_and(|deadline| facts.now < deadline),
-            Special::BelowRate { bps } => {
+            FlowProperty::None | FlowProperty::Always => true,
+            FlowProperty::Never => false,
+            FlowProperty::Deadline => facts.deadline.is_some_and(|deadline| facts.now < deadline),
+            FlowProperty::BelowRate { bps } => {
                 let acknowledged = u128::from(facts.size - facts.remaining) * 8_000_000_000_000;
                 let elapsed = facts.now.0.saturating_sub(facts.start.0);
                 acknowledged <= u128::from(bps) * u128::from(elapsed)
             }
         };
-        let rank = if special && self.special != Special::None { self.special_rank } else { self.rank };
+        let rank = if special && self.special != FlowProperty::None { self.special_rank } else { self.rank };
         Tag::with_group(u8::from(!special), rank.of(facts))
     }
 }
@@ -361,19 +361,19 @@ mod tests {
         };
         let us = Time::from_us;
         let ten_packets = FlowFacts { now: us(100), ..data(0, 14_600, 14_600) };
-        assert_eq!(of(Special::None, ten_packets), (0, 14_600));
-        assert_eq!(of(Special::Deadline, ten_packets), (1, 14_600));
-        assert_eq!(of(Special::Deadline, FlowFacts { deadline: Some(us(300)), ..ten_packets }), (0, 20_000));
-        assert_eq!(of(Special::Deadline, FlowFacts { deadline: Some(us(100)), ..ten_packets }), (1, 14_600));
+        assert_eq!(of(FlowProperty::None, ten_packets), (0, 14_600));
+        assert_eq!(of(FlowProperty::Deadline, ten_packets), (1, 14_600));
+        assert_eq!(of(FlowProperty::Deadline, FlowFacts { deadline: Some(us(300)), ..ten_packets }), (0, 20_000));
+        assert_eq!(of(FlowProperty::Deadline, FlowFacts { deadline: Some(us(100)), ..ten_packets }), (1, 14_600));
         // 1,460 of 14,600 bytes in 100 us: 116.8 Mbit/s.
         let slow = FlowFacts { start: Time::ZERO, remaining: 13_140, ..ten_packets };
-        assert_eq!(of(Special::BelowRate { bps: 116_800_000 }, slow).0, 0);
-        assert_eq!(of(Special::BelowRate { bps: 116_700_000 }, slow).0, 1);
+        assert_eq!(of(FlowProperty::BelowRate { bps: 116_800_000 }, slow).0, 0);
+        assert_eq!(of(FlowProperty::BelowRate { bps: 116_700_000 }, slow).0, 1);
     }
 
     #[test]
     fn cluster__flows_without_a_coflow_are_their_own() {
-        let tagger = ClusterTagger { special: Special::None, special_rank: Rank::Message, rank: Rank::Coflow };
+        let tagger = ClusterTagger { special: FlowProperty::None, special_rank: Rank::Message, rank: Rank::Coflow };
         let number =
             |message, coflow| Tagger::Cluster(tagger).tag(|| FlowFacts { message, coflow, ..data(0, 1, 1) }).number();
         assert_eq!([number(7, Some(3)), number(8, Some(3)), number(9, None)], [3, 3, u32::MAX - 9]);

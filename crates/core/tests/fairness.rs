@@ -219,7 +219,8 @@ fn bit_by_bit__idle_flows_neither_save_nor_owe() {
 
 #[test]
 fn bit_by_bit__marks_and_limits_are_the_ports() {
-    let marker = Marker::Threshold { above: 2_000, scope: flowsieve_core::marker::Scope::Port, counts_arriving: true };
+    let marker =
+        Marker::Threshold { above: 2_000, scope: flowsieve_core::marker::MarkScope::Port, counts_arriving: true };
     let limit = Admission::PerPort { limit: 3_000 };
     let mut port = Bench::new(Scheduler::Fair(Box::new(FairQueueing::new(line(), limit, marker))));
     assert_eq!([0, 1, 2].map(|flow| port.send(data(flow, 0, 0, 1_500))), [true, true, false]);

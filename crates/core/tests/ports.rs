@@ -7,7 +7,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::{FlowScheduler, Order};
-use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
@@ -69,7 +69,7 @@ fn per_port_limit__tail_drop_on_the_total() {
 
 #[test]
 fn marks__every_packet_that_finds_more_than_k() {
-    let marker = Marker::Threshold { above: 3000, scope: Scope::Port, counts_arriving: true };
+    let marker = Marker::Threshold { above: 3000, scope: MarkScope::Port, counts_arriving: true };
     let mut port =
         Bench::new(Scheduler::Bank(FifoBank::new(8, Admission::Unlimited, marker, Discipline::StrictPriority)));
     for priority in [3, 3, 0, 7] {
@@ -120,8 +120,8 @@ fn pfabric__a_retransmission_lifts_the_packets_before_it() {
 
 #[test]
 fn pfabric__a_pool_holds_no_more_than_its_queues_can_count() {
-    assert_eq!(PfabricPool::new(1_000_000_000_000).passes(), u64::from(u32::MAX));
-    assert_eq!(PfabricPool::new(36_000).passes(), 36_000);
+    assert_eq!(PfabricPool::new(1_000_000_000_000).bypass_bytes(), u64::from(u32::MAX));
+    assert_eq!(PfabricPool::new(36_000).bypass_bytes(), 36_000);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams
 use flowsieve_core::qcluster::{
     Avoidance, ClusterGroup, ClusterParams, ClusterPort, MessageKey, Service, Unit, Weight,
 };
-use flowsieve_core::{Kind, Meta, PortScheduler, Surroundings, Tag, Time, Victims};
+use flowsieve_core::{Kind, Meta, PortContext, PortScheduler, Tag, Time, Victims};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -54,7 +54,7 @@ impl Bench {
         let packet = self.metas.len() as u32;
         self.metas.push(meta);
         let Bench { port, metas, pool, victims, random, marks } = self;
-        let verdict = port.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks });
+        let verdict = port.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks });
         assert!(verdict.is_accepted());
         metas[packet as usize].queue
     }
@@ -62,7 +62,7 @@ impl Bench {
     /// A packet leaves; says its number.
     fn leave(&mut self, now: Time) -> Option<u32> {
         let Bench { port, metas, pool, victims, random, marks } = self;
-        port.dequeue(metas, &mut Surroundings { now, pool, victims, random, marks })
+        port.dequeue(metas, &mut PortContext { now, pool, victims, random, marks })
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::document::Document;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::settings::KEYS;
-use crate::source::Source;
 use flowsieve_schemes::settings::{Key, Place, Section, units};
 use flowsieve_sim::topology::{FabricKind, kinds};
 use flowsieve_workload::{SOURCE_MEAN, builtins};
@@ -48,7 +48,7 @@ pub fn workloads() -> String {
             );
             line(&mut text, "", width, &figures);
         }
-        line(&mut text, "", width, builtin.source);
+        line(&mut text, "", width, builtin.provenance);
         if let Some(mean) = builtin.source_mean {
             let of = units::format_size(rounded(mean));
             let variant = format!("{}{SOURCE_MEAN}: the same at the rate of its source's own mean, {of}", builtin.name);
@@ -69,7 +69,7 @@ pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
             let of = |builtin: &flowsieve_workload::Builtin| {
                 let sizes = builtin.distribution().ok();
                 serde_json::json!({
-                    "name": builtin.name, "summary": builtin.summary, "source": builtin.source,
+                    "name": builtin.name, "summary": builtin.summary, "source": builtin.provenance,
                     "reading": sizes.as_ref().and_then(|sizes| sizes.reading()).map(|reading| reading.to_string()),
                     "rounding": sizes.as_ref().map(|sizes| sizes.rounding().to_string()),
                     "mean_bytes": sizes.as_ref().map(|sizes| sizes.mean_bytes()),
@@ -196,7 +196,7 @@ fn found(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn document(path: &Path) -> Result<Document, Error> {
-    Source::read(path).and_then(|source| crate::document::parse(&source))
+    ExperimentText::read(path).and_then(|text| crate::document::parse(&text))
 }
 
 fn title(path: &Path) -> String {

@@ -20,7 +20,7 @@
 //! it to values of other swept keys, and `note` says what else there is to it.
 
 use crate::document::{Wrong, entries, raw_value, tables};
-use crate::source::Source;
+use crate::experiment_text::ExperimentText;
 use flowsieve_results::{Claim, Experiment, Unmeasured};
 use flowsieve_schemes::settings::{Origin, Raw, one_of};
 use toml_edit::Item;
@@ -50,12 +50,12 @@ pub(crate) struct Given {
 }
 
 /// Reads the tables.
-pub(crate) fn read(source: &Source, item: &Item, origin: &Origin) -> Result<Claims, Wrong> {
+pub(crate) fn read(input: &ExperimentText, item: &Item, origin: &Origin) -> Result<Claims, Wrong> {
     let (mut claims, mut ids) = (Claims::default(), Vec::new());
     for table in tables("claims", "[[claims]]", item, origin)? {
         let mut fields = Fields { origin: origin.clone(), given: Vec::new() };
         for (name, key, item) in entries(table) {
-            let at = source.origin(key);
+            let at = input.origin(key);
             if fields.given.is_empty() {
                 fields.origin = at.clone();
             }
@@ -63,7 +63,7 @@ pub(crate) fn read(source: &Source, item: &Item, origin: &Origin) -> Result<Clai
                 let problem = format!("unknown key `{name}` in [[claims]]");
                 return Err(Wrong::new(at, problem).expected(one_of(&KEYS)).names(name, KEYS));
             }
-            fields.given.push((name.to_owned(), source.origin(item.span()), value(source, item)));
+            fields.given.push((name.to_owned(), input.origin(item.span()), value(input, item)));
         }
         let table = fields.origin.clone();
         let id = match fields.unmeasured()? {
@@ -90,14 +90,14 @@ pub(crate) fn read(source: &Source, item: &Item, origin: &Origin) -> Result<Clai
     Ok(claims)
 }
 
-fn value(source: &Source, item: &Item) -> Value {
+fn value(input: &ExperimentText, item: &Item) -> Value {
     let raw = |item: &Item| match item {
-        Item::Value(value) => raw_value(value, &|span| source.origin(span)),
+        Item::Value(value) => raw_value(value, &|span| input.origin(span)),
         _ => Raw::Other("a table"),
     };
     match item.as_table_like() {
         Some(table) => {
-            let axis = |(name, key, item): (&str, _, &Item)| (name.to_owned(), raw(item), source.origin(key));
+            let axis = |(name, key, item): (&str, _, &Item)| (name.to_owned(), raw(item), input.origin(key));
             Value::At(entries(table).into_iter().map(axis).collect())
         }
         None => Value::Raw(raw(item)),

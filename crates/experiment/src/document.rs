@@ -5,9 +5,9 @@
 
 use crate::claims::{self, Claims};
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::scale::ScaleTable;
 use crate::settings::{self, KEYS};
-use crate::source::Source;
 use flowsieve_schemes::settings::{Key, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
@@ -55,27 +55,27 @@ pub struct Document {
 }
 
 /// Reads an experiment file's text.
-pub fn parse(source: &Source) -> Result<Document, Error> {
-    Reader { source, document: Document { settings: settings::none_given(), ..Document::default() } }
+pub fn parse(input: &ExperimentText) -> Result<Document, Error> {
+    Reader { input, document: Document { settings: settings::none_given(), ..Document::default() } }
         .read()
-        .map_err(|error| Error::from(error).in_source(source))
+        .map_err(|error| Error::from(error).in_text(input))
 }
 
 pub(crate) type Wrong = SettingsError;
 
 struct Reader<'a> {
-    source: &'a Source,
+    input: &'a ExperimentText,
     document: Document,
 }
 
 impl Reader<'_> {
     fn read(mut self) -> Result<Document, Wrong> {
-        let parsed = toml_edit::Document::parse(&*self.source.text).map_err(|error| {
+        let parsed = toml_edit::Document::parse(&*self.input.text).map_err(|error| {
             let problem = error.message().lines().collect::<Vec<_>>().join("; ");
-            Wrong::new(self.source.origin(error.span()), format!("this is not TOML: {problem}"))
+            Wrong::new(self.input.origin(error.span()), format!("this is not TOML: {problem}"))
         })?;
         for (name, key, item) in entries(parsed.as_table()) {
-            let origin = self.source.origin(key);
+            let origin = self.input.origin(key);
             match name {
                 "title" => self.document.title = Some(self.title(item, &origin)?),
                 "topology" => self.topology(table(name, item, &origin)?)?,
@@ -86,7 +86,7 @@ impl Reader<'_> {
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
                 "sweep" => self.sweep(table(name, item, &origin)?)?,
                 "scale" => self.scales(table(name, item, &origin)?)?,
-                "claims" => self.document.claims = claims::read(self.source, item, &origin)?,
+                "claims" => self.document.claims = claims::read(self.input, item, &origin)?,
                 "schemes" => self.schemes(table(name, item, &origin)?)?,
                 _ => return Err(unknown_at_top(name, origin)),
             }
@@ -112,7 +112,7 @@ impl Reader<'_> {
                 self.key(Table::Section(Section::Topology), name, key, item)?;
                 continue;
             }
-            let origin = self.source.origin(key);
+            let origin = self.input.origin(key);
             for (index, link) in tables(name, "[[topology.link]]", item, &origin)?.into_iter().enumerate() {
                 for (name, key, item) in entries(link) {
                     self.key(Table::Link(index), name, key, item)?;
@@ -134,7 +134,7 @@ impl Reader<'_> {
 
     fn schemes(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
         for (variant, key, item) in entries(entries_of) {
-            let origin = self.source.origin(key);
+            let origin = self.input.origin(key);
             check_variant_name(variant, &origin)?;
             for (name, key, item) in entries(table(&format!("schemes.{variant}"), item, &origin)?) {
                 match place_with(name, item) {
@@ -149,15 +149,15 @@ impl Reader<'_> {
 
     fn scales(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
         for (name, key, item) in entries(entries_of) {
-            let origin = self.source.origin(key);
+            let origin = self.input.origin(key);
             let entries_of = table(&format!("scale.{name}"), item, &origin)?;
-            self.document.scales.push(ScaleTable::read(name, origin, entries_of, self.source)?);
+            self.document.scales.push(ScaleTable::read(name, origin, entries_of, self.input)?);
         }
         Ok(())
     }
 
     fn place(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
-        let origin = self.source.origin(key);
+        let origin = self.input.origin(key);
         for (name, key, item) in entries(table(name, item, &origin)?) {
             self.key(at.clone(), name, key, item)?;
         }
@@ -165,16 +165,16 @@ impl Reader<'_> {
     }
 
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
-        let known = known_key(&at, name, self.source.origin(key))?;
-        let (raw, origin) = raw_item(self.source, item);
+        let known = known_key(&at, name, self.input.origin(key))?;
+        let (raw, origin) = raw_item(self.input, item);
         self.document.settings.give(at, known, &raw, origin)
     }
 
     fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
         for (name, key, item) in entries(entries_of) {
-            let origin = self.source.origin(key);
+            let origin = self.input.origin(key);
             let key = sweepable(name, &origin)?;
-            let values = match raw_item(self.source, item) {
+            let values = match raw_item(self.input, item) {
                 (Raw::List(values), _) => values,
                 single => vec![single],
             };
@@ -185,10 +185,10 @@ impl Reader<'_> {
 }
 
 /// What an item holds, and where it stands.
-pub(crate) fn raw_item(source: &Source, item: &Item) -> (Raw, Origin) {
-    let origin = source.origin(item.span());
+pub(crate) fn raw_item(input: &ExperimentText, item: &Item) -> (Raw, Origin) {
+    let origin = input.origin(item.span());
     match item {
-        Item::Value(value) => (raw_value(value, &|span| source.origin(span)), origin),
+        Item::Value(value) => (raw_value(value, &|span| input.origin(span)), origin),
         Item::Table(_) => (Raw::Other("a table"), origin),
         Item::ArrayOfTables(_) => (Raw::Other("a list of tables"), origin),
         Item::None => (Raw::Other("nothing"), origin),

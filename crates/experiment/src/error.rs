@@ -1,7 +1,7 @@
 //! What can go wrong with an experiment, and how it is shown: file, line, column, excerpt, what was expected and the
 //! nearest valid name.
 
-use crate::source::Source;
+use crate::experiment_text::ExperimentText;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_report::CompareError;
 use flowsieve_results::ResultError;
@@ -16,7 +16,7 @@ pub enum Error {
         /// What and where.
         error: SettingsError,
         /// The file in which it stands, for the excerpt.
-        source_text: Option<Box<Source>>,
+        experiment_text: Option<Box<ExperimentText>>,
     },
     /// A file that is no experiment, or none that can be read.
     #[error("{path}: {problem}")]
@@ -44,7 +44,7 @@ pub enum Error {
 
 impl From<SettingsError> for Error {
     fn from(error: SettingsError) -> Self {
-        Error::Setting { error, source_text: None }
+        Error::Setting { error, experiment_text: None }
     }
 }
 
@@ -63,10 +63,10 @@ impl From<CompareError> for Error {
 
 impl Error {
     /// Adds the file that a setting's error may point into.
-    pub fn in_source(self, source: &Source) -> Self {
+    pub fn in_text(self, input: &ExperimentText) -> Self {
         match self {
-            Error::Setting { error, source_text: None } => {
-                Error::Setting { error, source_text: Some(Box::new(source.clone())) }
+            Error::Setting { error, experiment_text: None } => {
+                Error::Setting { error, experiment_text: Some(Box::new(input.clone())) }
             }
             other => other,
         }
@@ -76,34 +76,34 @@ impl Error {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         match self {
-            Error::Setting { error, source_text } => render_setting(error, source_text.as_deref(), &renderer),
+            Error::Setting { error, experiment_text } => render_setting(error, experiment_text.as_deref(), &renderer),
             other => renderer.render(&[Group::with_title(Level::ERROR.primary_title(other.to_string()))]),
         }
     }
 }
 
-fn render_setting(error: &SettingsError, source: Option<&Source>, renderer: &Renderer) -> String {
+fn render_setting(error: &SettingsError, input: Option<&ExperimentText>, renderer: &Renderer) -> String {
     let nearest = error.wrong_name.as_ref().and_then(|name| nearest(&name.given, &name.valid));
     let hint = nearest.map(|name| format!("did you mean `{name}`?"));
     let expected = error.expected.as_ref().map(|expected| format!("expected {expected}"));
-    let in_file = match (&error.origin, source) {
-        (settings::Origin::File { file, span, .. }, Some(source)) if *file == source.name => {
+    let in_file = match (&error.origin, input) {
+        (settings::Origin::File { file, span, .. }, Some(input)) if *file == input.name => {
             // The excerpt of an empty stretch, such as the end of the file, still needs a place to point at.
-            let end = span.end.min(source.text.len());
-            Some((source, span.start.min(end)..end))
+            let end = span.end.min(input.text.len());
+            Some((input, span.start.min(end)..end))
         }
         _ => None,
     };
     let title = Level::ERROR.primary_title(error.problem.clone());
     let mut group = match (in_file, &error.origin) {
-        (Some((source, span)), _) => {
+        (Some((input, span)), _) => {
             let annotation = AnnotationKind::Primary.span(span).label(hint);
-            title.element(Snippet::source(&*source.text).path(&*source.name).annotation(annotation))
+            title.element(Snippet::source(&*input.text).path(&*input.name).annotation(annotation))
         }
         (None, origin) => {
-            let place = match (origin, source) {
+            let place = match (origin, input) {
                 (settings::Origin::Default, None) => None,
-                (settings::Origin::Default, Some(source)) => Some(source.name.to_string()),
+                (settings::Origin::Default, Some(input)) => Some(input.name.to_string()),
                 (origin, _) => Some(origin.to_string()),
             };
             let group = Group::with_title(title).elements(place.map(annotate_snippets::Origin::path));

@@ -4,11 +4,11 @@ use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::{Engine, TraceSize};
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::{Scale, ScaleTable};
 use crate::settings::find;
-use crate::source::Source;
 use flowsieve_results::{Axis, Claim, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
@@ -117,18 +117,18 @@ impl Plan {
 
 /// Reads an experiment file and plans it.
 pub fn read(path: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    let source = Source::read(path)?;
+    let input = ExperimentText::read(path)?;
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-    plan(&source, &folder, changes, engine)
+    plan(&input, &folder, changes, engine)
 }
 
 /// Plans an experiment whose text is at hand.
-pub fn plan(source: &Source, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    plan_document(source, folder, changes, engine).map_err(|error| error.in_source(source))
+pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
+    plan_document(input, folder, changes, engine).map_err(|error| error.in_text(input))
 }
 
-fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    let mut document = document::parse(source)?;
+fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
+    let mut document = document::parse(input)?;
     let scale = changes.scale.choose(&mut document)?;
     for set in &changes.sets {
         overrides::apply(&mut document, set)?;
@@ -144,8 +144,8 @@ fn plan_document(source: &Source, folder: &Path, changes: &Changes, engine: &dyn
     let record = record(&document)?;
     let claims: Vec<Claim> = document.claims.measured.iter().map(|given| given.claim.clone()).collect();
     let mut experiment = Experiment {
-        title: document.title.clone().unwrap_or_else(|| source.stem()),
-        text: source.text.to_string(),
+        title: document.title.clone().unwrap_or_else(|| input.stem()),
+        text: input.text.to_string(),
         changes: changes.list(),
         versions: BTreeMap::from([
             ("flowsieve".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),

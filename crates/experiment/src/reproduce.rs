@@ -5,8 +5,8 @@
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes, Plan};
-use crate::source::Source;
 use flowsieve_results::ResultDir;
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ pub fn read(folder: &Path, what: &str, changes: &Changes, engine: &dyn Engine) -
     };
     let figures = wanted.into_iter().map(plan_of).collect::<Result<Vec<_>, Error>>()?;
     let checks = folder.join(paper).join(CHECKS);
-    let checks = if checks.exists() { Source::read(&checks)?.text.to_string() } else { String::new() };
+    let checks = if checks.exists() { ExperimentText::read(&checks)?.text.to_string() } else { String::new() };
     Ok(Reproduction { paper: paper.to_owned(), figures, checks })
 }
 

@@ -13,9 +13,9 @@
 
 use crate::document::{Document, Span, Wrong, entries, raw_item};
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::overrides;
 use crate::points::Point;
-use crate::source::Source;
 use crate::watch::TRACE_SPAN;
 use crate::workload::{CHANGE_AT, DURATION, FLOWS, SIZES, WINDOW};
 use flowsieve_schemes::settings::{Key, Origin, Raw, Settings, Table, Value, one_of};
@@ -111,7 +111,12 @@ pub(crate) struct ScaleTable {
 }
 
 impl ScaleTable {
-    pub(crate) fn read(name: &str, at: Origin, table: &dyn TableLike, source: &Source) -> Result<ScaleTable, Wrong> {
+    pub(crate) fn read(
+        name: &str,
+        at: Origin,
+        table: &dyn TableLike,
+        input: &ExperimentText,
+    ) -> Result<ScaleTable, Wrong> {
         let all = [Scale::Smoke, Scale::Quick, Scale::Paper];
         let scale = all.into_iter().find(|scale| scale.name() == name).ok_or_else(|| {
             let names = all.map(Scale::name);
@@ -122,23 +127,23 @@ impl ScaleTable {
             match item.as_table_like().filter(|_| name == FLOWS.name) {
                 Some(workloads) => {
                     let of = |(name, key, item): (&str, Span, &Item)| {
-                        (name.to_owned(), source.origin(key), raw_item(source, item))
+                        (name.to_owned(), input.origin(key), raw_item(input, item))
                     };
                     read.flows = entries(workloads).into_iter().map(of).collect();
                 }
-                None => read.add(name, source.origin(key), item, source),
+                None => read.add(name, input.origin(key), item, input),
             }
         }
         Ok(read)
     }
 
     /// Takes an entry; tables within it make paths.
-    fn add(&mut self, path: &str, origin: Origin, item: &Item, source: &Source) {
+    fn add(&mut self, path: &str, origin: Origin, item: &Item, input: &ExperimentText) {
         match item.as_table_like() {
-            None => self.values.push((path.to_owned(), origin, raw_item(source, item))),
+            None => self.values.push((path.to_owned(), origin, raw_item(input, item))),
             Some(table) => {
                 for (name, key, item) in entries(table) {
-                    self.add(&format!("{path}.{name}"), source.origin(key), item, source);
+                    self.add(&format!("{path}.{name}"), input.origin(key), item, input);
                 }
             }
         }

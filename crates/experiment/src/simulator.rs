@@ -13,7 +13,7 @@ use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Set
 use flowsieve_schemes::{Context, REGISTRY, Scheme, afq, declare, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 use flowsieve_workload::flow_list::Extras;
 use std::path::Path;
@@ -241,7 +241,7 @@ impl Run {
             Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
             Extent::Flows(_) | Extent::Until(_) => Measure::All,
         };
-        let point = flowsieve_sim::Point {
+        let run_spec = RunSpec {
             fabric: &self.fabric,
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
@@ -260,13 +260,14 @@ impl Run {
             (Some((trace, folder)), sampling) => {
                 let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
                 let tracing = &trace.tracing;
-                let result = flowsieve_sim::run_traced(&point, sampling.as_ref(), tracing, &mut files, &mut progress);
+                let result =
+                    flowsieve_sim::run_traced(&run_spec, sampling.as_ref(), tracing, &mut files, &mut progress);
                 // What kept the files from being written says more than that the run was abandoned for it.
                 files.finish()?;
                 result
             }
-            (None, Some(sampling)) => flowsieve_sim::run_sampled(&point, sampling, &mut progress),
-            (None, None) => flowsieve_sim::run(&point, &mut progress),
+            (None, Some(sampling)) => flowsieve_sim::run_sampled(&run_spec, sampling, &mut progress),
+            (None, None) => flowsieve_sim::run(&run_spec, &mut progress),
         };
         result.map_err(|error| refuse(error.to_string()))
     }

@@ -2,7 +2,7 @@
 
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, Simulator, Source, report, reproduce};
+use flowsieve_experiment::{Error, ExperimentText, Simulator, report, reproduce};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -76,7 +76,7 @@ claimed = "81.6us"
 const SIXTH: &str = "scheme = \"dctcp\"\nworkload = 0";
 
 fn read(text: &str, changes: &Changes) -> Result<Plan, Error> {
-    plan(&Source::new("good.toml", text), Path::new(""), changes, &Simulator)
+    plan(&ExperimentText::new("good.toml", text), Path::new(""), changes, &Simulator)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flowsieve_experiment::engine::{Engine, Prepared, Progress};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::workload::{FLOWS, LOAD};
-use flowsieve_experiment::{BASE, Error, Point, Scale, Source};
+use flowsieve_experiment::{BASE, Error, ExperimentText, Point, Scale};
 use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
 use flowsieve_schemes::parts::QUEUES;
 use std::path::Path;
@@ -91,7 +91,7 @@ impl Engine for Made {
 }
 
 fn planned(engine: &Made, changes: &Changes) -> Plan {
-    plan(&Source::new("made.toml", FILE), Path::new(""), changes, engine).unwrap()
+    plan(&ExperimentText::new("made.toml", FILE), Path::new(""), changes, engine).unwrap()
 }
 
 fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {

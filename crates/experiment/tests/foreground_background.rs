@@ -3,7 +3,7 @@
 
 use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::{Simulator, Source};
+use flowsieve_experiment::{ExperimentText, Simulator};
 use flowsieve_thresholds::{SizeLaw, background_time};
 use std::path::Path;
 
@@ -49,8 +49,8 @@ fn simulated(thresholds: &str, queues: usize, seed: u64) -> f64 {
          [run]\n\
          fct_end = \"arrival\"\n"
     );
-    let source = Source::new("test", &experiment);
-    let plan = plan::plan(&source, Path::new(""), &Changes::default(), &Simulator).unwrap();
+    let input = ExperimentText::new("test", &experiment);
+    let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator).unwrap();
     let prepared = Simulator.prepare(&plan.points[0], seed, &plan.folder).unwrap();
     let result = (prepared.run)(&mut |_| {}, None).unwrap();
     let sum: f64 = result.flows.iter().map(|flow| flow.fct_ps.unwrap() as f64 * 1e-12).sum();

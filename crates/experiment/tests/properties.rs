@@ -1,7 +1,7 @@
 //! Whatever a person writes, there is an experiment or an error, and never a panic.
 
 use flowsieve_experiment::settings::KEYS;
-use flowsieve_experiment::{Source, document};
+use flowsieve_experiment::{ExperimentText, document};
 use flowsieve_schemes::settings::Section;
 use flowsieve_schemes::settings::units::{
     Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
@@ -37,7 +37,7 @@ fn key() -> impl Strategy<Value = (&'static str, &'static str)> {
 proptest! {
     #[test]
     fn parse__never_panics(text in any::<String>()) {
-        if let Err(error) = document::parse(&Source::new("x.toml", &text)) {
+        if let Err(error) = document::parse(&ExperimentText::new("x.toml", &text)) {
             prop_assert!(!error.render(false).is_empty());
         }
     }
@@ -45,7 +45,7 @@ proptest! {
     #[test]
     fn parse__of_any_value_for_a_key_never_panics(((table, name), value) in (key(), value())) {
         let text = format!("# µ\n[{table}]\n{name} = {value}\n[sweep]\n{name} = [{value}]\n");
-        if let Err(error) = document::parse(&Source::new("x.toml", &text)) {
+        if let Err(error) = document::parse(&ExperimentText::new("x.toml", &text)) {
             prop_assert!(error.render(false).contains("x.toml:"), "{}", error.render(false));
         }
     }

@@ -1,7 +1,7 @@
 //! What `--scale` runs: what the file says for it, or a share of the flows.
 
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Scale, Simulator, Source};
+use flowsieve_experiment::{ExperimentText, Scale, Simulator};
 use std::path::Path;
 
 const FILE: &str = r#"
@@ -36,7 +36,7 @@ load = 0.7
 
 fn planned(scale: Scale, sets: &[&str], seeds: Option<u64>) -> Plan {
     let changes = Changes { sets: sets.iter().map(|set| (*set).to_owned()).collect(), seeds, scale };
-    plan(&Source::new("file.toml", FILE), Path::new(""), &changes, &Simulator).unwrap()
+    plan(&ExperimentText::new("file.toml", FILE), Path::new(""), &changes, &Simulator).unwrap()
 }
 
 /// Of each point its distribution, load and number of flows.
@@ -92,7 +92,7 @@ fn scheme_left_out__its_tables_need_no_reader_but_what_the_change_gives_does() {
     let planned = |set: Option<&str>| {
         let changes =
             Changes { sets: set.into_iter().map(str::to_owned).collect(), scale: Scale::Smoke, ..Changes::default() };
-        plan(&Source::new("file.toml", &file), Path::new(""), &changes, &Simulator)
+        plan(&ExperimentText::new("file.toml", &file), Path::new(""), &changes, &Simulator)
     };
     assert!(planned(None).unwrap().warnings.is_empty());
     let refused = planned(Some("schemes.pias.queues=4")).unwrap_err().to_string();

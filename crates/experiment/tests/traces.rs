@@ -5,7 +5,7 @@ mod common;
 use common::bytes;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, ResultDir, Simulator, Source, report};
+use flowsieve_experiment::{Error, ExperimentText, ResultDir, Simulator, report};
 use std::path::Path;
 
 const FILE: &str = r#"
@@ -29,7 +29,7 @@ seeds = 2
 
 fn planned(sets: &[&str]) -> Plan {
     let changes = Changes { sets: sets.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
-    plan(&Source::new("traced.toml", FILE), Path::new(""), &changes, &Simulator).unwrap()
+    plan(&ExperimentText::new("traced.toml", FILE), Path::new(""), &changes, &Simulator).unwrap()
 }
 
 fn run(out: &Path, sets: &[&str]) -> ResultDir {

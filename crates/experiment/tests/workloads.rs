@@ -3,7 +3,7 @@
 
 use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, Simulator, Source, export};
+use flowsieve_experiment::{Error, ExperimentText, Simulator, export};
 use flowsieve_results::{FlowRow, PointResult};
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn examples(document: &str) -> Vec<String> {
 
 fn planned(workload: &str, schemes: &str, folder: &Path) -> Result<Plan, Error> {
     let text = format!("{FABRIC}{workload}\n[sweep]\nscheme = [{schemes}]\n");
-    plan(&Source::new("test.toml", &text), folder, &Changes::default(), &Simulator)
+    plan(&ExperimentText::new("test.toml", &text), folder, &Changes::default(), &Simulator)
 }
 
 fn flows_of(plan: &Plan, seed: u64) -> String {

@@ -3,7 +3,7 @@
 //! Each case changes a good file in one way. The messages are in one snapshot, to be read as a whole.
 
 use flowsieve_experiment::plan::{Changes, plan, read};
-use flowsieve_experiment::{Simulator, Source};
+use flowsieve_experiment::{ExperimentText, Simulator};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -158,8 +158,8 @@ const CASES: &[Case] = &[
 ];
 
 fn message(text: &str, folder: &Path) -> String {
-    let source = Source::new("wrong.toml", text);
-    match plan(&source, folder, &Changes::default(), &Simulator) {
+    let input = ExperimentText::new("wrong.toml", text);
+    match plan(&input, folder, &Changes::default(), &Simulator) {
         Ok(_) => "(nothing is wrong)".to_owned(),
         Err(error) => error.render(false).replace(&format!("{}/", folder.display()), ""),
     }
@@ -225,7 +225,7 @@ fn messages_about_arguments() {
     let mut all = String::new();
     for set in sets {
         let changes = Changes { sets: vec![set.to_owned()], ..Changes::default() };
-        let error = plan(&Source::new("good.toml", GOOD), Path::new(""), &changes, &Simulator).err();
+        let error = plan(&ExperimentText::new("good.toml", GOOD), Path::new(""), &changes, &Simulator).err();
         let message = error.map_or_else(|| "(nothing is wrong)".to_owned(), |error| error.render(false));
         let _ = writeln!(all, "## --set {set}\n{message}\n");
     }
@@ -254,10 +254,12 @@ fn files_that_are_no_experiments() {
 fn read__the_key_nic_beside_the_place_nic() {
     for (table, nic) in [("nic = \"backpressure\"", "backpressure"), ("[network.nic]\nbuffer = \"9pkt\"", "scheme")] {
         let text = GOOD.replace("[sweep]", &format!("{table}\n[sweep]"));
-        let plan = plan(&Source::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap();
+        let plan =
+            plan(&ExperimentText::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap();
         assert_eq!(plan.experiment.points[0].settings["scheme.nic"], nic);
     }
     let text = GOOD.replace("queues = 8", "queues = 8\nleaf = 3");
-    let refused = plan(&Source::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap_err();
+    let refused =
+        plan(&ExperimentText::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap_err();
     assert!(refused.to_string().contains("`leaf` is no table"), "{refused}");
 }

@@ -169,8 +169,8 @@ impl Compared {
             let classes = at.comparison.classes.iter().filter(|class| class.flows > 0);
             let classes = classes.map(|class| (class.class.name.as_str(), class));
             let coflows = at.comparison.coflows.iter().map(|coflows| ("coflows (CCT)", coflows));
-            for (place, (name, class)) in classes.chain(coflows).enumerate() {
-                let load = at.load.filter(|_| place == 0).map_or(String::new(), |load| load.to_string());
+            for (index, (name, class)) in classes.chain(coflows).enumerate() {
+                let load = at.load.filter(|_| index == 0).map_or(String::new(), |load| load.to_string());
                 rows.push(row(load, name, class));
             }
         }
@@ -189,13 +189,13 @@ impl Compared {
 }
 
 fn row(load: String, name: &str, class: &ClassComparison) -> Vec<String> {
-    let place = |statistic: Statistic| Statistic::ALL.iter().position(|other| *other == statistic).unwrap_or(0);
+    let index_of = |statistic: Statistic| Statistic::ALL.iter().position(|other| *other == statistic).unwrap_or(0);
     let mut row = vec![load, name.to_owned(), count(class.flows)];
-    row.extend(SHOWN.iter().map(|statistic| ratio(class.fct[place(*statistic)].as_ref())));
+    row.extend(SHOWN.iter().map(|statistic| ratio(class.fct[index_of(*statistic)].as_ref())));
     let by_flow = class.by_flow.as_ref();
     row.push(ratio(by_flow.map(|by_flow| &by_flow.ratio)));
     row.extend([by_flow.map(|it| it.faster), by_flow.map(|it| it.slower)].map(|it| it.map_or("–".into(), per_cent)));
-    row.push(match &class.fct[place(Statistic::Mean)] {
+    row.push(match &class.fct[index_of(Statistic::Mean)] {
         _ if !class.is_fair() => {
             format!("not judged: {} and {} unfinished", count(class.unfinished), count(class.baseline_unfinished))
         }

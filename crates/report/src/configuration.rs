@@ -29,11 +29,11 @@ pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differi
     }
     let (mut common, mut differing) = (Vec::new(), Vec::new());
     for (key, values) in values {
-        for (place, (value, points)) in values.into_iter().enumerate() {
+        for (index, (value, points)) in values.into_iter().enumerate() {
             if points.len() == experiment.points.len() {
                 common.push(Common { key, value });
             } else {
-                let key = if place == 0 { key } else { "" };
+                let key = if index == 0 { key } else { "" };
                 differing.push(Differing { key, value, at: in_words(experiment, &points) });
             }
         }

@@ -8,7 +8,7 @@ use crate::format::{rounded, size};
 use crate::group::Group;
 use crate::links::mean_links;
 use crate::plot::{
-    Place, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, named_axis, reference,
+    Datum, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, named_axis, reference,
 };
 
 /// A plot and where the page shows it.
@@ -34,7 +34,7 @@ pub(crate) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, stati
     let series = series_by_load(dir, case, |point, load| {
         let estimate = group.at(dir, point).estimate(Metric::Fct, statistic)?;
         let ends = estimate.interval().map(|(low, high)| (unit.of(low), unit.of(high)));
-        Some(Place { x: load, y: unit.of(estimate.value), ends })
+        Some(Datum { x: load, y: unit.of(estimate.value), ends })
     });
     let y_axis = fitting_axis(&format!("{} ({})", group.time(), unit.name), &series);
     let title = format!("{} {}, {}", in_words(statistic), group.time(), group.name(dir));
@@ -52,7 +52,7 @@ pub(crate) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, sta
     };
     let mut series = series_by_load(dir, case, |point, load| {
         let ratio = ratio(point)?;
-        Some(Place { x: load, y: ratio.value, ends: ratio.interval })
+        Some(Datum { x: load, y: ratio.value, ends: ratio.interval })
     });
     if experiment.schemes.len() < 2 {
         series.clear();
@@ -63,16 +63,16 @@ pub(crate) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, sta
     (title, draw_by_load(case, &series, y_axis))
 }
 
-/// One series a scheme, of the points that have a place.
-fn series_by_load(dir: &ResultDir, case: &Case, place: impl Fn(usize, f64) -> Option<Place>) -> Vec<Series> {
+/// One series a scheme, of the points that have a datum.
+fn series_by_load(dir: &ResultDir, case: &Case, datum: impl Fn(usize, f64) -> Option<Datum>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     for at in &case.loads {
         for &point in &at.points {
-            let Some(place) = place(point, at.load.unwrap_or(0.0)) else { continue };
+            let Some(datum) = datum(point, at.load.unwrap_or(0.0)) else { continue };
             let (scheme, name) = scheme_of(dir, point);
             match series.iter_mut().find(|series| series.scheme == scheme) {
-                Some(series) => series.places.push(place),
-                None => series.push(Series { scheme, name, places: vec![place] }),
+                Some(series) => series.data.push(datum),
+                None => series.push(Series { scheme, name, data: vec![datum] }),
             }
         }
     }
@@ -99,18 +99,18 @@ pub(crate) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statist
     };
     let of_point = |&point: &usize| {
         let bins = &dir.summary().points[point].bins;
-        let place = |(x, bin): (f64, &ClassSummary)| {
+        let datum = |(x, bin): (f64, &ClassSummary)| {
             let estimate = bin.estimate(metric, statistic)?;
             let ends = estimate.interval().map(|(low, high)| (low / unit, high / unit));
-            Some(Place { x, y: estimate.value / unit, ends })
+            Some(Datum { x, y: estimate.value / unit, ends })
         };
         let (scheme, name) = scheme_of(dir, point);
-        Series { scheme, name, places: middles(bins).into_iter().zip(bins).filter_map(place).collect() }
+        Series { scheme, name, data: middles(bins).into_iter().zip(bins).filter_map(datum).collect() }
     };
-    let series: Vec<Series> = at.points.iter().map(of_point).filter(|series| !series.places.is_empty()).collect();
+    let series: Vec<Series> = at.points.iter().map(of_point).filter(|series| !series.data.is_empty()).collect();
     let first = at.points.first().map_or(&[][..], |&point| &dir.summary().points[point].bins);
-    let (places, names) = size_ticks(first);
-    let mut x_axis = named_axis("flow size, spaced by percentile of flows", &places, &names);
+    let (shares, names) = size_ticks(first);
+    let mut x_axis = named_axis("flow size, spaced by percentile of flows", &shares, &names);
     x_axis["tickangle"] = 0.into();
     let y_axis = fitting_axis(y_title, &series);
     (format!("{} {name} by flow size", in_words(statistic)), draw(lines(&series), x_axis, y_axis))
@@ -156,12 +156,12 @@ fn names_of(links: &[LinkClass]) -> Vec<String> {
     links.iter().map(|link| link.name.clone()).collect()
 }
 
-/// The place of a point's scheme in the order of the sweep, which gives it its looks, and its name.
+/// The index of a point's scheme in the order of the sweep, which gives it its looks, and its name.
 fn scheme_of(dir: &ResultDir, point: usize) -> (usize, String) {
     let experiment = &dir.manifest().experiment;
     let name = &experiment.points[point].scheme;
-    let place = experiment.schemes.iter().position(|scheme| scheme.name == *name);
-    (place.unwrap_or(experiment.schemes.len()), name.clone())
+    let index = experiment.schemes.iter().position(|scheme| scheme.name == *name);
+    (index.unwrap_or(experiment.schemes.len()), name.clone())
 }
 
 fn in_words(statistic: Statistic) -> &'static str {
@@ -184,7 +184,7 @@ fn middles(bins: &[ClassSummary]) -> Vec<f64> {
     bins.iter().map(middle).collect()
 }
 
-/// Every fourth bin's upper bound, at its place.
+/// Every fourth bin's upper bound, at the share of the flows up to it.
 fn size_ticks(bins: &[ClassSummary]) -> (Vec<f64>, Vec<String>) {
     let total = bins.iter().map(ClassSummary::flows).sum::<u64>().max(1) as f64;
     let mut upto = 0;

@@ -1,6 +1,6 @@
 //! What links, ports and transports counted, by point over its seeds.
 
-use flowsieve_results::{Goodput, LinkClass, PointResult, ResultDir, Sketch};
+use flowsieve_results::{Goodput, LinkClass, PointResult, QuantileSketch, ResultDir};
 
 use crate::format::{count, number, per_cent, size, time};
 
@@ -73,7 +73,7 @@ fn add(sum: &mut LinkClass, link: &LinkClass) {
     add_each(&mut sum.packets_by_queue, &link.packets_by_queue);
     add_each(&mut sum.packets_by_priority, &link.packets_by_priority);
     let found = sum.found_bytes_by_priority.len().max(link.found_bytes_by_priority.len());
-    sum.found_bytes_by_priority.resize_with(found, Sketch::default);
+    sum.found_bytes_by_priority.resize_with(found, QuantileSketch::default);
     for (sum, sketch) in sum.found_bytes_by_priority.iter_mut().zip(&link.found_bytes_by_priority) {
         sum.merge(sketch);
     }
@@ -183,8 +183,8 @@ fn shares(packets: &[u64]) -> String {
 }
 
 /// "0: 0 B / 9.00 KB / 24.0 KB" for each priority of which any packet came.
-fn found(by_priority: &[Sketch]) -> String {
-    let of = |(priority, sketch): (usize, &Sketch)| {
+fn found(by_priority: &[QuantileSketch]) -> String {
+    let of = |(priority, sketch): (usize, &QuantileSketch)| {
         let percentiles = [500, 990, 999].map(|per_mille| sketch.percentile(per_mille).map(size));
         let [Some(median), Some(p99), Some(p999)] = percentiles else { return None };
         Some(format!("{priority}: {median} / {p99} / {p999}"))

@@ -6,10 +6,10 @@ use flowsieve_results::{ResultDir, ResultError, Series as Values};
 
 use crate::cases::cases;
 use crate::figures::Figure;
-use crate::plot::{Place, Series, axis, draw, fitting_axis, lines};
+use crate::plot::{Datum, Series, axis, draw, fitting_axis, lines};
 
-/// Places of a line, at most: more do not show.
-const PLACES: usize = 200;
+/// The most values of a line: more do not show.
+const MOST_DATA: usize = 200;
 
 const PS_PER_MS: f64 = 1e9;
 
@@ -18,7 +18,7 @@ pub(crate) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
     let mut queues: BTreeMap<(u32, String, String), Vec<Series>> = BTreeMap::new();
     for (point, values) in dir.adapted()? {
         let Some((place, queue)) = values.queue() else { continue };
-        let line = Series { scheme: queue, name: format!("queue {queue}"), places: places(&values) };
+        let line = Series { scheme: queue, name: format!("queue {queue}"), data: data(&values) };
         queues.entry((point, place.to_owned(), values.name.clone())).or_default().push(line);
     }
     let cases = cases(&dir.manifest().experiment);
@@ -35,9 +35,9 @@ pub(crate) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
 }
 
 /// Every value, or an even choice of them.
-fn places(series: &Values) -> Vec<Place> {
-    let every = series.values.len().div_ceil(PLACES).max(1);
+fn data(series: &Values) -> Vec<Datum> {
+    let every = series.values.len().div_ceil(MOST_DATA).max(1);
     let at = |step: usize| (series.first_step + step as u64 + 1).saturating_mul(series.step_ps) as f64 / PS_PER_MS;
-    let place = |(step, &y): (usize, &f64)| Place { x: at(step), y, ends: None };
-    series.values.iter().enumerate().step_by(every).map(place).collect()
+    let datum = |(step, &y): (usize, &f64)| Datum { x: at(step), y, ends: None };
+    series.values.iter().enumerate().step_by(every).map(datum).collect()
 }

@@ -145,10 +145,10 @@ fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
 fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Titled; N]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (number, case) in cases.iter().enumerate() {
-        for (place, at) in case.loads.iter().enumerate() {
+        for (index, at) in case.loads.iter().enumerate() {
             for (title, plot) in draw(at) {
                 let title = if at.load.is_some() { format!("{title}, load {}", at.name()) } else { title };
-                figures.push(Figure { title, plot, case: number, load: Some(place), class: None });
+                figures.push(Figure { title, plot, case: number, load: Some(index), class: None });
             }
         }
     }

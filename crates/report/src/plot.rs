@@ -11,33 +11,33 @@ use crate::format::rounded;
 /// Okabe and Ito's colours, without the yellow that vanishes on white.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 
-/// What a scheme has at one place, with the ends of its interval.
-pub(crate) struct Place {
+/// A value of a scheme, with the ends of its interval.
+pub(crate) struct Datum {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) ends: Option<(f64, f64)>,
 }
 
-/// A scheme's places.
+/// What a scheme has in a plot.
 pub(crate) struct Series {
     /// Its number in the sweep.
     pub(crate) scheme: usize,
     pub(crate) name: String,
-    pub(crate) places: Vec<Place>,
+    pub(crate) data: Vec<Datum>,
 }
 
 /// A vertical axis from zero to where values and intervals end, or a logarithmic one where the values span more than
 /// shows on that.
 pub(crate) fn fitting_axis(title: &str, series: &[Series]) -> Value {
     const SPAN: f64 = 20.0;
-    let places = || series.iter().flat_map(|series| &series.places);
+    let data = || series.iter().flat_map(|series| &series.data);
     let (least, most) =
-        places().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), place| (least.min(place.y), most.max(place.y)));
+        data().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), datum| (least.min(datum.y), most.max(datum.y)));
     let mut axis = axis(title);
     if most > SPAN * least {
         axis["type"] = json!("log");
     } else {
-        let end = places().map(|place| place.ends.map_or(place.y, |(_, high)| high)).fold(most, f64::max);
+        let end = data().map(|datum| datum.ends.map_or(datum.y, |(_, high)| high)).fold(most, f64::max);
         axis["range"] = json!([0.0, rounded(1.05 * end)]);
     }
     axis
@@ -79,7 +79,7 @@ pub(crate) fn category() -> Value {
 /// A line for each series.
 pub(crate) fn lines(series: &[Series]) -> Vec<Value> {
     let line = |series: &Series| {
-        let x: Vec<f64> = series.places.iter().map(|place| rounded(place.x)).collect();
+        let x: Vec<f64> = series.data.iter().map(|datum| rounded(datum.x)).collect();
         let mut line = points(series, "lines+markers", json!(x));
         line["line"] = json!({ "color": colour(series.scheme), "dash": dash(series.scheme), "width": 2 });
         line
@@ -89,7 +89,7 @@ pub(crate) fn lines(series: &[Series]) -> Vec<Value> {
 
 /// A dot for each series, over its name.
 pub(crate) fn dots(series: &[Series]) -> Vec<Value> {
-    series.iter().map(|series| points(series, "markers", json!(vec![&series.name; series.places.len()]))).collect()
+    series.iter().map(|series| points(series, "markers", json!(vec![&series.name; series.data.len()]))).collect()
 }
 
 /// A scheme's bars over names.
@@ -133,7 +133,7 @@ pub(crate) fn draw(traces: Vec<Value>, x_axis: Value, y_axis: Value) -> Option<V
 
 /// The points of a series with their intervals.
 fn points(series: &Series, mode: &str, x: Value) -> Value {
-    let y: Vec<f64> = series.places.iter().map(|place| rounded(place.y)).collect();
+    let y: Vec<f64> = series.data.iter().map(|datum| rounded(datum.y)).collect();
     let mut trace = json!({
         "type": "scatter",
         "name": series.name,
@@ -142,10 +142,10 @@ fn points(series: &Series, mode: &str, x: Value) -> Value {
         "y": y,
         "marker": { "color": colour(series.scheme), "symbol": symbol(series.scheme), "size": 8 },
     });
-    let lengths = |of: fn(&Place, (f64, f64)) -> f64| -> Option<Vec<f64>> {
-        series.places.iter().map(|place| place.ends.map(|ends| rounded(of(place, ends)))).collect()
+    let lengths = |of: fn(&Datum, (f64, f64)) -> f64| -> Option<Vec<f64>> {
+        series.data.iter().map(|datum| datum.ends.map(|ends| rounded(of(datum, ends)))).collect()
     };
-    let (up, down) = (lengths(|place, ends| ends.1 - place.y), lengths(|place, ends| place.y - ends.0));
+    let (up, down) = (lengths(|datum, ends| ends.1 - datum.y), lengths(|datum, ends| datum.y - ends.0));
     if let (Some(up), Some(down)) = (up, down) {
         trace["error_y"] = json!({
             "type": "data", "symmetric": false, "array": up, "arrayminus": down, "thickness": 1.2, "width": 4,

@@ -19,10 +19,10 @@ pub(crate) fn write(out: impl Write, figures: &[&Figure], cases: &[Case], classe
         let load = figure.load.map_or(String::new(), |load| case.loads[load].name());
         let class = figure.class.map_or("", |class| &classes[class].name);
         let axis = text(&plot["layout"]["yaxis"]["title"]["text"]);
-        let place = [&*figure.title, &case.name(), &load, class, &axis];
+        let labels = [&*figure.title, &case.name(), &load, class, &axis];
         for trace in list(&plot["data"]) {
             for row in rows(trace) {
-                csv.write_record(place.into_iter().chain(row.iter().map(String::as_str)))?;
+                csv.write_record(labels.into_iter().chain(row.iter().map(String::as_str)))?;
             }
         }
     }

@@ -57,9 +57,9 @@ fn runs(dir: &ResultDir, case: &Case) -> String {
     header.extend(names.iter().map(|link| link.name.clone()));
     let mut rows = vec![header];
     for at in &case.loads {
-        for (place, &point) in at.points.iter().enumerate() {
+        for (index, &point) in at.points.iter().enumerate() {
             let run = run_row(dir, point);
-            let load = if place == 0 { at.name() } else { String::new() };
+            let load = if index == 0 { at.name() } else { String::new() };
             let scheme = dir.manifest().experiment.points[point].scheme.clone();
             let mut row = vec![load, scheme, run.simulated, run.longest_ideal, run.fewest_ticks];
             row.extend(
@@ -84,8 +84,8 @@ fn block(dir: &ResultDir, case: &Case, group: Group, unit: Unit, first: &str) ->
     let header = header.into_iter().map(String::from).collect();
     let mut rows = vec![header];
     for at in &case.loads {
-        for (place, &point) in at.points.iter().enumerate() {
-            let load = if place == 0 { at.name() } else { String::new() };
+        for (index, &point) in at.points.iter().enumerate() {
+            let load = if index == 0 { at.name() } else { String::new() };
             rows.push(row(dir, at, load, point, group, unit));
         }
     }

@@ -157,11 +157,11 @@ pub struct Checked {
     pub ratio: Option<Ratio>,
     /// The load at which an "up to" was judged.
     pub load: Option<f64>,
-    /// Ratios by load (and by case, where there are several; and by pair of schemes, for an order).
+    /// Ratios by load. Also by case, where there are several, and by pair of schemes, for an order.
     pub by_load: Vec<(Option<f64>, Ratio)>,
     /// The figure itself by scheme, over all loads together: of a claim of a value or an order.
     pub values: Vec<(String, Estimate)>,
-    /// The same by load: of a claim of a value.
+    /// The figure itself by scheme and load: of a claim of a value.
     pub values_by_load: Vec<(Option<f64>, Estimate)>,
     /// Whether that is what the claim says.
     pub verdict: Verdict,

@@ -23,7 +23,7 @@ pub struct CoflowRow {
     pub coflow: u32,
     /// Flows of it that were counted.
     pub flows: u64,
-    /// Those that did not finish.
+    /// Flows that did not finish.
     pub unfinished: u64,
     /// Payload of all of them.
     pub bytes: u64,
@@ -61,7 +61,7 @@ pub(crate) fn of_flows(flows: &[FlowRow]) -> Vec<CoflowRow> {
 pub struct CoflowStats {
     /// How many.
     pub coflows: u64,
-    /// Those of which a flow did not finish.
+    /// Coflows of which a flow did not finish.
     pub unfinished: u64,
     /// CCT of the others; `None` if there are none.
     pub cct_ps: Option<Figures>,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::statistics::Statistic;
-use crate::{LinkClass, Manifest, PointResult, PointSummary, Run, Sketch, Summary};
+use crate::{LinkClass, Manifest, PointResult, PointSummary, QuantileSketch, Run, Summary};
 
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
@@ -204,7 +204,7 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
         }
     }
     if !point.exact {
-        let error = 100.0 * Sketch::RELATIVE_ERROR;
+        let error = 100.0 * QuantileSketch::RELATIVE_ERROR;
         let text = format!("percentiles are those of sketches, within {error:.1} % of those of the flows");
         add(Severity::Note, text, "");
     }

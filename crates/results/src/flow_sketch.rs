@@ -2,14 +2,14 @@
 //!
 //! Sizes are cut into quarters of each doubling, and wherever the caller says, so that every class whose bounds are
 //! cuts is an exact set of flows: counts, means and least slowdowns are exact, and percentiles are within
-//! [`Sketch::RELATIVE_ERROR`].
+//! [`QuantileSketch::RELATIVE_ERROR`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::classes::SizeClass;
 use crate::statistics::{Figures, Statistic, variation};
 use crate::summary::SeedStats;
-use crate::{FlowRow, Sketch};
+use crate::{FlowRow, QuantileSketch};
 
 /// Slowdowns are counted in this part of 1, which adds an error of at most half of it.
 const SLOWDOWN_UNIT: f64 = 1e-4;
@@ -26,9 +26,9 @@ struct Bucket {
     fct_sum_ps: f64,
     slowdown_sum: f64,
     least_slowdown: Option<f64>,
-    fct_ps: Sketch,
+    fct_ps: QuantileSketch,
     /// In units of [`SLOWDOWN_UNIT`].
-    slowdown: Sketch,
+    slowdown: QuantileSketch,
 }
 
 /// The flows of one run, by size.
@@ -75,7 +75,7 @@ impl FlowSketch {
         let inside = |bucket: &&Bucket| class.holds(bucket.largest_bytes);
         self.buckets.iter().filter(inside).for_each(|bucket| whole.merge(bucket));
         let finished = (whole.flows - whole.unfinished) as f64;
-        let figures = |sum: f64, sketch: &Sketch, unit: f64| {
+        let figures = |sum: f64, sketch: &QuantileSketch, unit: f64| {
             let of = |statistic: Statistic| match statistic.per_mille() {
                 None => sum / finished,
                 Some(per_mille) => sketch.percentile(per_mille).map_or(f64::NAN, |value| value as f64 * unit),
@@ -117,8 +117,8 @@ impl Bucket {
             fct_sum_ps: 0.0,
             slowdown_sum: 0.0,
             least_slowdown: None,
-            fct_ps: Sketch::default(),
-            slowdown: Sketch::default(),
+            fct_ps: QuantileSketch::default(),
+            slowdown: QuantileSketch::default(),
         }
     }
 
@@ -197,14 +197,18 @@ mod tests {
             for statistic in Statistic::ALL {
                 let near = |found: Figures, exact: Figures| {
                     let (found, exact) = (found.get(statistic), exact.get(statistic));
-                    let error = if statistic == Statistic::Mean { 1e-12 } else { Sketch::RELATIVE_ERROR + 1e-4 };
+                    let error =
+                        if statistic == Statistic::Mean { 1e-12 } else { QuantileSketch::RELATIVE_ERROR + 1e-4 };
                     assert!((found - exact).abs() <= error * exact, "{}: {found} for {exact}", statistic.name());
                 };
                 near(found.fct.unwrap(), exact.fct.unwrap());
                 near(found.slowdown.unwrap(), exact.slowdown.unwrap());
             }
             let (found, exact) = (found.fct_variation.unwrap(), exact.fct_variation.unwrap());
-            assert!((found - exact).abs() < 2.0 * Sketch::RELATIVE_ERROR * (1.0 + exact), "{found} for {exact}");
+            assert!(
+                (found - exact).abs() < 2.0 * QuantileSketch::RELATIVE_ERROR * (1.0 + exact),
+                "{found} for {exact}"
+            );
         }
     }
 

@@ -27,10 +27,10 @@ mod files;
 mod flow_sketch;
 mod flows;
 mod manifest;
+pub mod quantile_sketch;
 mod reader;
 mod record;
 mod series;
-pub mod sketch;
 pub mod statistics;
 pub mod summary;
 mod summary_csv;
@@ -46,10 +46,10 @@ pub use flow_sketch::FlowSketch;
 pub use manifest::{
     Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
 };
+pub use quantile_sketch::QuantileSketch;
 pub use reader::ResultDir;
 pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 pub use series::Series;
-pub use sketch::Sketch;
 pub use statistics::{Estimate, Figures, Ratio, Statistic};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
 pub use trace::{PacketEvent, PacketKind, PacketRow, TraceFiles, TraceFormats, TraceSink, TracedLink};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coflows::CoflowRow;
 use crate::series::Series;
-use crate::{Sketch, coflows, series};
+use crate::{QuantileSketch, coflows, series};
 
 /// A flow from its arrival at the sending host to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub struct LinkClass {
     pub utilisation: f64,
     /// Packets sent, of any kind.
     pub packets: u64,
-    /// Their bytes, headers included.
+    /// Bytes of packets sent, headers included.
     pub bytes: u64,
     /// Packets lost at these ports and on these links.
     pub drops: Drops,
@@ -106,7 +106,7 @@ pub struct LinkClass {
     /// By the priority of an arriving packet's tag, what it found in the queue that it was to enter: bytes there before it, the
     /// packet on the line left out. Packets that were dropped count, too. Empty where nobody counts it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found_bytes_by_priority: Vec<Sketch>,
+    pub found_bytes_by_priority: Vec<QuantileSketch>,
 }
 
 /// Payload over a span of time, all flows together.
@@ -140,9 +140,9 @@ impl Goodput {
 /// Flows with deadlines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadlines {
-    /// Flows that had one.
+    /// Flows that had a deadline.
     pub flows: u64,
-    /// Those that finished later, or not at all.
+    /// Flows that finished after their deadline, or not at all.
     pub missed: u64,
 }
 

@@ -43,7 +43,7 @@ pub struct SeedStats {
     pub seed: u64,
     /// Flows of the class, finished or not.
     pub flows: u64,
-    /// Those that did not finish.
+    /// Flows that did not finish.
     pub unfinished: u64,
     /// Size of the largest, or 0.
     pub largest_bytes: u64,

@@ -56,9 +56,9 @@ pub enum PacketKind {
     Ack {
         /// Every segment below this number has arrived.
         segment: u32,
-        /// The payload bytes of these.
+        /// The payload bytes of the segments below.
         byte: u64,
-        /// And these segments, from the first to one past the last: SACK's first block.
+        /// Segments above that have arrived, from the first to one past the last: SACK's first block.
         sack: Option<(u32, u32)>,
         /// The acknowledged packets were marked.
         echo: bool,

@@ -4,8 +4,8 @@ mod made;
 
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Claim, ClassSummary, Expected, Figure, Metric, Only, PointSummary, Ratio, Record, ResultDir, Series, SeriesAt,
-    Severity, SizeClass, Sketch, Statistic, Verdict,
+    Claim, ClassSummary, Expected, Figure, Metric, Only, PointSummary, QuantileSketch, Ratio, Record, ResultDir,
+    Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
 use made::{Made, made};
 
@@ -210,7 +210,7 @@ fn record__sketches_give_what_the_flows_give() {
                 for statistic in Statistic::ALL {
                     let value = |class: &ClassSummary| Some(class.estimate(metric, statistic)?.value);
                     let Some((exact, sketched)) = value(exact).zip(value(sketched)) else { continue };
-                    let error = if statistic == Statistic::Mean { 1e-9 } else { Sketch::RELATIVE_ERROR + 1e-4 };
+                    let error = if statistic == Statistic::Mean { 1e-9 } else { QuantileSketch::RELATIVE_ERROR + 1e-4 };
                     assert!((sketched / exact - 1.0).abs() <= error, "{statistic:?}: {sketched} for {exact}");
                 }
             }

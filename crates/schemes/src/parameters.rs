@@ -1,5 +1,5 @@
 //! The two parameter sets, and what packets are like by default. Schemes, workloads and links read these settings each
-//! for itself; what holds where nothing is given is here alone.
+//! for itself. What the parameter sets say of congestion control, ports and balancing stands beside the parts that read it.
 //!
 //! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc`
 //! today's standards.

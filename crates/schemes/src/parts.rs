@@ -17,7 +17,7 @@ pub use sending::TransportName;
 use crate::declare;
 use crate::parameters::ParameterSet;
 use crate::registry::Context;
-use crate::scheme::{BalancerSpec, Class, Nic, Places, Scheme, TaggerSpec};
+use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
 use crate::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
 
 /// The taggers by the names that settings use.
@@ -149,11 +149,11 @@ impl Default for Parts {
 pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = ParameterSet::read(scope)?;
-    let balancers = Places::try_from_fn(|place| balancer(&scope.at(place), parts, set))?;
+    let balancers = ByPlace::try_from_fn(|place| balancer(&scope.at(place), parts, set))?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let nic = sending::nic(scope, set, &transport)?;
-    let ports = Places::try_from_fn(|place| match (place, nic) {
+    let ports = ByPlace::try_from_fn(|place| match (place, nic) {
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false),
         _ => port::port(scope, place, parts, true),
     })?;

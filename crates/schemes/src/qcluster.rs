@@ -10,7 +10,7 @@ mod group;
 
 use flowsieve_core::qcluster::sketch::SketchParams;
 use flowsieve_core::qcluster::{Avoidance, ClusterParams, MessageKey, Unit, Weight};
-use flowsieve_core::tagger::{ClusterTagger, Rank, Special};
+use flowsieve_core::tagger::{ClusterTagger, FlowProperty, Rank};
 use flowsieve_core::{PortKind, Time};
 
 pub(crate) use group::SETTINGS as GROUP_SETTINGS;
@@ -179,13 +179,13 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let parts = Parts { discipline: DisciplineName::StrictPriority, queues: 8, tagger: None, ..Parts::default() };
     let mut scheme = parts::build(context, &parts)?;
     let special = match scope.read_or(&SPECIAL, row.special)? {
-        SpecialName::None => Special::None,
-        SpecialName::Deadline => Special::Deadline,
-        SpecialName::BelowRate => Special::BelowRate { bps: scope.read(&LOWEST_RATE)? },
-        SpecialName::Class => Special::Always,
+        SpecialName::None => FlowProperty::None,
+        SpecialName::Deadline => FlowProperty::Deadline,
+        SpecialName::BelowRate => FlowProperty::BelowRate { bps: scope.read(&LOWEST_RATE)? },
+        SpecialName::Class => FlowProperty::Always,
     };
     let own = match special {
-        Special::None => None,
+        FlowProperty::None => None,
         _ => Some(scope.read_or(&SPECIAL_WEIGHT, row.special_weight)?),
     };
     let others = scope.read_or(&WEIGHT, row.weight)?;
@@ -197,8 +197,8 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
         ClusterTagger { special, special_rank: own.map_or(Rank::Message, Property::rank), rank: others.rank() };
     let mut class = scheme.classes[0].clone();
     class.tagger = TaggerSpec::Cluster(tagger);
-    if special == Special::Always {
-        let ordinary = TaggerSpec::Cluster(ClusterTagger { special: Special::Never, ..tagger });
+    if special == FlowProperty::Always {
+        let ordinary = TaggerSpec::Cluster(ClusterTagger { special: FlowProperty::Never, ..tagger });
         scheme.classes = vec![parts::with_tagger(&class, ordinary), class];
     } else {
         scheme.classes = vec![class];
@@ -314,7 +314,7 @@ mod tests {
         let entry = crate::registry::find("qc-tsn").unwrap();
         let settings = none_given();
         let scheme = (entry.build)(&Context { scope: settings.scheme("qc-tsn"), workload: &W4 }).unwrap();
-        let special: Vec<Special> = scheme
+        let special: Vec<FlowProperty> = scheme
             .classes
             .iter()
             .map(|class| match class.tagger {
@@ -322,7 +322,7 @@ mod tests {
                 _ => panic!("no cluster tagger"),
             })
             .collect();
-        assert_eq!(special, [Special::Never, Special::Always]);
+        assert_eq!(special, [FlowProperty::Never, FlowProperty::Always]);
     }
 
     #[test]

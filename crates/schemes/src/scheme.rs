@@ -29,9 +29,9 @@ pub struct Scheme {
     pub nic: Nic,
     /// By [`Place`]; the NIC's is in force with [`Nic::Scheme`] and, without limits and marks, with
     /// [`Nic::Backpressure`].
-    pub ports: Places<PortSpec>,
+    pub ports: ByPlace<PortSpec>,
     /// By [`Place`]; the NIC's is not used.
-    pub balancers: Places<BalancerSpec>,
+    pub balancers: ByPlace<BalancerSpec>,
     /// Bytes of a switch's memory where its ports share one.
     pub shared_buffer: u64,
     /// What decides beside the packets, in the order in which it does at one instant. It neither hears of hosts that misuse
@@ -58,20 +58,20 @@ impl Scheme {
 
 /// One value for each place.
 #[derive(Clone, Debug)]
-pub struct Places<T> {
+pub struct ByPlace<T> {
     values: [T; 4],
 }
 
-impl<T> Places<T> {
+impl<T> ByPlace<T> {
     /// The value that `make` gives each place.
-    pub fn try_from_fn<E>(mut make: impl FnMut(Place) -> Result<T, E>) -> Result<Places<T>, E> {
+    pub fn try_from_fn<E>(mut make: impl FnMut(Place) -> Result<T, E>) -> Result<ByPlace<T>, E> {
         let [nic, leaf, spine, core] = Place::ALL;
-        Ok(Places { values: [make(nic)?, make(leaf)?, make(spine)?, make(core)?] })
+        Ok(ByPlace { values: [make(nic)?, make(leaf)?, make(spine)?, make(core)?] })
     }
 
     /// What `make` makes of the value at each place.
-    pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<Places<T>, E> {
-        Places::try_from_fn(|place| make(place, self.at(place)))
+    pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<ByPlace<T>, E> {
+        ByPlace::try_from_fn(|place| make(place, self.at(place)))
     }
 
     /// The value at a place.

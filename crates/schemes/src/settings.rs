@@ -5,7 +5,7 @@
 //! record *is* the effective configuration of a point. A given key that no point reads is an error, found by comparing
 //! [`Settings::unread`] over the points.
 //!
-//! Lookup, from the most special to the most general, for a scheme variant `v` at a place `p`:
+//! Lookup, from the most specific to the most general, for a scheme variant `v` at a place `p`:
 //! `[schemes.v.p]`, `[schemes.v]`, `[network.p]` (only keys of ports), the key's own section, the default of the setting or its reader.
 //!
 //! Units: sizes in bytes, times in ps, rates in bit/s ([`units`]). One `pkt` is the scope's `mtu`.

@@ -6,7 +6,7 @@ use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{
-    Kind, Meta, NONE, PortKind, PortScheduler, Rate, Scheduler, Surroundings, Tag, Time, Verdict, Victims,
+    Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Rate, Scheduler, Tag, Time, Verdict, Victims,
 };
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::settings::{Kind as Holds, Place, Raw, Section, Settings};
@@ -160,7 +160,7 @@ impl Bench {
         let (packet, before, marks) = (self.metas.len() as u32, self.bytes(|_| true), self.marks);
         self.metas.push(meta);
         let Bench { port, metas, pool, victims, random, marks: marked, .. } = self;
-        let verdict = port.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks: marked });
+        let verdict = port.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks: marked });
         let after = self.metas[packet as usize];
 
         let own = |meta: &Meta| (meta.flow, meta.coflow, meta.len, meta.dst, meta.tag, meta.kind);
@@ -173,13 +173,18 @@ impl Bench {
         let queues = self.port.queues();
         let of_queue = self.bytes(|meta| meta.queue == after.queue);
         match verdict {
-            Verdict::Accepted { found } => {
+            Verdict::Accepted { queued_before } => {
                 prop_assert!(usize::from(after.queue) < queues, "queue {} of {queues}", after.queue);
-                prop_assert!(found == of_queue || found == before, "found {found} of {of_queue} or {before}");
+                prop_assert!(
+                    queued_before == of_queue || queued_before == before,
+                    "found {queued_before} of {of_queue} or {before}"
+                );
             }
-            Verdict::Dropped { found } => prop_assert!(found <= before, "found {found} of {before}"),
+            Verdict::Dropped { queued_before } => {
+                prop_assert!(queued_before <= before, "found {queued_before} of {before}")
+            }
         }
-        if before == 0 && u64::from(meta.len) <= self.port.passes() {
+        if before == 0 && u64::from(meta.len) <= self.port.bypass_bytes() {
             prop_assert!(verdict.is_accepted() && self.marks == marks, "it does not pass");
             prop_assert_eq!(usize::from(after.queue), usize::from(meta.tag.priority()).min(queues - 1));
         }
@@ -200,8 +205,8 @@ impl Bench {
     fn send_until(&mut self, now: Time) -> Result<(), TestCaseError> {
         while self.free <= now {
             let Bench { port, metas, pool, victims, random, marks, .. } = self;
-            let mut around = Surroundings { now: self.free, pool, victims, random, marks };
-            let Some(packet) = port.dequeue(metas, &mut around) else {
+            let mut context = PortContext { now: self.free, pool, victims, random, marks };
+            let Some(packet) = port.dequeue(metas, &mut context) else {
                 prop_assert_eq!(&self.inside, &[], "work-conserving");
                 self.free = now;
                 return Ok(());

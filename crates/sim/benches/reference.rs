@@ -9,7 +9,7 @@
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts, registry};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{Generator, LoadCounts, arrival_rate_per_host, builtin};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -106,7 +106,7 @@ fn main() {
             let all = Generator::new(sizes.clone(), rate, fabric.hosts, 1).expect("a generator");
             Box::new(all.take(options.flows))
         };
-        let point = Point {
+        let run_spec = RunSpec {
             fabric: &fabric,
             scheme: &scheme,
             wire_overhead: 0,
@@ -120,7 +120,7 @@ fn main() {
         let mut rates: Vec<f64> = Vec::new();
         for _ in 0..options.runs {
             let before = cpu_seconds();
-            let result = flowsieve_sim::run(&point, &mut |_| {}).expect("a run");
+            let result = flowsieve_sim::run(&run_spec, &mut |_| {}).expect("a run");
             let seconds = cpu_seconds() - before;
             rates.push(result.packet_hops as f64 / seconds / 1e6);
             if rates.len() == 1 {

@@ -14,17 +14,17 @@ use rand_core::Rng;
 
 use crate::event::{Key, WinnerTree};
 use crate::hosts::{Host, Hosts, Rules, Side, sides};
-use crate::joining::Joining;
-use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::link::{ClassCount, Endpoint, LinkState, Port};
 use crate::network::{GROUP, LOCAL, Network, SwitchState};
 use crate::partition::Partition;
-use crate::point::{Partitioning, Point, SimError};
+use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
+use crate::run_spec::{Partitioning, RunSpec, SimError};
 use crate::slab::Slab;
 use crate::topology::{self, Fabric, Node, Sites};
 
 /// Where everything went: (partition, index there).
-pub(crate) struct Places {
+pub(crate) struct Placement {
     pub(crate) hosts: Vec<(u32, u32)>,
     pub(crate) switches: Vec<(u32, u32)>,
     /// By link: the record of its sending end.
@@ -35,7 +35,7 @@ pub(crate) struct Places {
 
 pub(crate) struct Built<K> {
     pub(crate) partitions: Vec<Partition<K>>,
-    pub(crate) places: Places,
+    pub(crate) placement: Placement,
     /// A packet that crosses partitions is in flight at least so long.
     pub(crate) lookahead: Time,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Built<K> {
 impl<K> Built<K> {
     /// The port at the sending end of a link.
     pub(crate) fn port(&self, link: usize) -> &Port {
-        let (partition, index) = self.places.from[link];
+        let (partition, index) = self.placement.from[link];
         &self.partitions[partition as usize].network.ports[index as usize]
     }
 }
@@ -59,10 +59,10 @@ impl Numbers {
     }
 }
 
-/// Builds the partitions of a point.
-pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
-    let Point { fabric, scheme, .. } = *point;
-    let cut = point.partitioning == Partitioning::Racks && lookahead(fabric) > Time::ZERO;
+/// Builds the partitions of a run.
+pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError> {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
+    let cut = run_spec.partitioning == Partitioning::Racks && lookahead(fabric) > Time::ZERO;
     let count = if cut { fabric.partitions as usize } else { 1 };
     let of = |partition: u32| if cut { partition } else { 0 };
     let of_node = |node| of(partition_of(fabric, node));
@@ -81,11 +81,11 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
     });
     let (from, to) = ends.collect();
     let links_in = numbers.0;
-    let places = Places { hosts, switches, from, to };
+    let placement = Placement { hosts, switches, from, to };
 
     // Only programs of the user's own have timers.
     let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
-    let sites = Sites::new(fabric, point.seed);
+    let sites = Sites::new(fabric, run_spec.seed);
     let racks = sites.racks();
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
     let mut networks = Vec::with_capacity(count);
@@ -96,10 +96,10 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             return Err(SimError::KeyTooNarrow);
         }
         let events = WinnerTree::new(sources);
-        let joining = if events.is_large() && !timed {
-            Joining::new(links_in[partition] as usize, least_delay)
+        let prefetch_queue = if events.is_large() && !timed {
+            PrefetchQueue::new(links_in[partition] as usize, least_delay)
         } else {
-            Joining::none()
+            PrefetchQueue::none()
         };
         networks.push(Network {
             now: Time::ZERO,
@@ -107,14 +107,14 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             stop: K::NEVER,
             events,
             slab: Slab::default(),
-            joining,
+            prefetch_queue,
             links: Vec::new(),
             ports: Vec::new(),
             classes: vec![ClassCount::default(); fabric.classes.len()],
             routes: Vec::new(),
             racks: racks.count(),
-            ways_home: ways_home(fabric, racks, &places),
-            overhead: u32::from(point.wire_overhead),
+            ways_home: ways_home(fabric, racks, &placement),
+            overhead: u32::from(run_spec.wire_overhead),
             groups: Vec::new(),
             ways: Vec::new(),
             switches: Vec::new(),
@@ -124,28 +124,28 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
             crossings: Vec::new(),
             waiting: Vec::new(),
             events_handled: 0,
-            looks: 0,
+            events_without_arrival: 0,
             overflows: false,
             last_arrival: Time::ZERO,
-            hopeless: Vec::new(),
+            lost_messages: Vec::new(),
             traced: Vec::new(),
             trace_span: Time::ZERO..Time::ZERO,
         });
     }
     for number in 0..fabric.links.len() as u32 {
-        add_link(&mut networks, point, number, &sites, &places);
+        add_link(&mut networks, run_spec, number, &sites, &placement);
     }
     let mut programs: Vec<_> = (0..count).map(|_| Vec::new()).collect();
-    for (number, &(partition, _)) in (0..).zip(&places.switches) {
-        let program = program(point, number, &sites, &places);
+    for (number, &(partition, _)) in (0..).zip(&placement.switches) {
+        let program = program(run_spec, number, &sites, &placement);
         let watches = program.as_ref().map(|program| program.watches).unwrap_or_default();
-        add_switch(&mut networks[partition as usize], point, number, racks, &places, watches);
+        add_switch(&mut networks[partition as usize], run_spec, number, racks, &placement, watches);
         programs[partition as usize].push(program);
     }
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
-    for (number, &(partition, _)) in (0..).zip(&places.hosts) {
+    for (number, &(partition, _)) in (0..).zip(&placement.hosts) {
         let (hosts, of_hosts) = &mut hosts[partition as usize];
-        hosts.push(Host::new(number, places.from[fabric.host_uplink[usize::from(number)] as usize].1));
+        hosts.push(Host::new(number, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
         of_hosts.extend(sides(scheme, number.into(), &sites));
     }
     let rules = Rules::new(scheme);
@@ -157,7 +157,7 @@ pub(crate) fn build<K: Key>(point: &Point<'_>) -> Result<Built<K>, SimError> {
         let hosts = Hosts::new(rules.clone(), hosts, sides);
         partitions.push(Partition::new(network, hosts, programs, first_timer));
     }
-    Ok(Built { partitions, places, lookahead: lookahead(fabric) })
+    Ok(Built { partitions, placement, lookahead: lookahead(fabric) })
 }
 
 fn partition_of(fabric: &Fabric, node: Node) -> u32 {
@@ -175,69 +175,77 @@ fn lookahead(fabric: &Fabric) -> Time {
 }
 
 /// Adds a link to the partitions of its ends.
-fn add_link<K>(networks: &mut [Network<K>], point: &Point<'_>, number: u32, sites: &Sites<'_>, places: &Places) {
-    let Point { fabric, scheme, .. } = *point;
+fn add_link<K>(
+    networks: &mut [Network<K>],
+    run_spec: &RunSpec<'_>,
+    number: u32,
+    sites: &Sites<'_>,
+    placement: &Placement,
+) {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
     let link = &fabric.links[number as usize];
     let place = fabric.place_of(link.from);
     let spec = scheme.ports.at(place);
     let paused = matches!((place, scheme.nic), (Place::Nic, Nic::Backpressure { .. }));
     let spec = if paused { spec.without_limits() } else { spec.clone() };
     let (endpoint, back) = match link.to {
-        Node::Host(host) => (Endpoint::host(places.hosts[host as usize].1), 0),
-        Node::Switch(switch) => (Endpoint::switch(places.switches[switch as usize].1), back_port(fabric, link, switch)),
+        Node::Host(host) => (Endpoint::host(placement.hosts[host as usize].1), 0),
+        Node::Switch(switch) => {
+            (Endpoint::switch(placement.switches[switch as usize].1), back_port(fabric, link, switch))
+        }
     };
-    let (from, to) = (places.from[number as usize], places.to[number as usize]);
-    let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, point.seed) };
-    let line = Line { byte_time: link.rate.byte_time(), overhead: point.wire_overhead.into() };
+    let (from, to) = (placement.from[number as usize], placement.to[number as usize]);
+    let port = |scheduler| Port { back, ..Port::new(scheduler, link, number, run_spec.seed) };
+    let line = Line { byte_time: link.rate.byte_time(), overhead: run_spec.wire_overhead.into() };
     let mut sending = port(spec.build(line, scheme.header(), || sites.port(number)));
     if let Node::Switch(switch) = link.from {
-        sending.switch = places.switches[switch as usize].1;
-        sending.special.shares = spec.shares_memory();
+        sending.switch = placement.switches[switch as usize].1;
+        sending.features.shares = spec.shares_memory();
     }
     if from.0 != to.0 {
-        sending.special.beyond = Some(to);
+        sending.features.beyond = Some(to);
         // Nothing waits at the receiving end.
         let receiving = port(Scheduler::default());
-        networks[to.0 as usize].add_link(Link::new(link, &receiving, endpoint), receiving);
+        networks[to.0 as usize].add_link(LinkState::new(link, &receiving, endpoint), receiving);
     }
-    networks[from.0 as usize].add_link(Link::new(link, &sending, endpoint), sending);
+    networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending);
 }
 
 /// By host: its rack and the link from there to it, as its partition numbers it.
-fn ways_home(fabric: &Fabric, racks: &Racks, places: &Places) -> Vec<(u32, u32)> {
+fn ways_home(fabric: &Fabric, racks: &Racks, placement: &Placement) -> Vec<(u32, u32)> {
     let home = |host: u32| {
         let home = match fabric.links[fabric.host_uplink[host as usize] as usize].to {
             Node::Switch(switch) => fabric.routes[switch as usize].towards(host).first(),
             Node::Host(_) => None,
         };
-        (racks.of(host), home.map_or(0, |&link| places.from[link as usize].1))
+        (racks.of(host), home.map_or(0, |&link| placement.from[link as usize].1))
     };
     (0..fabric.hosts).map(home).collect()
 }
 
 /// The program of a switch, if it has one.
-fn program(point: &Point<'_>, switch: u32, sites: &Sites<'_>, places: &Places) -> Option<Program> {
-    let Point { fabric, scheme, .. } = *point;
+fn program(run_spec: &RunSpec<'_>, switch: u32, sites: &Sites<'_>, placement: &Placement) -> Option<Program> {
+    let RunSpec { fabric, scheme, .. } = *run_spec;
     let BalancerSpec::Custom(make) = scheme.balancers.at(fabric.place_of(Node::Switch(switch))) else { return None };
     let site = sites.program(switch);
-    let links = fabric.ports[switch as usize].iter().map(|&link| places.from[link as usize].1);
+    let links = fabric.ports[switch as usize].iter().map(|&link| placement.from[link as usize].1);
     Some(Program::new(make(&site), site, links.collect()))
 }
 
 /// Adds a switch, with what its program watches.
 fn add_switch<K>(
     network: &mut Network<K>,
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     number: u32,
     racks: &Racks,
-    places: &Places,
+    placement: &Placement,
     watches: Watches,
 ) {
-    let fabric = point.fabric;
+    let fabric = run_spec.fabric;
     let routes = &fabric.routes[number as usize];
-    let mut random = stream(point.seed, Purpose::Spray, number.into());
+    let mut random = stream(run_spec.seed, Purpose::Spray, number.into());
     let salt = random.next_u64();
-    let local = |&link: &u32| places.from[link as usize].1;
+    let local = |&link: &u32| placement.from[link as usize].1;
     let first_group = network.groups.len() as u32;
     let is_home = |host| fabric.links[fabric.host_uplink[host as usize] as usize].to == Node::Switch(number);
     let route = |rack| {
@@ -257,8 +265,9 @@ fn add_switch<K>(
     if watches.sent_bytes {
         fabric.ports[number as usize].iter().map(local).for_each(|link| network.count_sent(link));
     }
-    network.pools.push(Pool::new(point.scheme.shared_buffer));
-    let balancer = point.scheme.balancers.at(fabric.switches[number as usize].place).build(routes.groups.len(), salt);
+    network.pools.push(Pool::new(run_spec.scheme.shared_buffer));
+    let balancer =
+        run_spec.scheme.balancers.at(fabric.switches[number as usize].place).build(routes.groups.len(), salt);
     network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 

@@ -13,8 +13,8 @@ use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::Flow;
 
+use crate::closed_loop::ClosedLoopStarts;
 use crate::event::Key;
-use crate::following::Following;
 use crate::network::Network;
 use crate::slab::{SWITCH, pack};
 use crate::topology::Sites;
@@ -26,9 +26,9 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// Host after host, by class of flow.
     pub(crate) sides: Vec<Side>,
-    /// Messages that will begin, by start; those of closed loops are in `following`.
-    coming: VecDeque<Coming>,
-    pub(crate) following: Option<Following>,
+    /// Messages that will begin, by start; those of closed loops are in `closed_loop`.
+    upcoming: VecDeque<Upcoming>,
+    pub(crate) closed_loop: Option<ClosedLoopStarts>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) received: Vec<Received>,
     /// Messages that began, where a trace has to know.
@@ -66,7 +66,7 @@ impl Rules {
 
 /// A message that will begin here.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Coming {
+pub(crate) struct Upcoming {
     pub(crate) flow: Flow,
     /// Its host's index in this partition.
     pub(crate) host: u32,
@@ -165,8 +165,8 @@ impl Hosts {
             rules,
             hosts,
             sides,
-            coming: VecDeque::new(),
-            following: None,
+            upcoming: VecDeque::new(),
+            closed_loop: None,
             sent: Vec::new(),
             received: Vec::new(),
             begun: None,
@@ -178,27 +178,27 @@ impl Hosts {
         self.rules.transports.len()
     }
 
-    /// The places in `sides` of a host's.
+    /// The indices in `sides` of a host's.
     pub(crate) fn sides_of(&self, host: u32) -> Range<usize> {
         let classes = self.classes();
         host as usize * classes..(host as usize + 1) * classes
     }
 
     /// Hands over messages that will begin here; outside of closed loops later than those handed over before.
-    pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, coming: Coming, source: u32) {
-        if let Some(following) = &mut self.following {
-            following.add(coming);
-            return network.schedule(source, following.next_start());
+    pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
+        if let Some(closed_loop) = &mut self.closed_loop {
+            closed_loop.add(upcoming);
+            return network.schedule(source, closed_loop.next_start());
         }
-        if self.coming.is_empty() {
-            network.schedule(source, Time(coming.flow.start_ps));
+        if self.upcoming.is_empty() {
+            network.schedule(source, Time(upcoming.flow.start_ps));
         }
-        self.coming.push_back(coming);
+        self.upcoming.push_back(upcoming);
     }
 
     /// Begins every message whose time has come.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
-        while let Some(Coming { flow, host }) = self.next_due(network.now) {
+        while let Some(Upcoming { flow, host }) = self.next_due(network.now) {
             let class = self.rules.class(flow.class);
             let message = message(&flow, class);
             let at = self.sides_of(host).start + usize::from(class);
@@ -208,19 +208,19 @@ impl Hosts {
             // The arrivals' source stands just before the hosts' timers.
             self.carry_out(network, (host, class.into()), source + 1 + host, effects);
         }
-        let next = match &self.following {
-            Some(following) => following.next_start(),
-            None => self.coming.front().map_or(Time::NEVER, |coming| Time(coming.flow.start_ps)),
+        let next = match &self.closed_loop {
+            Some(closed_loop) => closed_loop.next_start(),
+            None => self.upcoming.front().map_or(Time::NEVER, |upcoming| Time(upcoming.flow.start_ps)),
         };
         network.schedule(source, next);
     }
 
-    fn next_due(&mut self, now: Time) -> Option<Coming> {
-        if let Some(following) = &mut self.following {
-            return following.next_due(now);
+    fn next_due(&mut self, now: Time) -> Option<Upcoming> {
+        if let Some(closed_loop) = &mut self.closed_loop {
+            return closed_loop.next_due(now);
         }
-        self.coming.front().filter(|coming| coming.flow.start_ps <= now.0)?;
-        self.coming.pop_front()
+        self.upcoming.front().filter(|upcoming| upcoming.flow.start_ps <= now.0)?;
+        self.upcoming.pop_front()
     }
 
     /// A packet arrives at a host.
@@ -281,10 +281,10 @@ impl Hosts {
                         retransmissions: effort.retransmissions,
                         timeouts: effort.timeouts,
                     });
-                    if let Some(following) = &mut self.following
-                        && following.after(message.id, now, host, &self.rules)
+                    if let Some(closed_loop) = &mut self.closed_loop
+                        && closed_loop.after(message.id, now, host, &self.rules)
                     {
-                        network.schedule(source - host - 1, following.next_start());
+                        network.schedule(source - host - 1, closed_loop.next_start());
                     }
                 }
                 FlowEvent::Delivered { message, out_of_order } => {

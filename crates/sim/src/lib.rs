@@ -1,32 +1,32 @@
 //! The packet-level simulator: fabrics, links, switches, hosts, and the event engine that runs them.
 //!
-//! [`run`] takes a [`Point`] (a fabric, a scheme, flows, a seed) and returns what was measured. The same point gives the
+//! [`run`] takes a [`RunSpec`] (a fabric, a scheme, flows, a seed) and returns what was measured. The same one gives the
 //! same result on any machine and however the fabric is cut into partitions.
 //!
 //! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
 
 mod build;
-mod control;
+mod closed_loop;
+mod controllers;
 pub mod event;
-mod following;
-mod found;
+mod features;
 mod hosts;
 pub mod ideal;
-mod joining;
 mod link;
 mod measure;
 mod network;
 mod observations;
 mod partition;
-mod point;
+mod prefetch_queue;
 mod programs;
+mod queued_before;
 mod read_ahead;
 mod run;
+mod run_spec;
 pub mod sample;
 mod slab;
-mod special;
 pub mod topology;
 pub mod trace;
 
-pub use point::{FctEnd, Flows, Measure, Partitioning, Point, Progress, SimError};
 pub use run::{run, run_sampled, run_traced};
+pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError};

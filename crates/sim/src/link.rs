@@ -5,11 +5,11 @@
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Held;
-use flowsieve_core::{ByteTime, Meta, NONE, PortScheduler, Scheduler, Surroundings, Time, Verdict, Victims};
+use flowsieve_core::{ByteTime, Meta, NONE, PortContext, PortScheduler, Scheduler, Time, Verdict, Victims};
 use flowsieve_results::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
-use crate::found::Found;
+use crate::queued_before::QueuedBefore;
 use crate::topology;
 
 /// Whom a link hands its packets: a host or a switch of its partition.
@@ -37,7 +37,7 @@ impl Endpoint {
 /// A link in one direction: what every packet on it touches, in one cache line. Where it leads from one partition into
 /// another, both have a record of it: the one's port is at work, and the other's packets in flight.
 #[repr(align(64))]
-pub(crate) struct Link {
+pub(crate) struct LinkState {
     /// When the line is free for the next packet.
     pub(crate) busy_until: Time,
     pub(crate) byte_time: ByteTime,
@@ -51,10 +51,10 @@ pub(crate) struct Link {
     /// Packets that wait at the port.
     pub(crate) queued: u32,
     pub(crate) to: Endpoint,
-    /// A packet of at most so many bytes passes the port when it is idle ([`PortScheduler::passes`]).
-    passes: u16,
-    /// Something in [`Port::special`] holds, which links of most fabrics do without.
-    pub(crate) special: bool,
+    /// A packet of at most so many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]).
+    bypass_bytes: u16,
+    /// [`Port::features`] has any. Links of most fabrics have none.
+    pub(crate) has_features: bool,
     /// Its class of links.
     pub(crate) class: u8,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Port {
     /// Packets marked.
     pub(crate) marks: u64,
     pub(crate) scheduler: Scheduler,
-    pub(crate) special: Special,
+    pub(crate) features: Features,
     /// Chance for the scheduler.
     pub(crate) random: Xoshiro256PlusPlus,
     /// Chance for losses on the line.
@@ -80,13 +80,13 @@ pub(crate) struct Port {
     /// It stands in a list of ports with a departure due.
     pub(crate) due: bool,
     pub(crate) drops: Drops,
-    /// Bytes put on the line, with preamble and gap, where [`Special::counts`].
+    /// Bytes put on the line, with preamble and gap, where [`Features::counts`].
     pub(crate) sent_bytes: u64,
 }
 
-/// What most links do without.
+/// What few links have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Special {
+pub(crate) struct Features {
     /// Ports of its switch share memory, so that each departure matters to the others.
     pub(crate) shares: bool,
     /// Where its packets go instead of being in flight here: (partition, link there).
@@ -97,12 +97,12 @@ pub(crate) struct Special {
     pub(crate) loss: u32,
     /// A program of its switch wants to know how many bytes it has sent.
     pub(crate) counts: bool,
-    /// What happens to its packets is recorded, under this place in [`crate::trace::Tracing::links`].
+    /// What happens to its packets is recorded, under this index in [`crate::trace::Tracing::links`].
     pub(crate) traced: Option<u32>,
 }
 
-impl Special {
-    fn holds(&self) -> bool {
+impl Features {
+    fn any(&self) -> bool {
         self.shares || self.beyond.is_some() || self.forwards_after.is_some() || self.loss > 0
     }
 }
@@ -112,7 +112,7 @@ impl Port {
     pub(crate) fn new(scheduler: Scheduler, link: &topology::Link, number: u32, seed: u64) -> Port {
         Port {
             scheduler,
-            special: Special {
+            features: Features {
                 shares: false,
                 beyond: None,
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
@@ -134,7 +134,7 @@ impl Port {
 }
 
 impl Port {
-    /// [`PortScheduler::enqueue`] with the port's own surroundings.
+    /// [`PortScheduler::enqueue`] with the port's own context.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -145,10 +145,10 @@ impl Port {
         victims: &mut Victims,
     ) -> Verdict {
         let (random, marks) = (&mut self.random, &mut self.marks);
-        self.scheduler.enqueue(metas, packet, &mut Surroundings { now, pool, victims, random, marks })
+        self.scheduler.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks })
     }
 
-    /// [`PortScheduler::dequeue`] with the port's own surroundings.
+    /// [`PortScheduler::dequeue`] with the port's own context.
     #[inline(always)]
     pub(crate) fn dequeue(
         &mut self,
@@ -158,17 +158,17 @@ impl Port {
         victims: &mut Victims,
     ) -> Option<u32> {
         let (random, marks) = (&mut self.random, &mut self.marks);
-        self.scheduler.dequeue(metas, &mut Surroundings { now, pool, victims, random, marks })
+        self.scheduler.dequeue(metas, &mut PortContext { now, pool, victims, random, marks })
     }
 }
 
 /// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
 pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
 
-impl Link {
+impl LinkState {
     /// A link of a fabric behind a port.
-    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> Link {
-        Link {
+    pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> LinkState {
+        LinkState {
             busy_until: Time::ZERO,
             byte_time: link.rate.byte_time(),
             delay: link.delay,
@@ -177,8 +177,8 @@ impl Link {
             last: NONE,
             queued: 0,
             to,
-            passes: u16::try_from(port.scheduler.passes()).unwrap_or(u16::MAX),
-            special: port.special.holds(),
+            bypass_bytes: u16::try_from(port.scheduler.bypass_bytes()).unwrap_or(u16::MAX),
+            has_features: port.features.any(),
             class: link.class as u8,
         }
     }
@@ -189,10 +189,10 @@ impl Link {
         self.queued > 0 && self.busy_until <= now
     }
 
-    /// Whether a packet of `len` bytes passes the port untouched, which is idle at `now`.
+    /// Whether a packet of `len` bytes bypasses the scheduler, because the port is idle at `now`.
     #[inline(always)]
-    pub(crate) fn lets_pass(&self, len: u16, now: Time) -> bool {
-        self.queued == 0 && self.busy_until <= now && len <= self.passes
+    pub(crate) fn bypasses(&self, len: u16, now: Time) -> bool {
+        self.queued == 0 && self.busy_until <= now && len <= self.bypass_bytes
     }
 
     /// The line is free at `start` and takes a packet, of so many bytes on the wire: when it arrives at the far end.
@@ -226,7 +226,7 @@ impl Link {
         alone
     }
 
-    /// Takes the first packet in flight, of which there is one.
+    /// Takes the first packet in flight. There has to be one.
     #[inline(always)]
     pub(crate) fn pop(&mut self, metas: &[Meta]) -> u32 {
         let packet = self.first;
@@ -242,25 +242,25 @@ impl Link {
 pub(crate) struct ClassCount {
     /// Bytes sent, with preamble and gap.
     pub(crate) wire_bytes: u64,
-    /// The same when the last flow arrived.
+    /// Bytes sent up to the arrival of the last flow, with preamble and gap.
     pub(crate) wire_bytes_at_arrivals_end: u64,
     /// Packets sent from each queue that had been queued.
     pub(crate) by_queue: Tally,
-    /// Packets sent of each priority that had been queued ...
+    /// Packets sent that had been queued, by priority.
     pub(crate) waited: Tally,
-    /// ... and that passed an idle port.
-    pub(crate) passed: Tally,
-    /// What packets found that were queued, or dropped.
-    pub(crate) found: Found,
+    /// Packets that bypassed an idle port, by priority.
+    pub(crate) bypassed: Tally,
+    /// Bytes queued before packets that were queued or dropped.
+    pub(crate) queued_before: QueuedBefore,
 }
 
 impl ClassCount {
-    /// A packet of so many bytes on the wire is sent, which passed the port or had been queued.
+    /// A packet of so many bytes on the wire is sent, which bypassed the scheduler or had been queued.
     #[inline(always)]
-    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, passed: bool) {
+    pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, bypassed: bool) {
         self.wire_bytes += u64::from(on_wire);
-        if passed {
-            self.passed.count(meta.tag.priority());
+        if bypassed {
+            self.bypassed.count(meta.tag.priority());
         } else {
             self.by_queue.count(meta.queue);
             self.waited.count(meta.tag.priority());
@@ -304,6 +304,6 @@ mod tests {
 
     #[test]
     fn link__is_a_cache_line() {
-        assert_eq!(size_of::<Link>(), 64);
+        assert_eq!(size_of::<LinkState>(), 64);
     }
 }

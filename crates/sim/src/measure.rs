@@ -10,12 +10,12 @@ use flowsieve_workload::Flow;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::found::Found;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
 use crate::link::Tally;
 use crate::observations::Observations;
-use crate::point::{FctEnd, Measure, Point, SimError};
+use crate::queued_before::QueuedBefore;
+use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
 use crate::topology::Stage;
 
 /// Each message's two records, by its number.
@@ -58,25 +58,28 @@ fn counts(measure: Measure, flow: &Flow) -> bool {
 }
 
 /// What is known of a flow's transport.
-fn transport(point: &Point<'_>, flow: &Flow) -> TransportFacts {
-    let classes = &point.scheme.classes;
+fn transport(run_spec: &RunSpec<'_>, flow: &Flow) -> TransportFacts {
+    let classes = &run_spec.scheme.classes;
     classes[usize::from(flow.class).min(classes.len() - 1)].transport.facts()
 }
 
-/// When a flow ended, as the point defines it.
-fn end(point: &Point<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<&Received>)) -> Option<Time> {
-    match point.fct_end {
-        FctEnd::Ack if transport(point, flow).answers() => sent.map(|sent| sent.acknowledged),
+/// When a flow ended, as the run defines it.
+fn end(run_spec: &RunSpec<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<&Received>)) -> Option<Time> {
+    match run_spec.fct_end {
+        FctEnd::Ack if transport(run_spec, flow).answers() => sent.map(|sent| sent.acknowledged),
         _ => received.map(|received| received.at),
     }
 }
 
 /// Whether every flow that counts has finished, or can never finish.
-pub(crate) fn is_finished<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow]) -> bool {
+pub(crate) fn is_finished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow]) -> bool {
     let records = Records::new(built, flows);
-    let hopeless: BTreeSet<u32> = built.partitions.iter().flat_map(|p| p.network.hopeless.iter().copied()).collect();
+    let lost_messages: BTreeSet<u32> =
+        built.partitions.iter().flat_map(|p| p.network.lost_messages.iter().copied()).collect();
     flows.iter().all(|flow| {
-        !counts(point.measure, flow) || hopeless.contains(&flow.id) || end(point, flow, records.of(flow)).is_some()
+        !counts(run_spec.measure, flow)
+            || lost_messages.contains(&flow.id)
+            || end(run_spec, flow, records.of(flow)).is_some()
     })
 }
 
@@ -87,12 +90,12 @@ struct Ways {
 }
 
 impl Ways {
-    fn between(&mut self, point: &Point<'_>, src: u32, dst: u32) -> &[Stage] {
-        self.known.entry((src, dst)).or_insert_with(|| point.fabric.path_links(src, dst))
+    fn between(&mut self, run_spec: &RunSpec<'_>, src: u32, dst: u32) -> &[Stage] {
+        self.known.entry((src, dst)).or_insert_with(|| run_spec.fabric.path_links(src, dst))
     }
 
-    fn hops(&mut self, point: &Point<'_>, src: u32, dst: u32) -> Vec<Hop> {
-        self.between(point, src, dst).iter().map(Hop::from).collect()
+    fn hops(&mut self, run_spec: &RunSpec<'_>, src: u32, dst: u32) -> Vec<Hop> {
+        self.between(run_spec, src, dst).iter().map(Hop::from).collect()
     }
 }
 
@@ -104,9 +107,9 @@ struct Demand {
 }
 
 impl Demand {
-    fn new(point: &Point<'_>, flow: &Flow) -> Demand {
-        let transport = transport(point, flow);
-        let beside = u32::from(transport.header) + u32::from(point.wire_overhead);
+    fn new(run_spec: &RunSpec<'_>, flow: &Flow) -> Demand {
+        let transport = transport(run_spec, flow);
+        let beside = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
         let train = Train::new(flow.bytes, transport.segment, beside);
         let acks = transport.answers_to(train.packets) * u64::from(beside);
         Demand { train, acks }
@@ -118,16 +121,16 @@ impl Demand {
 }
 
 /// The share of each class's rate that flows arriving over `span` ask for, data, headers, framing and ACKs.
-fn offered_load(point: &Point<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
-    let shares = point.fabric.class_shares();
+fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
+    let shares = run_spec.fabric.class_shares();
     let mut bytes = vec![0.0; shares.len()];
     let mut ways = Ways::default();
     for flow in flows {
-        let demand = Demand::new(point, flow);
-        for stage in ways.between(point, flow.src, flow.dst) {
+        let demand = Demand::new(run_spec, flow);
+        for stage in ways.between(run_spec, flow.src, flow.dst) {
             bytes[usize::from(stage.class)] += demand.data() as f64;
         }
-        for stage in ways.between(point, flow.dst, flow.src) {
+        for stage in ways.between(run_spec, flow.dst, flow.src) {
             bytes[usize::from(stage.class)] += demand.acks as f64;
         }
     }
@@ -166,15 +169,15 @@ impl Bytes {
 }
 
 /// Refuses a measuring window over queues that grow without end: a class of links, or a single link beyond chance.
-pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Result<(), SimError> {
-    let fabric = point.fabric;
-    let loads = offered_load(point, flows, to);
+pub(crate) fn refuse_overload(run_spec: &RunSpec<'_>, flows: &[Flow], to: Time) -> Result<(), SimError> {
+    let fabric = run_spec.fabric;
+    let loads = offered_load(run_spec, flows, to);
     if let Some((&load, class)) = loads.iter().zip(&fabric.classes).find(|(load, _)| **load >= 1.0) {
         return Err(SimError::Overload { class: class.to_string(), load });
     }
     let mut by_pair: BTreeMap<(u32, u32), Bytes> = BTreeMap::new();
     for flow in flows {
-        let demand = Demand::new(point, flow);
+        let demand = Demand::new(run_spec, flow);
         by_pair.entry((flow.src, flow.dst)).or_default().add(Bytes::of(demand.data()), 1.0);
         by_pair.entry((flow.dst, flow.src)).or_default().add(Bytes::of(demand.acks), 1.0);
     }
@@ -198,7 +201,7 @@ pub(crate) fn refuse_overload(point: &Point<'_>, flows: &[Flow], to: Time) -> Re
 
 /// Puts the result together; `ended` is when the run was stopped, if it did not end by itself.
 pub(crate) fn result<K: Key>(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     built: &Built<K>,
     flows: &[Flow],
     ended: Option<Time>,
@@ -210,24 +213,24 @@ pub(crate) fn result<K: Key>(
     let mut ways = Ways::default();
     let rows: Vec<FlowRow> = flows
         .iter()
-        .filter(|flow| counts(point.measure, flow))
-        .map(|flow| row(point, &mut ways, flow, records.of(flow)))
+        .filter(|flow| counts(run_spec.measure, flow))
+        .map(|flow| row(run_spec, &mut ways, flow, records.of(flow)))
         .collect();
     if rows.is_empty() {
         return Err(SimError::NoFlows("in the measuring window"));
     }
-    let arrivals_end = match point.measure {
-        Measure::All if !point.flows.are_closed() => last_start,
+    let arrivals_end = match run_spec.measure {
+        Measure::All if !run_spec.flows.are_closed() => last_start,
         _ => simulated,
     };
-    let links = links(point, built, flows, arrivals_end);
+    let links = links(run_spec, built, flows, arrivals_end);
     let observed = Observations::of_ports(built);
     let mut result = PointResult {
         links,
         periodic: observed.periodic(built, simulated),
         simulated_ps: simulated.0,
         arrivals_end_ps: arrivals_end.0,
-        goodput: Some(goodput(point, flows, &records, last_start)),
+        goodput: Some(goodput(run_spec, flows, &records, last_start)),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         packet_hops: built.partitions.iter().map(|p| p.network.hops()).sum(),
         events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
@@ -238,7 +241,7 @@ pub(crate) fn result<K: Key>(
         flows: rows,
         ..PointResult::default()
     };
-    if !point.flows.are_closed() {
+    if !run_spec.flows.are_closed() {
         result.warnings = warnings(&result);
     }
     result.warnings.extend(observed.warnings());
@@ -246,8 +249,8 @@ pub(crate) fn result<K: Key>(
 }
 
 /// Payload that arrived and that ended while flows arrived, or in the measuring window.
-fn goodput(point: &Point<'_>, flows: &[Flow], records: &Records, last_start: Time) -> Goodput {
-    let (from, to) = match point.measure {
+fn goodput(run_spec: &RunSpec<'_>, flows: &[Flow], records: &Records, last_start: Time) -> Goodput {
+    let (from, to) = match run_spec.measure {
         Measure::All => (flows.first().map_or(0, |flow| flow.start_ps), last_start.0.saturating_add(1)),
         Measure::Window { from, to } => (from.0, to.0),
     };
@@ -256,7 +259,7 @@ fn goodput(point: &Point<'_>, flows: &[Flow], records: &Records, last_start: Tim
         if (from..to).contains(&flow.start_ps) {
             goodput.offered_bytes = goodput.offered_bytes.saturating_add(flow.bytes);
         }
-        if end(point, flow, records.of(flow)).is_some_and(|end| (from..to).contains(&end.0)) {
+        if end(run_spec, flow, records.of(flow)).is_some_and(|end| (from..to).contains(&end.0)) {
             goodput.finished_bytes = goodput.finished_bytes.saturating_add(flow.bytes);
         }
     }
@@ -264,19 +267,19 @@ fn goodput(point: &Point<'_>, flows: &[Flow], records: &Records, last_start: Tim
 }
 
 fn row(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     ways: &mut Ways,
     flow: &Flow,
     (sent, received): (Option<&Sent>, Option<&Received>),
 ) -> FlowRow {
-    let demand = Demand::new(point, flow);
-    let mut ideal = ideal::arrival(&ways.hops(point, flow.src, flow.dst), demand.train);
-    let transport = transport(point, flow);
-    if point.fct_end == FctEnd::Ack && transport.answers() {
-        let bytes = u32::from(transport.header) + u32::from(point.wire_overhead);
-        ideal += ideal::acknowledgement(&ways.hops(point, flow.dst, flow.src), bytes);
+    let demand = Demand::new(run_spec, flow);
+    let mut ideal = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), demand.train);
+    let transport = transport(run_spec, flow);
+    if run_spec.fct_end == FctEnd::Ack && transport.answers() {
+        let bytes = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
+        ideal += ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), bytes);
     }
-    let end = end(point, flow, (sent, received));
+    let end = end(run_spec, flow, (sent, received));
     FlowRow {
         flow: flow.id,
         src: flow.src,
@@ -295,9 +298,9 @@ fn row(
 }
 
 /// The links, class by class.
-fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time) -> Vec<LinkClass> {
-    let fabric = point.fabric;
-    let offered = offered_load(point, flows, span);
+fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span: Time) -> Vec<LinkClass> {
+    let fabric = run_spec.fabric;
+    let offered = offered_load(run_spec, flows, span);
     let shares = fabric.class_shares();
     let mut classes: Vec<LinkClass> = fabric
         .classes
@@ -316,24 +319,24 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
         let port = built.port(number);
         class.marks += port.marks;
         class.max_backlog_bytes = class.max_backlog_bytes.max(port.most_backlog);
-        let (partition, index) = built.places.to[number];
+        let (partition, index) = built.placement.to[number];
         let loss = built.partitions[partition as usize].network.ports[index as usize].drops.loss;
         class.drops.add(Drops { loss, ..port.drops });
     }
     for (number, class) in classes.iter_mut().enumerate() {
         let counts = || built.partitions.iter().map(|partition| &partition.network.classes[number]);
         class.packets_by_queue = Tally::sum(counts().map(|count| &count.by_queue));
-        class.packets_by_queue.resize(queues(point, built, number), 0);
-        // A packet that passes an idle port does so by the queue of its priority.
+        class.packets_by_queue.resize(queues(run_spec, built, number), 0);
+        // A packet that bypasses an idle port counts for the queue of its priority.
         let last = class.packets_by_queue.len() - 1;
-        for (priority, passed) in Tally::sum(counts().map(|count| &count.passed)).into_iter().enumerate() {
-            class.packets_by_queue[priority.min(last)] += passed;
+        for (priority, bypassed) in Tally::sum(counts().map(|count| &count.bypassed)).into_iter().enumerate() {
+            class.packets_by_queue[priority.min(last)] += bypassed;
         }
-        class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.passed]));
-        class.found_bytes_by_priority = Found::sum(counts());
+        class.packets_by_priority = Tally::sum(counts().flat_map(|count| [&count.waited, &count.bypassed]));
+        class.found_bytes_by_priority = QueuedBefore::sum(counts());
         class.packets = class.packets_by_queue.iter().sum();
         class.bytes = counts().map(|count| count.wire_bytes).sum();
-        class.bytes -= class.packets * u64::from(point.wire_overhead);
+        class.bytes -= class.packets * u64::from(run_spec.wire_overhead);
         let at_arrivals_end: u64 = counts().map(|count| count.wire_bytes_at_arrivals_end).sum();
         let capacity = shares[number].rate_total_bps as f64 * span.as_secs() / 8.0;
         class.utilisation = if capacity > 0.0 { at_arrivals_end as f64 / capacity } else { 0.0 };
@@ -342,8 +345,8 @@ fn links<K: Key>(point: &Point<'_>, built: &Built<K>, flows: &[Flow], span: Time
 }
 
 /// Queues of the ports that feed a class of links.
-fn queues<K: Key>(point: &Point<'_>, built: &Built<K>, class: usize) -> usize {
-    let feeding = point.fabric.links.iter().position(|link| usize::from(link.class) == class);
+fn queues<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, class: usize) -> usize {
+    let feeding = run_spec.fabric.links.iter().position(|link| usize::from(link.class) == class);
     feeding.map_or(1, |number| built.port(number).scheduler.queues())
 }
 

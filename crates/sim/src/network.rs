@@ -1,7 +1,7 @@
 //! Switches, ports, lines and packets of a partition: a packet's way through them.
 //!
-//! What every packet meets is in place, in one cache line a link; what few fabrics have (shared memory, cut-through, losses,
-//! other partitions) is called, by links that are marked [special](crate::special).
+//! What every packet meets is in place, in one cache line a link. What few fabrics have (shared memory, cut-through, losses,
+//! other partitions) is called, by links with [features](crate::features).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,8 +14,8 @@ use flowsieve_results::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 
 use crate::event::{Key, WinnerTree};
-use crate::joining::Joining;
-use crate::link::{ClassCount, Endpoint, Link, Port};
+use crate::link::{ClassCount, Endpoint, LinkState, Port};
+use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::Programs;
 use crate::slab::{Body, Slab};
 use crate::trace::Record;
@@ -49,20 +49,20 @@ pub(crate) struct Crossing {
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
-    /// Events from here on wait for another call, ...
+    /// Events from here on wait for another call.
     pub(crate) horizon: K,
-    /// ... and those from here on until packets that are [joining](crate::joining) have joined.
+    /// Events from here on wait until the [prefetch queue](crate::prefetch_queue) is drained. At most [`Network::horizon`].
     pub(crate) stop: K,
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
-    pub(crate) joining: Joining,
+    pub(crate) prefetch_queue: PrefetchQueue,
     /// Links with an end here; a link's number is its source of events.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<LinkState>,
     /// By link: the port at its sending end.
     pub(crate) ports: Vec<Port>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
-    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's place in `groups`, or [`LOCAL`].
+    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's index in `groups`, or [`LOCAL`].
     pub(crate) routes: Vec<u32>,
     /// Entries of a switch in `routes`.
     pub(crate) racks: usize,
@@ -83,44 +83,44 @@ pub(crate) struct Network<K> {
     pub(crate) crossings: Vec<Crossing>,
     /// Ports to other partitions with packets that wait.
     pub(crate) waiting: Vec<u32>,
-    /// Events handled, of which ...
+    /// Events handled.
     pub(crate) events_handled: u64,
-    /// ... at so many no packet arrived.
-    pub(crate) looks: u64,
+    /// Events at which no packet arrived.
+    pub(crate) events_without_arrival: u64,
     /// An event was too late for the key.
     pub(crate) overflows: bool,
     /// When the last packet ended its way.
     pub(crate) last_arrival: Time,
     /// Messages that can never finish.
-    pub(crate) hopeless: Vec<u32>,
-    /// What happened on traced links ...
+    pub(crate) lost_messages: Vec<u32>,
+    /// What happened on traced links within [`Network::trace_span`].
     pub(crate) traced: Vec<Record>,
-    /// ... in this time.
+    /// The time in which traced links are recorded.
     pub(crate) trace_span: Range<Time>,
 }
 
-/// A line without anything special is free at `start` and takes a packet that is in no list; says when it arrives if it
-/// is the only one in flight.
+/// A line without features is free at `start` and takes a packet that is in no list. Says when it arrives if it is the
+/// only one in flight.
 #[inline(always)]
 fn put_on_plain_line(
-    link: &mut Link,
+    link: &mut LinkState,
     class: &mut ClassCount,
     metas: &mut [Meta],
     packet: u32,
     overhead: u32,
     start: Time,
-    passed: bool,
+    bypassed: bool,
 ) -> Option<Time> {
     let meta = &mut metas[packet as usize];
     let on_wire = u32::from(meta.len) + overhead;
-    class.count(meta, on_wire, passed);
+    class.count(meta, on_wire, bypassed);
     let at = link.put_on_line(on_wire, start);
     link.push(metas, packet, at).then_some(at)
 }
 
 /// A packet has joined a port's queue; says whether the line is free for it.
 #[inline(always)]
-fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
+fn joined(port: &mut Port, state: &mut LinkState, now: Time) -> bool {
     let waits = state.busy_until > now;
     if waits {
         port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
@@ -132,9 +132,9 @@ fn joined(port: &mut Port, state: &mut Link, now: Time) -> bool {
 }
 
 impl<K> Network<K> {
-    pub(crate) fn add_link(&mut self, link: Link, port: Port) {
-        if link.special {
-            self.joining = Joining::none();
+    pub(crate) fn add_link(&mut self, link: LinkState, port: Port) {
+        if link.has_features {
+            self.prefetch_queue = PrefetchQueue::none();
         }
         self.links.push(link);
         self.ports.push(port);
@@ -142,15 +142,15 @@ impl<K> Network<K> {
 
     /// A link's port counts what it sends.
     pub(crate) fn count_sent(&mut self, link: u32) {
-        self.links[link as usize].special = true;
-        self.ports[link as usize].special.counts = true;
+        self.links[link as usize].has_features = true;
+        self.ports[link as usize].features.counts = true;
     }
 }
 
 impl<K: Key> Network<K> {
     /// Packets that crossed a link.
     pub(crate) fn hops(&self) -> u64 {
-        self.events_handled - self.looks
+        self.events_handled - self.events_without_arrival
     }
 
     /// Schedules a source's event; [`Time::NEVER`]: it has none.
@@ -174,8 +174,8 @@ impl<K: Key> Network<K> {
     #[inline(never)]
     fn depart(&mut self, link: u32, now: Time) {
         let state = &mut self.links[link as usize];
-        if state.special {
-            return self.depart_specially(link, now);
+        if state.has_features {
+            return self.depart_with_features(link, now);
         }
         let (port, metas) = (&mut self.ports[link as usize], self.slab.metas.as_mut_slice());
         let class = &mut self.classes[usize::from(state.class)];
@@ -209,11 +209,11 @@ impl<K: Key> Network<K> {
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
-        if !state.lets_pass(metas[packet as usize].len, self.now) {
+        if !state.bypasses(metas[packet as usize].len, self.now) {
             return self.enqueue_behind(link, packet);
         }
-        if state.special {
-            return self.put_on_special_line(link, packet, self.now, true);
+        if state.has_features {
+            return self.put_on_line_with_features(link, packet, self.now, true);
         }
         let class = &mut self.classes[usize::from(state.class)];
         if let Some(at) = put_on_plain_line(state, class, metas, packet, self.overhead, self.now, true) {
@@ -226,24 +226,24 @@ impl<K: Key> Network<K> {
     fn enqueue_behind(&mut self, link: u32, packet: u32) {
         let now = self.now;
         // Every departure up to now that the arrival must find done.
-        if self.links[link as usize].special && self.ports[link as usize].special.shares {
+        if self.links[link as usize].has_features && self.ports[link as usize].features.shares {
             self.free_memory(self.ports[link as usize].switch, now);
         }
         self.advance(link, now);
 
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
         let metas = self.slab.metas.as_mut_slice();
-        let shares = state.special && port.special.shares;
+        let shares = state.has_features && port.features.shares;
         let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
         let priority = metas[packet as usize].tag.priority();
         let verdict = port.enqueue(metas, packet, now, pool, &mut self.victims);
-        self.classes[usize::from(state.class)].found.count(priority, verdict.found());
+        self.classes[usize::from(state.class)].queued_before.count(priority, verdict.queued_before());
         if !verdict.is_accepted() || !self.victims.is_empty() {
             return self.lose(link, packet, verdict);
         }
         state.queued += 1;
-        if state.special {
-            self.note_special(link, packet);
+        if state.has_features {
+            self.queued_with_features(link, packet);
             return self.send_or_wait(link);
         }
         if joined(port, state, now) {
@@ -266,7 +266,7 @@ impl<K: Key> Network<K> {
             let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
             state.queued -= 1;
             port.drops.evicted += 1;
-            if port.special.shares {
+            if port.features.shares {
                 self.pools[port.switch as usize].give(self.slab.metas[victim as usize].len);
             }
             let queue = self.slab.metas[victim as usize].queue;
@@ -280,8 +280,8 @@ impl<K: Key> Network<K> {
             return self.discard(packet);
         }
         state.queued += 1;
-        if state.special {
-            self.note_special(link, packet);
+        if state.has_features {
+            self.queued_with_features(link, packet);
         }
         self.send_or_wait(link);
     }
@@ -289,13 +289,13 @@ impl<K: Key> Network<K> {
     /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
-        if self.joining.awaits(link) {
-            self.join_all();
+        if self.prefetch_queue.awaits(link) {
+            self.drain_prefetch_queue();
         }
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
-        if state.special {
+        if state.has_features {
             self.advance(link, self.now);
-            return self.arrive_specially(link);
+            return self.arrive_with_features(link);
         }
         let (packet, to) = (state.pop(metas), state.to);
         // What is due at the port can wait as long as others are in flight. When it departs, it schedules the next arrival.
@@ -312,7 +312,7 @@ impl<K: Key> Network<K> {
     /// A packet is lost. A message that nobody sends again never finishes.
     pub(crate) fn discard(&mut self, packet: u32) {
         self.last_arrival = self.last_arrival.max(self.now);
-        self.hopeless.extend(self.slab.bodies[packet as usize].doomed());
+        self.lost_messages.extend(self.slab.bodies[packet as usize].doomed());
         self.slab.remove(packet);
     }
 
@@ -322,7 +322,7 @@ impl<K: Key> Network<K> {
         let meta = &self.slab.metas[packet as usize];
         let Some(&(rack, home)) = self.ways_home.get(usize::from(meta.dst)) else {
             // For no host: from another switch's program.
-            return programs.on_control(self, switch, from, packet);
+            return programs.on_program_packet(self, switch, from, packet);
         };
         let next = self.routes[switch as usize * self.racks + rack as usize];
         let link = match next {
@@ -333,7 +333,7 @@ impl<K: Key> Network<K> {
                 None => programs.choose(self, switch, from, packet),
             },
         };
-        if self.joining.exists() { self.join_soon(link, packet) } else { self.enqueue(link, packet) }
+        if self.prefetch_queue.exists() { self.enter_prefetch_queue(link, packet) } else { self.enqueue(link, packet) }
     }
 
     /// One of a group's equal next hops; `None`: the switch's program is to be asked.

@@ -22,7 +22,7 @@ impl Observations {
     /// By all ports.
     pub(crate) fn of_ports<K>(built: &Built<K>) -> Observations {
         let mut observed = Observations::default();
-        for link in 0..built.places.from.len() {
+        for link in 0..built.placement.from.len() {
             built.port(link).scheduler.observe(&mut |reading| observed.take(reading));
         }
         observed

@@ -32,14 +32,14 @@ impl<K: Key> Partition<K> {
     pub(crate) fn run(&mut self, horizon: Time, most: u64) -> bool {
         let horizon = K::new(horizon.min(K::END), 0);
         self.network.horizon = horizon;
-        self.network.join_all();
+        self.network.drain_prefetch_queue();
         let links = self.first_timer - 1;
         // Counted in memory: registers are scarce in this loop.
         let end = self.network.events_handled.saturating_add(most);
         while self.network.events_handled < end {
             let mut key = self.network.events.first();
             if key >= self.network.stop {
-                self.network.join_all();
+                self.network.drain_prefetch_queue();
                 key = self.network.events.first();
                 if key >= horizon {
                     return true;
@@ -60,7 +60,7 @@ impl<K: Key> Partition<K> {
 
     #[inline(never)]
     fn on_timer(&mut self, source: u32) {
-        self.network.looks += 1;
+        self.network.events_without_arrival += 1;
         if source < self.first_timer {
             self.hosts.begin_messages(&mut self.network, source);
         } else if source < self.programs.first_source {

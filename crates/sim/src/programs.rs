@@ -1,12 +1,12 @@
 //! Switches' programs of the user's own: what they are told, and what they see and do at their switch's ports.
 
 use flowsieve_core::program::Watches;
-use flowsieve_core::{ControlPacket, PortScheduler, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_core::{PortScheduler, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 
 use crate::event::Key;
 use crate::link::Port;
 use crate::network::Network;
-use crate::slab::{pack_control, unpack_control};
+use crate::slab::{pack_program_packet, unpack_program_packet};
 
 /// The programs of a partition's switches.
 pub(crate) struct Programs {
@@ -99,14 +99,14 @@ impl Programs {
 
     /// A packet for a switch's program comes by link `from`.
     #[inline(never)]
-    pub(crate) fn on_control<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) {
+    pub(crate) fn on_program_packet<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) {
         network.last_arrival = network.now;
         let (meta, body) = (&network.slab.metas[packet as usize], &network.slab.bodies[packet as usize]);
-        let heard = unpack_control(meta, body, network.ports[from as usize].back);
+        let heard = unpack_program_packet(meta, body, network.ports[from as usize].back);
         network.slab.remove(packet);
         if let Some((program, source)) = self.get(switch) {
             let now = network.now;
-            program.call(network, source, |own, ports| own.on_control(&heard, now, ports));
+            program.call(network, source, |own, ports| own.on_program_packet(&heard, now, ports));
         }
     }
 
@@ -143,12 +143,12 @@ impl<K: Key> SwitchPorts for Ports<'_, K> {
 
     fn sent_bytes(&mut self, port: u16) -> u64 {
         let port = self.port(port);
-        assert!(port.special.counts, "a program that asks for bytes sent has to watch them");
+        assert!(port.features.counts, "a program that asks for bytes sent has to watch them");
         port.sent_bytes
     }
 
-    fn send(&mut self, packet: ControlPacket) {
-        let (meta, body) = pack_control(&packet);
+    fn send(&mut self, packet: ProgramPacket) {
+        let (meta, body) = pack_program_packet(&packet);
         let sent = self.network.slab.insert(meta, body);
         self.network.enqueue(self.links[usize::from(packet.port)], sent);
     }

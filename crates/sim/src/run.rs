@@ -1,4 +1,4 @@
-//! Runs a point: feeds flows, lets partitions run, and knows when it is over.
+//! A run: feeds flows, lets partitions run, and knows when it is over.
 //!
 //! Partitions run in rounds no longer than the lookahead, the least time that a packet between them is in flight, so that
 //! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
@@ -10,13 +10,13 @@ use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_workload::{ClosedLoop, Flow};
 
 use crate::build::{Built, build};
-use crate::control::Control;
+use crate::closed_loop::ClosedLoopStarts;
+use crate::controllers::Controllers;
 use crate::event::Key;
-use crate::following::Following;
-use crate::hosts::Coming;
+use crate::hosts::Upcoming;
 use crate::measure;
 use crate::partition::Partition;
-use crate::point::{Flows, Measure, Point, Progress, SimError};
+use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
 use crate::trace::{Tracer, Tracing};
 
@@ -44,30 +44,30 @@ const PROGRAM_EPOCH: Time = Time::from_us(1_000);
 /// Flows fed at once.
 const FEED: usize = 1 << 14;
 
-/// Runs a point. `progress` is called now and then.
-pub fn run(point: &Point<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
-    run_watched(point, Watchers { sampling: None, tracing: None }, progress)
+/// Makes a run. `progress` is called now and then.
+pub fn run(run_spec: &RunSpec<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
+    run_watched(run_spec, Watchers { sampling: None, tracing: None }, progress)
 }
 
-/// Runs a point and samples it meanwhile, which changes nothing else of the result.
+/// Makes a run and samples it meanwhile, which changes nothing else of the result.
 pub fn run_sampled(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     sampling: &Sampling,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    run_watched(point, Watchers { sampling: Some(sampling), tracing: None }, progress)
+    run_watched(run_spec, Watchers { sampling: Some(sampling), tracing: None }, progress)
 }
 
-/// Runs a point and hands its packets at chosen links to `sink` meanwhile, which changes nothing else of the result but a
+/// Makes a run and hands its packets at chosen links to `sink` meanwhile, which changes nothing else of the result but a
 /// warning where the trace is cut short; with samples, if wanted.
 pub fn run_traced(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     sampling: Option<&Sampling>,
     tracing: &Tracing,
     sink: &mut dyn TraceSink,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    run_watched(point, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
+    run_watched(run_spec, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
 }
 
 /// What is wanted of a run beside its result.
@@ -77,55 +77,55 @@ struct Watchers<'a> {
 }
 
 fn run_watched(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     mut watchers: Watchers<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    match run_with::<u64>(point, &mut watchers, progress) {
-        Err(SimError::KeyTooNarrow) => run_with::<u128>(point, &mut watchers, progress),
+    match run_with::<u64>(run_spec, &mut watchers, progress) {
+        Err(SimError::KeyTooNarrow) => run_with::<u128>(run_spec, &mut watchers, progress),
         result => result,
     }
 }
 
 fn run_with<K: Key>(
-    point: &Point<'_>,
+    run_spec: &RunSpec<'_>,
     watchers: &mut Watchers<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PointResult, SimError> {
-    let mut built = build::<K>(point)?;
+    let mut built = build::<K>(run_spec)?;
     let tracing = watchers.tracing.as_mut();
-    let control = Control::new(point, &mut built)?;
+    let controllers = Controllers::new(run_spec, &mut built)?;
     let mut run = Run {
-        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, point.fabric, &mut built)),
-        tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, point, &mut built)),
-        control,
+        sampler: watchers.sampling.map(|sampling| Sampler::new(sampling, run_spec.fabric, &mut built)),
+        tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, run_spec, &mut built)),
+        controllers,
         built,
-        point: *point,
+        run_spec: *run_spec,
         flows: Vec::new(),
-        stop: point.max_time.unwrap_or(Time::NEVER),
+        stop: run_spec.max_time.unwrap_or(Time::NEVER),
     };
-    let mut coming: Arrivals<'_> = match point.flows {
+    let mut upcoming: Arrivals<'_> = match run_spec.flows {
         Flows::Given(flows) => flows().peekable(),
         Flows::Closed { flows, until } => {
             run.close_loops(flows, until)?;
             (Box::new(flows.first().into_iter()) as Box<dyn Iterator<Item = Flow>>).peekable()
         }
     };
-    if coming.peek().is_none() {
+    if upcoming.peek().is_none() {
         return Err(SimError::NoFlows("at all"));
     }
-    let ended = match point.measure {
-        Measure::All if point.flows.are_closed() => run.all_closed(coming, progress)?,
-        Measure::All => run.all(coming, progress)?,
-        Measure::Window { from, to } => Some(run.window(coming, from, to, progress)?),
+    let ended = match run_spec.measure {
+        Measure::All if run_spec.flows.are_closed() => run.all_closed(upcoming, progress)?,
+        Measure::All => run.all(upcoming, progress)?,
+        Measure::Window { from, to } => Some(run.window(upcoming, from, to, progress)?),
     };
     run.gather();
-    let mut result = measure::result(point, &run.built, &run.flows, ended)?;
-    if let Some(control) = &run.control {
-        result.periodic.extend(control.periodic(Time(result.simulated_ps)));
+    let mut result = measure::result(run_spec, &run.built, &run.flows, ended)?;
+    if let Some(controllers) = &run.controllers {
+        result.periodic.extend(controllers.periodic(Time(result.simulated_ps)));
     }
     if let Some(sampler) = run.sampler {
-        let (series, warning) = sampler.finish(point.fabric);
+        let (series, warning) = sampler.finish(run_spec.fabric);
         result.series.extend(series);
         result.warnings.extend(warning);
     }
@@ -146,23 +146,27 @@ type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 
 struct Run<'a, 't, K> {
     built: Built<K>,
-    point: Point<'a>,
+    run_spec: RunSpec<'a>,
     /// By start.
     flows: Vec<Flow>,
     stop: Time,
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
-    control: Option<Control>,
+    controllers: Option<Controllers>,
 }
 
 impl<K: Key> Run<'_, '_, K> {
     /// Runs until the fabric is empty; says when the run was stopped if it was not.
-    fn all(&mut self, mut coming: Arrivals<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
-        while coming.peek().is_some() {
-            for flow in coming.by_ref().take(FEED) {
+    fn all(
+        &mut self,
+        mut upcoming: Arrivals<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Time>, SimError> {
+        while upcoming.peek().is_some() {
+            for flow in upcoming.by_ref().take(FEED) {
                 self.feed(flow)?;
             }
-            if let Some(next) = coming.peek() {
+            if let Some(next) = upcoming.peek() {
                 let next = Time(next.start_ps);
                 self.until(next, progress)?;
             }
@@ -176,10 +180,10 @@ impl<K: Key> Run<'_, '_, K> {
     /// The same where flows follow one another until the end.
     fn all_closed(
         &mut self,
-        coming: Arrivals<'_>,
+        upcoming: Arrivals<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Option<Time>, SimError> {
-        for flow in coming {
+        for flow in upcoming {
             self.feed(flow)?;
         }
         let ended = self.drain(Time::ZERO, progress)?;
@@ -193,7 +197,7 @@ impl<K: Key> Run<'_, '_, K> {
     fn drain(&mut self, mut end: Time, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
         while self.programs_go_on() {
             // They may never stop by themselves: the flows decide, at fixed instants.
-            if end >= self.stop || !self.flows_follow() && self.is_finished() {
+            if end >= self.stop || !self.closed_loops_go_on() && self.is_finished() {
                 return Ok(Some(self.cut_off(end.min(self.stop))));
             }
             end += PROGRAM_EPOCH;
@@ -215,7 +219,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Runs until the flows of the window have finished; says when the run ended.
     fn window(
         &mut self,
-        mut coming: Arrivals<'_>,
+        mut upcoming: Arrivals<'_>,
         from: Time,
         to: Time,
         progress: &mut dyn FnMut(Progress),
@@ -223,13 +227,13 @@ impl<K: Key> Run<'_, '_, K> {
         let epoch = Time(((to - from).0 / 4).max(1));
         let mut end = to;
         loop {
-            let closed = self.point.flows.are_closed();
-            while let Some(flow) = coming.next_if(|flow| closed || flow.start_ps < end.0) {
+            let closed = self.run_spec.flows.are_closed();
+            while let Some(flow) = upcoming.next_if(|flow| closed || flow.start_ps < end.0) {
                 self.feed(flow)?;
             }
             // The flows of closed loops wait for the queues.
             if end == to && !closed {
-                measure::refuse_overload(&self.point, &self.flows, to)?;
+                measure::refuse_overload(&self.run_spec, &self.flows, to)?;
             }
             self.until(end, progress)?;
             if end >= self.stop || self.is_finished() {
@@ -244,31 +248,32 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Tells the partitions what follows their flows.
     fn close_loops(&mut self, flows: &ClosedLoop, until: Time) -> Result<(), SimError> {
-        let classes = &self.point.scheme.classes;
+        let classes = &self.run_spec.scheme.classes;
         if let Some(class) = classes.iter().position(|class| !class.transport.facts().answers()) {
             return Err(SimError::NoAcks { class });
         }
         let flows = Arc::new(flows.clone());
         for partition in &mut self.built.partitions {
-            let following = Following::new(Arc::clone(&flows), self.point.fabric.hosts, until);
-            partition.hosts.following = Some(following);
+            let closed_loop = ClosedLoopStarts::new(Arc::clone(&flows), self.run_spec.fabric.hosts, until);
+            partition.hosts.closed_loop = Some(closed_loop);
         }
         Ok(())
     }
 
-    fn following(&self) -> impl Iterator<Item = &Following> {
-        self.built.partitions.iter().filter_map(|partition| partition.hosts.following.as_ref())
+    fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoopStarts> {
+        self.built.partitions.iter().filter_map(|partition| partition.hosts.closed_loop.as_ref())
     }
 
     /// Whether a flow of a closed loop will begin.
-    fn flows_follow(&self) -> bool {
-        self.following().any(|following| following.next_start() != Time::NEVER)
+    fn closed_loops_go_on(&self) -> bool {
+        self.closed_loops().any(|closed_loop| closed_loop.next_start() != Time::NEVER)
     }
 
     /// Takes the flows of closed loops that began so far from the partitions.
     fn gather(&mut self) {
-        if self.point.flows.are_closed() {
-            let mut flows: Vec<Flow> = self.following().flat_map(|following| &following.begun).copied().collect();
+        if self.run_spec.flows.are_closed() {
+            let mut flows: Vec<Flow> =
+                self.closed_loops().flat_map(|closed_loop| &closed_loop.begun).copied().collect();
             flows.sort_unstable_by_key(|flow| (flow.start_ps, flow.id));
             self.flows = flows;
         }
@@ -277,7 +282,7 @@ impl<K: Key> Run<'_, '_, K> {
     /// Whether every flow that counts has finished, or can never finish.
     fn is_finished(&mut self) -> bool {
         self.gather();
-        measure::is_finished(&self.point, &self.built, &self.flows)
+        measure::is_finished(&self.run_spec, &self.built, &self.flows)
     }
 
     /// Whether a switch's program has its timer set.
@@ -305,19 +310,19 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// Hands a flow to its sender's partition.
     fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
-        let fabric = self.point.fabric;
+        let fabric = self.run_spec.fabric;
         let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
-        let class = self.point.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
-        if let Some(why) = refusal(&flow, fabric.hosts, self.point.scheme.classes[class].transport.facts().segment) {
+        let class = self.run_spec.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
+        if let Some(why) = refusal(&flow, fabric.hosts, self.run_spec.scheme.classes[class].transport.facts().segment) {
             return refuse(why);
         }
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
             return refuse("it starts before the flow ahead of it");
         }
-        let (from, host) = self.built.places.hosts[flow.src as usize];
+        let (from, host) = self.built.placement.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
         let source = partition.first_timer - 1;
-        partition.hosts.hand_over(&mut partition.network, Coming { flow, host }, source);
+        partition.hosts.hand_over(&mut partition.network, Upcoming { flow, host }, source);
         self.flows.push(flow);
         Ok(())
     }
@@ -327,11 +332,11 @@ impl<K: Key> Run<'_, '_, K> {
         let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
         loop {
-            let due = [self.next_control(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min();
+            let due = [self.next_decision(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min();
             let reach = due.unwrap_or(horizon).min(self.first_surprise());
             self.events_until(reach, progress)?;
-            if let Some(control) = &mut self.control {
-                control.gather(&mut self.built);
+            if let Some(controllers) = &mut self.controllers {
+                controllers.gather(&mut self.built);
             }
             if reach >= K::END && self.waits() {
                 break; // for keys that are too narrow
@@ -349,7 +354,7 @@ impl<K: Key> Run<'_, '_, K> {
         if self.built.partitions.iter().any(narrow) {
             return Err(SimError::KeyTooNarrow);
         }
-        match self.following().filter_map(|following| following.refused).min() {
+        match self.closed_loops().filter_map(|closed_loop| closed_loop.refused).min() {
             Some((flow, why)) => Err(SimError::Flow { flow, why }),
             None => Ok(()),
         }
@@ -357,17 +362,17 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// The run has stopped: tables arrive, controllers decide, samples are taken.
     fn stop_at(&mut self, at: Time) {
-        if let Some(control) = self.control.as_mut().filter(|control| control.next() <= Some(at)) {
-            control.act(&mut self.built, self.point.fabric, at);
+        if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.next() <= Some(at)) {
+            controllers.act(&mut self.built, self.run_spec.fabric, at);
         }
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next() == Some(at)) {
-            sampler.sample(&mut self.built, self.control.as_ref(), at);
+            sampler.sample(&mut self.built, self.controllers.as_ref(), at);
         }
     }
 
     /// The first instant at which a controller may hear of an event that is to come.
     fn first_surprise(&self) -> Time {
-        let Some(delay) = self.control.as_ref().and_then(Control::least_delay) else { return Time::NEVER };
+        let Some(delay) = self.controllers.as_ref().and_then(Controllers::least_delay) else { return Time::NEVER };
         let next = self.built.partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
         Time(next.0.saturating_add(delay.0))
     }
@@ -379,8 +384,8 @@ impl<K: Key> Run<'_, '_, K> {
     }
 
     /// When to adapt next, up to `horizon`, and while the fabric drains as long as it is not empty.
-    fn next_control(&self, horizon: Time, drains: bool) -> Option<Time> {
-        let at = self.control.as_ref()?.next()?;
+    fn next_decision(&self, horizon: Time, drains: bool) -> Option<Time> {
+        let at = self.controllers.as_ref()?.next()?;
         (at <= horizon && (!drains || self.waits())).then_some(at)
     }
 

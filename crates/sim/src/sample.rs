@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::readings::{Gauge, Reading};
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, Time, Verdict};
+use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Time, Verdict};
 use flowsieve_results::Series;
 
 use crate::build::Built;
-use crate::control::Control;
+use crate::controllers::Controllers;
 use crate::event::Key;
 use crate::topology::{Fabric, Node};
 
@@ -62,7 +62,7 @@ impl Backlog {
 }
 
 /// A scheduler that notes its backlog and is otherwise the one within.
-struct Noting {
+struct BacklogRecorder {
     within: Scheduler,
     backlog: Arc<Mutex<Backlog>>,
 }
@@ -71,21 +71,21 @@ fn open(backlog: &Mutex<Backlog>) -> MutexGuard<'_, Backlog> {
     backlog.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl PortScheduler for Noting {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let verdict = self.within.enqueue(metas, packet, around);
-        open(&self.backlog).change(around.now, self.within.backlog_bytes());
+impl PortScheduler for BacklogRecorder {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let verdict = self.within.enqueue(metas, packet, context);
+        open(&self.backlog).change(context.now, self.within.backlog_bytes());
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        let packet = self.within.dequeue(metas, around);
-        open(&self.backlog).change(around.now, self.within.backlog_bytes());
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.within.dequeue(metas, context);
+        open(&self.backlog).change(context.now, self.within.backlog_bytes());
         packet
     }
 
-    fn passes(&self) -> u64 {
-        self.within.passes()
+    fn bypass_bytes(&self) -> u64 {
+        self.within.bypass_bytes()
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -109,7 +109,7 @@ struct Watched {
     backlog: Arc<Mutex<Backlog>>,
     least: Vec<f64>,
     most: Vec<f64>,
-    /// The host whose port it is: its number, its partition, its place there.
+    /// The host whose port it is: its number, its partition, its index there.
     host: Option<(u32, u32, u32)>,
     /// What its scheduler and its host have adapted.
     gauges: Gauges,
@@ -172,16 +172,16 @@ impl Sampler {
     pub(crate) fn new<K: Key>(sampling: &Sampling, fabric: &Fabric, built: &mut Built<K>) -> Sampler {
         let mut links = Vec::new();
         for &number in &sampling.links {
-            let (partition, index) = built.places.from[number as usize];
+            let (partition, index) = built.placement.from[number as usize];
             let port = &mut built.partitions[partition as usize].network.ports[index as usize];
             let backlog = Backlog { bytes: 0, since: Time::ZERO, least: u64::MAX, most: 0 };
             let backlog = Arc::new(Mutex::new(backlog));
             let within = std::mem::take(&mut port.scheduler);
-            port.scheduler = Scheduler::Custom(Box::new(Noting { within, backlog: Arc::clone(&backlog) }));
+            port.scheduler = Scheduler::Custom(Box::new(BacklogRecorder { within, backlog: Arc::clone(&backlog) }));
             let host = match fabric.links[number as usize].from {
                 Node::Host(host) => {
-                    let (partition, place) = built.places.hosts[host as usize];
-                    Some((host, partition, place))
+                    let (partition, index) = built.placement.hosts[host as usize];
+                    Some((host, partition, index))
                 }
                 Node::Switch(_) => None,
             };
@@ -207,7 +207,7 @@ impl Sampler {
     }
 
     /// Looks, when every event before `at` is done and none from then on.
-    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, control: Option<&Control>, at: Time) {
+    pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, controllers: Option<&Controllers>, at: Time) {
         let step = self.steps;
         let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.0.len()).sum();
         values += self.controller.0.len();
@@ -244,17 +244,17 @@ impl Sampler {
             link.most.push(most as f64);
             let gauges = &mut link.gauges;
             network.ports[link.index as usize].scheduler.observe(&mut |reading| gauges.see(step, reading));
-            if let Some((host, partition, place)) = link.host {
+            if let Some((host, partition, index)) = link.host {
                 let hosts = &built.partitions[partition as usize].hosts;
-                let sides = &hosts.sides[hosts.sides_of(place)];
+                let sides = &hosts.sides[hosts.sides_of(index)];
                 sides.iter().for_each(|side| side.tagger.observe(&mut |reading| gauges.see(step, reading)));
-                if let Some(control) = control {
-                    control.observe(Some(host), &mut |reading| gauges.see(step, reading));
+                if let Some(controllers) = controllers {
+                    controllers.observe(Some(host), &mut |reading| gauges.see(step, reading));
                 }
             }
         }
-        if let Some(control) = control {
-            control.observe(None, &mut |reading| self.controller.see(step, reading));
+        if let Some(controllers) = controllers {
+            controllers.observe(None, &mut |reading| self.controller.see(step, reading));
         }
     }
 

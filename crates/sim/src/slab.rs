@@ -1,7 +1,7 @@
 //! The packets of a partition. What ports see and what only the ends see lie in two arrays, so that a hop in the middle of
 //! the network touches half a cache line.
 
-use flowsieve_core::{ControlPacket, Kind, Meta, NONE, Tag};
+use flowsieve_core::{Kind, Meta, NONE, ProgramPacket, Tag};
 use flowsieve_transport::Packet;
 
 /// Destination and sender of packets between switches' programs.
@@ -10,7 +10,7 @@ pub(crate) const SWITCH: u16 = u16::MAX;
 /// What only the ends of a packet see.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Body {
-    /// As [`Packet::words`] or [`ControlPacket::payload`].
+    /// As [`Packet::words`] or [`ProgramPacket::payload`].
     words: [u32; 6],
     /// As [`Packet::message`].
     message: u32,
@@ -55,22 +55,22 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
 }
 
 /// What a switch's program sends, as it lies in the slab.
-pub(crate) fn pack_control(packet: &ControlPacket) -> (Meta, Body) {
-    let ControlPacket { port: _, len, priority, payload } = *packet;
+pub(crate) fn pack_program_packet(packet: &ProgramPacket) -> (Meta, Body) {
+    let ProgramPacket { port: _, len, priority, payload } = *packet;
     let meta = Meta { len, tag: Tag::with_priority(priority), dst: SWITCH, kind: Kind::Control, ..Meta::default() };
     (meta, Body { words: payload, src: SWITCH, ..Body::default() })
 }
 
 /// What arrives by a port of the other switch.
-pub(crate) fn unpack_control(meta: &Meta, body: &Body, port: u16) -> ControlPacket {
-    ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
+pub(crate) fn unpack_program_packet(meta: &Meta, body: &Body, port: u16) -> ProgramPacket {
+    ProgramPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
 }
 
 /// Packets by index, reused.
 pub(crate) struct Slab {
     pub(crate) metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
-    /// Head of the list of free places, linked through [`Meta::next`], or [`NONE`].
+    /// Head of the list of free slots, linked through [`Meta::next`], or [`NONE`].
     free: u32,
 }
 
@@ -81,22 +81,22 @@ impl Default for Slab {
 }
 
 impl Slab {
-    /// Takes a place for a packet.
+    /// Takes a slot for a packet.
     #[inline(always)]
     pub(crate) fn insert(&mut self, meta: Meta, body: Body) -> u32 {
         if self.free == NONE {
             self.grow();
         }
         let packet = self.free;
-        let place = &mut self.metas[packet as usize];
-        self.free = place.next;
+        let slot = &mut self.metas[packet as usize];
+        self.free = slot.next;
         // Lists and holders write these before anybody reads them.
-        *place = Meta { next: place.next, held: place.held, ..meta };
+        *slot = Meta { next: slot.next, held: slot.held, ..meta };
         self.bodies[packet as usize] = body;
         packet
     }
 
-    /// Makes a place. It takes nothing of the packet, which can so be put together where it will lie.
+    /// Makes a slot. It takes nothing of the packet, which can so be put together where it will lie.
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.metas.len() as u32;
@@ -104,7 +104,7 @@ impl Slab {
         self.bodies.push(Body::default());
     }
 
-    /// Gives a packet's place back.
+    /// Gives a packet's slot back.
     #[inline]
     pub(crate) fn remove(&mut self, packet: u32) {
         self.metas[packet as usize].next = self.free;
@@ -119,7 +119,7 @@ impl Slab {
         taken
     }
 
-    /// Packets that exist. Walks the free places.
+    /// Packets that exist. Walks the free slots.
     pub(crate) fn live(&self) -> usize {
         let next = |&packet: &u32| self.metas.get(packet as usize).map(|meta| meta.next);
         let free = std::iter::successors(Some(self.free), next).take_while(|&packet| packet != NONE);
@@ -161,10 +161,10 @@ mod tests {
 
     #[test]
     fn unpack_control__what_was_packed() {
-        let sent = ControlPacket { port: 3, len: 64, priority: 2, payload: [1, 2, 3, 4, 5, 6] };
-        let (meta, body) = pack_control(&sent);
+        let sent = ProgramPacket { port: 3, len: 64, priority: 2, payload: [1, 2, 3, 4, 5, 6] };
+        let (meta, body) = pack_program_packet(&sent);
         assert_eq!((meta.dst, body.src, body.doomed()), (SWITCH, SWITCH, None));
-        assert_eq!(unpack_control(&meta, &body, 7), ControlPacket { port: 7, ..sent });
+        assert_eq!(unpack_program_packet(&meta, &body, 7), ProgramPacket { port: 7, ..sent });
     }
 
     #[test]

@@ -125,12 +125,12 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// The fabric of a point; the path of an edge list is relative to the working folder.
+    /// The fabric that settings describe; the path of an edge list is relative to the working folder.
     pub fn from_settings(settings: &Settings) -> Result<Fabric, SettingsError> {
         Fabric::from_settings_in(settings, Path::new(""))
     }
 
-    /// The fabric of a point; the path of an edge list is relative to `folder`.
+    /// The fabric that settings describe; the path of an edge list is relative to `folder`.
     pub fn from_settings_in(settings: &Settings, folder: &Path) -> Result<Fabric, SettingsError> {
         let scope = settings.common();
         let kind = scope.read(&shapes::KIND)?;

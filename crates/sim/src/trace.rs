@@ -1,8 +1,8 @@
 //! Packet traces: what is sent on chosen links, and what is lost at them, in the order of time.
 //!
-//! Ports of these links are marked special; others do nothing for it. A departure is found when somebody next looks at the
-//! port, at the latest when the packet ahead of it arrives at the far end. So records wait until nothing earlier can come,
-//! and are then handed over by instant, link, and the order in which they were made.
+//! Being traced is one of a link's [features](crate::features): other links do nothing for it. A departure is found when
+//! somebody next looks at the port, at the latest when the packet ahead of it arrives at the far end. So records wait until
+//! nothing earlier can come, and are then handed over by instant, link, and the order in which they were made.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,9 +15,9 @@ use flowsieve_transport::Said;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::joining::Joining;
 use crate::network::Network;
-use crate::point::{Point, SimError};
+use crate::prefetch_queue::PrefetchQueue;
+use crate::run_spec::{RunSpec, SimError};
 use crate::slab::{Body, SWITCH, unpack};
 
 /// What to trace.
@@ -35,7 +35,7 @@ pub struct Tracing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) at: Time,
-    /// The link's place in [`Tracing::links`].
+    /// The link's index in [`Tracing::links`].
     pub(crate) link: u32,
     pub(crate) event: PacketEvent,
     pub(crate) queue: Option<u8>,
@@ -44,22 +44,22 @@ pub(crate) struct Record {
 }
 
 impl<K> Network<K> {
-    /// Records that the line begins to send a packet, which passed an idle port or had been queued.
+    /// Records that the line begins to send a packet, which bypassed an idle port or had been queued.
     #[inline]
-    pub(crate) fn trace_sent(&mut self, link: u32, packet: u32, at: Time, passed: bool) {
+    pub(crate) fn trace_sent(&mut self, link: u32, packet: u32, at: Time, bypassed: bool) {
         let port = &self.ports[link as usize];
-        if port.special.traced.is_some() {
+        if port.features.traced.is_some() {
             let (meta, last) = (&self.slab.metas[packet as usize], port.scheduler.queues() - 1);
-            // A packet that passes does so by the queue of its priority.
+            // A packet that bypasses an idle port counts for the queue of its priority.
             let own = meta.tag.priority().min(u8::try_from(last).unwrap_or(u8::MAX));
-            let queue = if passed { own } else { meta.queue };
+            let queue = if bypassed { own } else { meta.queue };
             self.trace(link, packet, at, PacketEvent::Sent, Some(queue));
         }
     }
 
     /// Records what happens to a packet, if the link is traced; `queue`: that held it.
     pub(crate) fn trace(&mut self, link: u32, packet: u32, at: Time, event: PacketEvent, queue: Option<u8>) {
-        if let Some(link) = self.ports[link as usize].special.traced
+        if let Some(link) = self.ports[link as usize].features.traced
             && self.trace_span.contains(&at)
         {
             let (meta, body) = (self.slab.metas[packet as usize], self.slab.bodies[packet as usize]);
@@ -129,16 +129,16 @@ impl<'a> Tracer<'a> {
     pub(crate) fn new<K: Key>(
         tracing: &Tracing,
         sink: &'a mut dyn TraceSink,
-        point: &Point<'_>,
+        run_spec: &RunSpec<'_>,
         built: &mut Built<K>,
     ) -> Tracer<'a> {
-        for (&link, place) in tracing.links.iter().zip(0..) {
+        for (&link, number) in tracing.links.iter().zip(0..) {
             // What leaves and what is lost on the way may be seen in two partitions.
-            for (partition, index) in [built.places.from[link as usize], built.places.to[link as usize]] {
+            for (partition, index) in [built.placement.from[link as usize], built.placement.to[link as usize]] {
                 let network = &mut built.partitions[partition as usize].network;
-                network.ports[index as usize].special.traced = Some(place);
-                network.links[index as usize].special = true;
-                network.joining = Joining::none();
+                network.ports[index as usize].features.traced = Some(number);
+                network.links[index as usize].has_features = true;
+                network.prefetch_queue = PrefetchQueue::none();
             }
         }
         for partition in &mut built.partitions {
@@ -146,7 +146,7 @@ impl<'a> Tracer<'a> {
             partition.hosts.begun = Some(Vec::new());
         }
         sink.begin();
-        let delays = tracing.links.iter().map(|&link| point.fabric.links[link as usize].delay);
+        let delays = tracing.links.iter().map(|&link| run_spec.fabric.links[link as usize].delay);
         Tracer {
             sink,
             span: tracing.span.clone(),
@@ -155,7 +155,7 @@ impl<'a> Tracer<'a> {
             lag: delays.max().unwrap_or(Time::ZERO),
             waiting: Vec::new(),
             connections: BTreeMap::new(),
-            headers: point.scheme.classes.iter().map(|class| class.transport.facts().header).collect(),
+            headers: run_spec.scheme.classes.iter().map(|class| class.transport.facts().header).collect(),
             cut_at: None,
             over: false,
         }
@@ -229,7 +229,7 @@ impl<'a> Tracer<'a> {
     /// What a packet of a host says.
     fn kind<K>(&self, built: &Built<K>, meta: &Meta, body: &Body) -> PacketKind {
         let byte = |segment| self.byte(meta.flow, segment);
-        let (partition, host) = built.places.hosts[usize::from(body.src)];
+        let (partition, host) = built.placement.hosts[usize::from(body.src)];
         let hosts = &built.partitions[partition as usize].hosts;
         let side = &hosts.sides[hosts.sides_of(host).start + usize::from(body.class)];
         let packet = unpack(meta, body);

@@ -24,11 +24,11 @@ fn numbered(mut flows: Vec<Flow>) -> Vec<Flow> {
 fn sampled(settings: &Settings, name: &str, flows: &[Flow], interval: Time, links: &str) -> PointResult {
     let trial = Trial::new(settings, scheme(name, settings));
     let given = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows.iter().copied()) };
-    let mut point = trial.point(Flows::Given(&given), Partitioning::Whole);
-    point.max_time = Some(Time(5_000 * MS));
+    let mut run_spec = trial.run_spec(Flows::Given(&given), Partitioning::Whole);
+    run_spec.max_time = Some(Time(5_000 * MS));
     let all = 0..trial.fabric.links.len() as u32;
     let links = all.filter(|&link| trial.fabric.link_name(link).starts_with(links)).collect();
-    run_sampled(&point, &Sampling { interval, links }, &mut |_| {}).expect("a run")
+    run_sampled(&run_spec, &Sampling { interval, links }, &mut |_| {}).expect("a run")
 }
 
 fn series<'a>(result: &'a PointResult, name: &str) -> Vec<&'a Series> {

@@ -10,28 +10,28 @@ use std::sync::{Arc, Mutex};
 use by_hand::{Trial, flow, rack, scheme};
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
-use flowsieve_core::{Kind, Meta, NONE, PortKind, PortScheduler, Surroundings, Verdict};
-use flowsieve_schemes::scheme::{Places, PortSpec};
+use flowsieve_core::{Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Verdict};
+use flowsieve_schemes::scheme::{ByPlace, PortSpec};
 use flowsieve_workload::Flow;
 
 /// Flow, kind and coflow of what came to any port.
 type Seen = Arc<Mutex<BTreeSet<(u32, bool, u32)>>>;
 
 /// A FIFO queue that notes them.
-struct Noting {
+struct CoflowRecorder {
     within: FifoBank,
     seen: Seen,
 }
 
-impl PortScheduler for Noting {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+impl PortScheduler for CoflowRecorder {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let Meta { flow, kind, coflow, .. } = metas[packet as usize];
         self.seen.lock().expect("not poisoned").insert((flow, kind == Kind::Data, coflow));
-        self.within.enqueue(metas, packet, around)
+        self.within.enqueue(metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.within.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.within.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -55,9 +55,9 @@ fn packets__carry_the_coflow_of_their_message() {
         let notes = Arc::clone(&seen);
         let port = PortSpec::unlimited(PortKind::custom(move |port, _| {
             let within = FifoBank::new(1, port.admission, port.marker, Discipline::StrictPriority);
-            Noting { within, seen: Arc::clone(&notes) }
+            CoflowRecorder { within, seen: Arc::clone(&notes) }
         }));
-        let ports = Places::try_from_fn(|_| Ok::<_, Infallible>(port.clone()));
+        let ports = ByPlace::try_from_fn(|_| Ok::<_, Infallible>(port.clone()));
         let mut scheme = scheme(name, &settings);
         scheme.ports = ports.unwrap_or_else(|never| match never {});
         Trial::new(&settings, scheme).run(&flows);

@@ -12,7 +12,7 @@ use flowsieve_schemes::REGISTRY;
 use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Fabric, Node};
-use flowsieve_sim::{Flows, Measure, Point, SimError, run};
+use flowsieve_sim::{Flows, Measure, RunSpec, SimError, run};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Handshake;
 use flowsieve_workload::Flow;
@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 fn result(case: &Case) -> Result<PointResult, SimError> {
-    case.with_point(|point| run(point, &mut |_| {}))
+    case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}))
 }
 
 fn flow(id: u32, start_ps: u64, bytes: u64) -> Flow {
@@ -148,9 +148,9 @@ proptest! {
             ],
         ].concat();
         let tagger: &[_] = match name {
-            // A flow whose rank falls would overtake itself in SP-PIFO's queues ...
+            // A flow whose rank falls would overtake itself in SP-PIFO's queues.
             "sp-pifo" => &[("tagger", "plain")],
-            // ... and one that sinks, where all queues have a share.
+            // A flow that sinks would do so where all queues have a share.
             "qc-coflow" => &[("order", "sp")],
             _ => &[],
         };
@@ -184,7 +184,7 @@ fn run_window(gap_us: u64, from_us: u64, to_us: u64) -> Result<PointResult, SimE
         Box::new((0u32..).map(way))
     };
     let measure = Measure::Window { from: Time::from_us(from_us), to: Time::from_us(to_us) };
-    run(&Point { measure, ..case.point(Flows::Given(&endless)) }, &mut |_| {})
+    run(&RunSpec { measure, ..case.run_spec(Flows::Given(&endless)) }, &mut |_| {})
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn run_rack(gap_us: u64, to_one: bool, to_us: u64) -> Result<PointResult, SimErr
         Box::new((0u32..).map(way))
     };
     let measure = Measure::Window { from: Time::from_us(to_us / 2), to: Time::from_us(to_us) };
-    run(&Point { measure, ..case.point(Flows::Given(&endless)) }, &mut |_| {})
+    run(&RunSpec { measure, ..case.run_spec(Flows::Given(&endless)) }, &mut |_| {})
 }
 
 #[test]

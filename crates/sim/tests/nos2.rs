@@ -13,7 +13,7 @@ use flowsieve_results::{PacketKind, PacketRow, PointResult, Series, TraceSink};
 use flowsieve_schemes::settings::{Raw, Settings};
 use flowsieve_sim::sample::{CONTROLLER, Sampling};
 use flowsieve_sim::trace::Tracing;
-use flowsieve_sim::{Flows, Partitioning, Point, run_sampled, run_traced};
+use flowsieve_sim::{Flows, Partitioning, RunSpec, run_sampled, run_traced};
 use flowsieve_workload::Flow;
 
 const US: u64 = 1_000_000;
@@ -60,20 +60,20 @@ impl TraceSink for Data {
     }
 }
 
-fn with_point<R>(trial: &Trial, flows: &[Flow], body: impl FnOnce(&Point<'_>) -> R) -> R {
+fn with_run_spec<R>(trial: &Trial, flows: &[Flow], body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
     let numbered = || -> Box<dyn Iterator<Item = Flow>> {
         Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
     };
-    body(&trial.point(Flows::Given(&numbered), Partitioning::Whole))
+    body(&trial.run_spec(Flows::Given(&numbered), Partitioning::Whole))
 }
 
 /// The packets with payload that a link sends.
 fn sent(trial: &Trial, flows: &[Flow], link: &str) -> Vec<(u32, PacketRow)> {
-    with_point(trial, flows, |point| {
-        let links = (0..point.fabric.links.len() as u32).filter(|&n| point.fabric.link_name(n) == link).collect();
+    with_run_spec(trial, flows, |run_spec| {
+        let links = (0..run_spec.fabric.links.len() as u32).filter(|&n| run_spec.fabric.link_name(n) == link).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
         let mut data = Data::default();
-        run_traced(point, None, &tracing, &mut data, &mut |_| {}).expect("a run");
+        run_traced(run_spec, None, &tracing, &mut data, &mut |_| {}).expect("a run");
         data.0
     })
 }
@@ -186,10 +186,11 @@ fn estimates__hold_at_once_in_hosts_and_after_the_delay_in_the_network() {
 
 /// Samples host 0's link, every 50 us.
 fn sampled(settings: &Settings, flows: &[Flow]) -> PointResult {
-    with_point(&nos2(settings), flows, |point| {
-        let links =
-            (0..point.fabric.links.len() as u32).filter(|&n| point.fabric.link_name(n) == "host0 to switch0").collect();
-        run_sampled(point, &Sampling { interval: Time::from_us(50), links }, &mut |_| {}).expect("a run")
+    with_run_spec(&nos2(settings), flows, |run_spec| {
+        let links = (0..run_spec.fabric.links.len() as u32)
+            .filter(|&n| run_spec.fabric.link_name(n) == "host0 to switch0")
+            .collect();
+        run_sampled(run_spec, &Sampling { interval: Time::from_us(50), links }, &mut |_| {}).expect("a run")
     })
 }
 

@@ -18,15 +18,15 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::{BankRules, FifoBank};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
-use flowsieve_core::marker::{Marker, Scope};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::message::Effort;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::scheduler::PortSite;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Kind, Message, Meta, PortKind, PortScheduler, Site, Surroundings, Tag, Time, Verdict};
+use flowsieve_core::{Kind, Message, Meta, PortContext, PortKind, PortScheduler, Site, Tag, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::{Class, Places, PortSpec, TaggerSpec};
+use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::TransportSpec;
@@ -37,8 +37,8 @@ const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
 
 /// What `make` gives each place.
-fn at_every_place<T>(make: impl Fn(Place) -> T) -> Places<T> {
-    Places::try_from_fn(|place| Ok::<_, Infallible>(make(place))).unwrap_or_else(|never| match never {})
+fn at_every_place<T>(make: impl Fn(Place) -> T) -> ByPlace<T> {
+    ByPlace::try_from_fn(|place| Ok::<_, Infallible>(make(place))).unwrap_or_else(|never| match never {})
 }
 
 /// The scheme with the ports that `make` gives each place.
@@ -74,19 +74,19 @@ impl LastComeFirstServed {
 }
 
 impl PortScheduler for LastComeFirstServed {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, _: &mut PortContext<'_>) -> Verdict {
         let meta = &mut metas[packet as usize];
         meta.queue = 0;
         if self.bytes + u64::from(meta.len) > self.limit {
-            return Verdict::Dropped { found: self.bytes };
+            return Verdict::Dropped { queued_before: self.bytes };
         }
-        let found = self.bytes;
+        let queued_before = self.bytes;
         self.bytes += u64::from(meta.len);
         self.stack.push(packet);
-        Verdict::Accepted { found }
+        Verdict::Accepted { queued_before }
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], _: &mut Surroundings<'_>) -> Option<u32> {
+    fn dequeue(&mut self, metas: &mut [Meta], _: &mut PortContext<'_>) -> Option<u32> {
         let packet = self.stack.pop()?;
         self.bytes -= u64::from(metas[packet as usize].len);
         Some(packet)
@@ -181,15 +181,15 @@ impl Starving {
 }
 
 impl PortScheduler for Starving {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         match metas[packet as usize].tag.priority() {
-            0 => self.0.enqueue(metas, packet, around),
-            _ => Verdict::Dropped { found: self.0.backlog_bytes() },
+            0 => self.0.enqueue(metas, packet, context),
+            _ => Verdict::Dropped { queued_before: self.0.backlog_bytes() },
         }
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.0.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.0.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -251,9 +251,9 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
 
 type Deadlines = Arc<Mutex<Vec<(u64, Option<Time>)>>>;
 
-struct Noting(Deadlines);
+struct RecordedDeadlines(Deadlines);
 
-impl TagPackets for Noting {
+impl TagPackets for RecordedDeadlines {
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         if facts.kind == Kind::Data {
             self.0.lock().expect("not poisoned").push((facts.offset, facts.deadline));
@@ -275,7 +275,8 @@ fn own_tagger__is_told_when_a_flow_should_have_finished() {
         let noted = Deadlines::default();
         let mut scheme = scheme(name, &settings);
         let notes = Arc::clone(&noted);
-        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(Noting(Arc::clone(&notes)))));
+        scheme.classes[0].tagger =
+            TaggerSpec::Custom(Arc::new(move |_| Box::new(RecordedDeadlines(Arc::clone(&notes)))));
         let due = |flow: Flow, us: u64| Flow { deadline_ps: (us * US).try_into().ok(), ..flow };
         let flows = [
             due(flow(US, (0, 1), 2), 50),
@@ -323,7 +324,7 @@ fn places__each_with_its_port() {
     let port = |place| match place {
         Place::Nic => PortSpec::unlimited(PortKind::Flows(Order::RoundRobin)),
         Place::Leaf => PortSpec {
-            marker: Marker::Threshold { above: 0, scope: Scope::Port, counts_arriving: true },
+            marker: Marker::Threshold { above: 0, scope: MarkScope::Port, counts_arriving: true },
             ..PortSpec::unlimited(PortKind::Bank(BankRules { queues: 3, discipline: Discipline::StrictPriority }))
         },
         Place::Spine | Place::Core => PortSpec {

@@ -1,4 +1,4 @@
-//! The same result however the fabric is cut, however often the point is run, and however wide the keys of events are.
+//! The same result however the fabric is cut, however often a run is made, and however wide the keys of events are.
 
 mod common;
 
@@ -11,13 +11,13 @@ use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::Place;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, SimError, run};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 use proptest::prelude::*;
 
 /// Everything that a result says but the number of events, which is the engine's own business.
 fn result(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {
-    let result = case.with_point(|point| run(&Point { partitioning, ..*point }, &mut |_| {}))?;
+    let result = case.with_run_spec(|run_spec| run(&RunSpec { partitioning, ..*run_spec }, &mut |_| {}))?;
     Ok(PointResult { events: 0, ..result })
 }
 
@@ -36,7 +36,7 @@ fn closed_result(
     partitioning: Partitioning,
 ) -> Result<PointResult, SimError> {
     let flows = Flows::Closed { flows, until };
-    let result = run(&Point { partitioning, ..case.point(flows) }, &mut |_| {})?;
+    let result = run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut |_| {})?;
     Ok(PointResult { events: 0, ..result })
 }
 
@@ -52,7 +52,7 @@ fn loops(case: &Case, (outstanding, flows, think_us): (u32, u32, u64)) -> Closed
 /// Flows that a host keeps under way: several, so that they begin out of the order of their numbers.
 const OUTSTANDING: std::ops::Range<u32> = 1..5;
 
-/// The point, with every flow later by `span`.
+/// The run, with every flow later by `span`.
 fn shifted(case: &Case, span: Time) -> Vec<Flow> {
     case.flows.iter().map(|flow| Flow { start_ps: flow.start_ps + span.0, ..*flow }).collect()
 }

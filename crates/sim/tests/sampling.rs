@@ -11,7 +11,7 @@ use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Series};
 use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, run, run_sampled};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
 use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
     let numbered = || -> Box<dyn Iterator<Item = Flow>> {
         Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
     };
-    let point = Point {
+    let run_spec = RunSpec {
         fabric: &fabric,
         scheme: &scheme("dctcp", &settings),
         wire_overhead: 0,
@@ -35,7 +35,7 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
         partitioning: Partitioning::Whole,
     };
     let links = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
-    run_sampled(&point, &Sampling { interval, links }, &mut |_| {}).unwrap()
+    run_sampled(&run_spec, &Sampling { interval, links }, &mut |_| {}).unwrap()
 }
 
 fn series<'a>(result: &'a PointResult, name: &str, of: &str) -> Vec<&'a Series> {
@@ -81,9 +81,10 @@ fn values__are_limited_and_the_end_is_said() {
 fn check(case: &Case, interval: Time) -> Result<(), TestCaseError> {
     let links = (0..case.fabric.links.len() as u32).collect();
     let sampling = Sampling { interval, links };
-    let plain = case.with_point(|point| run(point, &mut |_| {}));
-    let of =
-        |partitioning| case.with_point(|point| run_sampled(&Point { partitioning, ..*point }, &sampling, &mut |_| {}));
+    let plain = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}));
+    let of = |partitioning| {
+        case.with_run_spec(|run_spec| run_sampled(&RunSpec { partitioning, ..*run_spec }, &sampling, &mut |_| {}))
+    };
     let (whole, racks) = (of(Partitioning::Whole), of(Partitioning::Racks));
     let (Ok(plain), Ok(whole), Ok(racks)) = (plain, whole, racks) else { return Ok(()) };
     prop_assert!(!whole.series.is_empty());

@@ -11,7 +11,7 @@ mod five_messages;
 
 use by_hand::{Trial, fcts, flow, marks_and_drops, rack, scheme, settings};
 use flowsieve_core::Time;
-use flowsieve_results::{PointResult, Sketch};
+use flowsieve_results::{PointResult, QuantileSketch};
 use flowsieve_schemes::settings::Settings;
 use flowsieve_sim::{Flows, Partitioning, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -43,7 +43,7 @@ fn closed_loop__of_one_flow_a_host_is_as_fast_as_the_flow() {
     let result = |think| {
         let closed = loops(think);
         let flows = Flows::Closed { flows: &closed, until: Time::NEVER };
-        run(&trial.point(flows, Partitioning::Whole), &mut |_| {}).unwrap()
+        run(&trial.run_spec(flows, Partitioning::Whole), &mut |_| {}).unwrap()
     };
 
     let busy = result(0);
@@ -74,7 +74,7 @@ fn closed_loop__needs_acks() {
     let closed = ClosedLoop::new((3, 1), &Pattern::AllToAll, offer, Think::Fixed(0), 10, 1).unwrap();
     let trial = trial("fcfs", &rack(3));
     let flows = Flows::Closed { flows: &closed, until: Time::NEVER };
-    let error = run(&trial.point(flows, Partitioning::Whole), &mut |_| {}).unwrap_err();
+    let error = run(&trial.run_spec(flows, Partitioning::Whole), &mut |_| {}).unwrap_err();
     assert_eq!(
         error.to_string(),
         "in a closed loop a flow follows the last ACK of another, and class 0 of this scheme has no ACKs"
@@ -151,13 +151,13 @@ fn strict_priorities__the_single_packet_waits_for_the_one_on_the_wire() {
 }
 
 /// What packets of each priority found at the ports to hosts, where ACKs found so many idle.
-fn found_at_hosts(result: &PointResult) -> &[Sketch] {
+fn found_at_hosts(result: &PointResult) -> &[QuantileSketch] {
     let down = result.links.iter().find(|link| link.name.ends_with("-down")).expect("links to hosts");
     &down.found_bytes_by_priority
 }
 
-fn sketch(acks: usize, data: &[u64]) -> Sketch {
-    let mut sketch = Sketch::default();
+fn sketch(acks: usize, data: &[u64]) -> QuantileSketch {
+    let mut sketch = QuantileSketch::default();
     data.iter().chain(&vec![0; acks]).for_each(|&bytes| sketch.record(bytes));
     sketch
 }

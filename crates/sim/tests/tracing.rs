@@ -16,7 +16,7 @@ use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
-use flowsieve_sim::{Flows, Partitioning, Point, SimError, run, run_sampled, run_traced};
+use flowsieve_sim::{Flows, Partitioning, RunSpec, SimError, run, run_sampled, run_traced};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 
@@ -46,28 +46,28 @@ impl TraceSink for Kept {
 
 const ALWAYS: Range<Time> = Time::ZERO..Time::NEVER;
 
-fn all_links(point: &Point<'_>) -> Tracing {
-    Tracing { links: (0..point.fabric.links.len() as u32).collect(), span: ALWAYS, most: u64::MAX }
+fn all_links(run_spec: &RunSpec<'_>) -> Tracing {
+    Tracing { links: (0..run_spec.fabric.links.len() as u32).collect(), span: ALWAYS, most: u64::MAX }
 }
 
-fn traced(point: &Point<'_>, tracing: &Tracing) -> (Result<PointResult, SimError>, Kept) {
+fn traced(run_spec: &RunSpec<'_>, tracing: &Tracing) -> (Result<PointResult, SimError>, Kept) {
     let mut kept = Kept::default();
-    (run_traced(point, None, tracing, &mut kept, &mut |_| {}), kept)
+    (run_traced(run_spec, None, tracing, &mut kept, &mut |_| {}), kept)
 }
 
-/// Calls `body` with the point of these flows under DCTCP over one switch.
-fn in_rack<R>(hosts: i64, flows: &[Flow], body: impl FnOnce(&Point<'_>) -> R) -> R {
+/// Calls `body` with the run of these flows under DCTCP over one switch.
+fn in_rack<R>(hosts: i64, flows: &[Flow], body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
     let settings = rack(hosts);
     let trial = Trial::new(&settings, scheme("dctcp", &settings)).until_ack();
     let numbered = || -> Box<dyn Iterator<Item = Flow>> {
         Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
     };
-    body(&trial.point(Flows::Given(&numbered), Partitioning::Whole))
+    body(&trial.run_spec(Flows::Given(&numbered), Partitioning::Whole))
 }
 
 /// A row as a packet trace reads: nanoseconds, link, what is said, length.
-fn line(point: &Point<'_>, row: &PacketRow) -> String {
-    let link = point.fabric.link_name(row.link);
+fn line(run_spec: &RunSpec<'_>, row: &PacketRow) -> String {
+    let link = run_spec.fabric.link_name(row.link);
     let (ends, kind) = row.what.expect("between hosts");
     let said = match kind {
         PacketKind::Data { flow, segment, byte, last, .. } => {
@@ -87,9 +87,9 @@ fn trace__three_packets_over_a_switch() {
     // it and sends it at once, and so does the receiver its ACK.
     let mut message = flow(0, (0, 1), 2);
     message.bytes += 101;
-    in_rack(2, &[message], |point| {
-        let (result, kept) = traced(point, &all_links(point));
-        let lines: Vec<String> = kept.rows.iter().map(|row| line(point, row)).collect();
+    in_rack(2, &[message], |run_spec| {
+        let (result, kept) = traced(run_spec, &all_links(run_spec));
+        let lines: Vec<String> = kept.rows.iter().map(|row| line(run_spec, row)).collect();
         assert_eq!(
             lines,
             [
@@ -117,9 +117,9 @@ fn trace__three_packets_over_a_switch() {
 fn trace__numbers_the_bytes_of_a_connection_through_its_messages() {
     // The second message takes the connection of the first.
     let flows = [Flow { bytes: 2_000, ..flow(0, (0, 1), 1) }, Flow { bytes: 1_000, ..flow(50_000_000, (0, 1), 1) }];
-    in_rack(2, &flows, |point| {
-        let (_, kept) = traced(point, &Tracing { links: vec![0, 1], ..all_links(point) });
-        let lines: Vec<String> = kept.rows.iter().map(|row| line(point, row)).collect();
+    in_rack(2, &flows, |run_spec| {
+        let (_, kept) = traced(run_spec, &Tracing { links: vec![0, 1], ..all_links(run_spec) });
+        let lines: Vec<String> = kept.rows.iter().map(|row| line(run_spec, row)).collect();
         let said: Vec<&str> = lines.iter().map(|line| line.split(": ").nth(1).unwrap()).collect();
         assert_eq!(
             said,
@@ -142,10 +142,10 @@ fn trace__drops_and_marks() {
     let trial = Trial::new(&settings, scheme("dctcp", &settings));
     let flows: Vec<Flow> = (0..5).map(|host| Flow { id: host, ..flow(0, (host, 5), 1) }).collect();
     let given = || -> Box<dyn Iterator<Item = Flow>> { Box::new(flows.clone().into_iter()) };
-    let point = trial.point(Flows::Given(&given), Partitioning::Whole);
+    let run_spec = trial.run_spec(Flows::Given(&given), Partitioning::Whole);
     let to_last = (0..12).find(|&link| trial.fabric.link_name(link) == "switch0 to host5").unwrap();
     let tracing = Tracing { links: vec![to_last], span: Time::ZERO..Time::from_us(100), most: 100 };
-    let (_, kept) = traced(&point, &tracing);
+    let (_, kept) = traced(&run_spec, &tracing);
     let rows: Vec<_> = kept.rows.iter().map(|row| (row.at_ps / 1_000, row.event, row.ecn, row.queue)).collect();
     use PacketEvent::{DroppedBuffer, Sent};
     assert_eq!(
@@ -163,29 +163,29 @@ fn trace__drops_and_marks() {
 #[test]
 fn trace__ends_with_its_span_and_with_its_rows() {
     let flows = [flow(0, (0, 1), 200)];
-    in_rack(2, &flows, |point| {
-        let (whole, all) = traced(point, &all_links(point));
+    in_rack(2, &flows, |run_spec| {
+        let (whole, all) = traced(run_spec, &all_links(run_spec));
         let span = Time::from_us(20)..Time::from_us(30);
-        let (some, inside) = traced(point, &Tracing { span: span.clone(), ..all_links(point) });
+        let (some, inside) = traced(run_spec, &Tracing { span: span.clone(), ..all_links(run_spec) });
         let expected: Vec<_> = all.rows.iter().filter(|row| span.contains(&Time(row.at_ps))).copied().collect();
         assert_eq!((expected.len() > 20, inside.rows), (true, expected));
         assert_eq!(some, whole);
 
-        let (cut, first) = traced(point, &Tracing { most: 25, ..all_links(point) });
+        let (cut, first) = traced(run_spec, &Tracing { most: 25, ..all_links(run_spec) });
         assert_eq!(first.rows, all.rows[..25]);
         let at = Time(all.rows[25].at_ps);
         let warning = format!("the packet trace ended at {at}: it holds no more than 25 packets of a run");
         assert_eq!(cut.unwrap().warnings, [warning]);
-        let (exact, _) = traced(point, &Tracing { most: all.rows.len() as u64, ..all_links(point) });
+        let (exact, _) = traced(run_spec, &Tracing { most: all.rows.len() as u64, ..all_links(run_spec) });
         assert_eq!(exact, whole);
     });
 }
 
 #[test]
 fn trace__abandons_the_run_with_its_sink() {
-    in_rack(2, &[flow(0, (0, 1), 200)], |point| {
+    in_rack(2, &[flow(0, (0, 1), 200)], |run_spec| {
         let mut kept = Kept { takes: Some(10), ..Kept::default() };
-        let abandoned = run_traced(point, None, &all_links(point), &mut kept, &mut |_| {});
+        let abandoned = run_traced(run_spec, None, &all_links(run_spec), &mut kept, &mut |_| {});
         assert_eq!((abandoned, kept.rows.len()), (Err(SimError::TraceAbandoned), 10));
     });
 }
@@ -194,9 +194,9 @@ fn trace__abandons_the_run_with_its_sink() {
 fn trace__begins_anew_with_wide_keys() {
     // Narrow keys end at 3 · 2^46 ps; the first flow is traced before anybody knows.
     let flows = [flow(0, (0, 1), 3), flow(300_000_000_000_000, (0, 1), 3)];
-    in_rack(2, &flows, |point| {
-        let point = Point { max_time: None, ..*point };
-        let (result, kept) = traced(&point, &all_links(&point));
+    in_rack(2, &flows, |run_spec| {
+        let run_spec = RunSpec { max_time: None, ..*run_spec };
+        let (result, kept) = traced(&run_spec, &all_links(&run_spec));
         assert_eq!((kept.begun, kept.rows.len() as u64), (2, result.unwrap().packet_hops));
     });
 }
@@ -256,13 +256,13 @@ fn check(case: &Case, some: bool, interval: Time) -> Result<(), TestCaseError> {
     let tracing = Tracing { links: links.clone(), span: ALWAYS, most: u64::MAX };
     let sampling = Sampling { interval, links };
     let of = |partitioning, sampling: Option<&Sampling>| {
-        case.with_point(|point| {
-            let (point, mut kept) = (Point { partitioning, ..*point }, Kept::default());
+        case.with_run_spec(|run_spec| {
+            let (run_spec, mut kept) = (RunSpec { partitioning, ..*run_spec }, Kept::default());
             let plain = match sampling {
-                Some(sampling) => run_sampled(&point, sampling, &mut |_| {}),
-                None => run(&point, &mut |_| {}),
+                Some(sampling) => run_sampled(&run_spec, sampling, &mut |_| {}),
+                None => run(&run_spec, &mut |_| {}),
             };
-            let traced = run_traced(&point, sampling, &tracing, &mut kept, &mut |_| {});
+            let traced = run_traced(&run_spec, sampling, &tracing, &mut kept, &mut |_| {});
             (plain, traced, kept.rows)
         })
     };

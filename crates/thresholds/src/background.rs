@@ -146,9 +146,9 @@ fn first_grid(law: &SizeLaw) -> Vec<u64> {
 
 /// `chosen`, which is one of the candidates, and offsets from the one before it to the one after it.
 fn around(candidates: &[u64], chosen: u64, parts: u64) -> impl Iterator<Item = u64> {
-    let place = candidates.partition_point(|offset| *offset < chosen);
-    let below = place.checked_sub(1).map_or(0, |below| candidates[below]);
-    let above = candidates.get(place + 1).copied().unwrap_or(chosen);
+    let index = candidates.partition_point(|offset| *offset < chosen);
+    let below = index.checked_sub(1).map_or(0, |below| candidates[below]);
+    let above = candidates.get(index + 1).copied().unwrap_or(chosen);
     let step = move |part: u64| below + (u128::from(above - below) * u128::from(part) / u128::from(parts)) as u64;
     (0..=parts).map(step).chain([chosen])
 }

@@ -16,8 +16,8 @@ use crate::law::SizeLaw;
 use crate::phases::Phases;
 use crate::{ThresholdError, checked_load, tandem};
 
-/// Places at which the mean time is computed before the best one's surroundings are searched.
-const PLACES: u32 = 64;
+/// Steps of the threshold at which the mean time is computed before the best one's surroundings are searched.
+const STEPS: u32 = 64;
 
 /// The paper's approximation of the best threshold in bytes, ln((μ₁ − λ) / (μ₂ (1 − ρ))) / (μ₁ − μ₂), for the likeliest
 /// two phases. Where sizes have none ([`Phases::fit`]) it is that of the [`tandem`] of two queues.
@@ -47,14 +47,14 @@ impl Phases {
         libm::log((short - rate) / (long * (1.0 - load))) / (short - long)
     }
 
-    /// The threshold in bytes with the least [`time`](Self::time), by places at equal ratios and a golden section
+    /// The threshold in bytes with the least [`time`](Self::time), by steps at equal ratios and a golden section
     /// around the best one.
     pub fn best_threshold(&self, load: f64) -> f64 {
         let time = |logarithm: f64| self.time(load, libm::exp(logarithm));
         let (low, high) = (libm::log(1e-3 * self.means[0]), libm::log(30.0 * self.means[1]));
-        let place = |i: u32| low + (high - low) * f64::from(i) / f64::from(PLACES);
-        let best = (0..=PLACES).min_by(|a, b| time(place(*a)).total_cmp(&time(place(*b)))).unwrap_or(0);
-        let (mut low, mut high) = (place(best.saturating_sub(1)), place((best + 1).min(PLACES)));
+        let at = |i: u32| low + (high - low) * f64::from(i) / f64::from(STEPS);
+        let best = (0..=STEPS).min_by(|a, b| time(at(*a)).total_cmp(&time(at(*b)))).unwrap_or(0);
+        let (mut low, mut high) = (at(best.saturating_sub(1)), at((best + 1).min(STEPS)));
         let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
         while high - low > 1e-4 {
             let (left, right) = (high - golden * (high - low), low + golden * (high - low));

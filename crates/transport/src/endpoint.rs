@@ -47,7 +47,7 @@ impl Effects {
 pub struct Timer {
     /// The instant; [`Time::NEVER`]: there is none.
     pub at: Time,
-    /// What of one instant comes first: senders before receivers, each by flow. It never depends on a place in memory.
+    /// What of one instant comes first: senders before receivers, each by flow. It never depends on a slot in memory.
     pub order: u64,
 }
 

@@ -71,9 +71,9 @@ pub enum Said {
     },
     /// What has arrived.
     Ack {
-        /// Every piece below has.
+        /// Every piece below this number has arrived.
         segment: u32,
-        /// And those from the first to one past the last, if they are any.
+        /// Pieces above that have arrived, from the first to one past the last; empty if there are none.
         sack: (u32, u32),
         /// The acknowledged packets were marked.
         echo: bool,

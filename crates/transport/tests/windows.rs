@@ -286,7 +286,7 @@ fn restart__a_window_below_the_initial_one_rises_in_ns2_only() {
 
 #[test]
 fn window__is_of_the_pipe_or_from_the_edge() {
-    // Segment 0 is missing. RFC 3042 and 6675 send a new segment for each that arrives ...
+    // Segment 0 is missing. RFC 3042 and 6675 send a new segment for each that arrives.
     let params = TcpParams { loss_detection: common::ns2().loss_detection, ..rfc() };
     trace(
         &params,
@@ -297,7 +297,7 @@ fn window__is_of_the_pipe_or_from_the_edge() {
          101 < ack 0 sack 1-9
          101 > 12-27",
     );
-    // ... ns-2 stops a window after the hole.
+    // ns-2 stops a window after the hole.
     assert_eq!(common::ns2().window, WindowRule::FromCumulative);
     trace(
         &ns2(),

@@ -22,7 +22,7 @@ pub struct Builtin {
     /// What was measured, in a few words.
     pub summary: &'static str,
     /// The publication, and the code whose points these are.
-    pub source: &'static str,
+    pub provenance: &'static str,
     /// Rows `size_bytes,cdf`.
     pub text: &'static str,
     /// How the source reads its points.

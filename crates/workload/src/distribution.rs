@@ -12,7 +12,7 @@
 
 use crate::error::InputError;
 use crate::law::{self, Law, LawError};
-use crate::points::{self, Point};
+use crate::points::{self, CdfPoint};
 use crate::random::uniform01;
 use rand_core::Rng;
 use std::fmt;
@@ -240,9 +240,9 @@ impl SizeDistribution {
 }
 
 /// What lies between neighbouring points, without what has no probability.
-fn pieces(points: &[Point], reading: Reading) -> Vec<Piece> {
+fn pieces(points: &[CdfPoint], reading: Reading) -> Vec<Piece> {
     // Below the first point lies nothing, so a first cdf above 0 is a mass at the first size.
-    let before_first = points.first().map(|first| Point { size: first.size, cdf: 0.0 });
+    let before_first = points.first().map(|first| CdfPoint { size: first.size, cdf: 0.0 });
     let lower_ends = before_first.iter().chain(points);
     let between = lower_ends.zip(points).filter(|(lower, upper)| lower.cdf < upper.cdf);
     between

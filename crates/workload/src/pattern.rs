@@ -150,8 +150,8 @@ enum Rule {
 struct Racks {
     /// The hosts, rack by rack.
     hosts: Vec<u32>,
-    /// By host: its place in `hosts`.
-    place: Vec<u32>,
+    /// By host: its position in `hosts`.
+    position: Vec<u32>,
     /// By host: where its rack begins and ends in `hosts`.
     bounds: Vec<(u32, u32)>,
 }
@@ -196,9 +196,9 @@ impl Pairs {
             let last = order.len() - 1;
             let receiver = draw(last + 1);
             order.swap(receiver, last);
-            for place in 0..*fan_in {
-                order.swap(place, place + draw(last - place));
-                pairs.push((order[place], order[last]));
+            for position in 0..*fan_in {
+                order.swap(position, position + draw(last - position));
+                pairs.push((order[position], order[last]));
             }
             return;
         }
@@ -266,13 +266,13 @@ impl Racks {
         }
         let mut by_rack: Vec<u32> = (0..hosts).collect();
         by_rack.sort_by_key(|host| racks[*host as usize]);
-        let mut place = vec![0; racks.len()];
+        let mut position = vec![0; racks.len()];
         let mut bounds = vec![(0, 0); racks.len()];
         let mut from = 0u32;
         for rack in by_rack.chunk_by(|a, b| racks[*a as usize] == racks[*b as usize]) {
             let end = from + rack.len() as u32;
             for (host, at) in rack.iter().zip(from..) {
-                place[*host as usize] = at;
+                position[*host as usize] = at;
                 bounds[*host as usize] = (from, end);
             }
             if share > 0.0 && rack.len() == 1 {
@@ -283,20 +283,20 @@ impl Racks {
             }
             from = end;
         }
-        Ok(Racks { hosts: by_rack, place, bounds })
+        Ok(Racks { hosts: by_rack, position, bounds })
     }
 
     fn receiver(&self, src: u32, local: bool, draws: &mut Xoshiro256PlusPlus) -> u32 {
         let (from, end) = self.bounds[src as usize];
         let mut draw = |n: u32| below(draws, u64::from(n)) as u32;
-        let place = if local {
+        let position = if local {
             let other = from + draw(end - from - 1);
-            if other < self.place[src as usize] { other } else { other + 1 }
+            if other < self.position[src as usize] { other } else { other + 1 }
         } else {
             let other = draw(self.hosts.len() as u32 - (end - from));
             if other < from { other } else { other + (end - from) }
         };
-        self.hosts[place as usize]
+        self.hosts[position as usize]
     }
 }
 

@@ -17,7 +17,7 @@ const MAX_POINTS: usize = 1_000_000;
 const SUMMATION_ERROR: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct CdfPoint {
     /// In bytes.
     pub(crate) size: u64,
     /// Share of the flows up to this size, 0 to 1.
@@ -25,10 +25,10 @@ pub(crate) struct Point {
 }
 
 /// The points of `text`, which errors call `name`; at least one, and the last has cdf 1.
-pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Point>, InputError> {
+pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<CdfPoint>, InputError> {
     let mut rows = Rows::new(name, text.as_bytes(), COLUMNS, MAX_POINTS);
     let mut points = Vec::new();
-    let mut before = Point { size: 0, cdf: 0.0 };
+    let mut before = CdfPoint { size: 0, cdf: 0.0 };
     while let Some(row) = rows.next()? {
         before = point(row.fields(), before).map_err(|problem| rows.error_in_row(problem))?;
         points.push(before);
@@ -41,7 +41,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Point>, InputError> {
     Ok(points)
 }
 
-fn point([size, cdf]: [&str; 2], before: Point) -> Result<Point, Problem> {
+fn point([size, cdf]: [&str; 2], before: CdfPoint) -> Result<CdfPoint, Problem> {
     let size = whole_number("size_bytes", size, 0..=MAX_BYTES)?;
     let cdf = share(cdf)?;
     if size < before.size {
@@ -53,7 +53,7 @@ fn point([size, cdf]: [&str; 2], before: Point) -> Result<Point, Problem> {
     if size == 0 && cdf > 0.0 {
         return Err(Problem::EmptyFlows { found: cdf });
     }
-    Ok(Point { size, cdf })
+    Ok(CdfPoint { size, cdf })
 }
 
 fn share(field: &str) -> Result<f64, Problem> {
@@ -77,7 +77,7 @@ mod tests {
     fn parse__keeps_every_row() {
         let points = parse("f", "size_bytes,cdf\n0,0\n1e3,0.25\n1e3,0.5\n2000,1.0\n").unwrap();
         let expected = [(0, 0.0), (1000, 0.25), (1000, 0.5), (2000, 1.0)];
-        assert_eq!(points, expected.map(|(size, cdf)| Point { size, cdf }));
+        assert_eq!(points, expected.map(|(size, cdf)| CdfPoint { size, cdf }));
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn workloads_md__lists_every_distribution_with_its_figures() {
                 builtin.reading,
                 builtin.rounding,
                 sizes.mean_bytes(),
-                builtin.source
+                builtin.provenance
             )
         })
         .collect();

@@ -25,7 +25,7 @@ use crate::bank::FifoBank;
 use crate::discipline::Discipline;
 use crate::meta::{Kind, Meta};
 use crate::readings::Reading;
-use crate::scheduler::{Line, PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
@@ -161,28 +161,28 @@ impl AwafsPort {
 }
 
 impl PortScheduler for AwafsPort {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let now = around.now;
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let now = context.now;
         self.catch_up(metas, now);
         let Meta { flow, len, tag, kind, .. } = metas[packet as usize];
         if self.actuator.chooses() {
             self.actuator.note(self.line.serialise(len));
         }
-        let found = self.bank.backlog_bytes();
+        let queued_before = self.bank.backlog_bytes();
         if kind != Kind::Data {
-            return self.bank.enqueue_in(0, metas, packet, around).having_found(found);
+            return self.bank.enqueue_in(0, metas, packet, context).with_queued_before(queued_before);
         }
         let sent = self.table.as_ref().map_or(tag.sent(), |table| table.sent(flow));
-        let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, around);
+        let verdict = self.bank.enqueue_in(self.actuator.choose(sent), metas, packet, context);
         if verdict.is_accepted() {
             let payload = u32::from(len.saturating_sub(self.header));
             self.sense(flow, sent, payload, tag.ends_flow(), now);
         }
-        verdict.having_found(found)
+        verdict.with_queued_before(queued_before)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.bank.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.bank.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {

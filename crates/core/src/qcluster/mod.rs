@@ -2,8 +2,8 @@
 //!
 //! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
 //! host's tagger says which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
-//! decides: what its flow has sent, counted here in a [`Sketch`], or the number that the host wrote. The first group
-//! that holds a packet sends; within it strict priority, or weighted round robin.
+//! decides: what its flow has sent, counted here in a [`SchedulingSketch`], or the number that the host wrote. The first
+//! group that holds a packet sends; within it strict priority, or weighted round robin.
 //!
 //! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
 //! arrives, and stays counted if the port then turns it away: a switch counts before its memory decides. Where disorder
@@ -19,10 +19,10 @@ use crate::discipline::{Discipline, Group};
 use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
 use crate::readings::{Gauge, Reading};
-use crate::scheduler::{PortRules, PortScheduler, PortSite, Surroundings, Verdict};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 use presence::Presence;
-use sketch::{Keep, Sketch, SketchParams};
+use sketch::{Keep, SchedulingSketch, SketchParams};
 use weights::{QueueWeights, WeightParams};
 
 /// What a packet's weight is (Table 3).
@@ -149,7 +149,7 @@ impl Cluster {
 pub struct ClusterPort {
     bank: FifoBank,
     groups: Vec<Cluster>,
-    sketch: Sketch,
+    sketch: SchedulingSketch,
     key: MessageKey,
     unit: Unit,
     avoidance: Avoidance,
@@ -190,7 +190,7 @@ impl ClusterPort {
         ClusterPort {
             bank: FifoBank::new(queues, admission, marker, Discipline::Groups(service)),
             groups,
-            sketch: Sketch::new(params.sketch),
+            sketch: SchedulingSketch::new(params.sketch),
             key: params.key,
             unit: params.unit,
             avoidance: params.avoidance,
@@ -249,18 +249,18 @@ impl ClusterPort {
 }
 
 impl PortScheduler for ClusterPort {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
-        let found = self.bank.backlog_bytes();
-        let queue = self.classify(&metas[packet as usize], around.now);
-        let verdict = self.bank.enqueue_in(queue, metas, packet, around);
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let queued_before = self.bank.backlog_bytes();
+        let queue = self.classify(&metas[packet as usize], context.now);
+        let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if let (Some(presence), true) = (&mut self.presence, verdict.is_accepted()) {
             presence.add(metas[packet as usize].flow, queue as u8);
         }
-        verdict.having_found(found)
+        verdict.with_queued_before(queued_before)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        let packet = self.bank.dequeue(metas, around)?;
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.bank.dequeue(metas, context)?;
         if let Some(presence) = &mut self.presence {
             let meta = &metas[packet as usize];
             presence.remove(meta.flow, meta.queue);

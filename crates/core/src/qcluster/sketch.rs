@@ -86,7 +86,7 @@ pub struct Visit {
     pub weight: u32,
     /// How long no packet of the flow came, at least; [`Time::NEVER`]: none came yet.
     pub age: Time,
-    places: [u32; MOST_ARRAYS],
+    slots: [u32; MOST_ARRAYS],
     /// Bit i: the flowlet of array i's bucket was over.
     idle: u8,
     /// The array with the oldest bucket.
@@ -95,7 +95,7 @@ pub struct Visit {
 
 /// The sketch as software holds it.
 #[derive(Clone, Debug)]
-pub struct Sketch {
+pub struct SchedulingSketch {
     params: SketchParams,
     /// Array after array.
     buckets: Vec<Bucket>,
@@ -103,29 +103,29 @@ pub struct Sketch {
 
 /// The bucket of a key in an array of `buckets`: hashed with a seed an array.
 #[inline(always)]
-fn place(key: u64, array: usize, buckets: usize) -> usize {
+fn slot(key: u64, array: usize, buckets: usize) -> usize {
     array * buckets + reduce(mix(key ^ (array as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)), buckets)
 }
 
-impl Sketch {
+impl SchedulingSketch {
     /// An empty sketch.
     ///
     /// # Panics
     /// Where the parameters are not as [`SketchParams`] says; set-up checks them.
-    pub fn new(params: SketchParams) -> Sketch {
+    pub fn new(params: SketchParams) -> SchedulingSketch {
         params.check();
         let empty = Bucket { time: NEVER, count: 0, queue: 0 };
-        Sketch { params, buckets: vec![empty; params.arrays * params.buckets] }
+        SchedulingSketch { params, buckets: vec![empty; params.arrays * params.buckets] }
     }
 
     /// Counts `amount` for a packet of the flow `key`.
     #[inline]
     pub fn count(&mut self, key: u64, amount: u32, now: Time) -> Visit {
         let SketchParams { arrays, buckets, message_gap, flowlet_gap, conservative } = self.params;
-        let mut visit = Visit { weight: u32::MAX, age: Time::ZERO, places: [0; MOST_ARRAYS], idle: 0, oldest: 0 };
+        let mut visit = Visit { weight: u32::MAX, age: Time::ZERO, slots: [0; MOST_ARRAYS], idle: 0, oldest: 0 };
         for array in 0..arrays {
-            let at = place(key, array, buckets);
-            visit.places[array] = at as u32;
+            let at = slot(key, array, buckets);
+            visit.slots[array] = at as u32;
             let bucket = &mut self.buckets[at];
             let age = bucket.age(now);
             if age > visit.age {
@@ -140,7 +140,7 @@ impl Sketch {
         }
         if conservative {
             visit.weight = visit.weight.saturating_add(amount);
-            for &at in &visit.places[..arrays] {
+            for &at in &visit.slots[..arrays] {
                 let count = &mut self.buckets[at as usize].count;
                 *count = visit.weight.max(*count);
             }
@@ -152,7 +152,7 @@ impl Sketch {
     #[inline]
     pub fn keep_order(&mut self, visit: &Visit, wanted: u8, keep: Keep) -> u8 {
         let mut queue = u8::MAX;
-        for (array, &at) in visit.places[..self.params.arrays].iter().enumerate() {
+        for (array, &at) in visit.slots[..self.params.arrays].iter().enumerate() {
             let idle = visit.idle >> array & 1 == 1;
             let held = &mut self.buckets[at as usize].queue;
             *held = held_queue(*held, wanted, idle, keep);
@@ -177,11 +177,11 @@ fn held_queue(held: u8, wanted: u8, idle: bool, keep: Keep) -> u8 {
 }
 
 /// The sketch as a switch has to hold it (§5.2): an action may change one pair of 32-bit registers, so there are two
-/// sketches with the same places, of (timestamp, counter) and of (timestamp, queue ID), each changed once a packet.
+/// sketches with the same slots, of (timestamp, counter) and of (timestamp, queue ID), each changed once a packet.
 ///
 /// Timestamps count ticks in 32 bits and wrap round: a flow that is idle for nearly a multiple of 2^32 ticks is taken
-/// for one that sent just now. It gives the answers of [`Sketch`] for instants that are whole ticks, before the clock
-/// wraps. There is no conservative update: a pipeline cannot go back to a stage.
+/// for one that sent just now. It gives the answers of [`SchedulingSketch`] for instants that are whole ticks, before the
+/// clock wraps. There is no conservative update: a pipeline cannot go back to a stage.
 #[derive(Clone, Debug)]
 pub struct RegisterSketch {
     params: SketchParams,
@@ -196,7 +196,7 @@ impl RegisterSketch {
     /// An empty sketch with a clock of `tick`.
     ///
     /// # Panics
-    /// As [`Sketch::new`], and with conservative update, or a tick of zero.
+    /// As [`SchedulingSketch::new`], and with conservative update, or a tick of zero.
     pub fn new(params: SketchParams, tick: Time) -> RegisterSketch {
         params.check();
         assert!(!params.conservative && tick > Time::ZERO, "a pipeline counts forward, in ticks");
@@ -213,14 +213,14 @@ impl RegisterSketch {
         16 * self.counters.len() as u64
     }
 
-    /// [`Sketch::count`] and [`Sketch::keep_order`], in two passes over registers; `choose` says where a packet of this
-    /// weight would best go. Gives the weight and the queue.
+    /// [`SchedulingSketch::count`] and [`SchedulingSketch::keep_order`], in two passes over registers; `choose` says where a
+    /// packet of this weight would best go. Gives the weight and the queue.
     pub fn pass(&mut self, key: u64, amount: u32, now: Time, keep: Keep, choose: impl Fn(u32) -> u8) -> (u32, u8) {
         let now = self.ticks(now);
         let (message_gap, flowlet_gap) = (self.ticks(self.params.message_gap), self.ticks(self.params.flowlet_gap));
-        let places = |array| place(key, array, self.params.buckets);
+        let slots = |array| slot(key, array, self.params.buckets);
         let mut weight = u32::MAX;
-        for at in (0..self.params.arrays).map(places) {
+        for at in (0..self.params.arrays).map(slots) {
             let register = &mut self.counters[at];
             let (time, count) = ((*register >> 32) as u32, *register as u32);
             let idle = !self.written[at] || now.wrapping_sub(time) > message_gap;
@@ -230,7 +230,7 @@ impl RegisterSketch {
         }
         let wanted = choose(weight);
         let (mut queue, mut oldest) = (u8::MAX, None);
-        for at in (0..self.params.arrays).map(places) {
+        for at in (0..self.params.arrays).map(slots) {
             let register = &mut self.queues[at];
             let age = self.written[at].then(|| now.wrapping_sub((*register >> 32) as u32));
             let held = held_queue(*register as u8, wanted, age.is_none_or(|age| age > flowlet_gap), keep);
@@ -244,7 +244,7 @@ impl RegisterSketch {
             };
             oldest = oldest.max(Some(age));
         }
-        for at in (0..self.params.arrays).map(places) {
+        for at in (0..self.params.arrays).map(slots) {
             self.written[at] = true;
         }
         (weight, queue)

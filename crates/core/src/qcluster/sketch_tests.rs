@@ -12,28 +12,28 @@ fn params(arrays: usize, buckets: usize) -> SketchParams {
 #[test]
 fn sketch__the_papers_example() {
     let t = Time::from_us;
-    let mut sketch = Sketch::new(params(3, 6));
+    let mut sketch = SchedulingSketch::new(params(3, 6));
     let f2 = 2;
-    let places: Vec<usize> = (0..3).map(|array| place(f2, array, 6)).collect();
-    for (&at, (time, count)) in places.iter().zip([(t(2), 9), (t(5), 6), (t(3), 7)]) {
+    let slots: Vec<usize> = (0..3).map(|array| slot(f2, array, 6)).collect();
+    for (&at, (time, count)) in slots.iter().zip([(t(2), 9), (t(5), 6), (t(3), 7)]) {
         sketch.buckets[at] = Bucket { time, count, queue: 0 };
     }
     let visit = sketch.count(f2, 1, t(6));
     assert_eq!((visit.weight - 1, visit.age), (6, t(6) - t(2)));
     let after = |&at: &usize| (sketch.buckets[at].time, sketch.buckets[at].count);
-    assert_eq!(places.iter().map(after).collect::<Vec<_>>(), [(t(6), 10), (t(6), 7), (t(6), 8)]);
+    assert_eq!(slots.iter().map(after).collect::<Vec<_>>(), [(t(6), 10), (t(6), 7), (t(6), 8)]);
 }
 
 #[test]
 fn sketch__a_message_begins_after_the_gap_and_not_at_it() {
-    let mut sketch = Sketch::new(params(2, 400));
+    let mut sketch = SchedulingSketch::new(params(2, 400));
     let weights = [0, 50, 150, 251, 300].map(|us| sketch.count(7, 1_500, Time::from_us(us)).weight);
     assert_eq!(weights, [1_500, 3_000, 4_500, 1_500, 3_000]);
 }
 
 #[test]
 fn sketch__a_clock_that_goes_back_makes_nothing_new() {
-    let mut sketch = Sketch::new(params(2, 400));
+    let mut sketch = SchedulingSketch::new(params(2, 400));
     let weights = [900, 100, 950].map(|us| sketch.count(7, 1_500, Time::from_us(us)).weight);
     assert_eq!(weights, [1_500, 3_000, 1_500]);
 }
@@ -41,7 +41,7 @@ fn sketch__a_clock_that_goes_back_makes_nothing_new() {
 #[test]
 fn keep_order__within_a_flowlet_down_alone_or_not_at_all() {
     let queues = |keep, steps: [(u64, u8); 5]| {
-        let mut sketch = Sketch::new(params(2, 400));
+        let mut sketch = SchedulingSketch::new(params(2, 400));
         steps.map(|(us, wanted)| {
             let visit = sketch.count(7, 1_500, Time::from_us(us));
             sketch.keep_order(&visit, wanted, keep)
@@ -56,7 +56,7 @@ fn keep_order__within_a_flowlet_down_alone_or_not_at_all() {
 #[test]
 fn keep_order__a_new_message_within_the_flowlet_gap() {
     let flowlet_gap = Time::from_us(500);
-    let mut sketch = Sketch::new(SketchParams { flowlet_gap, ..params(2, 400) });
+    let mut sketch = SchedulingSketch::new(SketchParams { flowlet_gap, ..params(2, 400) });
     let visit = sketch.count(7, 90_000, Time::ZERO);
     assert_eq!(sketch.keep_order(&visit, 6, Keep::NoRise), 6);
     let visit = sketch.count(7, 1_500, Time::from_us(200));
@@ -76,7 +76,7 @@ fn bytes__83_kb() {
 #[test]
 fn sketch__error_bound() {
     let (arrays, buckets, flows) = (2, 272, 4_000u64);
-    let mut sketch = Sketch::new(params(arrays, buckets));
+    let mut sketch = SchedulingSketch::new(params(arrays, buckets));
     // Sizes fall like 1/rank, so that some are heavy; everything within one message gap.
     let size = |flow: u64| (100_000 / (flow + 1)) as u32 + 40;
     let everything: u64 = (0..flows).map(|flow| u64::from(size(flow))).sum();
@@ -95,7 +95,7 @@ fn sketch__error_bound() {
 fn sketch__message_detection() {
     let (arrays, buckets, active, trials) = (2, 400, 300u64, 5_000u64);
     let told = (0..trials).filter(|&trial| {
-        let mut sketch = Sketch::new(params(arrays, buckets));
+        let mut sketch = SchedulingSketch::new(params(arrays, buckets));
         let key = |flow: u64| trial << 32 | flow;
         sketch.count(key(0), 1_500, Time::ZERO);
         for flow in 1..=active {
@@ -120,7 +120,7 @@ proptest! {
     /// Theorem 1, with and without conservative update, for any arrivals.
     #[test]
     fn sketch__never_underestimates(arrays in 1..4usize, buckets in 1..20usize, conservative: bool, packets in packets()) {
-        let mut sketch = Sketch::new(SketchParams { conservative, ..params(arrays, buckets) });
+        let mut sketch = SchedulingSketch::new(SketchParams { conservative, ..params(arrays, buckets) });
         let mut truth: BTreeMap<u64, (Time, u32)> = BTreeMap::new();
         let mut now = Time::ZERO;
         for (flow, bytes, us) in packets {
@@ -142,7 +142,7 @@ proptest! {
     ) {
         let (message_gap, flowlet_gap) = (Time::from_us(gaps.0), Time::from_us(gaps.1));
         let params = SketchParams { message_gap, flowlet_gap, ..params(arrays, buckets) };
-        let (mut sketch, mut registers) = (Sketch::new(params), RegisterSketch::new(params, Time::from_us(1)));
+        let (mut sketch, mut registers) = (SchedulingSketch::new(params), RegisterSketch::new(params, Time::from_us(1)));
         let choose = |weight: u32| (weight / 1_000).min(7) as u8;
         let mut now = Time::ZERO;
         for (flow, bytes, us) in packets {

@@ -4,7 +4,7 @@
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Meta, PortScheduler, Rate, Scheduler, Surroundings, Tag, Time, Victims};
+use flowsieve_core::{Meta, PortContext, PortScheduler, Rate, Scheduler, Tag, Time, Victims};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -32,26 +32,26 @@ impl Bench {
         }
     }
 
-    pub(crate) fn call<R>(&mut self, f: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R) -> R {
-        let mut around = Surroundings {
+    pub(crate) fn call<R>(&mut self, f: impl FnOnce(&mut Scheduler, &mut [Meta], &mut PortContext<'_>) -> R) -> R {
+        let mut context = PortContext {
             now: self.now,
             pool: &mut self.pool,
             victims: &mut self.victims,
             random: &mut self.random,
             marks: &mut self.marks,
         };
-        f(&mut self.port, &mut self.metas, &mut around)
+        f(&mut self.port, &mut self.metas, &mut context)
     }
 
     /// Hands over a packet; says whether it was taken.
     pub(crate) fn send(&mut self, meta: Meta) -> bool {
         self.metas.push(meta);
         let packet = self.metas.len() as u32 - 1;
-        self.call(|port, metas, around| port.enqueue(metas, packet, around)).is_accepted()
+        self.call(|port, metas, context| port.enqueue(metas, packet, context)).is_accepted()
     }
 
     pub(crate) fn recv(&mut self) -> Option<u32> {
-        self.call(|port, metas, around| port.dequeue(metas, around))
+        self.call(|port, metas, context| port.dequeue(metas, context))
     }
 
     pub(crate) fn drain(&mut self) -> Vec<u32> {

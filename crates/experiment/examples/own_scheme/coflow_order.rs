@@ -6,7 +6,7 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::scheduler::{PortRules, PortSite};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Message, Meta, NONE, PortKind, PortScheduler, Site, Surroundings, Tag, Time, Verdict};
+use flowsieve_core::{Message, Meta, NONE, PortContext, PortKind, PortScheduler, Site, Tag, Time, Verdict};
 use flowsieve_schemes::parts::{self, DisciplineName, Parts};
 use flowsieve_schemes::scheme::{PortSpec, Scheme, TaggerSpec};
 use flowsieve_schemes::settings::SettingsError;
@@ -97,19 +97,19 @@ struct CoflowPort {
 }
 
 impl PortScheduler for CoflowPort {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let Meta { coflow, tag, .. } = metas[packet as usize];
         let lowest = self.waiting.range((coflow, 0)..=(coflow, u8::MAX)).next_back();
         let queue = tag.priority().min(self.queues() as u8 - 1).max(lowest.map_or(0, |(&(_, queue), _)| queue));
-        let verdict = self.queues.enqueue_in(queue.into(), metas, packet, around);
+        let verdict = self.queues.enqueue_in(queue.into(), metas, packet, context);
         if verdict.is_accepted() && coflow != NONE {
             *self.waiting.entry((coflow, queue)).or_default() += 1;
         }
         verdict
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        let packet = self.queues.dequeue(metas, around)?;
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.queues.dequeue(metas, context)?;
         let Meta { coflow, queue, .. } = metas[packet as usize];
         if let Occupied(mut waiting) = self.waiting.entry((coflow, queue)) {
             *waiting.get_mut() -= 1;

@@ -1,7 +1,7 @@
 //! A balancer that avoids the fuller uplink: a packet takes the way on which the fewest bytes wait, at its leaf's port and
 //! at the spine's port behind it. Leaves ask the spines about one rack after the other. All else is DCTCP.
 
-use flowsieve_core::{ControlPacket, Meta, Place, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_core::{Meta, Place, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::parts::{self, Parts};
 use flowsieve_schemes::scheme::{BalancerSpec, Scheme};
 use flowsieve_schemes::settings::SettingsError;
@@ -63,18 +63,18 @@ impl SwitchProgram for EmptierUplink {
         let ways = self.site.ways_to_rack(self.asked);
         // The only way leads to the leaf's own hosts.
         for &port in ways.iter().filter(|_| ways.len() > 1) {
-            ports.send(ControlPacket { port, len: 64, priority: 0, payload: [self.asked, 0, 0, 0, 0, 0] });
+            ports.send(ProgramPacket { port, len: 64, priority: 0, payload: [self.asked, 0, 0, 0, 0, 0] });
         }
     }
 
     /// At a leaf an answer, at a spine a question.
-    fn on_control(&mut self, packet: &ControlPacket, _: Time, ports: &mut dyn SwitchPorts) {
+    fn on_program_packet(&mut self, packet: &ProgramPacket, _: Time, ports: &mut dyn SwitchPorts) {
         let [rack, waits, ..] = packet.payload;
         if self.site.place == Place::Leaf {
             self.behind[usize::from(packet.port)][rack as usize] = waits;
         } else {
             let waits = ports.backlog_bytes(self.site.ways_to_rack(rack)[0]) as u32;
-            ports.send(ControlPacket { payload: [rack, waits, 0, 0, 0, 0], ..*packet });
+            ports.send(ProgramPacket { payload: [rack, waits, 0, 0, 0, 0], ..*packet });
         }
     }
 }

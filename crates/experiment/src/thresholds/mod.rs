@@ -70,9 +70,9 @@ pub struct Thresholds {
 /// What a queue carries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Queue {
-    /// It carries what a flow sends after this many bytes.
+    /// The queue carries what a flow sends after this many bytes.
     pub above_bytes: u64,
-    /// And up to this many; `None` for the last.
+    /// The queue carries what a flow sends up to this many bytes; `None`: to its end.
     pub up_to_bytes: Option<u64>,
     /// Share of the flows that end in it.
     pub flows_ending: f64,
@@ -103,9 +103,9 @@ pub struct TwoLevel {
 /// Two exponential phases.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TwoPhases {
-    /// Their shares of the flows.
+    /// The phases' shares of the flows.
     pub shares: [f64; 2],
-    /// Their means.
+    /// The phases' means.
     pub mean_bytes: [f64; 2],
     /// Mean completion time under the threshold, in units of a mean flow's time on an idle link.
     pub time: f64,

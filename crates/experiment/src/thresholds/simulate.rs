@@ -10,8 +10,8 @@ use super::{Asked, Expected, Method, Wanted};
 use crate::Simulator;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
-use crate::source::Source;
 use flowsieve_schemes::settings::units::format_size;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub struct Compared {
     pub thresholds_bytes: Vec<u64>,
     /// Mean completion time on the flows of the search, in seconds.
     pub mean_fct_s: f64,
-    /// And on those of three other seeds, each as many.
+    /// Mean completion time on the flows of three other seeds, each as many, in seconds.
     pub mean_fct_of_other_flows_s: f64,
     /// By the models.
     pub expected: Option<Expected>,
@@ -209,8 +209,8 @@ impl Evaluator<'_> {
     }
 
     fn run(&self, thresholds_bytes: &[u64], seed: u64) -> Result<f64, Error> {
-        let source = Source::new("thresholds", &self.experiment(thresholds_bytes));
-        let plan = plan::plan(&source, Path::new(""), &Changes::default(), &Simulator)?;
+        let input = ExperimentText::new("thresholds", &self.experiment(thresholds_bytes));
+        let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator)?;
         let prepared = Simulator.prepare(&plan.points[0], seed, &plan.folder)?;
         let result = (prepared.run)(&mut |_| {}, None)?;
         let seconds = |fct: Option<u64>| fct.map_or(f64::INFINITY, |fct| fct as f64 * 1e-12);

@@ -15,14 +15,14 @@ impl Rule {
     /// 2 / ((1 − x²) P′(x)²) (Abramowitz and Stegun, 25.4.29).
     pub(crate) fn new() -> Rule {
         let mut rule = [(0.0, 0.0); POINTS];
-        for (index, place) in rule.iter_mut().enumerate() {
+        for (index, node) in rule.iter_mut().enumerate() {
             let mut x = libm::cos(std::f64::consts::PI * (index as f64 + 0.75) / (POINTS as f64 + 0.5));
             for _ in 0..8 {
                 let (value, slope) = legendre(x);
                 x -= value / slope;
             }
             let slope = legendre(x).1;
-            *place = (x, 2.0 / ((1.0 - x * x) * slope * slope));
+            *node = (x, 2.0 / ((1.0 - x * x) * slope * slope));
         }
         Rule(rule)
     }

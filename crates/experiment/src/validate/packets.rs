@@ -10,8 +10,8 @@ use super::law::Law;
 /// Share of the messages that may be cut off.
 const TAIL: f64 = 1e-10;
 
-/// What both disciplines need of a law, level by level.
-struct Levels {
+/// What both disciplines need of a law, packet by packet of a message.
+struct PacketMoments {
     /// S(i).
     survival: Vec<f64>,
     /// Dᵢ.
@@ -20,8 +20,8 @@ struct Levels {
     half_squares: Vec<f64>,
 }
 
-impl Levels {
-    fn new(law: Law) -> Levels {
+impl PacketMoments {
+    fn new(law: Law) -> PacketMoments {
         let last = law.most().ceil() as u32;
         let levels = (0..last).map(f64::from).take_while(|&x| law.survival(x) > TAIL);
         let (mut survival, mut lengths, mut half_squares) = (Vec::new(), Vec::new(), Vec::new());
@@ -31,7 +31,7 @@ impl Levels {
             lengths.push(length);
             half_squares.push(law.moment(x + 1.0) - law.moment(x) - x * length);
         }
-        Levels { survival, lengths, half_squares }
+        PacketMoments { survival, lengths, half_squares }
     }
 }
 
@@ -41,14 +41,14 @@ impl Levels {
 /// transforms).
 pub(crate) fn round_robin(law: Law, load: f64) -> f64 {
     let waits = waits(law, load);
-    let levels = Levels::new(law);
-    law.mean() + waits.iter().zip(&levels.survival).map(|(wait, share)| wait * share).sum::<f64>()
+    let moments = PacketMoments::new(law);
+    law.mean() + waits.iter().zip(&moments.survival).map(|(wait, share)| wait * share).sum::<f64>()
 }
 
 /// The mean wait before each packet of a message that has it.
 fn waits(law: Law, load: f64) -> Vec<f64> {
     let rate = load / law.mean();
-    let Levels { lengths, half_squares, .. } = Levels::new(law);
+    let PacketMoments { lengths, half_squares, .. } = PacketMoments::new(law);
     let count = lengths.len();
     // Processor sharing has this wait per unit of service, so that the iteration begins near its end.
     let mut waits = vec![load / (1.0 - load); count];
@@ -76,7 +76,7 @@ fn waits(law: Law, load: f64) -> Vec<f64> {
 /// one that has been so for longest.
 pub(crate) fn least_attained(law: Law, load: f64) -> f64 {
     let rate = load / law.mean();
-    let Levels { survival, lengths, half_squares } = Levels::new(law);
+    let PacketMoments { survival, lengths, half_squares } = PacketMoments::new(law);
     let count = lengths.len();
     let mut later: f64 = half_squares.iter().sum();
     let (mut before, mut mean) = (0.0, 0.0);

@@ -5,8 +5,8 @@ use super::case::{Case, Extent, PACKET_PS, cases};
 use crate::Simulator;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
-use crate::source::Source;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -98,8 +98,8 @@ pub fn validate(how: How, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>,
 
 /// Runs a case with one seed after another until its mean is known well enough.
 fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error> {
-    let source = Source::new("validate", &case.experiment());
-    let plan = plan::plan(&source, Path::new(""), &Changes::default(), &Simulator)?;
+    let input = ExperimentText::new("validate", &case.experiment());
+    let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator)?;
     let (mut means, mut wanted, mut packet_hops) = (Vec::new(), Case::BATCHES, 0);
     let simulated = loop {
         let seed = means.len() as u64 / 2 + 1;

@@ -4,8 +4,8 @@ use super::dctcp::{Line, Link, Observed, Sample, compare};
 use crate::Simulator;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
-use crate::source::Source;
 use flowsieve_results::{PointResult, Series};
 use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG};
 use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
@@ -46,8 +46,8 @@ impl SteadyOutcome {
 
 /// Runs a case. An error is a fault of the engine, which does not reach a steady state.
 pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
-    let source = Source::new("validate", &experiment(flows));
-    let plan = plan::plan(&source, Path::new(""), &Changes::default(), &Simulator)?;
+    let input = ExperimentText::new("validate", &experiment(flows));
+    let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator)?;
     let prepared = Simulator.prepare(&plan.points[0], 1, &plan.folder)?;
     let result = (prepared.run)(&mut |_| {}, None)?;
     let link = link(flows);

@@ -115,7 +115,7 @@ fn once<K: PartialEq, T>(
     // Whoever comes while another reads waits for that.
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match kept.iter().position(|(known, _)| *known == key) {
-        Some(place) => kept.remove(place).1,
+        Some(index) => kept.remove(index).1,
         None => Arc::new(read()?),
     };
     kept.push((key, Arc::clone(&found)));

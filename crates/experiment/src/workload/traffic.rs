@@ -324,7 +324,7 @@ fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
 /// Which host pairs have a second workload, as the settings say it.
 struct Which {
     pairs: MixPairs,
-    /// Their share of the flows; none under [`MixPairs::Rising`], where it follows from the sizes.
+    /// The second workload's share of the flows. None under [`MixPairs::Rising`], where it follows from the sizes.
     share: Option<f64>,
 }
 

@@ -107,10 +107,10 @@ impl Claim {
         let schemes: Vec<&String> = [&self.scheme].into_iter().chain(&self.baselines).collect();
         let accepted = self.expected.accepted(self.tolerance);
         let (mut by_load, mut verdicts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, scheme) in schemes.iter().enumerate() {
+        for (index, scheme) in schemes.iter().enumerate() {
             // What rises from each to the next does so from each to any later one.
             let others = if self.expected == Expected::Rising { 1 } else { schemes.len() };
-            for other in schemes.iter().skip(place + 1).take(others) {
+            for other in schemes.iter().skip(index + 1).take(others) {
                 let pairs = self.pairs(manifest, summary, scheme, other);
                 if pairs.is_empty() {
                     return unresolved("not run");

@@ -7,7 +7,7 @@ use flowsieve_core::discipline::Discipline;
 use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::flow_queues::Order;
 use flowsieve_core::host_queues::HostQueueRules;
-use flowsieve_core::marker::{Marker, Scope as Length, WHOLE};
+use flowsieve_core::marker::{MarkScope, Marker, WHOLE};
 use flowsieve_core::pfabric::PoolRules;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
@@ -273,10 +273,10 @@ fn admission(scope: &Scope<'_>, place: Place, parts: &Parts) -> Result<Admission
 fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, SettingsError> {
     let (length, red) = match scope.read_or(&MARKING, parts.marking)? {
         MarkingName::Off => return Ok(Marker::Off),
-        MarkingName::PerPort => (Length::Port, false),
-        MarkingName::PerQueue => (Length::Queue, false),
-        MarkingName::Red => (Length::Port, true),
-        MarkingName::RedPerQueue => (Length::Queue, true),
+        MarkingName::PerPort => (MarkScope::Port, false),
+        MarkingName::PerQueue => (MarkScope::Queue, false),
+        MarkingName::Red => (MarkScope::Port, true),
+        MarkingName::RedPerQueue => (MarkScope::Queue, true),
     };
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
     let from = 65 * mtu;

@@ -7,7 +7,7 @@ use flowsieve_core::PortKind;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Beyond, BidStore};
 use flowsieve_core::bank::BankRules;
-use flowsieve_core::marker::{Marker, Scope as Length};
+use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_transport::TransportSpec;
@@ -56,7 +56,7 @@ fn ns2__the_published_parameters() {
     let PortSpec { kind, admission, marker } = pias.ports.at(Place::Leaf);
     assert!(matches!(kind, PortKind::Bank(BankRules { queues: 8, .. })));
     assert_eq!(*admission, Admission::PerPort { limit: 360_000 });
-    assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: Length::Port, .. }));
+    assert!(matches!(marker, Marker::Threshold { above: 97_500, scope: MarkScope::Port, .. }));
 }
 
 #[test]

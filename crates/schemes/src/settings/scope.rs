@@ -141,7 +141,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// The most special table that gives the key, and its value there.
+    /// The most specific table that gives the key, and its value there.
     fn lookup(&self, key: &Key) -> Option<(Table, &'a Given)> {
         let mut tables = Vec::with_capacity(4);
         if let Some(index) = self.link {

@@ -5,7 +5,7 @@ use flowsieve_results::PointResult;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point, run};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run};
 use flowsieve_workload::Flow;
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
@@ -82,12 +82,12 @@ impl Trial {
         let numbered = || -> Box<dyn Iterator<Item = Flow>> {
             Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
         };
-        run(&self.point(Flows::Given(&numbered), partitioning), &mut |_| {}).expect("a run")
+        run(&self.run_spec(Flows::Given(&numbered), partitioning), &mut |_| {}).expect("a run")
     }
 
     /// Everything that a run depends on.
-    pub(crate) fn point<'a>(&'a self, flows: Flows<'a>, partitioning: Partitioning) -> Point<'a> {
-        Point {
+    pub(crate) fn run_spec<'a>(&'a self, flows: Flows<'a>, partitioning: Partitioning) -> RunSpec<'a> {
+        RunSpec {
             fabric: &self.fabric,
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,

@@ -1,4 +1,4 @@
-//! Random points: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
+//! Random runs: fabrics, schemes and flows, small enough to run by the thousand, and crowded enough that events fall
 //! on one instant, buffers overflow and timers fire.
 
 mod rumour;
@@ -9,20 +9,20 @@ use std::sync::Arc;
 
 use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::program::Watches;
-use flowsieve_core::{ControlPacket, Meta, Node, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_core::{Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
-use flowsieve_schemes::scheme::{BalancerSpec, Places};
+use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::Flow;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rand_core::{Rng, SeedableRng};
 
-/// Everything that a point depends on, owned.
+/// Everything that a run depends on, owned.
 pub(crate) struct Case {
     pub(crate) fabric: Fabric,
     pub(crate) scheme: Scheme,
@@ -50,15 +50,15 @@ impl std::fmt::Debug for Case {
 }
 
 impl Case {
-    /// Calls `body` with the point.
-    pub(crate) fn with_point<R>(&self, body: impl FnOnce(&Point<'_>) -> R) -> R {
+    /// Calls `body` with the run.
+    pub(crate) fn with_run_spec<R>(&self, body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(self.flows.iter().copied()) };
-        body(&self.point(Flows::Given(&flows)))
+        body(&self.run_spec(Flows::Given(&flows)))
     }
 
-    /// The point with other flows.
-    pub(crate) fn point<'a>(&'a self, flows: Flows<'a>) -> Point<'a> {
-        Point {
+    /// The run with other flows.
+    pub(crate) fn run_spec<'a>(&'a self, flows: Flows<'a>) -> RunSpec<'a> {
+        RunSpec {
             fabric: &self.fabric,
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
@@ -246,7 +246,7 @@ fn scheme_settings() -> BoxedStrategy<Given> {
 }
 
 #[derive(Clone, Debug)]
-struct Sketch {
+struct DraftFlow {
     start: u64,
     src: Index,
     dst: Index,
@@ -255,7 +255,7 @@ struct Sketch {
     due: Option<NonZeroU64>,
 }
 
-fn sketch() -> impl Strategy<Value = Sketch> {
+fn draft_flow() -> impl Strategy<Value = DraftFlow> {
     let bytes = prop_oneof![
         2 => 1u64..3_000,
         1 => (1u64..60).prop_map(|packets| 1_460 * packets),
@@ -266,26 +266,26 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     let start = prop_oneof![1 => Just(0), 3 => (0u64..250).prop_map(|n| n * 1_200_000), 2 => 0u64..300_000_000];
     let due = prop::option::weighted(0.4, (1u64..2_000_000_000).prop_map(|ps| NonZeroU64::new(ps).expect("above 0")));
     (start, any::<Index>(), any::<Index>(), bytes, 0u8..3, due)
-        .prop_map(|(start, src, dst, bytes, class, due)| Sketch { start, src, dst, bytes, class, due })
+        .prop_map(|(start, src, dst, bytes, class, due)| DraftFlow { start, src, dst, bytes, class, due })
 }
 
-fn flows(hosts: u32, mut sketches: Vec<Sketch>) -> Vec<Flow> {
-    sketches.sort_by_key(|sketch| sketch.start);
-    let flow = |(id, sketch): (u32, Sketch)| {
-        let src = sketch.src.index(hosts as usize) as u32;
-        let dst = (src + 1 + sketch.dst.index(hosts as usize - 1) as u32) % hosts;
+fn flows(hosts: u32, mut drafts: Vec<DraftFlow>) -> Vec<Flow> {
+    drafts.sort_by_key(|draft| draft.start);
+    let flow = |(id, draft): (u32, DraftFlow)| {
+        let src = draft.src.index(hosts as usize) as u32;
+        let dst = (src + 1 + draft.dst.index(hosts as usize - 1) as u32) % hosts;
         Flow {
             id,
-            start_ps: sketch.start,
+            start_ps: draft.start,
             src,
             dst,
-            bytes: sketch.bytes,
-            class: sketch.class,
-            deadline_ps: sketch.due,
+            bytes: draft.bytes,
+            class: draft.class,
+            deadline_ps: draft.due,
             coflow: None,
         }
     };
-    (0..).zip(sketches).map(flow).collect()
+    (0..).zip(drafts).map(flow).collect()
 }
 
 /// Links that differ, by the names of their ends in the fabric as it was.
@@ -346,7 +346,7 @@ impl Gossip {
     /// Tells another switch what was heard so far.
     fn tell(&mut self, port: u16, answers: u32, ports: &mut dyn SwitchPorts) {
         let payload = [self.heard, answers, 0, 0, 0, self.heard >> 16];
-        ports.send(ControlPacket { port, len: 64, priority: 0, payload });
+        ports.send(ProgramPacket { port, len: 64, priority: 0, payload });
         self.hear_port(port, ports);
     }
 }
@@ -383,8 +383,8 @@ impl SwitchProgram for Gossip {
         }
     }
 
-    fn on_control(&mut self, packet: &ControlPacket, now: Time, ports: &mut dyn SwitchPorts) {
-        let ControlPacket { port, len, payload, .. } = *packet;
+    fn on_program_packet(&mut self, packet: &ProgramPacket, now: Time, ports: &mut dyn SwitchPorts) {
+        let ProgramPacket { port, len, payload, .. } = *packet;
         self.hear(&[port.into(), len.into(), now.0 as u32]);
         self.hear(&payload);
         if payload[1] < 2 {
@@ -405,7 +405,7 @@ fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
     spec
 }
 
-/// Any point of `most_flows` flows at most.
+/// Any run of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
     case_of(REGISTRY.iter().map(|entry| entry.name).collect(), most_flows)
 }
@@ -421,10 +421,10 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
     );
     let network = (fabric_settings(), prop_oneof![2 => Just(Vec::new()), 1 => changes]);
     let schemes = (select(names.clone()), prop::option::weighted(0.2, select(names)), scheme_settings());
-    let sketches = prop::collection::vec(sketch(), most_flows / 10..=most_flows);
+    let drafts = prop::collection::vec(draft_flow(), most_flows / 10..=most_flows);
     let rest = (select(&[40u16, 60][..]), select(&[0u16, 20, 24][..]), any::<u64>(), any::<bool>(), 0..8u8);
-    (network, schemes, sketches, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
-        let ((fabric, changes), (first, second, given), sketches, (header, overhead, seed, to_ack, own_parts)) = drawn;
+    (network, schemes, drafts, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
+        let ((fabric, changes), (first, second, given), drafts, (header, overhead, seed, to_ack, own_parts)) = drawn;
         let all = [changed(&fabric, &changes)?, given, vec![("header".to_owned(), format!("{header}B"))]].concat();
         let settings = settings(&all);
         let fabric = Fabric::from_settings(&settings).ok()?;
@@ -437,13 +437,13 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
         match own_parts {
             0 => {
                 scheme.balancers =
-                    Places::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
+                    ByPlace::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
             }
             1 | 2 => scheme = rumour::swayed(scheme, &fabric, own_parts == 1),
             _ => {}
         }
         Some(Case {
-            flows: flows(fabric.hosts, sketches),
+            flows: flows(fabric.hosts, drafts),
             fabric,
             scheme,
             wire_overhead: overhead,

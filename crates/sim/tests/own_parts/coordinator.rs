@@ -6,7 +6,7 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
-use flowsieve_core::{Meta, Node, Place, PortKind, PortScheduler, Surroundings, Time, Verdict};
+use flowsieve_core::{Meta, Node, Place, PortContext, PortKind, PortScheduler, Time, Verdict};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::settings::Settings;
@@ -65,7 +65,7 @@ fn own_controller__needs_a_delay_to_hear_of_things_as_they_happen() {
     scheme.controllers[0].hears = Hears::AsItHappens(Time::ZERO);
     let trial = Trial::new(&settings, scheme);
     let flows = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::once(flow(0, (0, 1), 1))) };
-    let refused = flowsieve_sim::run(&trial.point(Flows::Given(&flows), Partitioning::Whole), &mut |_| {});
+    let refused = flowsieve_sim::run(&trial.run_spec(Flows::Given(&flows), Partitioning::Whole), &mut |_| {});
     assert_eq!(refused, Err(SimError::HearsAtOnce { controller: "coflow coordinator" }));
 }
 
@@ -103,15 +103,15 @@ struct Closing {
 }
 
 impl PortScheduler for Closing {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         if self.closed {
-            return Verdict::Dropped { found: self.within.backlog_bytes() };
+            return Verdict::Dropped { queued_before: self.within.backlog_bytes() };
         }
-        self.within.enqueue(metas, packet, around)
+        self.within.enqueue(metas, packet, context)
     }
 
-    fn dequeue(&mut self, metas: &mut [Meta], around: &mut Surroundings<'_>) -> Option<u32> {
-        self.within.dequeue(metas, around)
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        self.within.dequeue(metas, context)
     }
 
     fn backlog_bytes(&self) -> u64 {

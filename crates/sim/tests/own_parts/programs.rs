@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use flowsieve_core::program::Watches;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{
-    ControlPacket, Kind, Message, Meta, Node, Place, PortKind, Site, SwitchPorts, SwitchProgram, Time,
+    Kind, Message, Meta, Node, Place, PortKind, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time,
 };
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{BalancerSpec, Custom, PortSpec, TaggerSpec};
@@ -15,7 +15,7 @@ use flowsieve_sim::Partitioning;
 use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
 
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
-use crate::{LastComeFirstServed, NS, Noting, US, at_every_place, class};
+use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
 
 #[path = "../../../experiment/examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;
@@ -138,7 +138,7 @@ impl SwitchProgram for Burst {
 
     fn on_timer(&mut self, now: Time, ports: &mut dyn SwitchPorts) {
         self.0 = now + Time::from_us(1_000);
-        (0..3).for_each(|_| ports.send(ControlPacket { port: 1, len: 9_000, priority: 0, payload: [0; 6] }));
+        (0..3).for_each(|_| ports.send(ProgramPacket { port: 1, len: 9_000, priority: 0, payload: [0; 6] }));
     }
 }
 
@@ -217,7 +217,7 @@ fn own_parts__are_made_once_each_with_a_site_and_a_seed_of_their_own() {
         scheme.balancers = at_every_place(|_| BalancerSpec::Custom(Arc::clone(&program)));
         scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |site| {
             note(&taggers, "tagger", site);
-            Box::new(Noting(Arc::default()))
+            Box::new(RecordedDeadlines(Arc::default()))
         }));
         let facts = scheme.classes[0].transport.facts();
         let make = Arc::new(move |host: &HostSite<'_>| -> Box<dyn Endpoint> {

@@ -5,7 +5,7 @@ use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent,
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{FlowEvent, Node, PortScheduler, Time};
 use flowsieve_schemes::controller::ControllerSpec;
-use flowsieve_sim::Point;
+use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::Sites;
 
 use crate::engine::{Event, Twin};
@@ -21,14 +21,14 @@ pub(crate) struct Kind {
     tables: Vec<(Audience, Published)>,
 }
 
-/// Those of a point.
-pub(crate) fn kinds(point: &Point<'_>, sites: &Sites<'_>) -> Vec<Kind> {
+/// Those of a run.
+pub(crate) fn kinds(run_spec: &RunSpec<'_>, sites: &Sites<'_>) -> Vec<Kind> {
     let kind = |(spec, number): (&ControllerSpec, u8)| {
         let controllers = spec.kind.build(&sites.fabric(number), |host| sites.controller(host, number));
         let (spec, versions) = (spec.clone(), vec![0; controllers.len()]);
         Kind { spec, controllers, versions, unheard: Vec::new(), tables: Vec::new() }
     };
-    point.scheme.controllers.iter().zip(0..).map(kind).collect()
+    run_spec.scheme.controllers.iter().zip(0..).map(kind).collect()
 }
 
 impl Kind {
@@ -46,7 +46,7 @@ impl Twin<'_> {
 
     /// Something happened at a host.
     pub(crate) fn tell(&mut self, host: usize, class: usize, event: FlowEvent) {
-        if (host as u32) < self.point.scheme.misusing_hosts {
+        if (host as u32) < self.run_spec.scheme.misusing_hosts {
             return;
         }
         let told = HostEvent { at: self.now, host: host as u32, class: class as u8, event };
@@ -102,8 +102,8 @@ impl Twin<'_> {
                 self.hosts.iter_mut().for_each(|host| host.taggers[usize::from(class)].on_table(&published));
             }
             Audience::Ports(place) => {
-                for (link, port) in self.point.fabric.links.iter().zip(&mut self.ports) {
-                    if self.point.fabric.place_of(link.from) == place {
+                for (link, port) in self.run_spec.fabric.links.iter().zip(&mut self.ports) {
+                    if self.run_spec.fabric.place_of(link.from) == place {
                         port.scheduler.on_table(&published);
                     }
                 }
@@ -112,7 +112,7 @@ impl Twin<'_> {
     }
 
     fn link(&self, node: Node, port: u16) -> usize {
-        let fabric = self.point.fabric;
+        let fabric = self.run_spec.fabric;
         match node {
             Node::Host(host) => fabric.host_uplink[host as usize] as usize,
             Node::Switch(switch) => fabric.ports[switch as usize][usize::from(port)] as usize,

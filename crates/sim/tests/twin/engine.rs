@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::balancer::Balancer;
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Meta, PortScheduler, Scheduler, Surroundings, SwitchProgram, Time, Victims};
-use flowsieve_results::{Drops, Sketch};
+use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
+use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
-use flowsieve_sim::{Flows, Point};
+use flowsieve_sim::{Flows, RunSpec};
 use flowsieve_transport::Packet;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use flowsieve_workload::{ClosedLoop, Flow};
@@ -87,7 +87,7 @@ pub(crate) struct Count {
     pub(crate) by_queue: BTreeMap<usize, u64>,
     pub(crate) by_priority: BTreeMap<usize, u64>,
     /// By priority.
-    pub(crate) found: BTreeMap<usize, Sketch>,
+    pub(crate) queued_before: BTreeMap<usize, QuantileSketch>,
     pub(crate) most_backlog: u64,
     /// Bytes on the wire, with preamble and gap, before the last flow begins.
     pub(crate) while_flows_arrive: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Count {
 
 /// The network and its hosts.
 pub(crate) struct Twin<'a> {
-    pub(crate) point: Point<'a>,
+    pub(crate) run_spec: RunSpec<'a>,
     pub(crate) now: Time,
     queue: BinaryHeap<Reverse<(Time, Event)>>,
     metas: Vec<Meta>,
@@ -124,56 +124,56 @@ pub(crate) struct Twin<'a> {
     pub(crate) drained: bool,
 }
 
-/// Runs a point to its end.
-pub(crate) fn run<'a>(point: &Point<'a>) -> Twin<'a> {
-    let fabric = point.fabric;
-    let (first, closed): (Vec<Flow>, _) = match point.flows {
+/// Makes a run to its end.
+pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
+    let fabric = run_spec.fabric;
+    let (first, closed): (Vec<Flow>, _) = match run_spec.flows {
         Flows::Given(flows) => (flows().collect(), None),
         Flows::Closed { flows, until } => (flows.first(), Some((flows, until))),
     };
-    let sites = Sites::new(fabric, point.seed);
+    let sites = Sites::new(fabric, run_spec.seed);
     let port = |number: usize| {
         let from = fabric.links[number].from;
         let place = match from {
             Node::Host(_) => Place::Nic,
             Node::Switch(switch) => fabric.switches[switch as usize].place,
         };
-        let spec = point.scheme.ports.at(place);
-        let free = place == Place::Nic && matches!(point.scheme.nic, Nic::Backpressure { .. });
-        let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: point.wire_overhead.into() };
+        let spec = run_spec.scheme.ports.at(place);
+        let free = place == Place::Nic && matches!(run_spec.scheme.nic, Nic::Backpressure { .. });
+        let line = Line { byte_time: fabric.links[number].rate.byte_time(), overhead: run_spec.wire_overhead.into() };
         Port {
             scheduler: if free { spec.without_limits() } else { spec.clone() }.build(
                 line,
-                point.scheme.header(),
+                run_spec.scheme.header(),
                 || sites.port(number as u32),
             ),
             busy: false,
             sent_bytes: 0,
             busy_until: Time::ZERO,
-            random: stream(point.seed, Purpose::Marking, number as u64),
-            loss: stream(point.seed, Purpose::Loss, number as u64),
+            random: stream(run_spec.seed, Purpose::Marking, number as u64),
+            loss: stream(run_spec.seed, Purpose::Loss, number as u64),
             shares: place != Place::Nic && spec.shares_memory(),
         }
     };
     let switch = |number: usize| {
-        let mut random = stream(point.seed, Purpose::Spray, number as u64);
+        let mut random = stream(run_spec.seed, Purpose::Spray, number as u64);
         let salt = random.next_u64();
         let groups = fabric.routes[number].groups.len();
-        (point.scheme.balancers.at(fabric.switches[number].place).build(groups, salt), random)
+        (run_spec.scheme.balancers.at(fabric.switches[number].place).build(groups, salt), random)
     };
     let mut twin = Twin {
-        point: *point,
+        run_spec: *run_spec,
         now: Time::ZERO,
         queue: BinaryHeap::new(),
         metas: Vec::new(),
         bodies: Vec::new(),
         ports: (0..fabric.links.len()).map(port).collect(),
-        pools: vec![Pool::new(point.scheme.shared_buffer); fabric.switches.len()],
+        pools: vec![Pool::new(run_spec.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
-        programs: programs(point, &sites),
-        hosts: (0..fabric.hosts).map(|host| Host::new(point.scheme, host, &sites)).collect(),
-        controllers: kinds(point, &sites),
-        tables_sent: vec![0; point.scheme.controllers.len()],
+        programs: programs(run_spec, &sites),
+        hosts: (0..fabric.hosts).map(|host| Host::new(run_spec.scheme, host, &sites)).collect(),
+        controllers: kinds(run_spec, &sites),
+        tables_sent: vec![0; run_spec.scheme.controllers.len()],
         records: Vec::new(),
         counts: vec![Count::default(); fabric.classes.len()],
         messages: Vec::new(),
@@ -225,7 +225,7 @@ impl<'a> Twin<'a> {
             Some(_) => u64::MAX,
         };
         while let Some(Reverse((time, event))) = self.queue.pop() {
-            if self.point.max_time.is_some_and(|stop| time >= stop) {
+            if self.run_spec.max_time.is_some_and(|stop| time >= stop) {
                 return;
             }
             // What leaves at that very instant counts; thresholds adapt before it and departures follow.
@@ -275,8 +275,12 @@ impl<'a> Twin<'a> {
         let meta = self.metas[packet as usize];
         let mut victims = Victims::default();
         let verdict = self
-            .with_scheduler(link, &mut victims, |scheduler, metas, around| scheduler.enqueue(metas, packet, around));
-        self.counts_of(link).found.entry(usize::from(meta.tag.priority())).or_default().record(verdict.found());
+            .with_scheduler(link, &mut victims, |scheduler, metas, context| scheduler.enqueue(metas, packet, context));
+        self.counts_of(link)
+            .queued_before
+            .entry(usize::from(meta.tag.priority()))
+            .or_default()
+            .record(verdict.queued_before());
         while let Some(victim) = victims.pop() {
             self.counts_of(link).drops.evicted += 1;
             self.leave_memory(link, victim);
@@ -285,7 +289,7 @@ impl<'a> Twin<'a> {
             self.counts_of(link).drops.buffer += 1;
             return;
         }
-        if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.point.fabric.links[link].from) {
+        if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.run_spec.fabric.links[link].from) {
             self.pools[switch as usize].take(self.metas[packet as usize].len);
         }
         if !self.ports[link].busy {
@@ -300,37 +304,38 @@ impl<'a> Twin<'a> {
         &mut self,
         link: usize,
         victims: &mut Victims,
-        call: impl FnOnce(&mut Scheduler, &mut [Meta], &mut Surroundings<'_>) -> R,
+        call: impl FnOnce(&mut Scheduler, &mut [Meta], &mut PortContext<'_>) -> R,
     ) -> R {
         let Port { scheduler, random, .. } = &mut self.ports[link];
         let mut of_host = Pool::new(1 << 40);
-        let pool = match self.point.fabric.links[link].from {
+        let pool = match self.run_spec.fabric.links[link].from {
             Node::Switch(switch) => &mut self.pools[switch as usize],
             Node::Host(_) => &mut of_host,
         };
-        let marks = &mut self.counts[usize::from(self.point.fabric.links[link].class)].marks;
-        call(scheduler, &mut self.metas, &mut Surroundings { now: self.now, pool, victims, random, marks })
+        let marks = &mut self.counts[usize::from(self.run_spec.fabric.links[link].class)].marks;
+        call(scheduler, &mut self.metas, &mut PortContext { now: self.now, pool, victims, random, marks })
     }
 
     fn counts_of(&mut self, link: usize) -> &mut Count {
-        &mut self.counts[usize::from(self.point.fabric.links[link].class)]
+        &mut self.counts[usize::from(self.run_spec.fabric.links[link].class)]
     }
 
     fn leave_memory(&mut self, link: usize, packet: u32) {
-        if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.point.fabric.links[link].from) {
+        if let (true, Node::Switch(switch)) = (self.ports[link].shares, self.run_spec.fabric.links[link].from) {
             self.pools[switch as usize].give(self.metas[packet as usize].len);
         }
     }
 
     /// The line is free: the scheduler's next packet goes on it.
     fn send_next(&mut self, link: usize) {
-        let next = self
-            .with_scheduler(link, &mut Victims::default(), |scheduler, metas, around| scheduler.dequeue(metas, around));
+        let next = self.with_scheduler(link, &mut Victims::default(), |scheduler, metas, context| {
+            scheduler.dequeue(metas, context)
+        });
         let Some(packet) = next else { return };
         self.leave_memory(link, packet);
-        let about = self.point.fabric.links[link];
+        let about = self.run_spec.fabric.links[link];
         let meta = self.metas[packet as usize];
-        let on_wire = u32::from(meta.len) + u32::from(self.point.wire_overhead);
+        let on_wire = u32::from(meta.len) + u32::from(self.run_spec.wire_overhead);
         let seen = if about.cut_through { on_wire.min(64) } else { on_wire };
         let end = self.now + about.rate.serialise(on_wire);
         self.ports[link].busy = true;
@@ -351,7 +356,7 @@ impl<'a> Twin<'a> {
 
     fn on_arrival(&mut self, link: usize, packet: u32) {
         self.hops += 1;
-        let about = self.point.fabric.links[link];
+        let about = self.run_spec.fabric.links[link];
         let loss = (about.loss * f64::from(u32::MAX)).round() as u32;
         if loss > 0 && self.ports[link].loss.next_u32() < loss {
             self.counts_of(link).drops.loss += 1;
@@ -361,7 +366,7 @@ impl<'a> Twin<'a> {
             Node::Host(host) => self.on_packet(host as usize, packet),
             Node::Switch(switch) => match self.bodies[packet as usize] {
                 Body::OfSwitch { payload } => {
-                    self.on_control(switch as usize, about.from, &self.meta(packet), payload);
+                    self.on_program_packet(switch as usize, about.from, &self.meta(packet), payload);
                 }
                 Body::OfHost { .. } => self.forward(switch as usize, about.from, packet),
             },
@@ -370,7 +375,7 @@ impl<'a> Twin<'a> {
 
     fn forward(&mut self, switch: usize, from: Node, packet: u32) {
         let meta = self.metas[packet as usize];
-        let routes = &self.point.fabric.routes[switch];
+        let routes = &self.run_spec.fabric.routes[switch];
         let ways = routes.towards(u32::from(meta.dst));
         let way = self.ask_program(switch, from, &meta, ways.len()).unwrap_or_else(|| match ways.len() {
             1 => 0,

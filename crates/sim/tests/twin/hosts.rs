@@ -68,7 +68,7 @@ impl Out for Sent {
 
 impl Twin<'_> {
     fn class_of(&self, flow: &Flow) -> usize {
-        usize::from(flow.class).min(self.point.scheme.classes.len() - 1)
+        usize::from(flow.class).min(self.run_spec.scheme.classes.len() - 1)
     }
 
     /// Calls an endpoint; what it sends is at the port before anything else happens.
@@ -97,7 +97,7 @@ impl Twin<'_> {
             ..Meta::default()
         };
         let packet = self.new_packet(meta, Body::OfHost { src, class, packet });
-        self.enqueue(self.point.fabric.host_uplink[src] as usize, packet);
+        self.enqueue(self.run_spec.fabric.host_uplink[src] as usize, packet);
     }
 
     pub(crate) fn on_start(&mut self, message: usize) {
@@ -154,7 +154,7 @@ impl Twin<'_> {
         let classes = self.hosts[host].endpoints.len();
         (0..classes).for_each(|class| self.note_events(host, class));
         // At a port that never pauses nobody is waiting.
-        if turns || self.point.scheme.nic == Nic::Scheme {
+        if turns || self.run_spec.scheme.nic == Nic::Scheme {
             self.give_turns(host);
         }
         for class in 0..classes {
@@ -202,8 +202,8 @@ impl Twin<'_> {
 
     /// Those that want to send take turns, a packet each, while the port's backlog is below the limit.
     fn give_turns(&mut self, host: usize) {
-        let (now, uplink) = (self.now, self.point.fabric.host_uplink[host] as usize);
-        let limit = match self.point.scheme.nic {
+        let (now, uplink) = (self.now, self.run_spec.fabric.host_uplink[host] as usize);
+        let limit = match self.run_spec.scheme.nic {
             Nic::Backpressure { backlog } => backlog.max(1),
             Nic::Scheme => u64::MAX,
         };
@@ -218,7 +218,7 @@ impl Twin<'_> {
             let backlog = port.scheduler.backlog_bytes();
             if backlog >= limit {
                 let surplus = (backlog - limit / 2) as u32;
-                let at = port.busy_until + self.point.fabric.links[uplink].rate.serialise(surplus);
+                let at = port.busy_until + self.run_spec.fabric.links[uplink].rate.serialise(surplus);
                 if !std::mem::replace(&mut state.waits, true) {
                     self.at(at, Event::Timer { host, alarm: Alarm::Nic });
                 }

@@ -1,4 +1,4 @@
-//! The simulator against its naive twin, on random small points: the same flow records, the same counts.
+//! The simulator against its naive twin, on random small runs: the same flow records, the same counts.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use common::{BY_THE_CLOCK, Case, case, case_of, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_sim::topology::Fabric;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, Point};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hosts::Record;
 use proptest::prelude::*;
@@ -42,12 +42,12 @@ fn count(link: &LinkClass) -> engine::Count {
         marks: link.marks,
         by_queue: counted(&link.packets_by_queue),
         by_priority: counted(&link.packets_by_priority),
-        found: link
+        queued_before: link
             .found_bytes_by_priority
             .iter()
             .cloned()
             .enumerate()
-            .filter(|(_, found)| found.count() > 0)
+            .filter(|(_, bytes)| bytes.count() > 0)
             .collect(),
         most_backlog: link.max_backlog_bytes,
         while_flows_arrive: 0,
@@ -60,16 +60,17 @@ fn bytes_of(link: &LinkClass, rate_total_bps: u64, span_ps: u64) -> f64 {
 }
 
 fn check(case: &Case) -> Result<(), TestCaseError> {
-    case.with_point(|point| agree(case, point))
+    case.with_run_spec(|run_spec| agree(case, run_spec))
 }
 
-fn agree(case: &Case, point: &Point<'_>) -> Result<(), TestCaseError> {
-    let twin = engine::run(point);
-    let closed = matches!(point.flows, Flows::Closed { .. });
+fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
+    let twin = engine::run(run_spec);
+    let closed = matches!(run_spec.flows, Flows::Closed { .. });
     if closed && twin.begun.is_empty() {
         return Ok(()); // which the simulator refuses
     }
-    let result: PointResult = flowsieve_sim::run(point, &mut |_| {}).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let result: PointResult =
+        flowsieve_sim::run(run_spec, &mut |_| {}).map_err(|e| TestCaseError::fail(e.to_string()))?;
     // Given flows have a row even if the run is stopped before they begin.
     let all = twin.messages.iter().zip(&twin.records).enumerate();
     let expected: Vec<Row> = all
@@ -123,7 +124,7 @@ fn check_closed(case: &Case, (outstanding, think, flows): (u32, Think, u32)) -> 
     let hosts = (case.fabric.hosts, outstanding);
     let closed = ClosedLoop::new(hosts, &Pattern::AllToAll, offer, think, flows, case.seed).expect("loops");
     let until = if case.seed.is_multiple_of(3) { Time::from_us(150) } else { Time::NEVER };
-    agree(case, &case.point(Flows::Closed { flows: &closed, until }))
+    agree(case, &case.run_spec(Flows::Closed { flows: &closed, until }))
 }
 
 proptest! {
@@ -152,7 +153,8 @@ proptest! {
     }
 }
 
-/// Fabrics of so many ports that packets stand in line for them (the simulator's `joining`), with six busy hosts.
+/// Fabrics of so many ports that packets stand in a queue before them (`PrefetchQueue` of the simulator), with six busy
+/// hosts.
 fn large() -> impl Strategy<Value = Case> {
     let settings_of = |(scheme, delays, balancing, buffer): (&str, (&str, &str), &str, &str)| {
         let given = [

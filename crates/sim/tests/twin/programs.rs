@@ -1,19 +1,19 @@
 //! The twin's switch programs: what they are told, and what they see and do at their switch's ports.
 
-use flowsieve_core::{ControlPacket, Kind, Meta, PortScheduler, SwitchPorts, SwitchProgram, Tag, Time};
+use flowsieve_core::{Kind, Meta, PortScheduler, ProgramPacket, SwitchPorts, SwitchProgram, Tag, Time};
 use flowsieve_schemes::scheme::BalancerSpec;
-use flowsieve_sim::Point;
+use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::{Node, Sites};
 
 use crate::engine::{Body, Event, Twin};
 
 /// The program of each switch.
-pub(crate) fn programs(point: &Point<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {
-    let program = |switch| match point.scheme.balancers.at(point.fabric.place_of(Node::Switch(switch))) {
+pub(crate) fn programs(run_spec: &RunSpec<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {
+    let program = |switch| match run_spec.scheme.balancers.at(run_spec.fabric.place_of(Node::Switch(switch))) {
         BalancerSpec::Custom(make) => Some(make(&sites.program(switch))),
         _ => None,
     };
-    (0..point.fabric.switches.len() as u32).map(program).collect()
+    (0..run_spec.fabric.switches.len() as u32).map(program).collect()
 }
 
 /// The ports of a switch, to its program.
@@ -24,7 +24,7 @@ struct Ports<'t, 'a> {
 
 impl Ports<'_, '_> {
     fn link(&self, port: u16) -> usize {
-        self.twin.point.fabric.ports[self.switch][usize::from(port)] as usize
+        self.twin.run_spec.fabric.ports[self.switch][usize::from(port)] as usize
     }
 }
 
@@ -37,8 +37,8 @@ impl SwitchPorts for Ports<'_, '_> {
         self.twin.ports[self.link(port)].sent_bytes
     }
 
-    fn send(&mut self, packet: ControlPacket) {
-        let ControlPacket { port, len, priority, payload } = packet;
+    fn send(&mut self, packet: ProgramPacket) {
+        let ProgramPacket { port, len, priority, payload } = packet;
         let tag = Tag::with_priority(priority);
         let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
         let sent = self.twin.new_packet(meta, Body::OfSwitch { payload });
@@ -69,7 +69,7 @@ impl Twin<'_> {
 
     /// The number of a switch's port that leads to a node.
     fn port_to(&self, switch: usize, node: Node) -> u16 {
-        let fabric = self.point.fabric;
+        let fabric = self.run_spec.fabric;
         let port = fabric.ports[switch].iter().position(|&link| fabric.links[link as usize].to == node);
         port.expect("a way back") as u16
     }
@@ -81,14 +81,14 @@ impl Twin<'_> {
             return None;
         }
         let from = self.port_to(switch, from);
-        let group = self.point.fabric.routes[switch].next[usize::from(meta.dst)];
+        let group = self.run_spec.fabric.routes[switch].next[usize::from(meta.dst)];
         self.call_program(switch, |program, now, ports| program.choose(meta, from, group, now, ports).min(ways - 1))
     }
 
-    pub(crate) fn on_control(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {
+    pub(crate) fn on_program_packet(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {
         let port = self.port_to(switch, from);
-        let packet = ControlPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
-        self.call_program(switch, |program, now, ports| program.on_control(&packet, now, ports));
+        let packet = ProgramPacket { port, len: meta.len, priority: meta.tag.priority(), payload };
+        self.call_program(switch, |program, now, ports| program.on_program_packet(&packet, now, ports));
     }
 
     pub(crate) fn on_program(&mut self, switch: usize) {

@@ -7,13 +7,13 @@ use flowsieve_core::Time;
 
 use crate::endpoint::Timer;
 
-/// Whom a timer calls. At one instant flows are compared first, so that the order does not depend on places in memory.
+/// Whom a timer calls. At one instant flows are compared first, so that the order does not depend on slots in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
     /// A sender.
-    Sender { flow: u32, place: u32 },
+    Sender { flow: u32, slot: u32 },
     /// A receiver, for its delayed ACK.
-    Receiver { flow: u32, place: u32 },
+    Receiver { flow: u32, slot: u32 },
 }
 
 impl Alarm {

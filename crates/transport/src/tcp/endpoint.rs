@@ -67,12 +67,12 @@ impl TcpEndpoint {
         out: &mut O,
         message: &Message,
     ) -> Effects {
-        let place = self.senders.take(&self.rules, message.to, message.id);
-        let connection = &mut self.senders.connections[place as usize];
+        let slot = self.senders.take(&self.rules, message.to, message.id);
+        let connection = &mut self.senders.connections[slot as usize];
         let (flow, idle) = (connection.flow, connection.tcp.idle_for(now));
         connection.tcp.push(now, *message, &self.rules.params);
         self.report(now, tagger, FlowEvent::MessageStart { flow, message: *message, idle });
-        Effects { events: true, turns: self.send(now, tagger, out, place) }
+        Effects { events: true, turns: self.send(now, tagger, out, slot) }
     }
 
     #[inline(always)]
@@ -87,8 +87,8 @@ impl TcpEndpoint {
         if let Some(header) = AckHeader::read(packet) {
             self.on_ack(now, tagger, out, packet.flow, beside, header)
         } else if let Some(header) = DataHeader::read(packet) {
-            let place = self.receivers.place_for(now, (packet.flow, packet.peer), beside);
-            self.on_data(now, tagger, out, place, header, (packet.ecn == Ecn::Marked, beside.stamp))
+            let slot = self.receivers.slot_for(now, (packet.flow, packet.peer), beside);
+            self.on_data(now, tagger, out, slot, header, (packet.ecn == Ecn::Marked, beside.stamp))
         } else {
             self.on_other(now, tagger, out, packet.code, (packet.flow, packet.peer), beside)
         }
@@ -104,18 +104,18 @@ impl TcpEndpoint {
         beside: Beside,
         header: AckHeader,
     ) -> Effects {
-        let place = beside.sender;
-        let Some(connection) = self.senders.get_mut(place, flow) else { return Effects::NONE };
+        let slot = beside.sender;
+        let Some(connection) = self.senders.get_mut(slot, flow) else { return Effects::NONE };
         connection.receiver = beside.receiver;
         let AckHeader { cumulative, block, marked, duplicate } = header;
         let round_trip = Time(u64::from(stamp(now).wrapping_sub(beside.stamp)) * 1_000);
         let ack = Ack { cumulative, block, marked, duplicate, round_trip };
         connection.tcp.on_ack(now, &ack, &self.rules.params);
         let events = connection.tcp.has_finished();
-        if events && self.finish_messages(now, tagger, place) {
+        if events && self.finish_messages(now, tagger, slot) {
             return Effects { events, turns: false };
         }
-        Effects { events, turns: self.send(now, tagger, out, place) }
+        Effects { events, turns: self.send(now, tagger, out, slot) }
     }
 
     /// A SYN, a SYN-ACK or a probe arrives; what is neither is nobody's.
@@ -137,15 +137,15 @@ impl TcpEndpoint {
                 Effects { events: false, turns: self.send(now, tagger, out, beside.sender) }
             }
             Some(Header::Syn) => {
-                let place = self.receivers.place_for(now, (flow, peer), beside);
-                let side = self.receivers.at(place);
-                out.send(side.syn_ack(now, tagger, place, self.rules.header, beside.stamp));
+                let slot = self.receivers.slot_for(now, (flow, peer), beside);
+                let side = self.receivers.at(slot);
+                out.send(side.syn_ack(now, tagger, slot, self.rules.header, beside.stamp));
                 Effects::NONE
             }
             Some(Header::Probe) => {
-                let place = self.receivers.place_for(now, (flow, peer), beside);
-                let reply = self.receivers.at(place).receiver.on_probe(beside.stamp);
-                self.acknowledge(now, tagger, out, place, reply);
+                let slot = self.receivers.slot_for(now, (flow, peer), beside);
+                let reply = self.receivers.at(slot).receiver.on_probe(beside.stamp);
+                self.acknowledge(now, tagger, out, slot, reply);
                 Effects::NONE
             }
             _ => Effects::NONE,
@@ -154,39 +154,39 @@ impl TcpEndpoint {
 
     /// Reports finished messages; says whether the connection is closed with the last of them.
     #[inline(never)]
-    fn finish_messages(&mut self, now: Time, tagger: &mut Tagger, place: u32) -> bool {
+    fn finish_messages(&mut self, now: Time, tagger: &mut Tagger, slot: u32) -> bool {
         loop {
-            let connection = &mut self.senders.connections[place as usize];
+            let connection = &mut self.senders.connections[slot as usize];
             let Some(span) = connection.tcp.finished() else { break };
             let ended =
                 FlowEvent::MessageEnd { flow: connection.flow, message: span.message, effort: Some(span.effort) };
             self.report(now, tagger, ended);
         }
-        self.senders.connections[place as usize].tcp.is_idle() && self.senders.idle(&self.rules, place)
+        self.senders.connections[slot as usize].tcp.is_idle() && self.senders.idle(&self.rules, slot)
     }
 
     /// A connection may have something to send: it does so, or wants a turn; says which.
     #[inline(always)]
-    fn send<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, place: u32) -> bool {
+    fn send<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, slot: u32) -> bool {
         if self.in_turn {
-            self.line_up(place);
+            self.line_up(slot);
             return true;
         }
-        let connection = &mut self.senders.connections[place as usize];
+        let connection = &mut self.senders.connections[slot as usize];
         while let Some(emission) = connection.tcp.poll(now, &self.rules.params) {
-            out.send(connection.packet(now, &self.rules, tagger, place, emission));
+            out.send(connection.packet(now, &self.rules, tagger, slot, emission));
         }
-        connection.set_alarm(&mut self.alarms, place);
+        connection.set_alarm(&mut self.alarms, slot);
         false
     }
 
     #[inline(never)]
-    fn line_up(&mut self, place: u32) {
+    fn line_up(&mut self, slot: u32) {
         if self.lined_up != NONE {
             self.settle();
         }
-        self.senders.line_up(place);
-        self.lined_up = place;
+        self.senders.line_up(slot);
+        self.lined_up = slot;
     }
 
     #[inline(always)]
@@ -195,46 +195,46 @@ impl TcpEndpoint {
         now: Time,
         tagger: &mut Tagger,
         out: &mut O,
-        place: u32,
+        slot: u32,
         header: DataHeader,
         (marked, stamp): (bool, u32),
     ) -> Effects {
-        let side = self.receivers.at(place);
+        let side = self.receivers.at(slot);
         let DataHeader { seq, message, last, retransmission } = header;
         let data = Arrival { seq, message, last, retransmission, marked, stamp };
         let reaction = side.receiver.on_data(now, &data, self.acks);
-        side.set_alarm(&mut self.alarms, place);
+        side.set_alarm(&mut self.alarms, slot);
         if !reaction.advanced {
             side.disordered = now;
         }
-        let events = reaction.advanced && side.receiver.has_ends() && self.deliver(now, tagger, place);
+        let events = reaction.advanced && side.receiver.has_ends() && self.deliver(now, tagger, slot);
         let [held_back, reply] = reaction.replies;
         if let Some(held_back) = held_back {
-            self.acknowledge_late(now, tagger, out, place, held_back);
+            self.acknowledge_late(now, tagger, out, slot, held_back);
         }
         if let Some(reply) = reply {
-            self.acknowledge(now, tagger, out, place, reply);
+            self.acknowledge(now, tagger, out, slot, reply);
         }
         Effects { events, turns: false }
     }
 
     /// Reports messages that are complete; says whether there are any.
     #[inline(never)]
-    fn deliver(&mut self, now: Time, tagger: &mut Tagger, place: u32) -> bool {
+    fn deliver(&mut self, now: Time, tagger: &mut Tagger, slot: u32) -> bool {
         let mut any = false;
-        while let Some((message, out_of_order)) = self.receivers.at(place).receiver.complete() {
+        while let Some((message, out_of_order)) = self.receivers.at(slot).receiver.complete() {
             any = true;
             self.report(now, tagger, FlowEvent::Delivered { message, out_of_order });
             if self.rules.connections == Connections::PerFlow {
-                self.receivers.completed(now, place);
+                self.receivers.completed(now, slot);
             }
         }
         any
     }
 
     #[inline(always)]
-    fn acknowledge<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, place: u32, reply: Reply) {
-        out.send(self.receivers.at(place).ack(now, tagger, place, self.rules.header, reply));
+    fn acknowledge<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, slot: u32, reply: Reply) {
+        out.send(self.receivers.at(slot).ack(now, tagger, slot, self.rules.header, reply));
     }
 
     /// Sends an ACK that was held back.
@@ -244,39 +244,39 @@ impl TcpEndpoint {
         now: Time,
         tagger: &mut Tagger,
         out: &mut O,
-        place: u32,
+        slot: u32,
         reply: Reply,
     ) {
-        self.acknowledge(now, tagger, out, place, reply);
+        self.acknowledge(now, tagger, out, slot, reply);
     }
 
     #[inline(never)]
     pub(crate) fn on_timer<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O) -> Effects {
         let Some((at, alarm)) = self.alarms.pop(now) else { return Effects::NONE };
         match alarm {
-            Alarm::Sender { flow, place } => {
-                let Some(connection) = self.senders.get_mut(place, flow).filter(|c| c.alarm == at) else {
+            Alarm::Sender { flow, slot } => {
+                let Some(connection) = self.senders.get_mut(slot, flow).filter(|c| c.alarm == at) else {
                     return Effects::NONE;
                 };
                 connection.alarm = Time::NEVER;
                 if connection.tcp.deadline() > now {
-                    connection.set_alarm(&mut self.alarms, place);
+                    connection.set_alarm(&mut self.alarms, slot);
                     return Effects::NONE;
                 }
                 let events = connection.tcp.on_timer(now, &self.rules.params) == sender::Timer::Timeout;
                 if events {
                     self.report(now, tagger, FlowEvent::Timeout { flow });
                 }
-                Effects { events, turns: self.send(now, tagger, out, place) }
+                Effects { events, turns: self.send(now, tagger, out, slot) }
             }
-            Alarm::Receiver { place, .. } => {
-                let side = self.receivers.at(place);
+            Alarm::Receiver { slot, .. } => {
+                let side = self.receivers.at(slot);
                 if side.alarm == at {
                     side.alarm = Time::NEVER;
                     let reply = side.receiver.on_timer(now);
-                    side.set_alarm(&mut self.alarms, place);
+                    side.set_alarm(&mut self.alarms, slot);
                     if let Some(reply) = reply {
-                        self.acknowledge_late(now, tagger, out, place, reply);
+                        self.acknowledge_late(now, tagger, out, slot, reply);
                     }
                 }
                 Effects::NONE
@@ -295,8 +295,8 @@ impl TcpEndpoint {
     /// A connection that wants a turn may need its timer even if it had none.
     #[inline(never)]
     fn settle(&mut self) {
-        let place = std::mem::replace(&mut self.lined_up, NONE);
-        self.senders.connections[place as usize].set_alarm(&mut self.alarms, place);
+        let slot = std::mem::replace(&mut self.lined_up, NONE);
+        self.senders.connections[slot as usize].set_alarm(&mut self.alarms, slot);
     }
 
     #[inline]
@@ -306,15 +306,15 @@ impl TcpEndpoint {
 
     #[inline]
     pub(crate) fn poll<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O) -> Turn {
-        let Some(place) = self.senders.ready.pop_front() else { return Turn::Unused };
-        let connection = &mut self.senders.connections[place as usize];
+        let Some(slot) = self.senders.ready.pop_front() else { return Turn::Unused };
+        let connection = &mut self.senders.connections[slot as usize];
         let Some(emission) = connection.tcp.poll(now, &self.rules.params) else {
-            self.senders.leave_line(&self.rules, place);
+            self.senders.leave_line(&self.rules, slot);
             return Turn::Unused;
         };
-        out.send(connection.packet(now, &self.rules, tagger, place, emission));
-        connection.set_alarm(&mut self.alarms, place);
-        self.senders.ready.push_back(place);
+        out.send(connection.packet(now, &self.rules, tagger, slot, emission));
+        connection.set_alarm(&mut self.alarms, slot);
+        self.senders.ready.push_back(slot);
         Turn::Sent
     }
 

@@ -68,7 +68,7 @@ const LAST_OR_MARKED: u8 = 8;
 /// A segment was sent before, an ACK is for a duplicate.
 const AGAIN: u8 = 16;
 
-/// A packet's words beside its header: the sender's place among the connections of its host, the receiver's among those of
+/// A packet's words beside its header: the sender's slot among the connections of its host, the receiver's among those of
 /// its own where that is known, and when the data packet was sent, which an ACK echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Beside {

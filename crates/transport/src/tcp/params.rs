@@ -90,9 +90,9 @@ pub enum Congestion {
     },
     /// D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on the deadline of the message.
     D2tcp {
-        /// As DCTCP's.
+        /// The gain of alpha, as DCTCP's.
         gain: f64,
-        /// As DCTCP's.
+        /// Alpha before anything is known, as DCTCP's.
         initial_alpha: f64,
     },
 }

@@ -1,6 +1,6 @@
 //! The receiving sides of a host's connections, and how packets find them.
 //!
-//! A packet of a sender that has had no answer yet is looked up by its flow; later ones name the place that an ACK has
+//! A packet of a sender that has had no answer yet is looked up by its flow; later ones name the slot that an ACK has
 //! told. A connection's end is never said, so that a receiver cannot know of it. What carries one message alone is
 //! forgotten when that has been complete, and nothing came late, for [`TIME_WAIT`]; others are as many as were ever open at
 //! once, and stay.
@@ -29,7 +29,7 @@ pub(super) struct Receivers {
     /// time. A faulty sender's flow may be complete more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
-    /// By the place that ACKs tell the sender.
+    /// By the slot that ACKs tell the sender.
     sides: Vec<ReceivingSide>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct ReceivingSide {
     pub(super) receiver: Receiver,
     /// [`NONE`]: it is forgotten.
     flow: u32,
-    /// The place of the sending side at its host.
+    /// The slot of the sending side at its host.
     sender: u32,
     peer: u16,
     /// The instant of its entry among the alarms; [`Time::NEVER`]: it has none.
@@ -59,13 +59,13 @@ impl Receivers {
     }
 
     #[inline(always)]
-    pub(super) fn at(&mut self, place: u32) -> &mut ReceivingSide {
-        &mut self.sides[place as usize]
+    pub(super) fn at(&mut self, slot: u32) -> &mut ReceivingSide {
+        &mut self.sides[slot as usize]
     }
 
-    /// The place of the side that a packet of a flow from a host is for, made if the packet is the first.
+    /// The slot of the side that a packet of a flow from a host is for, made if the packet is the first.
     #[inline(always)]
-    pub(super) fn place_for(&mut self, now: Time, (flow, peer): (u32, u16), beside: Beside) -> u32 {
+    pub(super) fn slot_for(&mut self, now: Time, (flow, peer): (u32, u16), beside: Beside) -> u32 {
         match self.sides.get(beside.receiver as usize) {
             Some(side) if side.flow == flow => beside.receiver,
             _ => self.find(now, flow, peer, beside.sender),
@@ -75,16 +75,16 @@ impl Receivers {
     #[inline(never)]
     fn find(&mut self, now: Time, flow: u32, peer: u16, sender: u32) -> u32 {
         let sides = &self.sides;
-        if let Some(&place) = self.by_flow.find(hash(flow), |&place| sides[place as usize].flow == flow) {
-            return place;
+        if let Some(&slot) = self.by_flow.find(hash(flow), |&slot| sides[slot as usize].flow == flow) {
+            return slot;
         }
         self.forget(now);
         let (receiver, alarm, disordered) = (Receiver::default(), Time::NEVER, Time::ZERO);
         let side = ReceivingSide { receiver, flow, sender, peer, alarm, disordered };
-        let place = match self.forgotten.pop() {
-            Some(place) => {
-                self.sides[place as usize] = side;
-                place
+        let slot = match self.forgotten.pop() {
+            Some(slot) => {
+                self.sides[slot as usize] = side;
+                slot
             }
             None => {
                 self.sides.push(side);
@@ -92,13 +92,13 @@ impl Receivers {
             }
         };
         let sides = &self.sides;
-        self.by_flow.insert_unique(hash(flow), place, |&place| hash(sides[place as usize].flow));
-        place
+        self.by_flow.insert_unique(hash(flow), slot, |&slot| hash(sides[slot as usize].flow));
+        slot
     }
 
     /// All of the one message of a side has arrived.
-    pub(super) fn completed(&mut self, now: Time, place: u32) {
-        self.complete.push_back((now, self.sides[place as usize].flow));
+    pub(super) fn completed(&mut self, now: Time, slot: u32) {
+        self.complete.push_back((now, self.sides[slot as usize].flow));
     }
 
     /// Forgets what has been complete for long enough, unless something came late.
@@ -106,7 +106,7 @@ impl Receivers {
         while let Some(&(at, flow)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
             self.complete.pop_front();
             let sides = &mut self.sides;
-            let Ok(entry) = self.by_flow.find_entry(hash(flow), |&place| sides[place as usize].flow == flow) else {
+            let Ok(entry) = self.by_flow.find_entry(hash(flow), |&slot| sides[slot as usize].flow == flow) else {
                 continue;
             };
             let side = &mut sides[*entry.get() as usize];
@@ -124,10 +124,10 @@ impl Receivers {
 impl ReceivingSide {
     /// The receiver's timer may be earlier than its entry among the alarms.
     #[inline(always)]
-    pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, place: u32) {
+    pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, slot: u32) {
         if let Some(at) = self.receiver.deadline().filter(|&at| at < self.alarm) {
             self.alarm = at;
-            alarms.push(at, Alarm::Receiver { flow: self.flow, place });
+            alarms.push(at, Alarm::Receiver { flow: self.flow, slot });
         }
     }
 
@@ -140,14 +140,14 @@ impl ReceivingSide {
 
     /// An ACK as a packet; `len`: bytes of headers.
     #[inline(always)]
-    pub(super) fn ack(&self, now: Time, tagger: &mut Tagger, place: u32, len: u16, (header, stamp): Reply) -> Packet {
-        let beside = Beside { sender: self.sender, receiver: place, stamp };
+    pub(super) fn ack(&self, now: Time, tagger: &mut Tagger, slot: u32, len: u16, (header, stamp): Reply) -> Packet {
+        let beside = Beside { sender: self.sender, receiver: slot, stamp };
         header.write(beside, self.answer(now, tagger, len, Kind::Ack))
     }
 
     /// A SYN-ACK as a packet; `stamp`: what it echoes.
-    pub(super) fn syn_ack(&self, now: Time, tagger: &mut Tagger, place: u32, len: u16, stamp: u32) -> Packet {
-        let beside = Beside { sender: self.sender, receiver: place, stamp };
+    pub(super) fn syn_ack(&self, now: Time, tagger: &mut Tagger, slot: u32, len: u16, stamp: u32) -> Packet {
+        let beside = Beside { sender: self.sender, receiver: slot, stamp };
         Header::SynAck.write(beside, self.answer(now, tagger, len, Kind::Control))
     }
 }

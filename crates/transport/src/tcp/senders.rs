@@ -15,7 +15,7 @@ use crate::tcp::sender::{Emission, TcpSender};
 /// The sending sides of a host and class. What every packet touches stands first.
 #[repr(C)]
 pub(super) struct Senders {
-    /// By the place that travels in packets.
+    /// By the slot that travels in packets.
     pub(super) connections: Vec<Connection>,
     /// Connections that may send, in turn.
     pub(super) ready: VecDeque<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Senders {
 struct Pair {
     /// Whether a connection was ever opened.
     opened: bool,
-    /// (first message, place) of those without a message; of a persistent one always.
+    /// (first message, slot) of those without a message; of a persistent one always.
     idle: BTreeSet<(u32, u32)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Connection {
     pub(super) tcp: TcpSender,
     /// The message that opened it, and the flow that its packets belong to; [`NONE`] once closed.
     pub(super) flow: u32,
-    /// The place of its receiving side at the other host, as soon as an ACK has said it; [`NONE`] before.
+    /// The slot of its receiving side at the other host, as soon as an ACK has said it; [`NONE`] before.
     pub(super) receiver: u32,
     peer: u16,
     /// It stands in [`Senders::ready`].
@@ -55,11 +55,11 @@ impl Senders {
 
     /// The connection that a packet names, unless it is closed.
     #[inline(always)]
-    pub(super) fn get_mut(&mut self, place: u32, flow: u32) -> Option<&mut Connection> {
-        self.connections.get_mut(place as usize).filter(|connection| connection.flow == flow && flow != NONE)
+    pub(super) fn get_mut(&mut self, slot: u32, flow: u32) -> Option<&mut Connection> {
+        self.connections.get_mut(slot as usize).filter(|connection| connection.flow == flow && flow != NONE)
     }
 
-    /// The place of the connection that a message takes, opened if need be.
+    /// The slot of the connection that a message takes, opened if need be.
     pub(super) fn take(&mut self, rules: &TcpRules, peer: u16, message: u32) -> u32 {
         let pair = self.pairs.entry(peer).or_default();
         let found = match rules.connections {
@@ -67,8 +67,8 @@ impl Senders {
             Connections::Pool => pair.idle.pop_first(),
             Connections::Persistent => pair.idle.first().copied(),
         };
-        if let Some((_, place)) = found {
-            return place;
+        if let Some((_, slot)) = found {
+            return slot;
         }
         let handshake = match rules.handshake {
             Handshake::Never => false,
@@ -78,10 +78,10 @@ impl Senders {
         pair.opened = true;
         let tcp = TcpSender::new(handshake, &rules.params);
         let connection = Connection { tcp, flow: message, receiver: NONE, peer, ready: false, alarm: Time::NEVER };
-        let place = match self.closed.pop() {
-            Some(place) => {
-                self.connections[place as usize] = connection;
-                place
+        let slot = match self.closed.pop() {
+            Some(slot) => {
+                self.connections[slot as usize] = connection;
+                slot
             }
             None => {
                 self.connections.push(connection);
@@ -89,46 +89,46 @@ impl Senders {
             }
         };
         if rules.connections == Connections::Persistent {
-            pair.idle.insert((message, place));
+            pair.idle.insert((message, slot));
         }
-        place
+        slot
     }
 
     /// A connection wants a turn.
-    pub(super) fn line_up(&mut self, place: u32) {
-        let connection = &mut self.connections[place as usize];
+    pub(super) fn line_up(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
         if !connection.ready {
             connection.ready = true;
-            self.ready.push_back(place);
+            self.ready.push_back(slot);
         }
     }
 
     /// A connection wants no further turn.
-    pub(super) fn leave_line(&mut self, rules: &TcpRules, place: u32) {
-        self.connections[place as usize].ready = false;
-        self.close_if_done(rules, place);
+    pub(super) fn leave_line(&mut self, rules: &TcpRules, slot: u32) {
+        self.connections[slot as usize].ready = false;
+        self.close_if_done(rules, slot);
     }
 
     /// A connection has no message any more. Says whether that closes it.
-    pub(super) fn idle(&mut self, rules: &TcpRules, place: u32) -> bool {
-        let connection = &self.connections[place as usize];
+    pub(super) fn idle(&mut self, rules: &TcpRules, slot: u32) -> bool {
+        let connection = &self.connections[slot as usize];
         match rules.connections {
             Connections::Persistent => false,
             Connections::Pool => {
-                self.pairs.entry(connection.peer).or_default().idle.insert((connection.flow, place));
+                self.pairs.entry(connection.peer).or_default().idle.insert((connection.flow, slot));
                 false
             }
-            Connections::PerFlow => self.close_if_done(rules, place),
+            Connections::PerFlow => self.close_if_done(rules, slot),
         }
     }
 
     /// A connection of one message ends with it, unless it still stands in line.
-    fn close_if_done(&mut self, rules: &TcpRules, place: u32) -> bool {
-        let connection = &mut self.connections[place as usize];
+    fn close_if_done(&mut self, rules: &TcpRules, slot: u32) -> bool {
+        let connection = &mut self.connections[slot as usize];
         let done = rules.connections == Connections::PerFlow && !connection.ready && connection.tcp.is_idle();
         if done {
             connection.flow = NONE;
-            self.closed.push(place);
+            self.closed.push(slot);
         }
         done
     }
@@ -137,11 +137,11 @@ impl Senders {
 impl Connection {
     /// The connection's timer may be earlier than its entry among the alarms.
     #[inline(always)]
-    pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, place: u32) {
+    pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, slot: u32) {
         let at = self.tcp.deadline();
         if at < self.alarm {
             self.alarm = at;
-            alarms.push(at, Alarm::Sender { flow: self.flow, place });
+            alarms.push(at, Alarm::Sender { flow: self.flow, slot });
         }
     }
 
@@ -152,11 +152,11 @@ impl Connection {
         now: Time,
         rules: &TcpRules,
         tagger: &mut Tagger,
-        place: u32,
+        slot: u32,
         emission: Emission,
     ) -> Packet {
         let segment = rules.params.segment;
-        let beside = Beside { sender: place, receiver: self.receiver, stamp: stamp(now) };
+        let beside = Beside { sender: slot, receiver: self.receiver, stamp: stamp(now) };
         match emission {
             Emission::Control(header) => {
                 let tag = tagger.tag(|| FlowFacts::control(self.flow, Kind::Control, now));

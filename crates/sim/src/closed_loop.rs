@@ -6,32 +6,32 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_workload::{ClosedLoop, Flow};
 
-use crate::hosts::{Coming, Rules};
+use crate::hosts::{Rules, Upcoming};
 use crate::run::refusal;
 
-/// What follows the messages of a partition's hosts.
-pub(crate) struct Following {
+/// The messages of closed loops that will begin at a partition's hosts.
+pub(crate) struct ClosedLoopStarts {
     flows: Arc<ClosedLoop>,
     /// Hosts of the fabric.
     hosts: u32,
     /// None starts from here on.
     until: Time,
     /// Messages that will begin, by start and number.
-    coming: BTreeMap<(u64, u32), Coming>,
-    /// Those that began, in this order.
+    upcoming: BTreeMap<(u64, u32), Upcoming>,
+    /// Messages that began, in the order in which they did.
     pub(crate) begun: Vec<Flow>,
     /// The least flow that cannot be sent, and why.
     pub(crate) refused: Option<(u32, &'static str)>,
 }
 
-impl Following {
-    pub(crate) fn new(flows: Arc<ClosedLoop>, hosts: u32, until: Time) -> Following {
-        Following { flows, hosts, until, coming: BTreeMap::new(), begun: Vec::new(), refused: None }
+impl ClosedLoopStarts {
+    pub(crate) fn new(flows: Arc<ClosedLoop>, hosts: u32, until: Time) -> ClosedLoopStarts {
+        ClosedLoopStarts { flows, hosts, until, upcoming: BTreeMap::new(), begun: Vec::new(), refused: None }
     }
 
-    pub(crate) fn add(&mut self, coming: Coming) {
-        if coming.flow.start_ps < self.until.0 {
-            self.coming.insert((coming.flow.start_ps, coming.flow.id), coming);
+    pub(crate) fn add(&mut self, upcoming: Upcoming) {
+        if upcoming.flow.start_ps < self.until.0 {
+            self.upcoming.insert((upcoming.flow.start_ps, upcoming.flow.id), upcoming);
         }
     }
 
@@ -44,20 +44,20 @@ impl Following {
             self.refused = Some(self.refused.map_or(refused, |other| other.min(refused)));
             return false;
         }
-        self.add(Coming { flow, host });
+        self.add(Upcoming { flow, host });
         true
     }
 
     /// When the next message begins; [`Time::NEVER`] if none does.
     pub(crate) fn next_start(&self) -> Time {
-        self.coming.first_key_value().map_or(Time::NEVER, |(&(start, _), _)| Time(start))
+        self.upcoming.first_key_value().map_or(Time::NEVER, |(&(start, _), _)| Time(start))
     }
 
     /// Takes the next message whose time has come.
-    pub(crate) fn next_due(&mut self, now: Time) -> Option<Coming> {
-        let first = self.coming.first_entry().filter(|entry| entry.key().0 <= now.0)?;
-        let coming = first.remove();
-        self.begun.push(coming.flow);
-        Some(coming)
+    pub(crate) fn next_due(&mut self, now: Time) -> Option<Upcoming> {
+        let first = self.upcoming.first_entry().filter(|entry| entry.key().0 <= now.0)?;
+        let upcoming = first.remove();
+        self.begun.push(upcoming.flow);
+        Some(upcoming)
     }
 }

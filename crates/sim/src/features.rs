@@ -1,7 +1,7 @@
 //! What few links have: memory that their switch's ports share, an end in another partition, cut-through, losses, a
 //! program that wants to know what they sent, a trace.
 //!
-//! Links that are marked special call it, out of the way of all other [packets](crate::network).
+//! Links with [`Features`] call it, out of the way of all other [packets](crate::network).
 
 use std::cmp::Reverse;
 
@@ -10,17 +10,17 @@ use flowsieve_results::PacketEvent;
 use rand_core::Rng;
 
 use crate::event::Key;
-use crate::link::{Endpoint, Special};
+use crate::link::{Endpoint, Features};
 use crate::network::{Crossing, Network};
 
 impl<K: Key> Network<K> {
     /// Moves out every packet whose turn on the link has come.
     #[inline(never)]
-    pub(crate) fn depart_specially(&mut self, link: u32, now: Time) {
+    pub(crate) fn depart_with_features(&mut self, link: u32, now: Time) {
         while self.links[link as usize].owes(now) {
             let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
             let (start, metas) = (state.busy_until, self.slab.metas.as_mut_slice());
-            let shares = port.special.shares;
+            let shares = port.features.shares;
             let pool = if shares { &mut self.pools[port.switch as usize] } else { &mut self.own_pool };
             let Some(packet) = port.dequeue(metas, start, pool, &mut self.victims) else {
                 debug_assert!(false, "a port of {} packets has none to send", state.queued);
@@ -30,26 +30,26 @@ impl<K: Key> Network<K> {
             if shares {
                 pool.give(metas[packet as usize].len);
             }
-            self.put_on_special_line(link, packet, start, false);
+            self.put_on_line_with_features(link, packet, start, false);
         }
     }
 
     /// The line of such a link is free at `start` and takes a packet.
     #[inline(never)]
-    pub(crate) fn put_on_special_line(&mut self, link: u32, packet: u32, start: Time, passed: bool) {
-        self.trace_sent(link, packet, start, passed);
+    pub(crate) fn put_on_line_with_features(&mut self, link: u32, packet: u32, start: Time, bypassed: bool) {
+        self.trace_sent(link, packet, start, bypassed);
         let (port, state) = (&mut self.ports[link as usize], &mut self.links[link as usize]);
-        let (special, meta) = (port.special, &self.slab.metas[packet as usize]);
+        let (features, meta) = (port.features, &self.slab.metas[packet as usize]);
         let on_wire = u32::from(meta.len) + self.overhead;
-        if special.counts {
+        if features.counts {
             port.sent_bytes += u64::from(on_wire);
         }
-        self.classes[usize::from(state.class)].count(meta, on_wire, passed);
-        let at = match special.forwards_after {
+        self.classes[usize::from(state.class)].count(meta, on_wire, bypassed);
+        let at = match features.forwards_after {
             Some(head) => state.put_on_line_cut_through(on_wire, start, head),
             None => state.put_on_line(on_wire, start),
         };
-        if let Some((partition, link)) = special.beyond {
+        if let Some((partition, link)) = features.beyond {
             let (meta, body) = (*meta, self.slab.bodies[packet as usize]);
             self.slab.remove(packet);
             self.crossings.push(Crossing { partition, link, at, meta, body });
@@ -60,9 +60,9 @@ impl<K: Key> Network<K> {
 
     /// A packet has joined the queue of a port whose departures matter elsewhere, so that somebody must look at it unasked.
     #[inline(never)]
-    pub(crate) fn note_special(&mut self, link: u32, packet: u32) {
+    pub(crate) fn queued_with_features(&mut self, link: u32, packet: u32) {
         let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
-        let Special { shares, beyond, forwards_after, .. } = port.special;
+        let Features { shares, beyond, forwards_after, .. } = port.features;
         if shares {
             self.pools[port.switch as usize].take(self.slab.metas[packet as usize].len);
         }
@@ -73,7 +73,7 @@ impl<K: Key> Network<K> {
             self.look_again(link);
         }
         if forwards_after.is_some() && beyond.is_none() {
-            self.schedule_specially(link);
+            self.schedule_with_features(link);
         }
     }
 
@@ -81,11 +81,11 @@ impl<K: Key> Network<K> {
     fn look_again(&mut self, link: u32) {
         let port = &mut self.ports[link as usize];
         port.due = true;
-        if port.special.shares {
+        if port.features.shares {
             let busy_until = self.links[link as usize].busy_until;
             self.switches[port.switch as usize].due.push(Reverse((busy_until, link)));
         }
-        if port.special.beyond.is_some() {
+        if port.features.beyond.is_some() {
             self.waiting.push(link);
         }
     }
@@ -128,19 +128,19 @@ impl<K: Key> Network<K> {
 
     /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet (cut-through).
     #[inline(never)]
-    pub(crate) fn arrive_specially(&mut self, link: u32) -> Option<(u32, Endpoint)> {
-        let special = self.ports[link as usize].special;
+    pub(crate) fn arrive_with_features(&mut self, link: u32) -> Option<(u32, Endpoint)> {
+        let features = self.ports[link as usize].features;
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_slice());
-        let early = special.forwards_after.is_some();
+        let early = features.forwards_after.is_some();
         if early && state.next_arrival > self.now {
-            self.schedule_specially(link);
-            self.looks += 1;
+            self.schedule_with_features(link);
+            self.events_without_arrival += 1;
             return None;
         }
         let (packet, to) = (state.pop(metas), state.to);
-        self.schedule_specially(link);
+        self.schedule_with_features(link);
         let port = &mut self.ports[link as usize];
-        if special.loss > 0 && port.loss_random.next_u32() < special.loss {
+        if features.loss > 0 && port.loss_random.next_u32() < features.loss {
             port.drops.loss += 1;
             self.trace(link, packet, self.now, PacketEvent::DroppedLoss, None);
             self.discard(packet);
@@ -151,8 +151,8 @@ impl<K: Key> Network<K> {
 
     /// The link's next event: an arrival; or, where all that was sent has arrived although the line is not free yet
     /// (cut-through), the turn of the next packet.
-    fn schedule_specially(&mut self, link: u32) {
-        let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].special.beyond);
+    fn schedule_with_features(&mut self, link: u32) {
+        let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].features.beyond);
         match state.next_arrival {
             Time::NEVER if state.queued > 0 && beyond.is_none() => {
                 self.events.set(link, K::new(state.busy_until, link));

@@ -17,11 +17,11 @@ use flowsieve_schemes::controller::ControllerSpec;
 
 use crate::build::Built;
 use crate::event::Key;
-use crate::point::{Point, SimError};
+use crate::run_spec::{RunSpec, SimError};
 use crate::topology::{Fabric, Sites};
 
 /// The controllers of a run.
-pub(crate) struct Control {
+pub(crate) struct Controllers {
     kinds: Vec<Kind>,
     /// What happened at hosts and not everybody has heard, in the order in which it is heard.
     news: VecDeque<HostEvent>,
@@ -48,14 +48,14 @@ struct Kind {
     published: Vec<(Time, u64)>,
 }
 
-impl Control {
-    /// Those of a point, if there are any.
-    pub(crate) fn new<K>(point: &Point<'_>, built: &mut Built<K>) -> Result<Option<Control>, SimError> {
-        let specs = &point.scheme.controllers;
+impl Controllers {
+    /// Those of a run, if there are any.
+    pub(crate) fn new<K>(run_spec: &RunSpec<'_>, built: &mut Built<K>) -> Result<Option<Controllers>, SimError> {
+        let specs = &run_spec.scheme.controllers;
         if specs.is_empty() {
             return Ok(None);
         }
-        let sites = Sites::new(point.fabric, point.seed);
+        let sites = Sites::new(run_spec.fabric, run_spec.seed);
         let kind = |(spec, number): (&ControllerSpec, u8)| {
             if spec.hears == Hears::AsItHappens(Time::ZERO) {
                 return Err(SimError::HearsAtOnce { controller: spec.name });
@@ -75,7 +75,7 @@ impl Control {
         if kinds.iter().any(|kind| kind.spec.hears != Hears::Nothing) {
             built.partitions.iter_mut().for_each(|partition| partition.hosts.news = Some(Vec::new()));
         }
-        Ok(Some(Control { kinds, news: VecDeque::new(), forgotten: 0, first_host: point.scheme.misusing_hosts }))
+        Ok(Some(Controllers { kinds, news: VecDeque::new(), forgotten: 0, first_host: run_spec.scheme.misusing_hosts }))
     }
 
     /// When something is due next.
@@ -161,7 +161,7 @@ impl Kind {
         self.sent.front().map_or(Time::NEVER, |&(at, ..)| at)
     }
 
-    /// Hears what is old enough, of which `unheard` is the rest.
+    /// Hears what is old enough of `unheard`, the events that these controllers have not heard.
     fn hear<'a>(&mut self, unheard: impl Iterator<Item = &'a HostEvent>, now: Time) {
         let (Hears::WhenItDecides(delay) | Hears::AsItHappens(delay)) = self.spec.hears else { return };
         let at_hosts = self.spec.kind.is_at_hosts();
@@ -233,15 +233,15 @@ impl<K: Key> View<'_, K> {
     }
 
     fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::tagger::Tagger {
-        let (partition, place) = self.built.places.hosts[host as usize];
+        let (partition, index) = self.built.placement.hosts[host as usize];
         let hosts = &mut self.built.partitions[partition as usize].hosts;
-        let side = hosts.sides_of(place).start + usize::from(hosts.rules.class(class));
+        let side = hosts.sides_of(index).start + usize::from(hosts.rules.class(class));
         &mut hosts.sides[side].tagger
     }
 
     /// The scheduler of a port that has sent everything before the instant.
     fn scheduler_mut(&mut self, link: u32) -> &mut flowsieve_core::Scheduler {
-        let (partition, index) = self.built.places.from[link as usize];
+        let (partition, index) = self.built.placement.from[link as usize];
         let network = &mut self.built.partitions[partition as usize].network;
         network.advance(index, self.at.since(Time(1)));
         &mut network.ports[index as usize].scheduler

@@ -2,11 +2,11 @@
 //!
 //! The buckets are those of HdrHistogram with two significant digits: of width 1 below 256, and of at most 1/128 of
 //! their values above. A percentile is the middle of the bucket that holds the value of its nearest rank, so it is at
-//! most [`Sketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing in
-//! them is a floating-point number, so they are the same everywhere.
+//! most [`QuantileSketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing
+//! in them is a floating-point number, so they are the same everywhere.
 //!
 //! HdrHistogram's library is not used, because it is too slow for whoever counts every packet: such a one counts by
-//! [`bucket`] in an array of its own, which [`Sketch::record_bucket`] takes.
+//! [`bucket`] in an array of its own, which [`QuantileSketch::record_bucket`] takes.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,12 +40,12 @@ fn middle(bucket: usize) -> u64 {
 
 /// Counts of whole numbers by their size.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sketch {
+pub struct QuantileSketch {
     /// By bucket, up to the highest that holds any.
     counts: Vec<u64>,
 }
 
-impl Sketch {
+impl QuantileSketch {
     /// The most by which a percentile differs from that of the values themselves, as a share of it.
     pub const RELATIVE_ERROR: f64 = 1.0 / 256.0;
 
@@ -68,7 +68,7 @@ impl Sketch {
     }
 
     /// Adds what another has counted.
-    pub fn merge(&mut self, other: &Sketch) {
+    pub fn merge(&mut self, other: &QuantileSketch) {
         other.recorded().for_each(|(bucket, count)| self.record_bucket(bucket, count));
     }
 
@@ -101,17 +101,17 @@ impl Sketch {
 }
 
 /// As data a sketch is a text, `value:count` for each bucket that holds any, with the bucket's least value.
-impl Serialize for Sketch {
+impl Serialize for QuantileSketch {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let text: Vec<String> = self.recorded().map(|(bucket, count)| format!("{}:{count}", least(bucket))).collect();
         to.serialize_str(&text.join(" "))
     }
 }
 
-impl<'de> Deserialize<'de> for Sketch {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Sketch, D::Error> {
+impl<'de> Deserialize<'de> for QuantileSketch {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<QuantileSketch, D::Error> {
         let text = String::deserialize(from)?;
-        let mut sketch = Sketch::default();
+        let mut sketch = QuantileSketch::default();
         for bucket in text.split_ascii_whitespace() {
             let pair =
                 bucket.split_once(':').and_then(|(value, count)| Some((value.parse().ok()?, count.parse().ok()?)));
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sketch(values: &[u64]) -> Sketch {
-        let mut sketch = Sketch::default();
+    fn sketch(values: &[u64]) -> QuantileSketch {
+        let mut sketch = QuantileSketch::default();
         values.iter().for_each(|&value| sketch.record(value));
         sketch
     }
@@ -144,7 +144,7 @@ mod tests {
     fn percentile__small_values_are_exact() {
         let sketch = sketch(&(1..=200).rev().collect::<Vec<_>>());
         assert_eq!([500, 990, 999, 1_000].map(|p| sketch.percentile(p)), [100, 198, 200, 200].map(Some));
-        assert_eq!(Sketch::default().percentile(500), None);
+        assert_eq!(QuantileSketch::default().percentile(500), None);
     }
 
     #[test]
@@ -152,9 +152,9 @@ mod tests {
         let sketch = sketch(&[0, 1, 1, 300, 301, 1 << 50]);
         let text = serde_json::to_string(&sketch).unwrap();
         assert!(text.starts_with("\"0:1 1:2 300:2 "), "{text}");
-        assert_eq!(serde_json::from_str::<Sketch>(&text).unwrap(), sketch);
+        assert_eq!(serde_json::from_str::<QuantileSketch>(&text).unwrap(), sketch);
         for wrong in ["\"5\"", "\"5:x\"", "\"-1:2\"", "\"1:-2\""] {
-            let error = serde_json::from_str::<Sketch>(wrong).unwrap_err().to_string();
+            let error = serde_json::from_str::<QuantileSketch>(wrong).unwrap_err().to_string();
             assert!(error.contains("expected value:count"), "{error}");
         }
     }
@@ -177,7 +177,7 @@ mod tests {
             let mut sorted = values;
             sorted.sort_unstable();
             let exact = sorted[nearest_rank(per_mille, sorted.len())] as f64;
-            prop_assert!((found - exact).abs() <= Sketch::RELATIVE_ERROR * exact, "{found} for {exact}");
+            prop_assert!((found - exact).abs() <= QuantileSketch::RELATIVE_ERROR * exact, "{found} for {exact}");
         }
 
         #[test]
@@ -190,7 +190,7 @@ mod tests {
             there.merge(&sketch(other));
             back.merge(&sketch(one));
             let whole = sketch(&values);
-            let data = |sketch: &Sketch| serde_json::to_string(sketch).unwrap();
+            let data = |sketch: &QuantileSketch| serde_json::to_string(sketch).unwrap();
             prop_assert_eq!(data(&there), data(&whole));
             prop_assert_eq!(data(&back), data(&whole));
             prop_assert_eq!(there.count(), values.len() as u64);

@@ -1,4 +1,4 @@
-//! What a run is asked for: a point, what it measures, how far it is, and why it cannot run.
+//! What a run is asked for: everything it depends on, what it measures, how far it is, and why it cannot run.
 
 use flowsieve_core::Time;
 use flowsieve_schemes::Scheme;
@@ -8,7 +8,7 @@ use crate::topology::Fabric;
 
 /// Everything that one run depends on.
 #[derive(Clone, Copy)]
-pub struct Point<'a> {
+pub struct RunSpec<'a> {
     /// The network.
     pub fabric: &'a Fabric,
     /// What its hosts and switches do.
@@ -92,7 +92,7 @@ pub struct Progress {
     pub finished: u64,
 }
 
-/// Why a point cannot run.
+/// Why a run cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// A flow that this fabric cannot carry.

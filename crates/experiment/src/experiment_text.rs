@@ -11,7 +11,7 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// An experiment file's text with its name.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct ExperimentText {
     /// The path as the person named it.
     pub name: Arc<str>,
     /// The whole text.
@@ -20,16 +20,16 @@ pub struct Source {
     lines: Vec<usize>,
 }
 
-impl Source {
+impl ExperimentText {
     /// A text that is already at hand.
-    pub fn new(name: &str, text: &str) -> Source {
+    pub fn new(name: &str, text: &str) -> ExperimentText {
         let after_newlines = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after_newlines).collect();
-        Source { name: name.into(), text: text.into(), lines }
+        ExperimentText { name: name.into(), text: text.into(), lines }
     }
 
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Source, Error> {
+    pub fn read(path: &Path) -> Result<ExperimentText, Error> {
         let name = path.display().to_string();
         let refuse = |problem: String| Error::File { path: name.clone(), problem };
         let metadata = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
@@ -45,7 +45,7 @@ impl Source {
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
             refuse(format!("is not UTF-8 text (line {line})"))
         })?;
-        Ok(Source::new(&name, &text))
+        Ok(ExperimentText::new(&name, &text))
     }
 
     /// The file's name without folder and extension.
@@ -70,11 +70,11 @@ mod tests {
 
     #[test]
     fn origin__counts_characters_from_one() {
-        let source = Source::new("x", "a = 1\nµµ = 2\n");
-        let at = source.text.find("= 2").unwrap();
-        let Origin::File { line, column, .. } = source.origin(Some(at..at + 1)) else { panic!() };
+        let input = ExperimentText::new("x", "a = 1\nµµ = 2\n");
+        let at = input.text.find("= 2").unwrap();
+        let Origin::File { line, column, .. } = input.origin(Some(at..at + 1)) else { panic!() };
         assert_eq!((line, column), (2, 4));
-        let Origin::File { line, column, .. } = source.origin(None) else { panic!() };
+        let Origin::File { line, column, .. } = input.origin(None) else { panic!() };
         assert_eq!((line, column), (1, 1));
     }
 }

@@ -3,32 +3,32 @@
 use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState};
 use crate::meta::Meta;
-use crate::scheduler::{Surroundings, Verdict};
+use crate::scheduler::{PortContext, Verdict};
 
-/// Drop-tail and ECN over all that is queued.
-pub(crate) struct Gate {
+/// Drop-tail and ECN over all that is queued, counted as one queue.
+pub(crate) struct PortIntake {
     limits: Limits,
     marker: MarkerState,
     bytes: u64,
 }
 
-impl Gate {
-    pub(crate) fn new(admission: Admission, marker: Marker) -> Gate {
-        Gate { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
+impl PortIntake {
+    pub(crate) fn new(admission: Admission, marker: Marker) -> PortIntake {
+        PortIntake { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
     }
 
     /// Takes an arriving packet if there is room for it, and marks it if need be.
-    pub(crate) fn take(&mut self, meta: &mut Meta, around: &mut Surroundings<'_>) -> Verdict {
-        let found = self.bytes;
-        let queued = u32::try_from(found).unwrap_or(u32::MAX);
-        if !self.limits.admit(meta.len, queued, found, around.pool) {
-            return Verdict::Dropped { found };
+    pub(crate) fn take(&mut self, meta: &mut Meta, context: &mut PortContext<'_>) -> Verdict {
+        let queued_before = self.bytes;
+        let queued = u32::try_from(queued_before).unwrap_or(u32::MAX);
+        if !self.limits.admit(meta.len, queued, queued_before, context.pool) {
+            return Verdict::Dropped { queued_before };
         }
-        if self.marker.marks(meta.len, 0, queued, self.bytes, around.random) && meta.mark() {
-            *around.marks += 1;
+        if self.marker.marks(meta.len, 0, queued, self.bytes, context.random) && meta.mark() {
+            *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
-        Verdict::Accepted { found }
+        Verdict::Accepted { queued_before }
     }
 
     /// A packet that was taken leaves.
@@ -42,7 +42,7 @@ impl Gate {
     }
 
     /// The longest packet that an empty port takes and does not mark, whatever came before; 0: that depends.
-    pub(crate) fn passes(&self) -> u64 {
+    pub(crate) fn bypass_bytes(&self) -> u64 {
         match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
             (Some(fits), Some(unmarked)) => fits.min(unmarked),
             _ => 0,
