@@ -9,14 +9,12 @@
 //! | [`tcp`] | TCP NewReno with SACK, DCTCP, D2TCP, pFabric's transport |
 //! | [`open_loop`] | sending without any answer |
 //!
-//! A new transport is a folder of its own and its lines in the catalogue.
+//! A new transport is a folder of its own in the catalogue's, and its lines in the catalogue.
 
 pub mod catalogue;
 pub mod endpoint;
-pub mod open_loop;
 pub mod packet;
-pub mod tcp;
 
-pub use catalogue::{CustomTransport, Handled, HostEndpoint, TransportFacts, TransportSpec};
+pub use catalogue::*;
 pub use endpoint::{Effects, Endpoint, HostSite, Out, Timer, Turn};
 pub use packet::{Packet, Said};

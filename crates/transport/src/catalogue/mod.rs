@@ -1,5 +1,8 @@
 //! The transports that there are: how each is made, and what is known of it before it runs.
 
+pub mod open_loop;
+pub mod tcp;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

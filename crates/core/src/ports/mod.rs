@@ -1,5 +1,16 @@
 //! The built-in port schedulers: the one list of them.
 
+pub mod afq;
+pub mod awafs;
+pub mod bank;
+pub mod fair_queueing;
+pub mod flow_queues;
+pub mod host_queues;
+pub mod pfabric;
+pub mod pifo;
+pub mod qcluster;
+pub mod sp_pifo;
+
 use std::fmt;
 use std::sync::Arc;
 
