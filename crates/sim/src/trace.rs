@@ -1,6 +1,6 @@
 //! Packet traces: what is sent on chosen links, and what is lost at them, in the order of time.
 //!
-//! Being traced is one of a link's [features](crate::features): other links do nothing for it. A departure is found when
+//! Being traced is one of a link's features: other links do nothing for it. A departure is found when
 //! somebody next looks at the port, at the latest when the packet ahead of it arrives at the far end. So records wait until
 //! nothing earlier can come, and are then handed over by instant, link, and the order in which they were made.
 
