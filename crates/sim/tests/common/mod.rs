@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use flowsieve_core::controller::Hears;
 use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::program::Watches;
 use flowsieve_core::{Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
@@ -439,7 +440,15 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
                 scheme.balancers =
                     ByPlace::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
             }
-            1 | 2 => scheme = rumour::swayed(scheme, &fabric, own_parts == 1),
+            1 | 2 => {
+                let delay = Time::from_us(seed % 4);
+                let hears = if seed.is_multiple_of(3) || delay == Time::ZERO {
+                    Hears::WhenItDecides(delay)
+                } else {
+                    Hears::AsItHappens(delay)
+                };
+                scheme = rumour::swayed(scheme, &fabric, own_parts == 1, hears);
+            }
             _ => {}
         }
         Some(Case {

@@ -87,7 +87,7 @@ impl TagPackets for Swayed {
 }
 
 /// The scheme with such controllers: one, or one at each host.
-pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool) -> Scheme {
+pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool, hears: Hears) -> Scheme {
     let fabric = fabric.clone();
     scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(|_: &Site| Box::new(Swayed::default())));
     let kind = if at_hosts {
@@ -104,7 +104,7 @@ pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool) -> Sch
     scheme.controllers = vec![ControllerSpec {
         name: "rumours",
         period: None,
-        hears: Hears::AsItHappens(Time::from_us(if at_hosts { 1 } else { 4 })),
+        hears,
         publishes_after: Time::from_us(if at_hosts { 0 } else { 2 }),
         kind,
     }];
