@@ -110,20 +110,20 @@ impl Controllers {
             kind.deliver(&mut view);
         }
         for number in 0..self.kinds.len() {
-            let first_unheard = (self.kinds[number].heard - self.forgotten) as usize;
             if self.kinds[number].next > at && self.hears_next(&self.kinds[number]) > at {
                 continue;
             }
             let kind = &mut self.kinds[number];
-            kind.hear(self.news.range(first_unheard..), at);
+            kind.hear(&self.news, self.forgotten, at);
             kind.decide(&mut view);
             // Without a delay it holds at once.
             kind.deliver(&mut view);
         }
-        let heard_by_all = self.kinds.iter().filter(|kind| kind.spec.hears != Hears::Nothing).map(|kind| kind.heard);
-        let done = heard_by_all.min().unwrap_or(self.forgotten);
-        self.news.drain(..(done - self.forgotten) as usize);
-        self.forgotten = done;
+        let all = self.forgotten + self.news.len() as u64;
+        let heard_by_all =
+            self.kinds.iter().filter(|kind| kind.hears_more()).map(|kind| kind.heard).min().unwrap_or(all);
+        self.news.drain(..(heard_by_all - self.forgotten) as usize);
+        self.forgotten = heard_by_all;
     }
 
     /// When controllers hear of what is known to have happened, if that is not left to their own instants.
@@ -161,10 +161,20 @@ impl Kind {
         self.sent.front().map_or(Time::NEVER, |&(at, ..)| at)
     }
 
-    /// Hears what is old enough of `unheard`, the events that these controllers have not heard.
-    fn hear<'a>(&mut self, unheard: impl Iterator<Item = &'a HostEvent>, now: Time) {
+    /// Whether it will hear of anything again. Who hears when it decides, and will not decide, does not.
+    fn hears_more(&self) -> bool {
+        match self.spec.hears {
+            Hears::Nothing => false,
+            Hears::WhenItDecides(_) => self.next != Time::NEVER,
+            Hears::AsItHappens(_) => true,
+        }
+    }
+
+    /// Hears what is old enough of `news`, before which so much was forgotten.
+    fn hear(&mut self, news: &VecDeque<HostEvent>, forgotten: u64, now: Time) {
         let (Hears::WhenItDecides(delay) | Hears::AsItHappens(delay)) = self.spec.hears else { return };
         let at_hosts = self.spec.kind.is_at_hosts();
+        let unheard = news.range((self.heard - forgotten) as usize..);
         for event in unheard.take_while(|event| event.at + delay <= now) {
             let controller = if at_hosts { event.host as usize } else { 0 };
             self.controllers[controller].on_event(now, event);

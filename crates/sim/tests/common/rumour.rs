@@ -101,12 +101,10 @@ pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool, hears:
             Box::new(Rumour::new(None, &fabric, site.seed))
         }))
     };
-    scheme.controllers = vec![ControllerSpec {
-        name: "rumours",
-        period: None,
-        hears,
-        publishes_after: Time::from_us(if at_hosts { 0 } else { 2 }),
-        kind,
-    }];
+    let publishes_after = Time::from_us(if at_hosts { 0 } else { 2 });
+    let hearing = ControllerSpec { name: "rumours", period: None, hears, publishes_after, kind };
+    // And the same beside it, deaf.
+    let deaf = ControllerSpec { hears: Hears::Nothing, publishes_after: Time::from_us(1), ..hearing.clone() };
+    scheme.controllers = vec![deaf, hearing];
     scheme
 }
