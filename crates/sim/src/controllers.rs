@@ -101,6 +101,15 @@ impl Controllers {
         // Of one host they are in their order.
         news.sort_by_key(|event| (event.at, event.host));
         self.news.extend(news.into_iter().filter(|event| event.host >= self.first_host));
+        self.forget();
+    }
+
+    /// Forgets what everybody has heard who hears of anything.
+    fn forget(&mut self) {
+        let all = self.forgotten + self.news.len() as u64;
+        let heard = self.kinds.iter().filter(|kind| kind.hears_more()).map(|kind| kind.heard).min().unwrap_or(all);
+        self.news.drain(..(heard - self.forgotten) as usize);
+        self.forgotten = heard;
     }
 
     /// Does what is due, when every event before `at` is done and gathered, and none from then on.
@@ -119,11 +128,6 @@ impl Controllers {
             // Without a delay it holds at once.
             kind.deliver(&mut view);
         }
-        let all = self.forgotten + self.news.len() as u64;
-        let heard_by_all =
-            self.kinds.iter().filter(|kind| kind.hears_more()).map(|kind| kind.heard).min().unwrap_or(all);
-        self.news.drain(..(heard_by_all - self.forgotten) as usize);
-        self.forgotten = heard_by_all;
     }
 
     /// When controllers hear of what is known to have happened, if that is not left to their own instants.
