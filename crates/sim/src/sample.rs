@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use flowsieve_core::controller::Published;
 use flowsieve_core::readings::{Gauge, Reading};
 use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Time, Verdict};
 use flowsieve_results::Series;
@@ -94,6 +95,10 @@ impl PortScheduler for BacklogRecorder {
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         self.within.observe(see);
+    }
+
+    fn on_table(&mut self, published: &Published) {
+        self.within.on_table(published);
     }
 
     fn queues(&self) -> usize {

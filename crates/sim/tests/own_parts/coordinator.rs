@@ -11,6 +11,7 @@ use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme};
+use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::{Flows, Partitioning, SimError};
 use flowsieve_workload::Flow;
 
@@ -152,10 +153,21 @@ fn own_controller__sees_what_a_port_holds_before_an_instant_and_is_heard_after_i
             Box::new(Looking { next: Time::from_us(1), seen: Arc::clone(&notes) })
         })),
     });
-    let result = Trial::new(&settings, scheme).run_as(&[flow(0, (0, 2), 5), flow(0, (1, 2), 5)], Partitioning::Whole);
-    let seen = seen.lock().expect("not poisoned");
+    let trial = Trial::new(&settings, scheme);
+    let flows = || -> Box<dyn Iterator<Item = Flow>> {
+        let (first, second) = (flow(0, (0, 2), 5), flow(0, (1, 2), 5));
+        Box::new([first, Flow { id: 1, ..second }].into_iter())
+    };
+    let run_spec = trial.run_spec(Flows::Given(&flows), Partitioning::Whole);
+    let result = flowsieve_sim::run(&run_spec, &mut |_| {}).expect("a run");
+    let seen = seen.lock().expect("not poisoned").clone();
     let expected =
         [(1, 0), (2, 1_500), (3, 3_000), (4, 1_500), (5, 1_500), (6, 0)].map(|(us, bytes)| (Time::from_us(us), bytes));
     assert_eq!(seen[..6], expected);
     assert_eq!(marks_and_drops(&result), (0, 6));
+    // A port that is sampled hears it, too.
+    let links = (0..trial.fabric.links.len() as u32).collect();
+    let sampling = Sampling { interval: Time::from_us(3), links };
+    let sampled = flowsieve_sim::run_sampled(&run_spec, &sampling, &mut |_| {}).expect("a run");
+    assert_eq!(marks_and_drops(&sampled), (0, 6));
 }
