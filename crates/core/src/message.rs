@@ -46,6 +46,8 @@ pub struct Effort {
     pub retransmissions: u32,
     /// Timeouts.
     pub timeouts: u32,
+    /// Packets that were taken for lost before the timer.
+    pub found_lost: u32,
 }
 
 /// What an endpoint reports of its messages. Taggers, controllers and measurement hear the same.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use common::random::{CLEAR, Weather, params, weather};
 use common::{SEGMENT, ns2, rfc};
 use flowsieve_core::{Message, Time};
-use flowsieve_transport::tcp::header::{AckHeader, DataHeader};
+use flowsieve_transport::tcp::header::{AckHeader, DataHeader, GapReport};
 use flowsieve_transport::tcp::params::{LossDetection, WindowRule};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival};
 use flowsieve_transport::tcp::sender::{Ack, Emission};
@@ -34,6 +34,15 @@ struct Pipe {
     highest: u32,
     completed: Vec<u32>,
     finished: Vec<u32>,
+}
+
+fn ack_rule(params: &TcpParams) -> AckRule {
+    AckRule {
+        every: params.ack_every,
+        delay: params.delayed_ack,
+        span: params.span(),
+        by_priority: params.loss_detection == LossDetection::ByPriority,
+    }
 }
 
 impl Pipe {
@@ -95,10 +104,11 @@ impl Pipe {
     }
 
     fn arrive(&mut self, packet: Packet, stamp: u32) {
-        let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
+        let rule = ack_rule(&self.params);
         match packet {
             Packet::ToReceiver(Header::Data(DataHeader { seq, message, last, retransmission }), marked) => {
-                let data = Arrival { seq, message, last, retransmission, marked, stamp };
+                let priority = self.weather.draw(2) as u8;
+                let data = Arrival { seq, message, last, retransmission, marked, priority, stamp };
                 let reaction = self.receiver.on_data(self.now, &data, rule);
                 while let Some((message, _)) = self.receiver.complete() {
                     assert!(reaction.advanced);
@@ -116,8 +126,8 @@ impl Pipe {
             Packet::ToSender(header) => {
                 let round_trip = Time(u64::from(self.stamp().wrapping_sub(stamp)) * 1_000);
                 match header {
-                    Header::Ack(AckHeader { cumulative, block, marked, duplicate }) => {
-                        let ack = Ack { cumulative, block, marked, duplicate, round_trip };
+                    Header::Ack(AckHeader { cumulative, block, marked, duplicate, gap }) => {
+                        let ack = Ack { cumulative, block, marked, duplicate, gap, round_trip };
                         self.tcp.on_ack(self.now, &ack, &self.params);
                     }
                     _ => self.tcp.on_syn_ack(self.now, &self.params),
@@ -250,8 +260,9 @@ proptest! {
 
         let mut receiver = Receiver::default();
         for (seq, message, (last, retransmission, marked)) in arrivals {
-            let rule = AckRule { every: params.ack_every, delay: params.delayed_ack, span: params.span() };
-            let data = Arrival { seq, message, last, retransmission, marked, stamp: message };
+            let rule = ack_rule(&params);
+            let priority = message as u8 % 2;
+            let data = Arrival { seq, message, last, retransmission, marked, priority, stamp: message };
             receiver.on_data(Time(u64::from(message)), &data, rule);
             while receiver.complete().is_some() {}
             receiver.on_probe(seq);
@@ -265,12 +276,14 @@ fn number() -> impl Strategy<Value = u32> {
 
 fn garbage() -> impl Strategy<Value = Ack> {
     let round_trip = prop_oneof![3 => 0u64..200_000_000, 1 => any::<u64>()];
-    (number(), (number(), number()), any::<(bool, bool)>(), round_trip).prop_map(
-        |(cumulative, block, (marked, duplicate), round_trip)| Ack {
+    let gap = prop_oneof![Just(GapReport::None), Just(GapReport::Update), Just(GapReport::Retransmit)];
+    (number(), (number(), number()), any::<(bool, bool)>(), gap, round_trip).prop_map(
+        |(cumulative, block, (marked, duplicate), gap, round_trip)| Ack {
             cumulative,
             block,
             marked,
             duplicate,
+            gap,
             round_trip: Time(round_trip),
         },
     )

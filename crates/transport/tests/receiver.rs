@@ -5,14 +5,15 @@
 
 use flowsieve_core::Time;
 use flowsieve_transport::tcp::Receiver;
-use flowsieve_transport::tcp::header::AckHeader;
+use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 
-const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
-const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478 };
+const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478, by_priority: false };
+const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478, by_priority: false };
 
 fn show((header, stamp): Reply) -> String {
-    let AckHeader { cumulative, block, marked, duplicate } = header;
+    let AckHeader { cumulative, block, marked, duplicate, gap } = header;
+    assert_eq!(gap, GapReport::None, "priorities are not compared");
     let block = if block.0 < block.1 { format!("[{}-{}]", block.0, block.1 - 1) } else { String::new() };
     let mark = if marked { "!" } else { "" };
     let again = if duplicate { "d" } else { "" };
@@ -29,6 +30,7 @@ fn feed(receiver: &mut Receiver, rule: AckRule, arrivals: &str) -> Vec<String> {
             last: word.contains('.'),
             retransmission: word.contains('r'),
             marked: word.contains('!'),
+            priority: 0,
             stamp: at as u32,
         };
         let reaction = receiver.on_data(Time::from_us(at as u64), &data, rule);

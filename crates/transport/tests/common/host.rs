@@ -395,8 +395,10 @@ fn show_event(event: &FlowEvent) -> String {
         FlowEvent::MessageEnd { flow, message, effort } => {
             let effort = match effort {
                 None => " unanswered".to_owned(),
-                Some(Effort { retransmissions: 0, timeouts: 0 }) => String::new(),
-                Some(Effort { retransmissions, timeouts }) => format!(" again {retransmissions} timeouts {timeouts}"),
+                Some(Effort { retransmissions: 0, timeouts: 0, .. }) => String::new(),
+                Some(Effort { retransmissions, timeouts, .. }) => {
+                    format!(" again {retransmissions} timeouts {timeouts}")
+                }
             };
             format!("ends {}{}{effort}", message.id, on(message, *flow))
         }

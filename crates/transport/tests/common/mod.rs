@@ -6,10 +6,11 @@
 //! | --- | --- |
 //! | `0 push 20 due 300` | a message of 20 full segments begins, with a deadline at 300 (none by default) |
 //! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
+//! | `100 < ack 3 sack 5-7 retransmit` | its receiver found segment 3 lost; `update`: or did not |
 //! | `100 < syn-ack` | the peer accepts the connection |
 //! | `300 timer` | the sender's next timer is for this instant, and fires |
 //! | `100 > 0-9 r3 syn probe` | since the line before, exactly this was sent (`r`: a retransmission) |
-//! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight` |
+//! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight`, `found` (of the oldest message) |
 //! | `100 done 7` | a message of 7 segments is finished |
 //!
 //! Nothing may be sent that no line expects, and no timer may be missed.
@@ -19,6 +20,7 @@ pub mod host;
 pub mod random;
 
 use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::header::GapReport;
 use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{Header, TcpParams, TcpSender};
@@ -122,6 +124,7 @@ impl Trace {
                     "cwnd" => self.tcp.congestion_window(),
                     "alpha" => self.tcp.alpha(),
                     "flight" => f64::from(self.tcp.in_flight()),
+                    "found" => f64::from(self.tcp.span(0).expect("the first message is unfinished").effort.found_lost),
                     other => panic!("no such quantity: {other}"),
                 };
                 assert!((got - number(words[3])).abs() < 1e-6, "{got} at: {line}");
@@ -145,7 +148,14 @@ fn number(word: &str) -> f64 {
 }
 
 fn ack(words: &[&str]) -> Ack {
-    let mut ack = Ack { cumulative: 0, block: (0, 0), marked: false, duplicate: false, round_trip: Time::from_us(100) };
+    let mut ack = Ack {
+        cumulative: 0,
+        block: (0, 0),
+        marked: false,
+        duplicate: false,
+        gap: GapReport::None,
+        round_trip: Time::from_us(100),
+    };
     let mut words = words.iter();
     while let Some(&word) = words.next() {
         match word {
@@ -156,6 +166,8 @@ fn ack(words: &[&str]) -> Ack {
             }
             "marked" => ack.marked = true,
             "dup" => ack.duplicate = true,
+            "update" => ack.gap = GapReport::Update,
+            "retransmit" => ack.gap = GapReport::Retransmit,
             "rtt" => ack.round_trip = Time((number(words.next().unwrap()) * 1e6) as u64),
             other => panic!("no such field: {other}"),
         }

@@ -48,8 +48,12 @@ impl Weather {
 }
 
 pub fn params() -> impl Strategy<Value = TcpParams> {
-    let detection =
-        prop_oneof![Just(LossDetection::Off), (1u32..5).prop_map(LossDetection::DupAck), Just(LossDetection::Rack)];
+    let detection = prop_oneof![
+        Just(LossDetection::Off),
+        (1u32..5).prop_map(LossDetection::DupAck),
+        Just(LossDetection::Rack),
+        Just(LossDetection::ByPriority)
+    ];
     let window = prop_oneof![Just(WindowRule::FromCumulative), Just(WindowRule::Pipe)];
     let rto = prop_oneof![
         Just(RtoRule::Constant(Time::from_us(250))),

@@ -3,6 +3,8 @@
 //! A segment is in flight, selectively acknowledged, or lost; a lost one that is sent again is in flight again. What has
 //! been selectively acknowledged stays so over a timeout: this receiver never takes it back (RFC 2018 §8 lets it).
 
+use std::ops::Range;
+
 use crate::tcp::ring::Ring;
 
 const SACKED: usize = 0;
@@ -20,7 +22,7 @@ pub(crate) struct Board {
     pub(crate) sacked: u32,
     /// Segments that are lost and not sent again.
     pub(crate) lost: u32,
-    /// Duplicate ACKs do not judge segments below here again: RFC 6675 §5.1 leaves a lost retransmission to the timer.
+    /// ACKs do not judge segments below here again: RFC 6675 §5.1 leaves a lost retransmission to the timer.
     judged: u32,
 }
 
@@ -92,16 +94,32 @@ impl Board {
         self.ring.for_each_word(self.una, nxt, |word, mask| word[LOST] |= mask & !word[SACKED]);
     }
 
-    /// Every segment with `threshold` acknowledged ones above it is lost (RFC 6675 §4, IsLost).
-    #[inline]
-    pub(crate) fn lose_below_acknowledged(&mut self, threshold: u32) {
-        if self.sacked < threshold {
-            return;
+    /// The oldest segment, which is outstanding, is lost unless it has been judged or has arrived; says whether it is.
+    pub(crate) fn lose_first(&mut self) -> bool {
+        let found = self.una >= self.judged && !self.has_arrived(self.una);
+        if found {
+            self.judged = self.una + 1;
+            self.lose(self.una);
         }
-        let Some(below) = self.ring.nth_highest(SACKED, self.una, self.end, threshold) else { return };
+        found
+    }
+
+    /// Whether a segment is taken for lost and not sent again.
+    pub(crate) fn is_lost(&self, seq: u32) -> bool {
+        (self.una..self.end).contains(&seq) && self.ring.get(LOST, seq)
+    }
+
+    /// Every segment with `threshold` acknowledged ones above it is lost (RFC 6675 §4, IsLost). Says where such are that
+    /// were not known: those of the range that are lost.
+    #[inline]
+    pub(crate) fn lose_below_acknowledged(&mut self, threshold: u32) -> Range<u32> {
+        if self.sacked < threshold {
+            return 0..0;
+        }
+        let Some(below) = self.ring.nth_highest(SACKED, self.una, self.end, threshold) else { return 0..0 };
         let from = self.judged.max(self.una);
         if below <= from {
-            return;
+            return 0..0;
         }
         let mut found = 0;
         self.ring.for_each_word(from, below, |word, mask| {
@@ -111,6 +129,7 @@ impl Board {
         });
         self.lost += found;
         self.judged = below;
+        if found > 0 { from..below } else { 0..0 }
     }
 
     /// The oldest lost segment.
@@ -135,15 +154,31 @@ mod tests {
     fn lose_below_acknowledged__judges_a_segment_once() {
         let mut board = Board::default();
         board.sack((1, 3));
-        board.lose_below_acknowledged(3);
+        assert_eq!(board.lose_below_acknowledged(3), 0..0);
         assert_eq!(board.lost, 0, "two above the hole");
         board.sack((4, 5));
-        board.lose_below_acknowledged(3);
+        assert_eq!(board.lose_below_acknowledged(3), 0..1);
         assert_eq!((board.lost, board.first_lost()), (1, Some(0)), "three above 0, one above 3");
         board.resend(0);
         board.sack((5, 9));
-        board.lose_below_acknowledged(3);
+        assert_eq!(board.lose_below_acknowledged(3), 1..6);
         assert_eq!((board.lost, board.first_lost()), (1, Some(3)), "0 is in flight again");
+        assert_eq!([1, 2, 3, 9].map(|seq| board.is_lost(seq)), [false, false, true, false]);
+    }
+
+    #[test]
+    fn lose_first__once_an_edge() {
+        let mut board = Board::default();
+        board.sack((1, 3));
+        assert_eq!([board.lose_first(), board.lose_first(), board.is_lost(0)], [true, false, true]);
+        board.resend(0);
+        assert!(!board.lose_first(), "the timer has to find it");
+        board.advance(3);
+        board.sack((3, 4));
+        assert!(!board.lose_first(), "an ACK that contradicts itself");
+        board.advance(4);
+        board.lose_all(6);
+        assert!(!board.lose_first(), "the timer has found it");
     }
 
     #[test]

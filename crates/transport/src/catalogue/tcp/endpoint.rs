@@ -88,7 +88,14 @@ impl TcpEndpoint {
             self.on_ack(now, tagger, out, packet.flow, beside, header)
         } else if let Some(header) = DataHeader::read(packet) {
             let slot = self.receivers.slot_for(now, (packet.flow, packet.peer), beside);
-            self.on_data(now, tagger, out, slot, header, (packet.ecn == Ecn::Marked, beside.stamp))
+            self.on_data(
+                now,
+                tagger,
+                out,
+                slot,
+                header,
+                (packet.ecn == Ecn::Marked, packet.tag.priority(), beside.stamp),
+            )
         } else {
             self.on_other(now, tagger, out, packet.code, (packet.flow, packet.peer), beside)
         }
@@ -107,9 +114,9 @@ impl TcpEndpoint {
         let slot = beside.sender;
         let Some(connection) = self.senders.get_mut(slot, flow) else { return Effects::NONE };
         connection.receiver = beside.receiver;
-        let AckHeader { cumulative, block, marked, duplicate } = header;
+        let AckHeader { cumulative, block, marked, duplicate, gap } = header;
         let round_trip = Time(u64::from(stamp(now).wrapping_sub(beside.stamp)) * 1_000);
-        let ack = Ack { cumulative, block, marked, duplicate, round_trip };
+        let ack = Ack { cumulative, block, marked, duplicate, gap, round_trip };
         connection.tcp.on_ack(now, &ack, &self.rules.params);
         let events = connection.tcp.has_finished();
         if events && self.finish_messages(now, tagger, slot) {
@@ -197,11 +204,11 @@ impl TcpEndpoint {
         out: &mut O,
         slot: u32,
         header: DataHeader,
-        (marked, stamp): (bool, u32),
+        (marked, priority, stamp): (bool, u8, u32),
     ) -> Effects {
         let side = self.receivers.at(slot);
         let DataHeader { seq, message, last, retransmission } = header;
-        let data = Arrival { seq, message, last, retransmission, marked, stamp };
+        let data = Arrival { seq, message, last, retransmission, marked, priority, stamp };
         let reaction = side.receiver.on_data(now, &data, self.acks);
         side.set_alarm(&mut self.alarms, slot);
         if !reaction.advanced {
@@ -337,7 +344,7 @@ impl TcpEndpoint {
             Some(Header::Data(DataHeader { seq, last, retransmission, .. })) => {
                 Said::Data { segment: seq, last, retransmission }
             }
-            Some(Header::Ack(AckHeader { cumulative, block, marked, duplicate })) => {
+            Some(Header::Ack(AckHeader { cumulative, block, marked, duplicate, .. })) => {
                 Said::Ack { segment: cumulative, sack: block, echo: marked, duplicate }
             }
             Some(Header::Syn) => Said::Syn,

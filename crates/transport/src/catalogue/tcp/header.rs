@@ -48,6 +48,36 @@ pub struct AckHeader {
     pub marked: bool,
     /// The packet that caused it had arrived before: a D-SACK block (RFC 2883).
     pub duplicate: bool,
+    /// What the receiver found of its first gap.
+    pub gap: GapReport,
+}
+
+/// What a receiver that compares priorities says of its first gap: the flag of QCLIMB's customised ACK (NSDI 2024, §3.2.2
+/// and §3.2.3). A number is the flag's bits in a packet's code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GapReport {
+    /// Nothing: there is no gap, or priorities are not compared.
+    #[default]
+    None = 0,
+    /// What is missing may be under way: the sender marks its scoreboard and does nothing else.
+    Update = 1 << 5,
+    /// The segment at the cumulative edge is lost.
+    Retransmit = 2 << 5,
+}
+
+impl GapReport {
+    const BITS: u8 = 3 << 5;
+
+    /// Both bits together say nothing: no receiver writes them.
+    #[inline(always)]
+    fn read(code: u8) -> GapReport {
+        match code & GapReport::BITS {
+            0b010_0000 => GapReport::Update,
+            0b100_0000 => GapReport::Retransmit,
+            _ => GapReport::None,
+        }
+    }
 }
 
 /// Wrapping nanoseconds, as timestamps carry them.
@@ -116,7 +146,7 @@ impl AckHeader {
     /// The packet that says this.
     #[inline(always)]
     pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
-        let code = ACK | flag(self.marked, LAST_OR_MARKED) | flag(self.duplicate, AGAIN);
+        let code = ACK | flag(self.marked, LAST_OR_MARKED) | flag(self.duplicate, AGAIN) | self.gap as u8;
         Packet { code, words: beside.after([self.cumulative, self.block.0, self.block.1]), ..packet }
     }
 
@@ -125,7 +155,8 @@ impl AckHeader {
     pub(super) fn read(packet: &Packet) -> Option<AckHeader> {
         let [cumulative, from, to, ..] = packet.words;
         let (marked, duplicate) = (packet.code & LAST_OR_MARKED != 0, packet.code & AGAIN != 0);
-        (packet.code & KINDS == ACK).then_some(AckHeader { cumulative, block: (from, to), marked, duplicate })
+        let gap = GapReport::read(packet.code);
+        (packet.code & KINDS == ACK).then_some(AckHeader { cumulative, block: (from, to), marked, duplicate, gap })
     }
 }
 
@@ -168,23 +199,45 @@ pub const HEADER_BYTES: u16 = 40;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    const GAPS: [GapReport; 3] = [GapReport::None, GapReport::Update, GapReport::Retransmit];
 
     #[test]
     fn read__what_was_written() {
         for flags in [(false, false), (false, true), (true, false), (true, true)] {
-            let headers = [
-                Header::Data(DataHeader { seq: 7, message: 9, last: flags.0, retransmission: flags.1 }),
-                Header::Ack(AckHeader { cumulative: 5, block: (8, 12), marked: flags.0, duplicate: flags.1 }),
-                Header::Syn,
-                Header::SynAck,
-                Header::Probe,
-            ];
-            for header in headers {
+            let (marked, duplicate) = flags;
+            let ack = |gap| Header::Ack(AckHeader { cumulative: 5, block: (8, 12), marked, duplicate, gap });
+            let data = DataHeader { seq: 7, message: 9, last: flags.0, retransmission: flags.1 };
+            let others = [Header::Data(data), Header::Syn, Header::SynAck, Header::Probe];
+            for header in GAPS.map(ack).into_iter().chain(others) {
                 let beside = Beside { sender: 3, receiver: 4, stamp: 77 };
                 let packet = header.write(beside, Packet::default());
                 assert_eq!((Header::read(&packet), Beside::read(&packet)), (Some(header), beside));
             }
         }
         assert_eq!(Header::read(&Packet { code: 5, ..Packet::default() }), None);
+    }
+
+    #[test]
+    fn header__is_small() {
+        assert_eq!(size_of::<Header>(), 16);
+    }
+
+    proptest! {
+        /// Whatever a packet holds is something or nothing, and an ACK's unknown flag says nothing.
+        #[test]
+        fn read__any_packet(code: u8, words: [u32; 6], message: u32) {
+            let packet = Packet { code, words, message, ..Packet::default() };
+            let read = Header::read(&packet);
+            prop_assert_eq!(read.is_some(), code & KINDS <= PROBE);
+            if let Some(Header::Ack(AckHeader { gap, .. })) = read {
+                prop_assert_eq!(gap as u8, if code & 0b110_0000 == 0b110_0000 { 0 } else { code & 0b110_0000 });
+            }
+            if let Some(header) = read {
+                let again = header.write(Beside::read(&packet), Packet::default());
+                prop_assert_eq!(Header::read(&again), Some(header));
+            }
+        }
     }
 }

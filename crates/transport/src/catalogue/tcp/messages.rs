@@ -14,8 +14,8 @@ pub struct Span {
     pub first: u32,
     /// One past its last segment.
     pub end: u32,
-    /// What its delivery cost: segments that were sent again, and timeouts while it was the oldest on its connection.
-    /// Timeouts of the SYN and of probes count, too.
+    /// What its delivery cost: segments that were sent again, timeouts while it was the oldest on its connection, and
+    /// segments taken for lost before the timer. Timeouts of the SYN and of probes count, too.
     pub effort: Effort,
 }
 

@@ -20,6 +20,7 @@ pub mod endpoint;
 pub mod header;
 pub mod messages;
 pub mod params;
+mod priority_gaps;
 mod rack;
 pub mod receiver;
 mod receivers;

@@ -106,6 +106,10 @@ pub enum LossDetection {
     DupAck(u32),
     /// By time (RFC 8985), for networks that reorder.
     Rack,
+    /// By the receiver, which compares the priorities on both sides of its first gap (QCLIMB, NSDI 2024, §3.2), for flows
+    /// that climb to higher priorities on one path. Equal priorities say that the segment at the gap's edge is lost; a loss
+    /// where a priority ends is left to the timer.
+    ByPriority,
 }
 
 /// The retransmission timeout.

@@ -128,12 +128,19 @@ fn whole_ns(at: Time) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::header::GapReport;
 
     #[test]
     fn on_recovered__narrows_after_sixteen() {
         let round_trips = RoundTrips { smoothed: Time::from_us(100), least: Time::from_us(80) };
-        let ack =
-            |duplicate| Ack { cumulative: 1, block: (0, 0), marked: false, duplicate, round_trip: Time::from_us(90) };
+        let ack = |duplicate| Ack {
+            cumulative: 1,
+            block: (0, 0),
+            marked: false,
+            duplicate,
+            gap: GapReport::None,
+            round_trip: Time::from_us(90),
+        };
         let mut rack = Rack::default();
         let mut window_after = |duplicate, una| {
             rack.on_ack(Time::from_us(500), &ack(duplicate), (una, una + 10), round_trips);

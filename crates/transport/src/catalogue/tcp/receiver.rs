@@ -7,7 +7,8 @@
 
 use flowsieve_core::Time;
 
-use crate::tcp::header::AckHeader;
+use crate::tcp::header::{AckHeader, GapReport};
+use crate::tcp::priority_gaps::PriorityGaps;
 use crate::tcp::ring::Ring;
 
 /// A data packet as it arrives.
@@ -23,6 +24,8 @@ pub struct Arrival {
     pub retransmission: bool,
     /// Its ECN field says congestion experienced.
     pub marked: bool,
+    /// The priority that it was sent with.
+    pub priority: u8,
     /// When it was sent, in the units of the sender's timestamps.
     pub stamp: u32,
 }
@@ -39,6 +42,9 @@ pub struct AckRule {
     pub delay: Time,
     /// Segments from the cumulative edge on that are taken; others are dropped.
     pub span: u32,
+    /// Whether ACKs say what the priorities around the first gap tell
+    /// ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)).
+    pub by_priority: bool,
 }
 
 /// The receiving side of a connection.
@@ -60,6 +66,8 @@ pub struct Receiver {
     deadline: Option<Time>,
     /// First transmissions that arrived after a later one, since the last message was complete.
     out_of_order: u32,
+    /// Made with the first data packet where priorities are compared.
+    gaps: Option<Box<PriorityGaps>>,
 }
 
 /// What an arrival causes.
@@ -97,7 +105,29 @@ impl Receiver {
         } else {
             reaction.replies[1] = Some(self.on_disordered(data, rule));
         }
+        if rule.by_priority {
+            self.compare_priorities(data, &mut reaction);
+        }
         reaction
+    }
+
+    /// Notes the priority of what has just arrived, and adds to its ACK what is known of the first gap.
+    ///
+    /// QCLIMB answers segments out of order by such ACKs alone. Here one that fills a gap, or a part of it, while something
+    /// is still missing says it, too, of which the paper says nothing: it is the next hole's only mention where nothing
+    /// further arrives, so that without it two losses in a row would become a timeout.
+    #[inline(never)]
+    fn compare_priorities(&mut self, data: &Arrival, reaction: &mut Reaction) {
+        let gaps = self.gaps.get_or_insert_default();
+        let [_, reply] = &mut reaction.replies;
+        if reaction.advanced {
+            gaps.on_edge(data, self.next);
+        } else if reply.is_some_and(|(ack, _)| !ack.duplicate && ack.block.0 < ack.block.1) {
+            gaps.on_beyond(data);
+        }
+        if let Some((ack, _)) = reply {
+            ack.gap = gaps.report();
+        }
     }
 
     /// A data packet arrives that is not the next one.
@@ -156,7 +186,7 @@ impl Receiver {
     fn acknowledge(&mut self, block: (u32, u32), marked: bool, duplicate: bool, stamp: u32) -> Reply {
         self.held = 0;
         self.deadline = None;
-        (AckHeader { cumulative: self.next, block, marked, duplicate }, stamp)
+        (AckHeader { cumulative: self.next, block, marked, duplicate, gap: GapReport::None }, stamp)
     }
 
     /// A probe arrives; says what has arrived so far.

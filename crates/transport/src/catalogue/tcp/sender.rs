@@ -18,11 +18,13 @@
 //! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts
 //! (RFC 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
 
+use std::ops::Range;
+
 use flowsieve_core::{Message, Time};
 
 use crate::tcp::board::Board;
 use crate::tcp::congestion::{Delivery, Window, imminence};
-use crate::tcp::header::Header;
+use crate::tcp::header::{GapReport, Header};
 use crate::tcp::messages::{Messages, Span};
 use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
 use crate::tcp::rack::Rack;
@@ -53,6 +55,8 @@ pub struct Ack {
     pub marked: bool,
     /// As in [`AckHeader`](crate::tcp::header::AckHeader).
     pub duplicate: bool,
+    /// As in [`AckHeader`](crate::tcp::header::AckHeader).
+    pub gap: GapReport,
     /// How long ago the packet that caused it was sent, in whole nanoseconds.
     pub round_trip: Time,
 }
@@ -89,7 +93,8 @@ pub struct TcpSender {
     nxt: u32,
     window: Window,
     recovery: Recovery,
-    /// Fast recovery has just begun: its first segment is sent whatever the window says (RFC 6675 §5, step 4.3).
+    /// The next lost segment is sent whatever the window says: fast recovery has just begun (RFC 6675 §5, step 4.3), or the
+    /// receiver asks for it.
     fast_due: bool,
     /// The window alone stopped the last poll.
     limited: bool,
@@ -239,7 +244,10 @@ impl TcpSender {
         match params.loss_detection {
             LossDetection::Off => {}
             LossDetection::DupAck(threshold) => {
-                self.board.lose_below_acknowledged(threshold.max(1));
+                let found = self.board.lose_below_acknowledged(threshold.max(1));
+                if !found.is_empty() {
+                    count_found(&mut self.messages, &self.board, found);
+                }
                 self.begin_recovery(params);
             }
             LossDetection::Rack => {
@@ -248,6 +256,11 @@ impl TcpSender {
                     rack.on_ack(now, ack, (self.board.una, self.nxt), round_trips);
                 }
                 self.mark_late(now, params);
+            }
+            LossDetection::ByPriority => {
+                if ack.gap == GapReport::Retransmit {
+                    self.lose_edge(ack.cumulative, params);
+                }
             }
         }
         let delivery = Delivery {
@@ -272,8 +285,23 @@ impl TcpSender {
         let Some(rack) = &mut self.rack else { return };
         while let Some(seq) = rack.next_late(now, |seq| self.board.has_arrived(seq)) {
             self.board.lose(seq);
+            count_found(&mut self.messages, &self.board, seq..seq + 1);
         }
         self.begin_recovery(params);
+    }
+
+    /// The receiver says that the segment at the cumulative edge is lost, once an edge; what an older ACK says is no news.
+    ///
+    /// It is sent at once, past the window, as QCLIMB's sender does (NSDI 2024, §4.1): the ACK that asks for it has left the
+    /// network, while further holes still count as in flight and may fill the window. The paper halves the window "when a
+    /// loss is detected", and does not say how often; here once a window of data, as fast recovery does.
+    #[cold]
+    fn lose_edge(&mut self, edge: u32, params: &TcpParams) {
+        if edge == self.board.una && edge < self.nxt && self.board.lose_first() {
+            count_found(&mut self.messages, &self.board, edge..edge + 1);
+            self.begin_recovery(params);
+            self.fast_due = true;
+        }
     }
 
     /// Enters fast recovery where losses have come to light outside of any recovery.
@@ -422,6 +450,16 @@ impl TcpSender {
         self.last_sent = now;
         if oldest || self.deadline == Time::NEVER {
             self.deadline = self.rto.deadline(now, params.rto);
+        }
+    }
+}
+
+/// The lost ones of these segments were found before the timer.
+#[cold]
+fn count_found(messages: &mut Messages, board: &Board, segments: Range<u32>) {
+    for seq in segments.filter(|&seq| board.is_lost(seq)) {
+        if let Some(span) = messages.of_mut(seq) {
+            span.effort.found_lost += 1;
         }
     }
 }

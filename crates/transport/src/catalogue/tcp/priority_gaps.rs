@@ -1,0 +1,107 @@
+//! Which gap in what has arrived is a loss: priority-based loss detection (QCLIMB, NSDI 2024, §3.2.1 and §4.2), for
+//! [`LossDetection::ByPriority`](crate::tcp::params::LossDetection).
+//!
+//! Of the first gap the priority of a segment before it and of one beyond it are compared. Are they equal, and are both
+//! segments of one message, then what is missing is lost; else it may be under way, and the timer decides.
+//!
+//! Why that is sound. Within one message priorities climb and then fall: they never fall and then rise again. So whatever
+//! was sent between two segments of equal priority had that priority or a higher one, and was sent before the second of
+//! them. On one path, whose ports serve strictly by priority and each priority in order, it cannot be behind the second:
+//! it arrived or is lost. The two need not be the gap's neighbours: any segment before it and any one beyond it will do.
+//!
+//! Why of one message. A connection may carry one message after another, and each begins with a priority of its own. A gap
+//! between the last segment of one and the first of the next says nothing, nor does one before a connection's first segment.
+//!
+//! A retransmission is sent by a rule of its own, not by its place in the message, and may overtake the first transmission
+//! after a timeout that came too early. So it gives no priority: the paper's "last segment in order" is the last one that
+//! was sent for the first time, as if a retransmission had the priority that both sides of its gap had. Retransmissions
+//! that stand alone beyond the edge equal nothing.
+
+use std::collections::VecDeque;
+
+use crate::tcp::header::GapReport;
+use crate::tcp::receiver::Arrival;
+
+/// A segment that was sent for the first time, as one side of a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Side {
+    message: u32,
+    priority: u8,
+}
+
+/// Segments that arrived beyond the cumulative edge, with nothing missing between them.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    start: u32,
+    end: u32,
+    /// The first and the last of them that are no retransmissions; `None`: all are.
+    first: Option<Side>,
+    last: Option<Side>,
+}
+
+/// What a receiver remembers of priorities.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PriorityGaps {
+    /// The last segment in order that is no retransmission.
+    in_order: Option<Side>,
+    /// Runs beyond the edge by their place, a gap before each; as many as the receiver's span has room for.
+    runs: VecDeque<Run>,
+}
+
+impl Side {
+    fn of(data: &Arrival) -> Option<Side> {
+        (!data.retransmission).then_some(Side { message: data.message, priority: data.priority })
+    }
+}
+
+impl PriorityGaps {
+    /// The next segment arrives, and the cumulative edge moves to `next`.
+    pub(super) fn on_edge(&mut self, data: &Arrival, next: u32) {
+        self.in_order = Side::of(data).or(self.in_order);
+        if let Some(run) = self.runs.front().filter(|run| run.start < next) {
+            self.in_order = run.last.or(self.in_order);
+            self.runs.pop_front();
+        }
+    }
+
+    /// A segment beyond the edge arrives for the first time.
+    pub(super) fn on_beyond(&mut self, data: &Arrival) {
+        let side = Side::of(data);
+        let at = self.runs.partition_point(|run| run.end < data.seq);
+        let after = at + usize::from(self.runs.get(at).is_some_and(|run| run.end == data.seq));
+        let follows = self.runs.get(after).is_some_and(|run| run.start == data.seq + 1);
+        match (after > at, follows) {
+            (true, true) => {
+                let Some(next) = self.runs.remove(after) else { return };
+                let run = &mut self.runs[at];
+                run.end = next.end;
+                run.first = run.first.or(side).or(next.first);
+                run.last = next.last.or(side).or(run.last);
+            }
+            (true, false) => {
+                let run = &mut self.runs[at];
+                run.end = data.seq + 1;
+                run.first = run.first.or(side);
+                run.last = side.or(run.last);
+            }
+            (false, true) => {
+                let run = &mut self.runs[at];
+                run.start = data.seq;
+                run.first = side.or(run.first);
+                run.last = run.last.or(side);
+            }
+            (false, false) => {
+                self.runs.insert(at, Run { start: data.seq, end: data.seq + 1, first: side, last: side });
+            }
+        }
+    }
+
+    /// What the first gap's sides say of it.
+    pub(super) fn report(&self) -> GapReport {
+        match self.runs.front() {
+            None => GapReport::None,
+            Some(run) if run.first.is_some() && run.first == self.in_order => GapReport::Retransmit,
+            Some(_) => GapReport::Update,
+        }
+    }
+}
