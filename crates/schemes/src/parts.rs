@@ -12,7 +12,7 @@ pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
 pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
-pub use sending::TransportName;
+pub use sending::{ReorderingName, TransportName};
 
 use crate::declare;
 use crate::parameters::ParameterSet;
@@ -39,10 +39,14 @@ pub enum TaggerName {
 
 /// How a switch chooses among equal paths, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BalancingName {
+pub enum BalancingName {
+    /// By flow.
     Ecmp,
+    /// Each packet the next path.
     Spray,
+    /// Each packet any path.
     SprayRandom,
+    /// By flow, anew after a pause.
     Flowlet,
 }
 
@@ -101,6 +105,10 @@ pub struct Parts {
     /// How switches choose among equal paths, where the scheme sees to it itself and refuses another way. `None`: as the
     /// settings say.
     pub balancer: Option<BalancerSpec>,
+    /// How they choose where the settings do not say. `None`: as the parameter set has it.
+    pub load_balancing: Option<BalancingName>,
+    /// What a gap in what has arrived means, where the settings do not say.
+    pub reordering: ReorderingName,
     /// Which packet of a port leaves next.
     pub discipline: DisciplineName,
     /// Queues of a port.
@@ -127,6 +135,8 @@ impl Parts {
         transport: TransportName::Dctcp,
         tagger: Some(TaggerName::Plain),
         balancer: None,
+        load_balancing: None,
+        reordering: ReorderingName::Tcp,
         discipline: DisciplineName::Fifo,
         queues: 1,
         host_queues: 0,
@@ -219,11 +229,11 @@ fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<Balan
             false => Ok(own.clone()),
         };
     }
-    let default = match set {
+    let of_the_set = match set {
         ParameterSet::Ns2 => BalancingName::Spray,
         ParameterSet::Rfc => BalancingName::Ecmp,
     };
-    Ok(match scope.read_or(&LOAD_BALANCING, default)? {
+    Ok(match scope.read_or(&LOAD_BALANCING, parts.load_balancing.unwrap_or(of_the_set))? {
         BalancingName::Ecmp => BalancerSpec::Ecmp,
         BalancingName::Spray => BalancerSpec::SprayRoundRobin,
         BalancingName::SprayRandom => BalancerSpec::SprayRandom,

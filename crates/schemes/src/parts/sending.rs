@@ -29,6 +29,15 @@ pub enum TransportName {
     OpenLoop,
 }
 
+/// What a gap in what has arrived means, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReorderingName {
+    /// What `loss_detection` makes of it.
+    Tcp,
+    /// A loss where the priorities on both sides are equal.
+    ByPriority,
+}
+
 /// What finds a loss, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DetectionName {
@@ -87,6 +96,13 @@ declare! {
         "what besides a timeout finds a loss: duplicate ACKs, times (RACK), or by load balancing",
     )
     .with_default(DetectionName::Auto);
+    static REORDERING: Setting<ReorderingName> = Setting::choice(
+        Section::Transport,
+        "reordering",
+        &[("tcp", ReorderingName::Tcp), ("by-priority", ReorderingName::ByPriority)],
+        "what packets that overtake others mean: what loss_detection says, or a loss where the priorities on both sides of the \
+         gap are equal",
+    );
     static DUPACK_THRESHOLD: Setting<u64> = Setting::count(
         Section::Transport, "dupack_threshold", 1, 1_000_000, "duplicate ACKs that mean a loss",
     )
@@ -154,6 +170,9 @@ pub(super) fn transport(
     };
     let congestion = match name {
         TransportName::OpenLoop => {
+            if reordering(scope, parts)? == ReorderingName::ByPriority {
+                return Err(scope.invalid(&REORDERING, "\"tcp\": an open-loop sender hears of no loss"));
+            }
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
         }
         TransportName::Tcp | TransportName::Pfabric => Congestion::NewReno,
@@ -165,14 +184,7 @@ pub(super) fn transport(
     // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
     let largest = if ns2 { queue.saturating_sub(1).max(initial_window) } else { 4_096 };
     let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
-    let loss_detection = match (scope.read(&LOSS_DETECTION)?, sprayed) {
-        (DetectionName::Off, _) => LossDetection::Off,
-        (DetectionName::Auto, true) if ns2 => LossDetection::Off,
-        (DetectionName::Rack, _) | (DetectionName::Auto, true) => LossDetection::Rack,
-        (DetectionName::DupAck, _) | (DetectionName::Auto, false) => {
-            LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
-        }
-    };
+    let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
     let constant = scope.read_or(&RTO, ns2 || parts.rto_min.is_some())?;
@@ -202,6 +214,42 @@ pub(super) fn transport(
     };
     let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
+}
+
+/// What a gap means. Where it is neither given nor a scheme's own it is no part of the configuration.
+fn reordering(scope: &Scope<'_>, parts: &Parts) -> Result<ReorderingName, SettingsError> {
+    match parts.reordering {
+        ReorderingName::Tcp => Ok(scope.optional(&REORDERING)?.unwrap_or(ReorderingName::Tcp)),
+        ReorderingName::ByPriority => scope.read_or(&REORDERING, parts.reordering),
+    }
+}
+
+fn loss_detection(
+    scope: &Scope<'_>,
+    parts: &Parts,
+    set: ParameterSet,
+    sprayed: bool,
+) -> Result<LossDetection, SettingsError> {
+    if reordering(scope, parts)? == ReorderingName::ByPriority {
+        if sprayed {
+            let expected = "\"tcp\", or load_balancing = \"ecmp\": packets of one priority overtake one another where a \
+                            flow takes several paths";
+            return Err(scope.invalid(&REORDERING, expected));
+        }
+        if scope.is_given(&LOSS_DETECTION) {
+            let expected = "no `loss_detection` with reordering = \"by-priority\", which finds losses in its own way";
+            return Err(scope.invalid(&LOSS_DETECTION, expected));
+        }
+        return Ok(LossDetection::ByPriority);
+    }
+    Ok(match (scope.read(&LOSS_DETECTION)?, sprayed) {
+        (DetectionName::Off, _) => LossDetection::Off,
+        (DetectionName::Auto, true) if set == ParameterSet::Ns2 => LossDetection::Off,
+        (DetectionName::Rack, _) | (DetectionName::Auto, true) => LossDetection::Rack,
+        (DetectionName::DupAck, _) | (DetectionName::Auto, false) => {
+            LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
+        }
+    })
 }
 
 /// A message that arrives whole needs a port that takes it whole; ns-2's hosts have the switches' queues.

@@ -117,6 +117,51 @@ fn rfc__rack_where_packets_are_sprayed() {
 }
 
 #[test]
+fn reordering__by_priority_on_one_path() {
+    let given = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "by-priority");
+    assert_eq!(tcp(&scheme("pias", &given).unwrap()).loss_detection, LossDetection::ByPriority);
+    assert_eq!(given.effective()["scheme.reordering"], "by-priority");
+    let as_ever = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "tcp");
+    assert_eq!(tcp(&scheme("pias", &as_ever).unwrap()).loss_detection, LossDetection::DupAck(3));
+}
+
+#[test]
+fn reordering__is_refused_where_it_cannot_be() {
+    let refused = |name: &str, given: &[(&str, &str)]| {
+        let settings = given.iter().fold(none_given(), |settings, (key, value)| settings.with(None, key, *value));
+        scheme(name, &settings).unwrap_err().to_string()
+    };
+    let by_priority = ("reordering", "by-priority");
+    let several_paths = "where a flow takes several paths";
+    assert!(refused("pias", &[by_priority]).contains(several_paths), "ns2 sprays");
+    for way in ["spray", "spray-random", "flowlet"] {
+        let error = refused("pias", &[by_priority, ("parameters", "rfc"), ("load_balancing", way)]);
+        assert!(error.contains("`reordering` = by-priority") && error.contains(several_paths), "{error}");
+    }
+    let error = refused("pias", &[by_priority, ("load_balancing", "ecmp"), ("loss_detection", "dupack")]);
+    assert!(error.contains("no `loss_detection` with reordering"), "{error}");
+    assert!(refused("srpt", &[by_priority, ("load_balancing", "ecmp")]).contains("hears of no loss"));
+}
+
+#[test]
+fn parts__own_defaults_of_paths_and_reordering() {
+    let parts =
+        Parts { load_balancing: Some(BalancingName::Ecmp), reordering: ReorderingName::ByPriority, ..Parts::DEFAULT };
+    let of = |settings: &Settings| build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts);
+    let settings = none_given();
+    let own = of(&settings).unwrap();
+    assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority);
+    assert!(matches!(own.balancers.at(Place::Leaf), BalancerSpec::Ecmp));
+    assert_eq!(settings.effective()["scheme.reordering"], "by-priority");
+    let sprayed = none_given().with(None, "load_balancing", "spray");
+    let error = of(&sprayed).unwrap_err().to_string();
+    assert!(error.contains("its default by-priority does not fit here"), "{error}");
+    let both = of(&sprayed.with(None, "reordering", "tcp")).unwrap();
+    assert_eq!(tcp(&both).loss_detection, LossDetection::Off);
+    assert!(matches!(both.balancers.at(Place::Leaf), BalancerSpec::SprayRoundRobin));
+}
+
+#[test]
 fn build__refuses_what_does_not_fit() {
     let two = Raw::List(vec![(Raw::from(1), Origin::Default), (Raw::from(2), Origin::Default)]);
     let weights = none_given().with(None, "discipline", "drr").with(None, "weights", two);
@@ -182,6 +227,9 @@ enum Outcome {
     Ignored,
 }
 
+/// What holds where it is not given, and then is no part of the configuration.
+const UNSAID: [(&str, &str); 1] = [("reordering", "tcp")];
+
 fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
     let plain = scheme(name, situation).unwrap();
     let settings = situation.clone().with(Some(name), key, choice);
@@ -193,7 +241,8 @@ fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome
         return Outcome::Heard;
     }
     let of_key = |address: &str| address.rsplit('.').next() == Some(key);
-    match situation.effective().iter().any(|(address, value)| of_key(address) && value == choice) {
+    let said = situation.effective().iter().any(|(address, value)| of_key(address) && value == choice);
+    match said || UNSAID.contains(&(key, choice)) {
         true => Outcome::Default,
         false => Outcome::Ignored,
     }
