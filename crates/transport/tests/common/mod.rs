@@ -17,6 +17,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod host;
+pub mod path;
 pub mod random;
 
 use flowsieve_core::{Message, Time};
