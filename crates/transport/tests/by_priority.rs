@@ -7,14 +7,16 @@
 
 mod common;
 
+use common::host::{Host, Seen, tcp};
 use common::path::Path;
 use common::random::{CLEAR, Weather};
-use common::{ns2, rfc, trace};
-use flowsieve_core::Time;
+use common::{SEGMENT, ns2, rfc, trace};
+use flowsieve_core::{Kind, Message, NONE, Tag, Time};
 use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::params::{LossDetection, RtoRule};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival};
-use flowsieve_transport::tcp::{Receiver, TcpParams};
+use flowsieve_transport::tcp::{Connections, Handshake, Receiver, TcpParams};
+use flowsieve_transport::{Packet, Said};
 use proptest::prelude::*;
 
 const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478, by_priority: true };
@@ -251,6 +253,46 @@ fn sender__flags_that_make_no_sense_do_nothing() {
          103 = flight 0
          103 done 10",
     );
+}
+
+fn host() -> Host {
+    Host::new(&tcp(by_priority(rfc()), Connections::PerFlow, Handshake::Never), false)
+}
+
+/// What a host sent, with the flag of its ACKs: bits 32 and 64 of the code.
+fn sent(host: &mut Host) -> Vec<(Said, u8)> {
+    let seen = host.take_seen().into_iter();
+    let packets = seen.filter_map(|seen| if let Seen::Sent(packet) = seen { Some(packet) } else { None });
+    packets.map(|packet| (host.endpoint.describe(&packet), packet.code & 96)).collect()
+}
+
+#[test]
+fn endpoint__compares_the_priorities_that_packets_came_with() {
+    let mut host = host();
+    let mut flag = |seq, priority| {
+        let words = [seq, 0, 0, 0, NONE, 0];
+        let packet =
+            Packet { peer: 1, flow: 7, message: 7, tag: Tag::with_priority(priority), words, ..Packet::default() };
+        let _ = host.receive(&packet);
+        sent(&mut host)[0].1
+    };
+    assert_eq!([flag(0, 2), flag(3, 1), flag(1, 1), flag(5, 1)], [0, 32, 64, 64]);
+}
+
+#[test]
+fn endpoint__sends_what_an_ack_asks_for() {
+    let mut host = host();
+    let _ = host.begin(&Message { id: 7, to: 1, bytes: 10 * u64::from(SEGMENT), ..Message::default() });
+    assert_eq!(sent(&mut host).len(), 10);
+    let sender = host.last(7).words[3];
+    let mut answer = |flag: u8, edge| {
+        let words = [edge, 5, 6, sender, 0, 0];
+        let _ = host.receive(&Packet { peer: 1, flow: 7, kind: Kind::Ack, code: 1 | flag, words, ..Packet::default() });
+        sent(&mut host)
+    };
+    assert_eq!([0, 32, 96].map(|flag| answer(flag, 1)), [vec![], vec![], vec![]]);
+    let again = Said::Data { segment: 1, last: false, retransmission: true };
+    assert_eq!(answer(64, 1), [(again, 0)]);
 }
 
 /// One microsecond a packet at either port, ten for an ACK, an RTO of 2 ms.
