@@ -13,6 +13,7 @@
 
 pub mod admission;
 pub mod balancer;
+pub mod climb;
 pub mod controller;
 pub mod deadline_first;
 pub mod discipline;

@@ -22,6 +22,8 @@ pub enum Reading {
     },
     /// Something that should be so, or the reader is warned.
     Expectation(Expectation),
+    /// A share that should not be small.
+    Share(Share),
 }
 
 /// A figure that a part adapts.
@@ -46,6 +48,21 @@ pub struct Expectation {
     pub at_least: f64,
     /// What to say where parts fall short.
     pub warning: fn(&Shortfall) -> String,
+}
+
+/// How much of what parts do is of one kind: all parts add up, and the reader is warned where that is too little.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// What it is of.
+    pub name: &'static str,
+    /// What is of this kind.
+    pub part: u64,
+    /// All of it.
+    pub whole: u64,
+    /// The least share of all parts together that is as it should be.
+    pub at_least: f64,
+    /// What to say of a smaller share.
+    pub warning: fn(f64) -> String,
 }
 
 /// How many of the parts that expect the same fall short, and how far.

@@ -7,6 +7,7 @@
 use std::num::NonZeroU64;
 
 use crate::awafs::HostThresholds;
+use crate::climb::Climb;
 use crate::controller::Published;
 use crate::deadline_first;
 use crate::levels::{Levels, level};
@@ -196,6 +197,8 @@ pub enum Tagger {
         /// What counts as sent before a message.
         sent: Box<MessageGap>,
     },
+    /// Up towards a lower bound of the size, and down again (QCLIMB).
+    Climb(Box<Climb>),
     /// The levels of the network and of the host, both of which adapt (NOS2).
     Levels(Box<Levels>),
     /// Rank is the bytes that remain, before acknowledgement, of the message (pFabric; SRPT in closed loop).
@@ -242,6 +245,9 @@ impl Tagger {
         if let Tagger::Boxed(own) = self {
             return own.tag(facts);
         }
+        if let Tagger::Climb(climb) = self {
+            return climb.tag(facts);
+        }
         if facts.kind != Kind::Data {
             return Tag::default();
         }
@@ -269,6 +275,7 @@ impl Tagger {
             Tagger::Plain
             | Tagger::Demotion { .. }
             | Tagger::DemotionByGap { .. }
+            | Tagger::Climb(_)
             | Tagger::Levels(_)
             | Tagger::Cluster(_)
             | Tagger::Ends { .. }
@@ -303,6 +310,7 @@ impl Tagger {
     pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
         match self {
             Tagger::Boxed(own) => own.observe(see),
+            Tagger::Climb(climb) => climb.observe(see),
             Tagger::Levels(levels) => levels.observe(see),
             Tagger::Adaptive(host) => host.observe(see),
             _ => {}

@@ -25,7 +25,7 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
             return Err(error.expected(format!("one of them, such as --set {key}={was}")).into());
         }
     }
-    let (extras, flows) = simulator::flows(point, seed, &plan.folder)?;
-    flow_list::write(out, extras, flows)
+    let (workload, flows) = simulator::flows(point, seed, &plan.folder)?;
+    flow_list::write(out, &workload.extras(), flows.map(|flow| workload.beside(flow)))
         .map_err(|error| Error::File { path: "the flow list".to_owned(), problem: error.to_string() })
 }

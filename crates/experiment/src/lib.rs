@@ -20,6 +20,7 @@ pub mod machine;
 mod overrides;
 pub mod plan;
 mod points;
+mod predictions;
 pub mod reproduce;
 mod scale;
 pub mod settings;

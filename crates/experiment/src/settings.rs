@@ -5,12 +5,15 @@ use std::sync::LazyLock;
 use flowsieve_schemes::settings::{Key, Section, Settings};
 use flowsieve_sim::topology::FABRIC_SETTINGS;
 
-use crate::{plan, points, simulator, watch, workload};
+use crate::{plan, points, predictions, simulator, watch, workload};
 
 /// Every setting, by section.
 pub static KEYS: LazyLock<Vec<&Key>> = LazyLock::new(|| {
-    let own = [workload::WORKLOAD_SETTINGS, &[plan::SETTINGS, simulator::SETTINGS, watch::SETTINGS, points::SETTINGS]]
-        .concat();
+    let own = [
+        workload::WORKLOAD_SETTINGS,
+        &[plan::SETTINGS, simulator::SETTINGS, watch::SETTINGS, points::SETTINGS, predictions::SETTINGS],
+    ]
+    .concat();
     let declared = [FABRIC_SETTINGS, &own, flowsieve_schemes::SETTINGS].concat().concat();
     let of = |section: Section| declared.iter().copied().filter(move |key| key.section == section);
     Section::ALL.into_iter().flat_map(of).collect()

@@ -3,6 +3,7 @@
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::points::{BASE, Point};
+use crate::predictions;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, Workload};
 use flowsieve_core::Time;
@@ -14,9 +15,9 @@ use flowsieve_schemes::{Context, REGISTRY, Scheme, afq, declare, qcluster, regis
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
-use flowsieve_workload::Flow;
-use flowsieve_workload::flow_list::Extras;
+use flowsieve_workload::{Flow, Predict};
 use std::path::Path;
+use std::sync::Arc;
 
 declare! {
     static FCT_END: Setting<FctEnd> = Setting::choice(
@@ -78,6 +79,7 @@ impl Engine for OwnSchemes {
         let base = scope.read_or(&BASE, point.variant.base.clone())?;
         let entry = self.entries().find(|entry| entry.name == base);
         let entry = entry.ok_or_else(|| scope.invalid(&BASE, "a built-in scheme"))?;
+        let predictions = predictions::read(&scope, entry.knows, &workload, seed)?;
         let scheme = (entry.build)(&Context { scope, workload: &workload })?;
         refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
@@ -92,6 +94,7 @@ impl Engine for OwnSchemes {
             fabric,
             scheme,
             workload,
+            predictions,
         };
         let loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
@@ -131,18 +134,19 @@ fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> 
 fn thresholds(scheme: &Scheme) -> Vec<u64> {
     let of = |class: &Class| match &class.tagger {
         TaggerSpec::Demotion(thresholds) => Some(thresholds.clone()),
+        TaggerSpec::Climb(params) => Some(params.thresholds.clone()),
         TaggerSpec::Levels(params) => Some(params.network.clone()),
         _ => None,
     };
     scheme.classes.iter().find_map(of).unwrap_or_default()
 }
 
-/// The flows of a point that count, in the order of their starts, and which optional columns a list of them needs.
+/// The workload of a point, and its flows that count in the order of their starts.
 pub(crate) fn flows(
     point: &Point,
     seed: u64,
     folder: &Path,
-) -> Result<(Extras, Box<dyn Iterator<Item = Flow>>), Error> {
+) -> Result<(Workload, Box<dyn Iterator<Item = Flow>>), Error> {
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, folder)?;
     let scope = point.settings.common();
@@ -155,7 +159,7 @@ pub(crate) fn flows(
             Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
         }
     };
-    Ok((workload.extras(), flows))
+    Ok((workload, flows))
 }
 
 fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
@@ -181,6 +185,7 @@ struct Run {
     scheme: Scheme,
     workload: Workload,
     wire_overhead: u16,
+    predictions: Option<Arc<dyn Predict>>,
     fct_end: FctEnd,
     max_time: Option<Time>,
     sampling: Option<Sampling>,
@@ -246,6 +251,7 @@ impl Run {
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
             flows,
+            predictions: self.predictions.as_ref(),
             measure,
             fct_end: self.fct_end,
             seed: self.seed,

@@ -23,7 +23,7 @@ use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::Extras;
-use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator, SizeDistribution};
+use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator, Predict, Prediction, SizeDistribution};
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,8 @@ declare! {
     );
     static LIST: Setting<String> = Setting::file(
         Section::Workload, "list",
-        "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s and coflow",
+        "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
+         feature:NAME",
     );
     /// Whether it is a window.
     static MEASURE: Setting<bool> = Setting::choice(
@@ -147,7 +148,7 @@ impl Workload {
             let list = files.list(&scope, &folder.join(path), hosts.racks.len() as u32)?;
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
-            let extent = Extent::Flows(list.flows.len() as u64);
+            let extent = Extent::Flows(list.flows().len() as u64);
             return Ok(Workload { origin: Origin::Listed(list), extent, framing });
         }
         let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder };
@@ -170,7 +171,7 @@ impl Workload {
             }
             Origin::Listed(list) => {
                 let list = Arc::clone(list);
-                Ok(Box::new((0..list.flows.len()).map(move |index| list.flows[index])))
+                Ok(Box::new((0..list.flows().len()).map(move |index| list.flows()[index])))
             }
         }
     }
@@ -190,8 +191,26 @@ impl Workload {
     /// Which optional columns a list of its flows needs.
     pub fn extras(&self) -> Extras {
         match &self.origin {
-            Origin::Drawn(drawn) => Extras { deadlines: drawn.deadlines.is_some(), coflows: false },
-            Origin::Listed(list) => list.extras,
+            Origin::Drawn(drawn) => Extras { deadlines: drawn.deadlines.is_some(), ..Extras::default() },
+            Origin::Listed(list) => list.extras.clone(),
+        }
+    }
+
+    /// What was predicted and recorded of a flow of a list.
+    pub fn beside(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
+        match &self.origin {
+            Origin::Drawn(_) => (flow, Prediction::default(), &[]),
+            Origin::Listed(list) => list.list.row(flow),
+        }
+    }
+
+    /// The predictions of a list that has some.
+    pub fn predictions(&self) -> Option<Arc<dyn Predict>> {
+        match &self.origin {
+            Origin::Listed(list) if list.extras.bounds || list.extras.sizes => {
+                Some(Arc::clone(list) as Arc<dyn Predict>)
+            }
+            _ => None,
         }
     }
 
@@ -199,7 +218,7 @@ impl Workload {
     pub fn expected_flows(&self) -> f64 {
         let drawn = match &self.origin {
             Origin::Drawn(drawn) => drawn,
-            Origin::Listed(list) => return list.flows.len() as f64,
+            Origin::Listed(list) => return list.flows().len() as f64,
         };
         match self.extent {
             Extent::Flows(flows) => flows as f64,
@@ -212,7 +231,7 @@ impl Workload {
     pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
         let before = |end_ps: u64| match &self.origin {
             Origin::Drawn(drawn) => drawn.flows_until(end_ps).min(self.expected_flows()),
-            Origin::Listed(list) => list.flows.partition_point(|flow| flow.start_ps < end_ps) as f64,
+            Origin::Listed(list) => list.flows().partition_point(|flow| flow.start_ps < end_ps) as f64,
         };
         before(to_ps) - before(from_ps)
     }
@@ -226,9 +245,9 @@ impl Workload {
             }),
             Origin::Listed(list) => {
                 let payload = u64::from(self.framing.payload_bytes.get());
-                let data: u64 = list.flows.iter().map(|flow| flow.bytes.div_ceil(payload)).sum();
+                let data: u64 = list.flows().iter().map(|flow| flow.bytes.div_ceil(payload)).sum();
                 let acks = data as f64 / f64::from(self.framing.data_packets_per_ack.max(1));
-                (data as f64 + acks) / list.flows.len().max(1) as f64
+                (data as f64 + acks) / list.flows().len().max(1) as f64
             }
         }
     }

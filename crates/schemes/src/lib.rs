@@ -16,6 +16,7 @@ pub mod parameters;
 pub mod parts;
 pub mod pfabric;
 pub mod pias;
+pub mod qclimb;
 pub mod qcluster;
 pub mod registry;
 pub mod scheme;
@@ -38,6 +39,7 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     thresholds::SETTINGS,
     adaptation::SETTINGS,
     awafs::SETTINGS,
+    qclimb::SETTINGS,
     qcluster::SETTINGS,
     qcluster::GROUP_SETTINGS,
 ];

@@ -61,7 +61,11 @@ pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<
 }
 
 /// The demotion thresholds of the settings, in bytes, rising; not given: those of `start`.
-fn thresholds(context: &Context<'_>, queues: usize, start: Option<Start>) -> Result<Vec<u64>, SettingsError> {
+pub(crate) fn thresholds(
+    context: &Context<'_>,
+    queues: usize,
+    start: Option<Start>,
+) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
     let published = (queues == PUBLISHED_QUEUES).then(|| published(context.workload)).flatten();
     let or_else = if published.is_some() { Start::Published } else { Start::Computed(Computed::EqualSplit) };

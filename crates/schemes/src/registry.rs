@@ -2,7 +2,9 @@
 
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
-use crate::{afq, awafs, d2tcp, dctcp, es8, fair_queueing, las, nos2, pfabric, pias, qcluster, sp_pifo, textbook};
+use crate::{
+    afq, awafs, d2tcp, dctcp, es8, fair_queueing, las, nos2, pfabric, pias, qclimb, qcluster, sp_pifo, textbook,
+};
 
 /// What a scheme must know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +13,10 @@ pub enum Knows {
     Nothing,
     /// The size of each message as it begins, which networks and most hosts do not know.
     Size,
+    /// Bounds of the size of each message, which somebody predicted.
+    Bounds,
+    /// The size of each message as somebody predicted it.
+    PredictedSize,
     /// The size of each message and its deadline.
     Deadline,
     /// The coflow of each message.
@@ -23,6 +29,8 @@ impl Knows {
         match self {
             Knows::Nothing => "nothing",
             Knows::Size => "flow sizes",
+            Knows::Bounds => "predicted bounds of flow sizes",
+            Knows::PredictedSize => "predicted flow sizes",
             Knows::Deadline => "flow sizes and deadlines",
             Knows::Coflow => "coflows",
         }
@@ -96,6 +104,10 @@ pub const REGISTRY: &[Entry] = &[
     qcluster::TSN,
     awafs::ENTRY,
     awafs::AUTO,
+    qclimb::ENTRY,
+    qclimb::PRECISE,
+    qclimb::PROMOTED,
+    qclimb::FIXED,
 ];
 
 /// The scheme of this name.

@@ -6,6 +6,7 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::awafs::HostThresholds;
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::balancer::{Balancer, FlowletTable};
+use flowsieve_core::climb::{Climb, ClimbParams};
 use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
@@ -113,6 +114,8 @@ pub enum TaggerSpec {
     Demotion(Vec<u64>),
     /// [`Tagger::DemotionByGap`]: thresholds, and the gap.
     DemotionByGap(Vec<u64>, Time),
+    /// [`Tagger::Climb`].
+    Climb(ClimbParams),
     /// [`Tagger::Levels`].
     Levels(LevelParams),
     /// [`Tagger::DeadlineFirst`].
@@ -142,6 +145,7 @@ impl TaggerSpec {
             TaggerSpec::DemotionByGap(thresholds, gap) => {
                 Tagger::DemotionByGap { thresholds: thresholds.clone(), sent: Box::new(MessageGap::new(*gap)) }
             }
+            TaggerSpec::Climb(params) => Tagger::Climb(Box::new(Climb::new(params))),
             TaggerSpec::Levels(params) => Tagger::Levels(Box::new(Levels::new(params))),
             TaggerSpec::DeadlineFirst(rate) => Tagger::DeadlineFirst { rate: *rate },
             TaggerSpec::Remaining => Tagger::Remaining,
@@ -251,6 +255,7 @@ debug_by_shape! {
         TaggerSpec::Plain => "plain".into(),
         TaggerSpec::Demotion(t) => format!("demotion at {t:?}"),
         TaggerSpec::DemotionByGap(t, gap) => format!("demotion at {t:?}, messages apart by {gap}"),
+        TaggerSpec::Climb(params) => format!("{params:?}"),
         TaggerSpec::Levels(params) => format!("{params:?}"),
         TaggerSpec::DeadlineFirst(rate) => format!("deadline first, at {rate}"),
         TaggerSpec::Remaining => "remaining".into(),

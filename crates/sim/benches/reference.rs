@@ -111,6 +111,7 @@ fn main() {
             scheme: &scheme,
             wire_overhead: 0,
             flows: Flows::Given(&flows),
+            predictions: None,
             measure: Measure::All,
             fct_end: FctEnd::Ack,
             seed: 1,

@@ -148,7 +148,7 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         hosts.push(Host::new(number, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
         of_hosts.extend(sides(scheme, number.into(), &sites));
     }
-    let rules = Rules::new(scheme);
+    let rules = Rules::new(run_spec);
     let mut partitions = Vec::with_capacity(count);
     for (partition, ((network, programs), (hosts, sides))) in networks.into_iter().zip(programs).zip(hosts).enumerate()
     {

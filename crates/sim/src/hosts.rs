@@ -5,17 +5,20 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use flowsieve_core::controller::HostEvent;
+use flowsieve_core::message::Bounds;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
-use flowsieve_workload::Flow;
+use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
 
 use crate::closed_loop::ClosedLoopStarts;
 use crate::event::Key;
 use crate::network::Network;
+use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack};
 use crate::topology::Sites;
 use crate::trace::Begun;
@@ -37,18 +40,22 @@ pub(crate) struct Hosts {
     pub(crate) news: Option<Vec<HostEvent>>,
 }
 
-/// What the scheme says of all hosts.
+/// What holds for all hosts.
 #[derive(Clone)]
 pub(crate) struct Rules {
     /// By class of flow.
     pub(crate) transports: Vec<TransportFacts>,
     /// Bytes at which a host gives no turn; the most that there are where hosts never pause.
     backlog: u64,
+    /// Who predicts the sizes of messages, if anybody does.
+    predictions: Option<Arc<dyn Predict>>,
 }
 
 impl Rules {
-    pub(crate) fn new(scheme: &Scheme) -> Rules {
+    pub(crate) fn new(run_spec: &RunSpec<'_>) -> Rules {
+        let scheme = run_spec.scheme;
         Rules {
+            predictions: run_spec.predictions.cloned(),
             transports: scheme.classes.iter().map(|class| class.transport.facts()).collect(),
             backlog: match scheme.nic {
                 // A port that is empty takes a packet.
@@ -200,7 +207,8 @@ impl Hosts {
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
         while let Some(Upcoming { flow, host }) = self.next_due(network.now) {
             let class = self.rules.class(flow.class);
-            let message = message(&flow, class);
+            let prediction = self.rules.predictions.as_ref().map(|predictions| predictions.predict(&flow));
+            let message = message(&flow, class, prediction.unwrap_or_default());
             let at = self.sides_of(host).start + usize::from(class);
             let (side, now) = (&mut self.sides[at], network.now);
             let mut out = self.hosts[host as usize].port(network, class.into());
@@ -395,7 +403,7 @@ impl Host {
 }
 
 /// A flow as its sender knows it.
-fn message(flow: &Flow, class: u8) -> Message {
+fn message(flow: &Flow, class: u8, prediction: Prediction) -> Message {
     Message {
         id: flow.id,
         to: flow.dst as u16,
@@ -404,7 +412,7 @@ fn message(flow: &Flow, class: u8) -> Message {
         start: Time(flow.start_ps),
         deadline: flow.deadline_ps.map(|after_start| Time(flow.start_ps.saturating_add(after_start.get()))),
         coflow: flow.coflow,
-        predicted: None,
-        bounds: None,
+        predicted: prediction.size,
+        bounds: prediction.bounds.map(|SizeBounds { lower, upper }| Bounds { lower, upper }),
     }
 }

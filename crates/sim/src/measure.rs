@@ -224,7 +224,7 @@ pub(crate) fn result<K: Key>(
         _ => simulated,
     };
     let links = links(run_spec, built, flows, arrivals_end);
-    let observed = Observations::of_ports(built);
+    let observed = Observations::of_parts(built);
     let mut result = PointResult {
         links,
         periodic: observed.periodic(built, simulated),

@@ -1,9 +1,9 @@
-//! What the ports of a run say of themselves at its end: counts, periodic parts, and what fell short of what they expect.
+//! What the ports and taggers of a run say of themselves at its end: counts, periodic parts, and what fell short of what they expect.
 //! Names are the parts' own.
 
 use std::collections::BTreeMap;
 
-use flowsieve_core::readings::{Expectation, Reading, Shortfall};
+use flowsieve_core::readings::{Expectation, Reading, Share, Shortfall};
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_results::PeriodicPart;
 
@@ -16,14 +16,18 @@ pub(crate) struct Observations {
     /// Of each port that did something periodically: how often.
     ticks: BTreeMap<&'static str, Vec<u64>>,
     expectations: BTreeMap<&'static str, (Expectation, Shortfall)>,
+    shares: BTreeMap<&'static str, Share>,
 }
 
 impl Observations {
-    /// By all ports.
-    pub(crate) fn of_ports<K>(built: &Built<K>) -> Observations {
+    /// By all ports and taggers.
+    pub(crate) fn of_parts<K>(built: &Built<K>) -> Observations {
         let mut observed = Observations::default();
         for link in 0..built.placement.from.len() {
             built.port(link).scheduler.observe(&mut |reading| observed.take(reading));
+        }
+        for side in built.partitions.iter().flat_map(|partition| &partition.hosts.sides) {
+            side.tagger.observe(&mut |reading| observed.take(reading));
         }
         observed
     }
@@ -33,6 +37,11 @@ impl Observations {
             Reading::Gauge(_) => {}
             Reading::Count { name, count } => *self.counts.entry(name).or_default() += count,
             Reading::Ticks { name, ticks } => self.ticks.entry(name).or_default().extend((ticks > 0).then_some(ticks)),
+            Reading::Share(share) => {
+                let all = self.shares.entry(share.name).or_insert(Share { part: 0, whole: 0, ..share });
+                all.part += share.part;
+                all.whole += share.whole;
+            }
             Reading::Expectation(expectation) => {
                 let Expectation { name, value, at_least, .. } = expectation;
                 let none = Shortfall { parts: 0, short: 0, least: f64::INFINITY };
@@ -68,7 +77,11 @@ impl Observations {
     /// What fell short.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         let short = self.expectations.values().filter(|(_, shortfall)| shortfall.short > 0);
-        short.map(|(expectation, shortfall)| (expectation.warning)(shortfall))
+        let short = short.map(|(expectation, shortfall)| (expectation.warning)(shortfall));
+        let shares = self.shares.values().filter(|share| share.whole > 0);
+        let shares = shares.map(|share| (share.part as f64 / share.whole as f64, share));
+        short
+            .chain(shares.filter(|(found, share)| *found < share.at_least).map(|(found, share)| (share.warning)(found)))
     }
 }
 
@@ -93,5 +106,19 @@ mod tests {
             observed.take(Reading::Expectation(Expectation { name, value, at_least, warning }));
         }
         assert_eq!(observed.warnings().collect::<Vec<_>>(), ["2 of 3, 5"]);
+    }
+
+    #[test]
+    fn warnings__a_share_of_all_parts_together() {
+        let warnings = |parts: &[(&'static str, u64, u64)]| {
+            let mut observed = Observations::default();
+            for &(name, part, whole) in parts {
+                let warning = |share: f64| format!("only {share}");
+                observed.take(Reading::Share(Share { name, part, whole, at_least: 0.5, warning }));
+            }
+            observed.warnings().collect::<Vec<_>>()
+        };
+        assert_eq!(warnings(&[("a", 0, 2), ("a", 2, 2), ("b", 0, 0)]), [""; 0]);
+        assert_eq!(warnings(&[("a", 0, 2), ("a", 1, 2), ("b", 1, 2)]), ["only 0.25"]);
     }
 }

@@ -1,8 +1,10 @@
 //! What a run is asked for: everything it depends on, what it measures, how far it is, and why it cannot run.
 
+use std::sync::Arc;
+
 use flowsieve_core::Time;
 use flowsieve_schemes::Scheme;
-use flowsieve_workload::{ClosedLoop, Flow};
+use flowsieve_workload::{ClosedLoop, Flow, Predict};
 
 use crate::topology::Fabric;
 
@@ -17,6 +19,8 @@ pub struct RunSpec<'a> {
     pub wire_overhead: u16,
     /// What is sent.
     pub flows: Flows<'a>,
+    /// Who predicts the sizes of messages as they begin, where anybody does.
+    pub predictions: Option<&'a Arc<dyn Predict>>,
     /// Which flows count, and when the run is over.
     pub measure: Measure,
     /// When a flow ends.

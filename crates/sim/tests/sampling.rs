@@ -28,6 +28,7 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
         scheme: &scheme("dctcp", &settings),
         wire_overhead: 0,
         flows: Flows::Given(&numbered),
+        predictions: None,
         measure: Measure::All,
         fct_end: FctEnd::Arrival,
         seed: 1,

@@ -1,5 +1,7 @@
 //! What can be wrong with a file of sizes or flows: one message with the file, the line and what was expected.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// A file of numbers that cannot be taken, and where.
@@ -51,7 +53,7 @@ pub enum Problem {
     #[error("{column} is `{found}`; expected {expected}")]
     Number {
         /// Name of the column.
-        column: &'static str,
+        column: Cow<'static, str>,
         /// The field.
         found: String,
         /// Kind and range.
@@ -100,6 +102,24 @@ pub enum Problem {
     /// Starts without a length of time from which a rate would follow.
     #[error("no start is later than 0; expected starts between which time passes")]
     NoTimePasses,
+    /// Bounds of a size of which the lower one is the higher.
+    #[error("lower is {lower} and upper is {upper}; expected a lower bound that is no larger than the upper one")]
+    Bounds {
+        /// In bytes.
+        lower: u64,
+        /// In bytes.
+        upper: u64,
+    },
+    /// More features than are kept in memory.
+    #[error("{rows} rows of {features} features; expected at most {limit} numbers in all")]
+    TooManyFeatures {
+        /// Rows so far.
+        rows: usize,
+        /// Features of each.
+        features: usize,
+        /// How many are kept.
+        limit: usize,
+    },
     /// A flow from a host to itself.
     #[error("src and dst are both {host}; expected two different hosts")]
     SameHost {

@@ -41,6 +41,7 @@ mod load;
 mod offer;
 mod pattern;
 mod points;
+mod prediction;
 pub mod random;
 mod rows;
 mod seconds;
@@ -56,6 +57,7 @@ pub use law::LawError;
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_rate_per_host, counted_bytes};
 pub use offer::{Mix, MixPairs, Offer};
 pub use pattern::{ListedPair, Pattern, PatternError, permutation};
+pub use prediction::{BoundsLaw, DrawnBounds, Exact, Predict, Prediction, SizeBounds, Unknown};
 
 use std::num::NonZeroU64;
 

@@ -59,7 +59,7 @@ fn point([size, cdf]: [&str; 2], before: CdfPoint) -> Result<CdfPoint, Problem> 
 fn share(field: &str) -> Result<f64, Problem> {
     let accepted = field.parse().ok().filter(|share| (0.0..=1.0 + SUMMATION_ERROR).contains(share));
     accepted.map(|share: f64| share.min(1.0)).ok_or_else(|| Problem::Number {
-        column: "cdf",
+        column: "cdf".into(),
         found: excerpt(field),
         expected: "a share from 0 to 1 of the flows".to_string(),
     })

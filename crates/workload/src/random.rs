@@ -37,6 +37,8 @@ pub enum Purpose {
     Turns = 11,
     /// Whatever a part of the user's own draws; the entity is the part.
     OwnPart = 12,
+    /// Bounds of sizes that are drawn around them; the entity is the flow.
+    Bounds = 13,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

@@ -6,6 +6,7 @@
 //! before the comments and blank lines that precede it, which sends the user to the wrong line.)
 
 use crate::error::{InputError, Problem, excerpt};
+use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::ops::RangeInclusive;
 
@@ -13,40 +14,60 @@ use std::ops::RangeInclusive;
 const MAX_LINE_BYTES: usize = 10_000;
 
 /// Columns that a kind of file may have.
-const MAX_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 10;
+
+/// Named columns that a file may have beside those.
+const MAX_NAMED: usize = 64;
 
 /// The columns of a kind of file. Without a header the optional ones stand in this order, and those at the end may be
-/// left out; a header may name any of them in any order.
+/// left out; a header may name any of them in any order, and further ones with a prefix and a name of the user's own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
     pub(crate) required: &'static [&'static str],
     pub(crate) optional: &'static [&'static str],
+    /// What the names of the user's own columns begin with, where there may be some.
+    pub(crate) prefix: Option<&'static str>,
 }
 
 impl Columns {
     pub(crate) const fn all(required: &'static [&'static str]) -> Columns {
-        Columns { required, optional: &[] }
+        Columns { required, optional: &[], prefix: None }
     }
 
     /// As messages show them: `a,b[,c]`.
     fn shown(&self) -> String {
         let optional = self.optional.iter().map(|name| format!("[,{name}]"));
-        std::iter::once(self.required.join(",")).chain(optional).collect()
+        let named = self.prefix.map(|prefix| format!("[,{prefix}NAME]..."));
+        std::iter::once(self.required.join(",")).chain(optional).chain(named).collect()
     }
 
     fn most(&self) -> usize {
         self.required.len() + self.optional.len()
     }
 
-    /// For each field of a row below this header, its column; none where it is no header of this kind of file.
-    fn of_header(&self, header: &str) -> Option<Vec<usize>> {
-        let names = || header.split(',').map(str::trim);
-        let known = || self.required.iter().chain(self.optional);
-        let columns: Vec<usize> =
-            names().map(|name| known().position(|known| *known == name)).collect::<Option<_>>()?;
+    /// For each field of a row below this header, its column, where the user's own follow the others in the header's
+    /// order; and the names of those. None where it is no header of this kind of file.
+    fn of_header(&self, header: &str) -> Option<(Vec<usize>, Vec<String>)> {
+        let (mut columns, mut own): (Vec<usize>, Vec<String>) = (Vec::new(), Vec::new());
+        for name in header.split(',').map(str::trim) {
+            let known = self.required.iter().chain(self.optional).position(|known| *known == name);
+            let column = match (known, self.prefix.and_then(|prefix| name.strip_prefix(prefix))) {
+                (Some(column), _) => column,
+                (None, Some(name))
+                    if !name.is_empty() && own.len() < MAX_NAMED && !own.iter().any(|own| own == name) =>
+                {
+                    own.push(name.to_string());
+                    self.most() + own.len() - 1
+                }
+                (None, _) => return None,
+            };
+            if columns.contains(&column) {
+                return None;
+            }
+            columns.push(column);
+        }
         let in_order = (0..self.required.len()).all(|column| columns.get(column) == Some(&column));
-        let differ = columns.iter().enumerate().all(|(field, column)| !columns[..field].contains(column));
-        (in_order && differ).then_some(columns)
+        in_order.then_some((columns, own))
     }
 }
 
@@ -57,6 +78,8 @@ pub(crate) struct Rows<R> {
     columns: Columns,
     /// For each field of a row its column; empty before the header or the first row.
     layout: Vec<usize>,
+    /// The names of the user's own columns.
+    own: Vec<String>,
     max_rows: usize,
     /// Lines read so far.
     line: u64,
@@ -71,6 +94,9 @@ pub(crate) struct Rows<R> {
 /// A row's fields by column, without blanks around them; a column that is left out is empty.
 pub(crate) struct Row<'a> {
     fields: [&'a str; MAX_COLUMNS],
+    /// Those of the user's own columns, where there are some, and what these are called.
+    own: Vec<&'a str>,
+    own_names: &'a [String],
 }
 
 impl<'a> Row<'a> {
@@ -78,14 +104,33 @@ impl<'a> Row<'a> {
     pub(crate) fn fields<const N: usize>(&self) -> [&'a str; N] {
         std::array::from_fn(|column| self.fields[column])
     }
+
+    /// The whole numbers of the user's own columns, in the order of [`Rows::own`]; errors name them after `prefix`.
+    pub(crate) fn own_numbers(&self, prefix: &str) -> Result<Vec<u64>, Problem> {
+        let number = |(nth, field): (usize, &&str)| {
+            let column = format!("{prefix}{}", self.own_names[nth]);
+            whole_number(column, field, 0..=u64::MAX)
+        };
+        self.own.iter().enumerate().map(number).collect()
+    }
 }
 
 impl<R: BufRead> Rows<R> {
     /// The rows of `reader`, which errors call `file`.
     pub(crate) fn new(file: &str, reader: R, columns: Columns, max_rows: usize) -> Rows<R> {
         debug_assert!(columns.most() <= MAX_COLUMNS);
-        let (layout, buffer) = (Vec::new(), Vec::new());
-        Rows { file: file.to_string(), reader, columns, layout, max_rows, line: 0, row_line: 0, rows: 0, buffer }
+        let (layout, own, buffer) = (Vec::new(), Vec::new(), Vec::new());
+        Rows { file: file.to_string(), reader, columns, layout, own, max_rows, line: 0, row_line: 0, rows: 0, buffer }
+    }
+
+    /// The names of the user's own columns without their prefix; known with the first row.
+    pub(crate) fn own(&self) -> &[String] {
+        &self.own
+    }
+
+    /// The line of the row given last.
+    pub(crate) fn line(&self) -> u64 {
+        self.row_line
     }
 
     /// The next row; none at the end of a file that had one.
@@ -107,15 +152,22 @@ impl<R: BufRead> Rows<R> {
         }
         self.rows += 1;
         self.row_line = self.line;
-        let mut fields = [""; MAX_COLUMNS];
+        let (mut fields, mut own) = ([""; MAX_COLUMNS], vec![""; self.own.len()]);
         let mut found = 0;
         for field in self.text()?.split(',') {
-            if let Some(column) = self.layout.get(found) {
-                fields[*column] = field.trim();
+            if let Some(&column) = self.layout.get(found) {
+                match column.checked_sub(self.columns.most()) {
+                    None => fields[column] = field.trim(),
+                    Some(nth) => own[nth] = field.trim(),
+                }
             }
             found += 1;
         }
-        if found == self.layout.len() { Ok(Some(Row { fields })) } else { Err(self.wrong_columns(found)) }
+        if found == self.layout.len() {
+            Ok(Some(Row { fields, own, own_names: &self.own }))
+        } else {
+            Err(self.wrong_columns(found))
+        }
     }
 
     /// A problem of the row given last.
@@ -128,8 +180,10 @@ impl<R: BufRead> Rows<R> {
         let expected = if self.rows == 1 && least < most && self.layout.len() == found.clamp(least, most) {
             format!("{least} to {most}: `{}`", self.columns.shown())
         } else {
-            let known: Vec<&str> = self.columns.required.iter().chain(self.columns.optional).copied().collect();
-            let names: Vec<&str> = self.layout.iter().map(|column| known[*column]).collect();
+            let known = self.columns.required.iter().chain(self.columns.optional).map(|name| (*name).to_string());
+            let prefix = self.columns.prefix.unwrap_or_default();
+            let known: Vec<String> = known.chain(self.own.iter().map(|name| format!("{prefix}{name}"))).collect();
+            let names: Vec<&str> = self.layout.iter().map(|column| known[*column].as_str()).collect();
             format!("{}: `{}`", names.len(), names.join(","))
         };
         self.error_in_line(Problem::Columns { found, expected })
@@ -156,7 +210,7 @@ impl<R: BufRead> Rows<R> {
                 return Ok(true);
             }
             match self.columns.of_header(row) {
-                Some(layout) => self.layout = layout,
+                Some((layout, own)) => (self.layout, self.own) = (layout, own),
                 None => {
                     let problem = Problem::Header { found: excerpt(row), expected: self.columns.shown() };
                     return Err(self.error_in_line(problem));
@@ -187,9 +241,13 @@ impl<R: BufRead> Rows<R> {
 }
 
 /// A whole number in `range`, which may be written with an exponent (`1e6`) or a zero fraction (`10.0`).
-pub(crate) fn whole_number(column: &'static str, field: &str, range: RangeInclusive<u64>) -> Result<u64, Problem> {
-    let accepted = if field.len() <= 15 && field.bytes().all(|digit| digit.is_ascii_digit()) {
-        // As most files write them.
+pub(crate) fn whole_number(
+    column: impl Into<Cow<'static, str>>,
+    field: &str,
+    range: RangeInclusive<u64>,
+) -> Result<u64, Problem> {
+    let accepted = if !field.is_empty() && field.bytes().all(|digit| digit.is_ascii_digit()) {
+        // As most files write them, and exact.
         field.parse::<u64>().ok().filter(|number| range.contains(number))
     } else {
         // Up to MAX_BYTES every whole number is exact as an f64.
@@ -198,7 +256,7 @@ pub(crate) fn whole_number(column: &'static str, field: &str, range: RangeInclus
         field.parse::<f64>().ok().filter(whole).map(|number| number as u64)
     };
     accepted.ok_or_else(|| Problem::Number {
-        column,
+        column: column.into(),
         found: excerpt(field),
         expected: format!("a whole number from {} to {}", range.start(), range.end()),
     })
@@ -249,7 +307,7 @@ mod tests {
 
     #[test]
     fn next__takes_optional_columns_by_number_or_by_header() {
-        let columns = Columns { required: &["a"], optional: &["b", "c"] };
+        let columns = Columns { required: &["a"], optional: &["b", "c"], prefix: None };
         let read = |text: &'static str| -> Result<Vec<[String; 3]>, String> {
             let mut rows = Rows::new("f", text.as_bytes(), columns, 9);
             let mut found = Vec::new();

@@ -10,7 +10,7 @@ const PS_PER_SECOND: u64 = 1_000_000_000_000;
 /// The picoseconds of a start, a field of the column `start_s`.
 pub(crate) fn start(field: &str) -> Result<u64, Problem> {
     parse_ps(field).ok_or_else(|| Problem::Number {
-        column: "start_s",
+        column: "start_s".into(),
         found: excerpt(field),
         expected: "decimal seconds from 0 to 18446744 (213 days)".to_string(),
     })

@@ -8,10 +8,11 @@ use super::LIST;
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::Error;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
-use flowsieve_workload::flow_list::{self, Extras, ListedSizes, MAX_FLOWS};
-use flowsieve_workload::{Flow, Trace};
+use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
+use flowsieve_workload::{Flow, Predict, Prediction, Trace};
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -21,7 +22,7 @@ const MAX_CDF_BYTES: u64 = 16 << 20;
 /// A flow list, and what was found out about it.
 #[derive(Debug)]
 pub(crate) struct List {
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) list: FlowList,
     /// Names the flows, however the file writes them.
     pub(crate) digest: String,
     /// The columns that it needs beside the required ones.
@@ -30,14 +31,24 @@ pub(crate) struct List {
 }
 
 impl List {
-    fn new(flows: Vec<Flow>) -> List {
-        let extras = Extras::of(&flows);
-        List { digest: digest(&flows, extras), extras, sizes: OnceLock::new(), flows }
+    fn new(list: FlowList) -> List {
+        let extras = Extras::of(&list);
+        List { digest: digest(&list, &extras), extras, sizes: OnceLock::new(), list }
+    }
+
+    pub(crate) fn flows(&self) -> &[Flow] {
+        &self.list.flows
     }
 
     /// The size in bytes that a share `p` of the flows do not exceed.
     pub(crate) fn quantile(&self, p: f64) -> Option<u64> {
-        self.sizes.get_or_init(|| ListedSizes::of(&self.flows)).quantile(p)
+        self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).quantile(p)
+    }
+}
+
+impl Predict for List {
+    fn predict(&self, flow: &Flow) -> Prediction {
+        self.list.predictions.predict(flow)
     }
 }
 
@@ -66,10 +77,10 @@ impl Files {
         once(
             &self.lists,
             (path.to_path_buf(), hosts),
-            |list: &List| list.flows.len(),
+            |list: &List| list.flows().len(),
             || {
-                let flows = flow_list::read(&path.display().to_string(), open(scope, &LIST, path)?, hosts);
-                Ok(List::new(flows.map_err(|error| Error::Input(error.to_string()))?))
+                let list = flow_list::read(&path.display().to_string(), open(scope, &LIST, path)?, hosts);
+                Ok(List::new(list.map_err(|error| Error::Input(error.to_string()))?))
             },
         )
     }
@@ -138,10 +149,14 @@ pub(super) fn unreadable(scope: &Scope<'_>, key: &Key, path: &Path, problem: imp
     scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
 }
 
-fn digest(flows: &[Flow], extras: Extras) -> String {
+fn digest(list: &FlowList, extras: &Extras) -> String {
     let mut hasher = blake3::Hasher::new();
+    extras.features.iter().for_each(|name| {
+        hasher.update(name.as_bytes()).update(b"\n");
+    });
     let mut row = Vec::new();
-    for flow in flows {
+    for flow in &list.flows {
+        let (_, prediction, features) = list.row(*flow);
         row.clear();
         row.extend(flow.start_ps.to_le_bytes());
         row.extend(flow.src.to_le_bytes());
@@ -154,6 +169,20 @@ fn digest(flows: &[Flow], extras: Extras) -> String {
         if extras.coflows {
             row.extend(flow.coflow.map_or(u64::MAX, u64::from).to_le_bytes());
         }
+        if extras.classes {
+            row.push(flow.class);
+        }
+        if extras.bounds {
+            let bounds = prediction.bounds.map(|bounds| (bounds.lower, bounds.upper.get()));
+            // No bounds are neither's.
+            let (lower, upper) = bounds.unwrap_or((u64::MAX, 0));
+            row.extend(lower.to_le_bytes());
+            row.extend(upper.to_le_bytes());
+        }
+        if extras.sizes {
+            row.extend(prediction.size.map_or(0, NonZeroU64::get).to_le_bytes());
+        }
+        row.extend(features.iter().flat_map(|feature| feature.to_le_bytes()));
         hasher.update(&row);
     }
     hasher.finalize().to_hex().to_string()
@@ -203,5 +232,13 @@ mod tests {
         assert_ne!(of("0,0,1,1000\n"), of("0,0,1,1000,,0\n"));
         assert_ne!(of("0,0,1,1000,,0\n"), of("0,0,1,1000,,1\n"));
         assert_ne!(of("0,0,1,1000,1\n"), of("0,0,1,1000,2\n"));
+        for column in ["class", "lower", "upper", "predicted", "feature:a"] {
+            let with = |number: u64| of(&format!("start_s,src,dst,bytes,{column}\n0,0,1,1000,{number}\n"));
+            assert_ne!(with(1), with(2), "{column}");
+        }
+        assert_ne!(
+            of("start_s,src,dst,bytes,feature:a\n0,0,1,1000,1\n"),
+            of("start_s,src,dst,bytes,feature:b\n0,0,1,1000,1\n")
+        );
     }
 }

@@ -162,7 +162,7 @@ fn read__deadlines_change_nothing_but_deadlines() {
         let with = settings().with(None, "deadlines", rule).with(None, "deadline_up_to", "200KB");
         let with = time.iter().fold(with, |with, time| with.with(None, "deadline_time", *time));
         let workload = read(&with).unwrap();
-        assert_eq!(workload.extras(), Extras { deadlines: true, coflows: false });
+        assert_eq!(workload.extras(), Extras { deadlines: true, ..Extras::default() });
         let due: Vec<Flow> = workload.flows(1).unwrap().take(500).collect();
         for (bare, due) in bare.iter().zip(&due) {
             assert_eq!(*bare, Flow { deadline_ps: None, ..*due });
@@ -195,5 +195,5 @@ fn quantile_bytes__of_a_list_are_its_sizes() {
     let settings = none_given().with(None, "list", "flows.csv");
     let workload = Workload::read(&settings, &hosts, &Files::default(), folder.path()).unwrap();
     assert_eq!([0.5, 1.0].map(|p| workload.quantile_bytes(p)), [Some(100), Some(300)]);
-    assert_eq!(workload.extras(), Extras { deadlines: true, coflows: false });
+    assert_eq!(workload.extras(), Extras { deadlines: true, ..Extras::default() });
 }

@@ -12,7 +12,7 @@ use super::{Parts, port};
 use crate::declare;
 use crate::parameters::{ParameterSet, header, segment};
 use crate::scheme::Nic;
-use crate::settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
+use crate::settings::{Key, MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
 
 /// The transports by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,9 +232,10 @@ fn loss_detection(
 ) -> Result<LossDetection, SettingsError> {
     if reordering(scope, parts)? == ReorderingName::ByPriority {
         if sprayed {
-            let expected = "\"tcp\", or load_balancing = \"ecmp\": packets of one priority overtake one another where a \
-                            flow takes several paths";
-            return Err(scope.invalid(&REORDERING, expected));
+            let key: &Key = if scope.is_given(&REORDERING) { &REORDERING } else { &super::LOAD_BALANCING };
+            let problem = "where a flow takes several paths, packets of one priority overtake one another, and \
+                           `reordering` = \"by-priority\" would take them for lost";
+            return Err(scope.error(key, problem).expected("load_balancing = \"ecmp\", or reordering = \"tcp\""));
         }
         if scope.is_given(&LOSS_DETECTION) {
             let expected = "no `loss_detection` with reordering = \"by-priority\", which finds losses in its own way";

@@ -1,12 +1,14 @@
 //! Points put together by hand: a small fabric, a scheme of the registry under some settings, a few flows.
 
+use std::sync::Arc;
+
 use flowsieve_core::Time;
 use flowsieve_results::PointResult;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run};
-use flowsieve_workload::Flow;
+use flowsieve_workload::{Flow, Predict};
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
 /// 1,500 bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns.
@@ -54,13 +56,14 @@ pub(crate) struct Trial {
     pub(crate) scheme: Scheme,
     pub(crate) wire_overhead: u16,
     pub(crate) fct_end: FctEnd,
+    pub(crate) predictions: Option<Arc<dyn Predict>>,
 }
 
 impl Trial {
     /// A flow ends when it has arrived.
     pub(crate) fn new(settings: &Settings, scheme: Scheme) -> Trial {
         let fabric = Fabric::from_settings(settings).expect("a fabric");
-        Trial { fabric, scheme, wire_overhead: 0, fct_end: FctEnd::Arrival }
+        Trial { fabric, scheme, wire_overhead: 0, fct_end: FctEnd::Arrival, predictions: None }
     }
 
     /// A flow ends when its sender knows that it has arrived.
@@ -92,6 +95,7 @@ impl Trial {
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
             flows,
+            predictions: self.predictions.as_ref(),
             measure: Measure::All,
             fct_end: self.fct_end,
             seed: 1,

@@ -17,8 +17,8 @@ use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
-use flowsieve_workload::Flow;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Predict};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rand_core::{Rng, SeedableRng};
@@ -31,6 +31,7 @@ pub(crate) struct Case {
     pub(crate) wire_overhead: u16,
     pub(crate) fct_end: FctEnd,
     pub(crate) measure: Measure,
+    pub(crate) predictions: Arc<dyn Predict>,
     pub(crate) seed: u64,
     pub(crate) max_time: Option<Time>,
     pub(crate) partitioning: Partitioning,
@@ -64,6 +65,7 @@ impl Case {
             scheme: &self.scheme,
             wire_overhead: self.wire_overhead,
             flows,
+            predictions: Some(&self.predictions),
             measure: self.measure,
             fct_end: self.fct_end,
             seed: self.seed,
@@ -406,6 +408,12 @@ fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
     spec
 }
 
+/// Loose bounds of sizes, some of which lie outside.
+pub(crate) fn predictions(seed: u64) -> Arc<dyn Predict> {
+    let law = BoundsLaw { lower: (0.0, 1.0), upper: (1.0, 3.0), outside: 0.2 };
+    Arc::new(DrawnBounds { law, seed })
+}
+
 /// Any run of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
     case_of(REGISTRY.iter().map(|entry| entry.name).collect(), most_flows)
@@ -453,6 +461,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
         }
         Some(Case {
             flows: flows(fabric.hosts, drafts),
+            predictions: predictions(seed),
             fabric,
             scheme,
             wire_overhead: overhead,

@@ -4,7 +4,7 @@ use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Measure, Partitioning};
 use flowsieve_workload::Flow;
 
-use crate::common::{Case, scheme, settings};
+use crate::common::{Case, predictions, scheme, settings};
 
 /// A case of these settings and flows, drained.
 pub(crate) fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Case {
@@ -17,6 +17,7 @@ pub(crate) fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Cas
         wire_overhead: 0,
         fct_end: FctEnd::Arrival,
         measure: Measure::All,
+        predictions: predictions(1),
         seed: 1,
         max_time: None,
         partitioning: Partitioning::Whole,

@@ -5,13 +5,14 @@
 
 use std::collections::VecDeque;
 
+use flowsieve_core::message::Bounds;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::topology::Sites;
 use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Timer, Turn};
-use flowsieve_workload::Flow;
+use flowsieve_workload::{Flow, SizeBounds};
 
 use crate::engine::{Body, Event, Twin};
 
@@ -103,6 +104,7 @@ impl Twin<'_> {
     pub(crate) fn on_start(&mut self, message: usize) {
         let flow = self.messages[message];
         let (now, class) = (self.now, self.class_of(&flow));
+        let prediction = self.run_spec.predictions.map(|predictions| predictions.predict(&flow)).unwrap_or_default();
         let message = Message {
             id: flow.id,
             to: flow.dst as u16,
@@ -111,7 +113,8 @@ impl Twin<'_> {
             start: Time(flow.start_ps),
             deadline: flow.deadline_ps.map(|after| Time(flow.start_ps + after.get())),
             coflow: flow.coflow,
-            ..Message::default()
+            predicted: prediction.size,
+            bounds: prediction.bounds.map(|SizeBounds { lower, upper }| Bounds { lower, upper }),
         };
         let src = flow.src as usize;
         let effects = self.call(src, class, |endpoint, tagger, out| endpoint.begin(now, tagger, out, &message));

@@ -7,7 +7,7 @@ mod engine;
 mod hosts;
 mod programs;
 
-use common::{BY_THE_CLOCK, Case, case, case_of, scheme, settings};
+use common::{BY_THE_CLOCK, Case, case, case_of, predictions, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_sim::topology::Fabric;
@@ -200,6 +200,7 @@ fn large() -> impl Strategy<Value = Case> {
                 wire_overhead: 24,
                 fct_end: FctEnd::Ack,
                 measure: Measure::All,
+                predictions: predictions(seed),
                 seed,
                 max_time: stop.map(Time::from_us),
                 partitioning: Partitioning::Whole,
@@ -240,6 +241,7 @@ fn run__agrees_where_flows_are_many() {
         wire_overhead: 24,
         fct_end: FctEnd::Ack,
         measure: Measure::All,
+        predictions: predictions(3),
         seed: 3,
         max_time: None,
         partitioning: Partitioning::Whole,

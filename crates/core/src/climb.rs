@@ -1,0 +1,291 @@
+//! QCLIMB's priorities (Li et al., NSDI 2024 §3.1, Appendix C): a flow climbs through the queues towards the lower bound of
+//! its size, has the highest priority for a slack beyond it, and is then demoted by the bytes sent.
+//!
+//! With B the bytes before a packet, L and U the bounds and S the slack, Algorithm 1 gives it
+//!
+//! | while | the priority |
+//! | --- | --- |
+//! | B < L | level(L − B): the flow climbs |
+//! | B < L + S | the highest |
+//! | B < U | level(B): the flow is demoted as in PIAS |
+//! | else | the lowest |
+//!
+//! where level(v) is the number of thresholds that v exceeds, PIAS's comparison: so L = 0, U = ∞, S = 0 is PIAS. The paper
+//! describes level(v) otherwise (§3.1, step 1), which differs where v equals a threshold. B is the packet's offset in its
+//! message, so that a packet sent again does not age the flow. Where §3.1 and Algorithm 1 differ (a flow keeps its
+//! priority, or takes the highest, for the slack; it falls to level(L), or to level(B)), Algorithm 1 holds. If U ≤ L + S a
+//! flow falls from the highest queue to the lowest.
+
+use crate::levels::level;
+use crate::message::Bounds;
+use crate::meta::Kind;
+use crate::readings::{Reading, Share};
+use crate::tag::Tag;
+use crate::tagger::FlowFacts;
+
+/// How a flow climbs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClimbParams {
+    /// Bytes, rising; with one queue more.
+    pub thresholds: Vec<u64>,
+    /// S, in bytes.
+    pub slack: u64,
+    /// What is known of a size.
+    pub knows: SizeKnowledge,
+    /// What is done with a flow of which nothing is known.
+    pub unseen: Unseen,
+    /// Retransmissions have the highest priority (§3.2.3), or else that of their offset.
+    pub retransmissions_first: bool,
+}
+
+/// What is known of a flow's size as it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeKnowledge {
+    /// Predicted bounds: QCLIMB.
+    Bounds,
+    /// The size: QCLIMB-PS (§5.1), whose bounds are equal to it.
+    Size,
+    /// A predicted size: QCLIMB-PP (§5.2.1), whose bounds are equal to that, so that a flow beyond it has the lowest priority.
+    PredictedSize,
+    /// A predicted size, compared with the thresholds once: QCLIMB-FP (§5.2.1).
+    PredictedSizeOnce,
+}
+
+/// What is done with a flow of which nothing is known (§5.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// It is demoted by the bytes that it sent, as in PIAS.
+    Pias,
+    /// All of it has the lowest priority.
+    Lowest,
+}
+
+/// The tagger of a host, which counts what it does differently than PIAS's would.
+#[derive(Clone, Debug)]
+pub struct Climb {
+    params: ClimbParams,
+    tagged: Tally,
+    /// Of those, the ones that PIAS with the same thresholds gives another priority.
+    unlike_pias: Tally,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, payload: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(payload);
+    }
+}
+
+impl ClimbParams {
+    /// The priority of a packet of data.
+    pub fn priority(&self, facts: &FlowFacts) -> u8 {
+        if facts.retransmission && self.retransmissions_first {
+            return 0;
+        }
+        let predicted = |size: u64| Bounds { lower: size, upper: std::num::NonZeroU64::new(size)? }.into();
+        let bounds = match self.knows {
+            SizeKnowledge::Bounds => facts.bounds,
+            SizeKnowledge::Size => predicted(facts.size),
+            SizeKnowledge::PredictedSize => facts.predicted.and_then(|size| predicted(size.get())),
+            SizeKnowledge::PredictedSizeOnce => {
+                let size = facts.predicted.map(|size| level(&self.thresholds, size.get()) as u8);
+                return size.unwrap_or_else(|| self.unseen(facts.offset));
+            }
+        };
+        bounds.map_or_else(|| self.unseen(facts.offset), |bounds| self.climb(facts.offset, bounds))
+    }
+
+    /// Algorithm 1.
+    fn climb(&self, sent: u64, Bounds { lower, upper }: Bounds) -> u8 {
+        if sent < lower {
+            level(&self.thresholds, lower - sent) as u8
+        } else if sent < lower.saturating_add(self.slack) {
+            0
+        } else if sent < upper.get() {
+            level(&self.thresholds, sent) as u8
+        } else {
+            self.thresholds.len() as u8
+        }
+    }
+
+    fn unseen(&self, sent: u64) -> u8 {
+        match self.unseen {
+            Unseen::Pias => level(&self.thresholds, sent) as u8,
+            Unseen::Lowest => self.thresholds.len() as u8,
+        }
+    }
+}
+
+impl Climb {
+    /// A tagger that has tagged nothing.
+    pub fn new(params: &ClimbParams) -> Climb {
+        Climb { params: params.clone(), tagged: Tally::default(), unlike_pias: Tally::default() }
+    }
+
+    /// The tag of a packet: priority 0 for what is no data.
+    pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        if facts.kind != Kind::Data {
+            return Tag::default();
+        }
+        let priority = self.params.priority(facts);
+        self.tagged.add(facts.payload);
+        if usize::from(priority) != level(&self.params.thresholds, facts.offset) {
+            self.unlike_pias.add(facts.payload);
+        }
+        Tag::with_priority(priority)
+    }
+
+    /// Says how often it differed from PIAS.
+    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        for (name, count) in [
+            ("data_packets_tagged", self.tagged.packets),
+            ("payload_tagged", self.tagged.bytes),
+            ("data_packets_tagged_unlike_pias", self.unlike_pias.packets),
+            ("payload_tagged_unlike_pias", self.unlike_pias.bytes),
+        ] {
+            see(Reading::Count { name, count });
+        }
+        see(Reading::Share(Share {
+            name: "data_packets_tagged_unlike_pias",
+            part: self.unlike_pias.packets,
+            whole: self.tagged.packets,
+            at_least: 0.01,
+            warning: |share| {
+                let percent = (share * 1e4).round() / 1e2;
+                format!(
+                    "hosts gave {percent} % of the data packets another priority than PIAS with the same thresholds would: \
+                     this is PIAS, whatever its name; bounds are too loose, or thresholds above nearly all flows"
+                )
+            },
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::num::NonZeroU64;
+
+    /// Three queues: up to 2 units, up to 5, and above.
+    fn params(slack: u64, knows: SizeKnowledge) -> ClimbParams {
+        let (unseen, retransmissions_first) = (Unseen::Pias, true);
+        ClimbParams { thresholds: vec![2, 5], slack, knows, unseen, retransmissions_first }
+    }
+
+    fn bounds(lower: u64, upper: u64) -> Option<Bounds> {
+        Some(Bounds { lower, upper: NonZeroU64::new(upper).unwrap() })
+    }
+
+    fn data(offset: u64, bounds: Option<Bounds>) -> FlowFacts {
+        FlowFacts { kind: Kind::Data, offset, payload: 1, bounds, ..FlowFacts::default() }
+    }
+
+    /// The priorities of the units of a flow.
+    fn walk(params: &ClimbParams, bounds: Option<Bounds>, units: u64) -> Vec<u8> {
+        (0..units).map(|sent| params.priority(&data(sent, bounds))).collect()
+    }
+
+    #[test]
+    fn climb__up_to_the_lower_bound_then_down_from_where_it_is() {
+        let qclimb = params(0, SizeKnowledge::Bounds);
+        // 7 to the lower bound: above 5, then up to 5, then up to 2; at 7 sent it is above 5 again; at 10 it ends.
+        assert_eq!(walk(&qclimb, bounds(7, 10), 12), [2, 2, 1, 1, 1, 0, 0, 2, 2, 2, 2, 2]);
+        // After a bound of 3 the 3 bytes sent are up to 5.
+        assert_eq!(walk(&qclimb, bounds(3, 5), 7), [1, 0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn climb__a_slack_at_the_highest_priority() {
+        let qclimb = params(2, SizeKnowledge::Bounds);
+        assert_eq!(walk(&qclimb, bounds(3, 7), 9), [1, 0, 0, 0, 0, 1, 2, 2, 2]);
+        // The slack goes beyond the upper bound: from the highest to the lowest.
+        assert_eq!(walk(&qclimb, bounds(3, 4), 7), [1, 0, 0, 0, 0, 2, 2]);
+        assert_eq!(walk(&qclimb, bounds(3, 3), 7), [1, 0, 0, 0, 0, 2, 2]);
+    }
+
+    #[test]
+    fn climb__without_bounds_and_slack_is_pias() {
+        let (qclimb, mut pias) =
+            (params(0, SizeKnowledge::Bounds), crate::tagger::Tagger::Demotion { thresholds: vec![2, 5] });
+        for sent in [0, 1, 2, 3, 5, 6, u64::MAX - 1] {
+            let facts = data(sent, bounds(0, u64::MAX));
+            assert_eq!(qclimb.priority(&facts), pias.tag(|| facts).priority(), "{sent}");
+            assert_eq!(qclimb.priority(&data(sent, None)), pias.tag(|| facts).priority(), "{sent}");
+        }
+    }
+
+    #[test]
+    fn climb__of_what_nothing_is_known() {
+        let lowest = ClimbParams { unseen: Unseen::Lowest, ..params(0, SizeKnowledge::Bounds) };
+        assert_eq!(walk(&lowest, None, 4), [2, 2, 2, 2]);
+        assert_eq!(walk(&params(0, SizeKnowledge::PredictedSize), None, 4), [0, 0, 0, 1]);
+        assert_eq!(walk(&params(0, SizeKnowledge::PredictedSizeOnce), None, 4), [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn variants__climb_by_a_size() {
+        let sized = |knows| {
+            let params = params(0, knows);
+            let facts = |offset| FlowFacts { size: 6, predicted: NonZeroU64::new(3), ..data(offset, bounds(1, 2)) };
+            (0..6).map(|sent| params.priority(&facts(sent))).collect::<Vec<_>>()
+        };
+        assert_eq!(sized(SizeKnowledge::Size), [2, 1, 1, 1, 0, 0]);
+        assert_eq!(sized(SizeKnowledge::PredictedSize), [1, 0, 0, 2, 2, 2]);
+        assert_eq!(sized(SizeKnowledge::PredictedSizeOnce), [1, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn climb__retransmissions_first_or_by_their_offset() {
+        let again = FlowFacts { retransmission: true, ..data(4, bounds(0, 9)) };
+        let by_offset = ClimbParams { retransmissions_first: false, ..params(0, SizeKnowledge::Bounds) };
+        assert_eq!([params(0, SizeKnowledge::Bounds).priority(&again), by_offset.priority(&again)], [0, 1]);
+    }
+
+    #[test]
+    fn tag__counts_what_pias_would_not_have_done() {
+        let mut climb = Climb::new(&params(0, SizeKnowledge::Bounds));
+        let ack = FlowFacts { kind: Kind::Ack, ..FlowFacts::default() };
+        assert_eq!(climb.tag(&ack), Tag::default());
+        // QCLIMB: 1, 0, 0, 1, 1; PIAS: 0, 0, 0, 1, 1.
+        for sent in 0..5 {
+            climb.tag(&FlowFacts { payload: 1_000 - sent as u32, ..data(sent, bounds(3, 9)) });
+        }
+        let mut seen = Vec::new();
+        climb.observe(&mut |reading| {
+            if let Reading::Count { count, .. } = reading {
+                seen.push(count);
+            }
+        });
+        assert_eq!(seen, [5, 4_990, 1, 1_000]);
+    }
+
+    proptest! {
+        #[test]
+        fn priority__is_in_range_and_turns_once(
+            mut thresholds in prop::collection::vec(any::<u64>(), 0..8),
+            slack: u64, lower: u64, upper in 1u64.., mut sent in prop::collection::vec(any::<u64>(), 2..60),
+        ) {
+            thresholds.sort_unstable();
+            thresholds.dedup();
+            let queues = thresholds.len() as u8 + 1;
+            let params = ClimbParams { thresholds, ..params(slack, SizeKnowledge::Bounds) };
+            // Bounds that cross are legal here: no priority is wrong.
+            let bounds = bounds(lower, upper);
+            sent.extend([0, lower.saturating_sub(1), lower, upper - 1, upper, lower.saturating_add(slack)]);
+            sent.sort_unstable();
+            let priorities: Vec<u8> = sent.iter().map(|&sent| params.priority(&data(sent, bounds))).collect();
+            prop_assert!(priorities.iter().all(|priority| *priority < queues));
+            // First it never falls; from the lower bound on it never rises.
+            let climbing = sent.partition_point(|&sent| sent < lower);
+            prop_assert!(priorities[..climbing].is_sorted_by(|a, b| a >= b), "{priorities:?}");
+            prop_assert!(priorities[climbing..].is_sorted(), "{priorities:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What is predicted of flow sizes, for schemes that know bounds or a predicted size.
+//!
+//! Schemes may differ in it: the settings stand in `[transport]` for all of them, or in a scheme's own table.
+
+use std::sync::Arc;
+
+use flowsieve_schemes::settings::{Scope, Section, Setting, SettingsError};
+use flowsieve_schemes::{Knows, declare};
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
+
+use crate::error::Error;
+use crate::workload::Workload;
+
+/// Where bounds come from, by the names that settings use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BoundsName {
+    List,
+    Exact,
+    Nothing,
+    Law,
+}
+
+declare! {
+    static BOUNDS: Setting<BoundsName> = Setting::choice(
+        Section::Transport,
+        "bounds",
+        &[
+            ("list", BoundsName::List),
+            ("exact", BoundsName::Exact),
+            ("none", BoundsName::Nothing),
+            ("law", BoundsName::Law),
+        ],
+        "where hosts have bounds of flow sizes and predicted sizes from: the flow list's columns, the true sizes, nowhere, or \
+         drawn around the true sizes",
+    );
+    static BOUNDS_LOWER: Setting<Vec<f64>> = Setting::numbers(
+        Section::Transport, "bounds_lower", 0.0, 1.0,
+        "bounds = \"law\": by what a flow's size is multiplied for its lower bound, a number or two between which it is drawn",
+    );
+    static BOUNDS_UPPER: Setting<Vec<f64>> = Setting::numbers(
+        Section::Transport, "bounds_upper", 1.0, 1e6, "bounds = \"law\": the same for its upper bound",
+    );
+    static BOUNDS_OUTSIDE: Setting<f64> = Setting::number(
+        Section::Transport, "bounds_outside", 0.0, 1.0,
+        "bounds = \"law\": share of the flows whose size lies outside of their bounds",
+    )
+    .with_default(0.0);
+}
+
+/// Who predicts, for a scheme that knows so much; `None`: it asks nobody.
+///
+/// There is no default but the list's own columns: a scheme without bounds is its baseline under another name.
+pub(crate) fn read(
+    scope: &Scope<'_>,
+    knows: Knows,
+    workload: &Workload,
+    seed: u64,
+) -> Result<Option<Arc<dyn Predict>>, Error> {
+    if !matches!(knows, Knows::Bounds | Knows::PredictedSize) {
+        return Ok(None);
+    }
+    let list = workload.predictions();
+    let name = match (&list, scope.is_given(&BOUNDS)) {
+        (Some(_), _) => scope.read_or(&BOUNDS, BoundsName::List)?,
+        (None, true) => scope.read(&BOUNDS)?,
+        (None, false) => {
+            let problem = format!("`{}` schedules by predicted sizes, and nobody predicts any", scope.variant());
+            let expected = "a flow list with the columns lower, upper and predicted, or `bounds` in [transport] or in the \
+                            scheme's table: \"law\", \"exact\" or \"none\"";
+            return Err(scope.error(&BOUNDS, problem).expected(expected).into());
+        }
+    };
+    Ok(Some(match name {
+        BoundsName::List => list.ok_or_else(|| {
+            let problem = "`bounds` = \"list\", and the workload is no flow list that predicts anything";
+            scope
+                .error(&BOUNDS, problem)
+                .expected("a list with the columns lower, upper or predicted, or other `bounds`")
+        })?,
+        BoundsName::Exact => Arc::new(Exact),
+        BoundsName::Nothing => Arc::new(Unknown),
+        BoundsName::Law => Arc::new(DrawnBounds { law: law(scope)?, seed }),
+    }))
+}
+
+fn law(scope: &Scope<'_>) -> Result<BoundsLaw, SettingsError> {
+    let ends = |setting: &Setting<Vec<f64>>, default: [f64; 2]| match *scope.read_or(setting, default.to_vec())? {
+        [one] => Ok((one, one)),
+        [from, to] if from <= to => Ok((from, to)),
+        _ => Err(scope.invalid(setting, "one number, or two of which the second is no smaller")),
+    };
+    Ok(BoundsLaw {
+        lower: ends(&BOUNDS_LOWER, [0.5, 1.0])?,
+        upper: ends(&BOUNDS_UPPER, [1.0, 2.0])?,
+        outside: scope.read(&BOUNDS_OUTSIDE)?,
+    })
+}

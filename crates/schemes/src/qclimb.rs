@@ -1,0 +1,104 @@
+//! QCLIMB (Li et al., NSDI 2024): hosts tag packets by bounds of their flow's size, which somebody predicts. A flow climbs
+//! through strict priorities towards its lower bound, and is demoted beyond it (§3.1, Appendix C); a gap within one
+//! priority is a loss, and one between two is not (§3.2). The transport is DCTCP (§5.1), and a flow keeps to one path.
+//!
+//! The variants of §5 differ in what is known of a size: `qclimb-ps` (§5.1) the size itself, `qclimb-pp` and `qclimb-fp`
+//! (§5.2.1) a predicted one, towards which a flow climbs, or which gives it one priority for all its packets.
+//!
+//! Not stated: the thresholds ("the same as the PIAS paper for all workloads"). Here they are PIAS's own default, so that
+//! both have the same ones in a sweep.
+
+use flowsieve_core::climb::{ClimbParams, SizeKnowledge, Unseen};
+
+use crate::declare;
+use crate::parts::{self, BalancingName, DisciplineName, Parts, QUEUES, ReorderingName};
+use crate::pias;
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::{Scheme, TaggerSpec};
+use crate::settings::{Section, Setting, SettingsError};
+
+declare! {
+    static SLACK: Setting<u64> = Setting::size(
+        Section::Scheme, "slack", 0, 1_000_000_000_000_000,
+        "QCLIMB: bytes beyond its lower bound for which a flow keeps the highest priority",
+    )
+    .with_default(100_000);
+    static UNSEEN: Setting<Unseen> = Setting::choice(
+        Section::Scheme,
+        "unseen",
+        &[("pias", Unseen::Pias), ("lowest", Unseen::Lowest)],
+        "QCLIMB: a flow of which nothing was predicted is demoted by the bytes that it sent, or has the lowest priority",
+    )
+    .with_default(Unseen::Pias);
+    /// Whether they come first.
+    static RETRANSMISSION_PRIORITY: Setting<bool> = Setting::choice(
+        Section::Scheme,
+        "retransmission_priority",
+        &[("first", true), ("offset", false)],
+        "QCLIMB: packets that are sent again have the highest priority, or that of their place in the flow",
+    )
+    .with_default(true);
+}
+
+/// With predicted bounds.
+pub const ENTRY: Entry = Entry {
+    name: "qclimb",
+    summary: "flows climb strict priorities towards a lower bound of their size, and down beyond it",
+    paper: "Li et al., NSDI 2024",
+    knows: Knows::Bounds,
+    build: |context| build(context, SizeKnowledge::Bounds),
+};
+
+/// With precise sizes.
+pub const PRECISE: Entry = Entry {
+    name: "qclimb-ps",
+    summary: "QCLIMB with precise sizes: priority by the bytes left",
+    paper: "Li et al., NSDI 2024",
+    knows: Knows::Size,
+    build: |context| build(context, SizeKnowledge::Size),
+};
+
+/// Climbing towards a predicted size.
+pub const PROMOTED: Entry = Entry {
+    name: "qclimb-pp",
+    summary: "QCLIMB by a predicted size: priority by the bytes left of it, the lowest beyond it",
+    paper: "Li et al., NSDI 2024",
+    knows: Knows::PredictedSize,
+    build: |context| build(context, SizeKnowledge::PredictedSize),
+};
+
+/// One priority for a flow.
+pub const FIXED: Entry = Entry {
+    name: "qclimb-fp",
+    summary: "QCLIMB by a predicted size: one priority for all packets of a flow",
+    paper: "Li et al., NSDI 2024",
+    knows: Knows::PredictedSize,
+    build: |context| build(context, SizeKnowledge::PredictedSizeOnce),
+};
+
+/// What QCLIMB is made of.
+const PARTS: Parts = Parts {
+    discipline: DisciplineName::StrictPriority,
+    queues: 8,
+    tagger: None,
+    load_balancing: Some(BalancingName::Ecmp),
+    reordering: ReorderingName::ByPriority,
+    ..Parts::DEFAULT
+};
+
+fn build(context: &Context<'_>, knows: SizeKnowledge) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
+    let mut scheme = parts::build(context, &PARTS)?;
+    let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
+    let bounded = knows == SizeKnowledge::Bounds;
+    let params = ClimbParams {
+        thresholds: pias::thresholds(context, queues, None)?,
+        // Only a lower bound may be short of the size.
+        slack: if bounded { scope.read(&SLACK)? } else { 0 },
+        knows,
+        unseen: if knows == SizeKnowledge::Size { Unseen::Pias } else { scope.read(&UNSEEN)? },
+        retransmissions_first: scope.read(&RETRANSMISSION_PRIORITY)?,
+    };
+    scheme.classes.iter_mut().for_each(|class| class.tagger = TaggerSpec::Climb(params.clone()));
+    Ok(scheme)
+}
