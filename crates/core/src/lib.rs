@@ -27,6 +27,7 @@ pub mod message_gap;
 pub mod meta;
 pub mod observed;
 pub mod ports;
+pub mod predicted;
 pub mod program;
 pub mod readings;
 pub mod scheduler;

@@ -15,6 +15,7 @@ pub use crate::message::FlowEvent;
 use crate::message::{Bounds, Message};
 use crate::message_gap::MessageGap;
 use crate::meta::Kind;
+use crate::predicted::{self, Outlived};
 use crate::readings::Reading;
 use crate::tag::Tag;
 use crate::units::{Rate, Time};
@@ -203,6 +204,8 @@ pub enum Tagger {
     Levels(Box<Levels>),
     /// Rank is the bytes that remain, before acknowledgement, of the message (pFabric; SRPT in closed loop).
     Remaining,
+    /// Rank is what is left of the predicted size: see [`predicted::rank`].
+    Predicted(Outlived),
     /// Rank is the bytes from this packet to the end of the message: SRPT where nothing is acknowledged.
     ToTheEnd,
     /// Rank is the bytes before this packet: LAS.
@@ -270,6 +273,7 @@ impl Tagger {
         let rank = match self {
             Tagger::DeadlineFirst { rate } => deadline_first::rank(facts, *rate).into(),
             Tagger::Remaining => facts.remaining,
+            Tagger::Predicted(outlived) => predicted::rank(facts, *outlived),
             Tagger::ToTheEnd => facts.size - facts.offset,
             Tagger::Attained => facts.offset,
             Tagger::Plain

@@ -10,6 +10,7 @@
 
 pub mod catalogue;
 mod claims;
+mod classes;
 pub mod document;
 pub mod engine;
 mod error;

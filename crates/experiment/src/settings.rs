@@ -5,13 +5,20 @@ use std::sync::LazyLock;
 use flowsieve_schemes::settings::{Key, Section, Settings};
 use flowsieve_sim::topology::FABRIC_SETTINGS;
 
-use crate::{plan, points, predictions, simulator, watch, workload};
+use crate::{classes, plan, points, predictions, simulator, watch, workload};
 
 /// Every setting, by section.
 pub static KEYS: LazyLock<Vec<&Key>> = LazyLock::new(|| {
     let own = [
         workload::WORKLOAD_SETTINGS,
-        &[plan::SETTINGS, simulator::SETTINGS, watch::SETTINGS, points::SETTINGS, predictions::SETTINGS],
+        &[
+            plan::SETTINGS,
+            simulator::SETTINGS,
+            watch::SETTINGS,
+            points::SETTINGS,
+            predictions::SETTINGS,
+            classes::SETTINGS,
+        ],
     ]
     .concat();
     let declared = [FABRIC_SETTINGS, &own, flowsieve_schemes::SETTINGS].concat().concat();

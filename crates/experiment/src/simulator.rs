@@ -1,9 +1,9 @@
 //! The simulator as an engine of experiments: settings become a fabric, a scheme and flows.
 
+use crate::classes::{Builder, Built};
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
-use crate::points::{BASE, Point};
-use crate::predictions;
+use crate::points::Point;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, Workload};
 use flowsieve_core::Time;
@@ -11,7 +11,7 @@ use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError, units};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, afq, declare, qcluster, registry};
+use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
@@ -75,12 +75,9 @@ impl Engine for OwnSchemes {
         let settings = &point.settings;
         let fabric = Fabric::from_settings_in(settings, folder)?;
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, folder)?;
-        let scope = settings.scheme(&point.variant.name);
-        let base = scope.read_or(&BASE, point.variant.base.clone())?;
-        let entry = self.entries().find(|entry| entry.name == base);
-        let entry = entry.ok_or_else(|| scope.invalid(&BASE, "a built-in scheme"))?;
-        let predictions = predictions::read(&scope, entry.knows, &workload, seed)?;
-        let scheme = (entry.build)(&Context { scope, workload: &workload })?;
+        let find = |name: &str| self.entries().find(|entry| entry.name == name);
+        let Built { scheme, predictions } =
+            Builder { settings, workload: &workload, seed, find: &find }.build(point)?;
         refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,

@@ -23,7 +23,7 @@ use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::Extras;
-use flowsieve_workload::{ClosedLoop, Flow, Framing, Generator, Predict, Prediction, SizeDistribution};
+use flowsieve_workload::{ClassShare, ClosedLoop, Flow, Framing, Generator, Predict, Prediction, SizeDistribution};
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,10 @@ declare! {
         Section::Workload, "list",
         "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
          feature:NAME",
+    );
+    static CLASS_SHARE: Setting<f64> = Setting::number(
+        Section::Workload, "class_share", 0.0, 1.0,
+        "share of the flows that are of class 1, drawn flow by flow; the others are of class 0",
     );
     /// Whether it is a window.
     static MEASURE: Setting<bool> = Setting::choice(
@@ -108,6 +112,8 @@ enum Origin {
 #[derive(Debug, Clone)]
 pub struct Workload {
     origin: Origin,
+    /// Which of its flows are of class 1, where that is drawn.
+    classes: Option<ClassShare>,
     /// Which flows there are.
     pub extent: Extent,
     /// How packets lie on the wire, as the load counts them.
@@ -149,15 +155,32 @@ impl Workload {
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
             let extent = Extent::Flows(list.flows().len() as u64);
-            return Ok(Workload { origin: Origin::Listed(list), extent, framing });
+            let classes = classes(&scope)?;
+            if classes.is_some() && list.extras.classes {
+                let problem = "`class_share` says nothing of a list with a column `class`";
+                return Err(scope.error(&CLASS_SHARE, problem).expected("one of the two").into());
+            }
+            return Ok(Workload { origin: Origin::Listed(list), classes, extent, framing });
         }
         let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder };
         let drawn = traffic::read(&reader, hosts, &framing, set)?;
-        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), extent: extent(&scope)?, framing })
+        let classes = if drawn.closed.is_none() { classes(&scope)? } else { None };
+        if classes.is_some() {
+            refuse_beside(&scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
+        }
+        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, extent: extent(&scope)?, framing })
     }
 
     /// The flows in the order of their starts: without end, or all of a list.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
+        let flows = self.flows_of_origin(seed)?;
+        Ok(match self.classes {
+            None => flows,
+            Some(classes) => Box::new(flows.map(move |flow| classes.put_on(flow, seed))),
+        })
+    }
+
+    fn flows_of_origin(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         match &self.origin {
             Origin::Drawn(drawn) if drawn.closed.is_some() => {
                 Err("the flows of a closed loop start when others have finished, which only a run tells".to_owned())
@@ -191,8 +214,14 @@ impl Workload {
     /// Which optional columns a list of its flows needs.
     pub fn extras(&self) -> Extras {
         match &self.origin {
-            Origin::Drawn(drawn) => Extras { deadlines: drawn.deadlines.is_some(), ..Extras::default() },
-            Origin::Listed(list) => list.extras.clone(),
+            Origin::Drawn(drawn) => {
+                let deadlines = drawn.deadlines.is_some();
+                let classes = drawn.traffic.from_start.mix.is_some() || self.classes.is_some();
+                Extras { deadlines, classes, ..Extras::default() }
+            }
+            Origin::Listed(list) => {
+                Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
+            }
         }
     }
 
@@ -201,6 +230,14 @@ impl Workload {
         match &self.origin {
             Origin::Drawn(_) => (flow, Prediction::default(), &[]),
             Origin::Listed(list) => list.list.row(flow),
+        }
+    }
+
+    /// The highest class of a list's flows, and where a flow that has it stands.
+    pub fn highest_class(&self) -> Option<(u8, &str)> {
+        match &self.origin {
+            Origin::Listed(list) => Some((list.list.highest_class.0, &list.highest_class_at)),
+            Origin::Drawn(_) => None,
         }
     }
 
@@ -291,6 +328,10 @@ fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsErro
         ack_bytes: header.into(),
         data_packets_per_ack: set.ack_every(scope)?,
     })
+}
+
+fn classes(scope: &Scope<'_>) -> Result<Option<ClassShare>, SettingsError> {
+    Ok(scope.optional(&CLASS_SHARE)?.map(|share| ClassShare { share }))
 }
 
 fn extent(scope: &Scope<'_>) -> Result<Extent, SettingsError> {

@@ -36,6 +36,7 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     parts::SETTINGS,
     parts::SENDING_SETTINGS,
     messages::SETTINGS,
+    pfabric::SETTINGS,
     thresholds::SETTINGS,
     adaptation::SETTINGS,
     awafs::SETTINGS,

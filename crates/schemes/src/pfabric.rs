@@ -8,13 +8,28 @@
 //! pFabric-EDF is the same with other ranks: flows with a deadline come first, by its instant. That a flow which can no
 //! longer meet its deadline comes last is from QCluster's simulations (`tcp-full.cc` of qcluster/QCluster), which take 10 Gbit/s
 //! for its rate; here it is that of the hosts' links, or `edf_rate`.
+//!
+//! pFabric by predicted sizes ranks packets by what is left of a prediction: [`flowsieve_core::predicted`].
 
 use flowsieve_core::Time;
+use flowsieve_core::predicted::Outlived;
 
+use crate::declare;
 use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::Scheme;
-use crate::settings::SettingsError;
+use crate::scheme::{Scheme, TaggerSpec};
+use crate::settings::{Section, Setting, SettingsError};
+
+declare! {
+    static OUTLIVED: Setting<Outlived> = Setting::choice(
+        Section::Scheme,
+        "outlived",
+        &[("double", Outlived::Double), ("top", Outlived::Top), ("bottom", Outlived::Bottom)],
+        "pfabric-predicted: a flow larger than predicted has its prediction doubled until it exceeds what was sent, comes first, or \
+         comes last",
+    )
+    .with_default(Outlived::Double);
+}
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -32,6 +47,20 @@ pub const EDF: Entry = Entry {
     paper: "Alizadeh et al., SIGCOMM 2013",
     knows: Knows::Deadline,
     build: |context: &Context<'_>| parts::build(context, &Parts { tagger: Some(TaggerName::Deadline), ..PARTS }),
+};
+
+/// By predicted sizes.
+pub const PREDICTED: Entry = Entry {
+    name: "pfabric-predicted",
+    summary: "pFabric by what is left of a predicted size",
+    paper: "Dukic et al., NSDI 2019",
+    knows: Knows::PredictedSize,
+    build: |context: &Context<'_>| {
+        let mut scheme = parts::build(context, &Parts { tagger: None, ..PARTS })?;
+        let outlived = context.scope.read(&OUTLIVED)?;
+        scheme.classes.iter_mut().for_each(|class| class.tagger = TaggerSpec::Predicted(outlived));
+        Ok(scheme)
+    },
 };
 
 /// What pFabric is made of.

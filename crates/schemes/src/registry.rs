@@ -80,6 +80,7 @@ pub const REGISTRY: &[Entry] = &[
     nos2::ENTRY,
     pfabric::ENTRY,
     pfabric::EDF,
+    pfabric::PREDICTED,
     sp_pifo::ENTRY,
     afq::ENTRY,
     fair_queueing::BIT_BY_BIT,

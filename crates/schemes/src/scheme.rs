@@ -10,6 +10,7 @@ use flowsieve_core::climb::{Climb, ClimbParams};
 use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
+use flowsieve_core::predicted::Outlived;
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
@@ -122,6 +123,8 @@ pub enum TaggerSpec {
     DeadlineFirst(Rate),
     /// [`Tagger::Remaining`].
     Remaining,
+    /// [`Tagger::Predicted`].
+    Predicted(Outlived),
     /// [`Tagger::ToTheEnd`].
     ToTheEnd,
     /// [`Tagger::Attained`].
@@ -149,6 +152,7 @@ impl TaggerSpec {
             TaggerSpec::Levels(params) => Tagger::Levels(Box::new(Levels::new(params))),
             TaggerSpec::DeadlineFirst(rate) => Tagger::DeadlineFirst { rate: *rate },
             TaggerSpec::Remaining => Tagger::Remaining,
+            TaggerSpec::Predicted(outlived) => Tagger::Predicted(*outlived),
             TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
             TaggerSpec::Attained => Tagger::Attained,
             TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
@@ -259,6 +263,7 @@ debug_by_shape! {
         TaggerSpec::Levels(params) => format!("{params:?}"),
         TaggerSpec::DeadlineFirst(rate) => format!("deadline first, at {rate}"),
         TaggerSpec::Remaining => "remaining".into(),
+        TaggerSpec::Predicted(outlived) => format!("left of the predicted size; outlived: {outlived:?}"),
         TaggerSpec::ToTheEnd => "to the end".into(),
         TaggerSpec::Attained => "attained".into(),
         TaggerSpec::Cluster(tagger) => format!("{tagger:?}"),

@@ -97,7 +97,7 @@ pub fn read(name: &str, reader: impl BufRead, hosts: u32) -> Result<FlowList, In
             list.predictions.push(prediction);
         }
         if list.flows.is_empty() || flow.class > list.highest_class.0 {
-            list.highest_class = (flow.class, rows.line());
+            list.highest_class = (flow.class, rows.row_line());
         }
         list.flows.push(Flow { id: list.flows.len() as u32, ..flow });
         list.features.values.extend(features);

@@ -30,6 +30,7 @@
 
 mod arrivals;
 mod builtins;
+mod class_share;
 mod closed_loop;
 mod deadlines;
 mod distribution;
@@ -48,6 +49,7 @@ mod seconds;
 
 pub use arrivals::{Arrivals, Trace};
 pub use builtins::{Builtin, SOURCE_MEAN, builtin, builtin_names, builtin_with_mean, builtins};
+pub use class_share::ClassShare;
 pub use closed_loop::{ClosedLoop, Think};
 pub use deadlines::{DeadlineRule, Deadlines};
 pub use distribution::{Reading, Rounding, SizeDistribution};

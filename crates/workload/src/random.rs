@@ -39,6 +39,8 @@ pub enum Purpose {
     OwnPart = 12,
     /// Bounds of sizes that are drawn around them; the entity is the flow.
     Bounds = 13,
+    /// Which flows are of the second class; the entity is the flow.
+    Classes = 14,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

@@ -129,7 +129,7 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// The line of the row given last.
-    pub(crate) fn line(&self) -> u64 {
+    pub(crate) fn row_line(&self) -> u64 {
         self.row_line
     }
 

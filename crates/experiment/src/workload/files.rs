@@ -27,13 +27,16 @@ pub(crate) struct List {
     pub(crate) digest: String,
     /// The columns that it needs beside the required ones.
     pub(crate) extras: Extras,
+    /// The file and line of the first flow of the highest class.
+    pub(crate) highest_class_at: String,
     sizes: OnceLock<ListedSizes>,
 }
 
 impl List {
-    fn new(list: FlowList) -> List {
+    fn new(name: &str, list: FlowList) -> List {
         let extras = Extras::of(&list);
-        List { digest: digest(&list, &extras), extras, sizes: OnceLock::new(), list }
+        let highest_class_at = format!("{name}:{}", list.highest_class.1);
+        List { digest: digest(&list, &extras), extras, highest_class_at, sizes: OnceLock::new(), list }
     }
 
     pub(crate) fn flows(&self) -> &[Flow] {
@@ -79,8 +82,9 @@ impl Files {
             (path.to_path_buf(), hosts),
             |list: &List| list.flows().len(),
             || {
-                let list = flow_list::read(&path.display().to_string(), open(scope, &LIST, path)?, hosts);
-                Ok(List::new(list.map_err(|error| Error::Input(error.to_string()))?))
+                let name = path.display().to_string();
+                let list = flow_list::read(&name, open(scope, &LIST, path)?, hosts);
+                Ok(List::new(&name, list.map_err(|error| Error::Input(error.to_string()))?))
             },
         )
     }
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn digest__tells_flows_apart_and_not_ways_to_write_them() {
-        let of = |text: &str| List::new(flow_list::parse("f", text, 9).unwrap()).digest;
+        let of = |text: &str| List::new("f", flow_list::parse("f", text, 9).unwrap()).digest;
         assert_eq!(of("0,0,1,1000\n"), of("start_s,src,dst,bytes,coflow\r\n0.0,0,1,1e3,\r\n"));
         assert_ne!(of("0,0,1,1000\n"), of("0,0,1,1000,,0\n"));
         assert_ne!(of("0,0,1,1000,,0\n"), of("0,0,1,1000,,1\n"));

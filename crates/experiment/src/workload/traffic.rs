@@ -47,7 +47,7 @@ enum DeadlinesName {
 }
 
 declare! {
-    static MIX_SIZES: Setting<String> = Setting::text(
+    pub(super) static MIX_SIZES: Setting<String> = Setting::text(
         Section::Workload, "mix_sizes", "flow sizes of some of the host pairs instead, as in `sizes`",
     );
     static MIX_PAIRS: Setting<MixName> = Setting::choice(

@@ -22,6 +22,8 @@ pub struct Scope<'a> {
     variant: Option<String>,
     place: Option<Place>,
     link: Option<usize>,
+    /// It is the scheme of one class of flow, under another one.
+    class: Option<usize>,
 }
 
 impl<'a> Scope<'a> {
@@ -31,12 +33,18 @@ impl<'a> Scope<'a> {
         place: Option<Place>,
         link: Option<usize>,
     ) -> Self {
-        Scope { settings, variant, place, link }
+        Scope { settings, variant, place, link, class: None }
     }
 
     /// The same scheme at a place.
     pub fn at(&self, place: Place) -> Scope<'a> {
         Scope { place: Some(place), ..self.clone() }
+    }
+
+    /// The same where it is one class of flow of another scheme: the effective configuration then tells the two apart.
+    #[must_use]
+    pub fn of_class(self, class: usize) -> Scope<'a> {
+        Scope { class: Some(class), ..self }
     }
 
     /// The settings as they hold for every scheme and place.
@@ -169,7 +177,10 @@ impl<'a> Scope<'a> {
         let place = self.place.map(|place| format!("{}.", place.name())).unwrap_or_default();
         match (self.link, &self.variant) {
             (Some(index), _) => format!("{}.{index}.{}", Section::Link.path(), key.name),
-            (None, Some(_)) => format!("scheme.{place}{}", key.name),
+            (None, Some(_)) => {
+                let class = self.class.map(|class| format!("class{class}.")).unwrap_or_default();
+                format!("scheme.{class}{place}{}", key.name)
+            }
             (None, None) => format!("{}.{place}{}", key.section.path(), key.name),
         }
     }

@@ -1,0 +1,147 @@
+//! Predicted sizes and schemes by class, from an experiment file to a result.
+
+use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::plan::{Changes, Plan, plan};
+use flowsieve_experiment::{Error, ExperimentText, Simulator};
+use flowsieve_results::PointResult;
+use std::path::Path;
+
+/// Eight hosts on two leaves, where a flow keeps to one path.
+const FABRIC: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[network]\nload_balancing = \"ecmp\"\n";
+
+/// Web search, under which flows above 1.1 MB are demoted.
+const DRAWN: &str = "[workload]\nsizes = \"web-search\"\nload = 0.7\nflows = 150\n";
+
+fn planned(rest: &str, folder: &Path) -> Result<Plan, Error> {
+    plan(&ExperimentText::new("test.toml", &format!("{FABRIC}{rest}")), folder, &Changes::default(), &Simulator)
+}
+
+fn refused(rest: &str) -> String {
+    planned(rest, Path::new(".")).map(|_| ()).unwrap_err().to_string()
+}
+
+/// What comes of the points of a plan with one seed.
+fn results(rest: &str, folder: &Path) -> Vec<PointResult> {
+    let plan = planned(rest, folder).unwrap();
+    let run = |point| (Simulator.prepare(point, 1, folder).unwrap().run)(&mut |_| {}, None).unwrap();
+    plan.points.iter().map(run).collect()
+}
+
+fn drawn(rest: &str) -> Vec<PointResult> {
+    results(&format!("{DRAWN}{rest}"), Path::new("."))
+}
+
+const UNLIKE: &str = "data_packets_tagged_unlike_pias";
+
+#[test]
+fn bounds__have_no_default() {
+    for scheme in ["qclimb", "qclimb-pp", "qclimb-fp", "pfabric-predicted"] {
+        let error = refused(&format!("{DRAWN}[sweep]\nscheme = [\"{scheme}\"]\n"));
+        assert!(error.contains("nobody predicts any") && error.contains("`bounds` in [transport]"), "{error}");
+    }
+    let error = refused(&format!("{DRAWN}[transport]\nbounds = \"list\"\n[sweep]\nscheme = [\"qclimb\"]\n"));
+    assert!(error.contains("no flow list that predicts anything"), "{error}");
+}
+
+#[test]
+fn bounds__of_a_scheme_that_asks_for_none_are_refused() {
+    let error = refused(&format!("{DRAWN}[transport]\nbounds = \"exact\"\n[sweep]\nscheme = [\"pias\"]\n"));
+    assert!(error.contains("nothing reads `bounds`"), "{error}");
+}
+
+#[test]
+fn exact_bounds_and_no_slack__are_qclimb_with_precise_sizes() {
+    let found = drawn(
+        "[sweep]\nscheme = [\"qclimb\", \"qclimb-ps\", \"qclimb-pp\"]\n[schemes.qclimb]\nbounds = \"exact\"\nslack = \"0B\"\n\
+         [schemes.qclimb-pp]\nbounds = \"exact\"\n",
+    );
+    assert_eq!(found[0].flows, found[1].flows);
+    assert_eq!(found[2].flows, found[1].flows);
+    assert!(found[0].counts[UNLIKE] > 1_000);
+    assert_eq!(found[0].warnings.iter().filter(|text| text.contains("whatever its name")).count(), 0);
+}
+
+#[test]
+fn exact_prediction__is_pfabric() {
+    let found = drawn(
+        "[sweep]\nscheme = [\"pfabric\", \"pfabric-predicted\"]\n[schemes.pfabric-predicted]\nbounds = \"exact\"\n",
+    );
+    assert_eq!(found[0].flows, found[1].flows);
+}
+
+#[test]
+fn no_bounds__are_said_to_make_it_pias() {
+    let found = drawn("[sweep]\nscheme = [\"qclimb\"]\n[schemes.qclimb]\nbounds = \"none\"\nslack = \"0B\"\n");
+    assert!(found[0].warnings.iter().any(|text| text.contains("this is PIAS, whatever its name")));
+}
+
+#[test]
+fn list__its_own_predictions_are_what_flows_climb_by() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |lower: u64| {
+        let text = format!("start_s,src,dst,bytes,lower,upper\n0,0,1,20000,{lower},30000\n0,2,1,20000,,\n");
+        std::fs::write(folder.path().join("flows.csv"), text).unwrap();
+        let settings = "[workload]\nlist = \"flows.csv\"\n[sweep]\nscheme = [\"qclimb\"]\n[schemes.qclimb]\nslack = \"0B\"\n\
+                        thresholds = [\"5KB\"]\nqueues = 2\n";
+        results(settings, folder.path())[0].clone()
+    };
+    // 14 packets each; 5 KB is exceeded from the fifth on. Towards 20,000 bytes the first eleven are in the second queue.
+    assert_eq!(rows(20_000).counts[UNLIKE], 4 + 3);
+    assert_eq!(rows(0).counts.get(UNLIKE), None);
+}
+
+const MIXED: &str = "[schemes.mixed]\nbase = \"pias\"\nclasses = [\"pias\", \"climbing\"]\n\
+                     [schemes.climbing]\nbase = \"qclimb\"\nbounds = \"exact\"\n";
+
+fn mixed(share: f64, scheme: &str) -> PointResult {
+    let workload = format!("{DRAWN}class_share = {share}\n");
+    let rest = if scheme == "mixed" { MIXED } else { "[schemes.climbing]\nbase = \"qclimb\"\nbounds = \"exact\"\n" };
+    results(&format!("{workload}[sweep]\nscheme = [\"{scheme}\"]\n{rest}"), Path::new("."))[0].clone()
+}
+
+#[test]
+fn classes__none_or_all_of_the_flows_are_the_schemes_themselves() {
+    let pias = results(&format!("{DRAWN}class_share = 0\n[sweep]\nscheme = [\"pias\"]\n"), Path::new("."));
+    assert_eq!(mixed(0.0, "mixed").flows, pias[0].flows);
+    assert_eq!(mixed(1.0, "mixed").flows, mixed(1.0, "climbing").flows);
+    let half = mixed(0.5, "mixed");
+    let of_class_1 = half.flows.iter().filter(|flow| flow.class == 1).count();
+    assert!((50..100).contains(&of_class_1), "{of_class_1}");
+    assert!(half.counts[UNLIKE] > 0 && half.counts[UNLIKE] < mixed(1.0, "mixed").counts[UNLIKE]);
+}
+
+#[test]
+fn classes__of_one_scheme_are_told_apart_in_the_configuration() {
+    let plan =
+        planned(&format!("{DRAWN}class_share = 0.5\n[sweep]\nscheme = [\"mixed\"]\n{MIXED}"), Path::new(".")).unwrap();
+    let effective = plan.points[0].settings.effective();
+    assert_eq!(effective["scheme.class1.bounds"], "exact");
+    assert_eq!(effective["scheme.class1.slack"], "100KB");
+    assert_eq!(effective.get("scheme.class0.slack"), None);
+}
+
+#[test]
+fn classes__that_cannot_share_the_ports_are_refused() {
+    let with = |classes: &str, more: &str| {
+        refused(&format!(
+            "{DRAWN}class_share = 0.5\n[sweep]\nscheme = [\"mixed\"]\n[schemes.mixed]\nbase = \"pias\"\nclasses = [{classes}]\n{more}"
+        ))
+    };
+    assert!(with("\"pias\", \"pfabric\"", "").contains("differ in discipline"));
+    assert!(with("\"pias\", \"qclmb\"", "").contains("no scheme `qclmb`"));
+    let sprayed = with("\"pias\", \"spraying\"", "[schemes.spraying]\nbase = \"pias\"\nload_balancing = \"spray\"\n");
+    assert!(sprayed.contains("balance load differently"), "{sprayed}");
+    let own =
+        with("\"pias\", \"pias\"", "thresholds = [\"1KB\", \"2KB\", \"3KB\", \"4KB\", \"5KB\", \"6KB\", \"7KB\"]\n");
+    assert!(own.contains("`thresholds` says nothing beside `classes`"), "{own}");
+}
+
+#[test]
+fn classes__a_listed_class_above_them_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "start_s,src,dst,bytes,class\n0,0,1,20000,0\n0,2,1,20000,2\n0,2,1,20000,2\n";
+    std::fs::write(folder.path().join("flows.csv"), text).unwrap();
+    let plan = format!("[workload]\nlist = \"flows.csv\"\n[sweep]\nscheme = [\"mixed\"]\n{MIXED}");
+    let error = planned(&plan, folder.path()).map(|_| ()).unwrap_err().to_string();
+    assert!(error.ends_with("flows.csv:3: class is 2; expected 0 to 1, the classes of `mixed`"), "{error}");
+}
