@@ -16,12 +16,29 @@
 //! priority, or takes the highest, for the slack; it falls to level(L), or to level(B)), Algorithm 1 holds. If U ≤ L + S a
 //! flow falls from the highest queue to the lowest.
 
+use std::num::NonZeroU64;
+
 use crate::levels::level;
 use crate::message::Bounds;
-use crate::meta::Kind;
 use crate::readings::{Reading, Share};
 use crate::tag::Tag;
-use crate::tagger::FlowFacts;
+
+/// What a packet's priority depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// B: bytes of the message before it.
+    pub offset: u64,
+    /// Bytes of its payload.
+    pub payload: u32,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+    /// The size of its message, in bytes.
+    pub size: u64,
+    /// As somebody predicted it.
+    pub predicted: Option<NonZeroU64>,
+    /// L and U.
+    pub bounds: Option<Bounds>,
+}
 
 /// How a flow climbs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,21 +101,21 @@ impl Tally {
 
 impl ClimbParams {
     /// The priority of a packet of data.
-    pub fn priority(&self, facts: &FlowFacts) -> u8 {
-        if facts.retransmission && self.retransmissions_first {
+    pub fn priority(&self, packet: &Packet) -> u8 {
+        if packet.retransmission && self.retransmissions_first {
             return 0;
         }
-        let predicted = |size: u64| Bounds { lower: size, upper: std::num::NonZeroU64::new(size)? }.into();
+        let predicted = |size: u64| Bounds { lower: size, upper: NonZeroU64::new(size)? }.into();
         let bounds = match self.knows {
-            SizeKnowledge::Bounds => facts.bounds,
-            SizeKnowledge::Size => predicted(facts.size),
-            SizeKnowledge::PredictedSize => facts.predicted.and_then(|size| predicted(size.get())),
+            SizeKnowledge::Bounds => packet.bounds,
+            SizeKnowledge::Size => predicted(packet.size),
+            SizeKnowledge::PredictedSize => packet.predicted.and_then(|size| predicted(size.get())),
             SizeKnowledge::PredictedSizeOnce => {
-                let size = facts.predicted.map(|size| level(&self.thresholds, size.get()) as u8);
-                return size.unwrap_or_else(|| self.unseen(facts.offset));
+                let size = packet.predicted.map(|size| level(&self.thresholds, size.get()) as u8);
+                return size.unwrap_or_else(|| self.unseen(packet.offset));
             }
         };
-        bounds.map_or_else(|| self.unseen(facts.offset), |bounds| self.climb(facts.offset, bounds))
+        bounds.map_or_else(|| self.unseen(packet.offset), |bounds| self.climb(packet.offset, bounds))
     }
 
     /// Algorithm 1.
@@ -122,21 +139,25 @@ impl ClimbParams {
     }
 }
 
+/// Whether `bytes` exceeds so many of the thresholds, and no more.
+fn is_level(thresholds: &[u64], level: usize, bytes: u64) -> bool {
+    let exceeds = |nth: usize| thresholds.get(nth).is_some_and(|threshold| bytes > *threshold);
+    !exceeds(level) && (level == 0 || exceeds(level - 1))
+}
+
 impl Climb {
     /// A tagger that has tagged nothing.
     pub fn new(params: &ClimbParams) -> Climb {
         Climb { params: params.clone(), tagged: Tally::default(), unlike_pias: Tally::default() }
     }
 
-    /// The tag of a packet: priority 0 for what is no data.
-    pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        if facts.kind != Kind::Data {
-            return Tag::default();
-        }
-        let priority = self.params.priority(facts);
-        self.tagged.add(facts.payload);
-        if usize::from(priority) != level(&self.params.thresholds, facts.offset) {
-            self.unlike_pias.add(facts.payload);
+    /// The tag of a packet of data.
+    #[inline(never)]
+    pub fn tag(&mut self, packet: &Packet) -> Tag {
+        let priority = self.params.priority(packet);
+        self.tagged.add(packet.payload);
+        if !is_level(&self.params.thresholds, priority.into(), packet.offset) {
+            self.unlike_pias.add(packet.payload);
         }
         Tag::with_priority(priority)
     }
@@ -170,8 +191,9 @@ impl Climb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta::Kind;
+    use crate::tagger::FlowFacts;
     use proptest::prelude::*;
-    use std::num::NonZeroU64;
 
     /// Three queues: up to 2 units, up to 5, and above.
     fn params(slack: u64, knows: SizeKnowledge) -> ClimbParams {
@@ -183,8 +205,8 @@ mod tests {
         Some(Bounds { lower, upper: NonZeroU64::new(upper).unwrap() })
     }
 
-    fn data(offset: u64, bounds: Option<Bounds>) -> FlowFacts {
-        FlowFacts { kind: Kind::Data, offset, payload: 1, bounds, ..FlowFacts::default() }
+    fn data(offset: u64, bounds: Option<Bounds>) -> Packet {
+        Packet { offset, payload: 1, bounds, ..Packet::default() }
     }
 
     /// The priorities of the units of a flow.
@@ -215,9 +237,9 @@ mod tests {
         let (qclimb, mut pias) =
             (params(0, SizeKnowledge::Bounds), crate::tagger::Tagger::Demotion { thresholds: vec![2, 5] });
         for sent in [0, 1, 2, 3, 5, 6, u64::MAX - 1] {
-            let facts = data(sent, bounds(0, u64::MAX));
-            assert_eq!(qclimb.priority(&facts), pias.tag(|| facts).priority(), "{sent}");
-            assert_eq!(qclimb.priority(&data(sent, None)), pias.tag(|| facts).priority(), "{sent}");
+            let of_pias = pias.tag(|| FlowFacts { kind: Kind::Data, offset: sent, ..FlowFacts::default() }).priority();
+            assert_eq!(qclimb.priority(&data(sent, bounds(0, u64::MAX))), of_pias, "{sent}");
+            assert_eq!(qclimb.priority(&data(sent, None)), of_pias, "{sent}");
         }
     }
 
@@ -233,7 +255,7 @@ mod tests {
     fn variants__climb_by_a_size() {
         let sized = |knows| {
             let params = params(0, knows);
-            let facts = |offset| FlowFacts { size: 6, predicted: NonZeroU64::new(3), ..data(offset, bounds(1, 2)) };
+            let facts = |offset| Packet { size: 6, predicted: NonZeroU64::new(3), ..data(offset, bounds(1, 2)) };
             (0..6).map(|sent| params.priority(&facts(sent))).collect::<Vec<_>>()
         };
         assert_eq!(sized(SizeKnowledge::Size), [2, 1, 1, 1, 0, 0]);
@@ -243,7 +265,7 @@ mod tests {
 
     #[test]
     fn climb__retransmissions_first_or_by_their_offset() {
-        let again = FlowFacts { retransmission: true, ..data(4, bounds(0, 9)) };
+        let again = Packet { retransmission: true, ..data(4, bounds(0, 9)) };
         let by_offset = ClimbParams { retransmissions_first: false, ..params(0, SizeKnowledge::Bounds) };
         assert_eq!([params(0, SizeKnowledge::Bounds).priority(&again), by_offset.priority(&again)], [0, 1]);
     }
@@ -251,11 +273,9 @@ mod tests {
     #[test]
     fn tag__counts_what_pias_would_not_have_done() {
         let mut climb = Climb::new(&params(0, SizeKnowledge::Bounds));
-        let ack = FlowFacts { kind: Kind::Ack, ..FlowFacts::default() };
-        assert_eq!(climb.tag(&ack), Tag::default());
         // QCLIMB: 1, 0, 0, 1, 1; PIAS: 0, 0, 0, 1, 1.
         for sent in 0..5 {
-            climb.tag(&FlowFacts { payload: 1_000 - sent as u32, ..data(sent, bounds(3, 9)) });
+            climb.tag(&Packet { payload: 1_000 - sent as u32, ..data(sent, bounds(3, 9)) });
         }
         let mut seen = Vec::new();
         climb.observe(&mut |reading| {
@@ -282,6 +302,10 @@ mod tests {
             sent.sort_unstable();
             let priorities: Vec<u8> = sent.iter().map(|&sent| params.priority(&data(sent, bounds))).collect();
             prop_assert!(priorities.iter().all(|priority| *priority < queues));
+            for (&sent, levels) in sent.iter().zip(std::iter::repeat(0..usize::from(queues))) {
+                let found: Vec<usize> = levels.filter(|&of| is_level(&params.thresholds, of, sent)).collect();
+                prop_assert_eq!(found, [level(&params.thresholds, sent)]);
+            }
             // First it never falls; from the lower bound on it never rises.
             let climbing = sent.partition_point(|&sent| sent < lower);
             prop_assert!(priorities[..climbing].is_sorted_by(|a, b| a >= b), "{priorities:?}");

@@ -7,7 +7,7 @@
 use std::num::NonZeroU64;
 
 use crate::awafs::HostThresholds;
-use crate::climb::Climb;
+use crate::climb::{self, Climb};
 use crate::controller::Published;
 use crate::deadline_first;
 use crate::levels::{Levels, level};
@@ -239,6 +239,14 @@ impl Tagger {
                 let demotes = |&&threshold: &&u64| facts.kind == Kind::Data && facts.offset > threshold;
                 Tag::with_priority(thresholds.iter().take_while(demotes).count() as u8)
             }
+            Tagger::Climb(climb) => {
+                let facts = facts();
+                if facts.kind != Kind::Data {
+                    return Tag::default();
+                }
+                let FlowFacts { offset, payload, retransmission, size, predicted, bounds, .. } = facts;
+                climb.tag(&climb::Packet { offset, payload, retransmission, size, predicted, bounds })
+            }
             other => other.tag_elsewhere(&facts()),
         }
     }
@@ -247,9 +255,6 @@ impl Tagger {
     fn tag_elsewhere(&mut self, facts: &FlowFacts) -> Tag {
         if let Tagger::Boxed(own) = self {
             return own.tag(facts);
-        }
-        if let Tagger::Climb(climb) = self {
-            return climb.tag(facts);
         }
         if facts.kind != Kind::Data {
             return Tag::default();
@@ -357,8 +362,11 @@ mod tests {
     #[test]
     fn acks__are_first_whatever_the_tagger() {
         let ack = FlowFacts { kind: Kind::Ack, ..data(9_999_999, 9_999_999, 9_999_999) };
+        let (knows, unseen) = (climb::SizeKnowledge::Bounds, climb::Unseen::Lowest);
+        let params = climb::ClimbParams { thresholds: vec![0], slack: 0, knows, unseen, retransmissions_first: false };
+        let climbing = Tagger::Climb(Box::new(Climb::new(&params)));
         for mut tagger in
-            [Tagger::Demotion { thresholds: vec![0] }, Tagger::Remaining, Tagger::ToTheEnd, Tagger::Attained]
+            [Tagger::Demotion { thresholds: vec![0] }, climbing, Tagger::Remaining, Tagger::ToTheEnd, Tagger::Attained]
         {
             assert_eq!(tagger.tag(|| ack), Tag::default());
         }

@@ -1,17 +1,18 @@
 //! The reference run of `docs/performance.md`: 144 hosts, 9 leaves of 16 at 10 Gbit/s, 4 spines at 40 Gbit/s, web search
 //! at load 0.6, sprayed, the `ns2` parameters.
 //!
-//!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree]
+//!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree] [--ecmp]
 //!
 //! prints packet-hops per CPU-second of each run, and the median. One run and nothing else (`--runs 1`) is what
-//! callgrind counts.
+//! callgrind counts. Schemes that schedule by bounds have some within a half and twice the size.
 
 use flowsieve_schemes::settings::Settings;
-use flowsieve_schemes::{Context, WorkloadFacts, registry};
+use flowsieve_schemes::{Context, Knows, WorkloadFacts, registry};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
-use flowsieve_workload::{Generator, LoadCounts, arrival_rate_per_host, builtin};
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, arrival_rate_per_host, builtin};
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::Arc;
 
 /// That of the command.
 #[global_allocator]
@@ -45,10 +46,11 @@ struct Options {
     flows: usize,
     runs: usize,
     fat_tree: bool,
+    ecmp: bool,
 }
 
 fn options() -> Options {
-    let mut options = Options { schemes: Vec::new(), flows: 2_000, runs: 5, fat_tree: false };
+    let mut options = Options { schemes: Vec::new(), flows: 2_000, runs: 5, fat_tree: false, ecmp: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|n| n.parse().ok()).expect("a number after the option");
@@ -56,6 +58,7 @@ fn options() -> Options {
             "--flows" => options.flows = number(),
             "--runs" => options.runs = number(),
             "--fat-tree" => options.fat_tree = true,
+            "--ecmp" => options.ecmp = true,
             "--bench" => {}
             scheme => options.schemes.push(scheme.to_owned()),
         }
@@ -87,7 +90,12 @@ fn settings(fat_tree: bool) -> Settings {
 
 fn main() {
     let options = options();
-    let settings = settings(options.fat_tree);
+    let mut settings = settings(options.fat_tree);
+    if options.ecmp {
+        settings = settings.with(None, "load_balancing", "ecmp");
+    }
+    let law = BoundsLaw { lower: (0.5, 1.0), upper: (1.0, 2.0), outside: 0.0 };
+    let bounds: Arc<dyn Predict> = Arc::new(DrawnBounds { law, seed: 1 });
     let fabric = Fabric::from_settings(&settings).expect("the reference fabric");
     let sizes = builtin("web-search").expect("a built-in").distribution().expect("a distribution");
     let framing = flowsieve_workload::Framing {
@@ -111,7 +119,7 @@ fn main() {
             scheme: &scheme,
             wire_overhead: 0,
             flows: Flows::Given(&flows),
-            predictions: None,
+            predictions: (entry.knows == Knows::Bounds).then_some(&bounds),
             measure: Measure::All,
             fct_end: FctEnd::Ack,
             seed: 1,
