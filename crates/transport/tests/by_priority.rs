@@ -19,37 +19,39 @@ use flowsieve_transport::tcp::{Connections, Handshake, Receiver, TcpParams};
 use flowsieve_transport::{Packet, Said};
 use proptest::prelude::*;
 
-const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478, by_priority: true };
+const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
 const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), ..EACH };
 
 fn by_priority(params: TcpParams) -> TcpParams {
     TcpParams { loss_detection: LossDetection::ByPriority, ..params }
 }
 
-fn arrival(word: &str) -> Arrival {
+fn arrival(word: &str) -> (Arrival, u8) {
     let (seq, rest) = word.split_once('@').expect("a segment and its priority");
     let (rest, message) = rest.split_once('m').map_or((rest, 0), |(rest, message)| (rest, message.parse().unwrap()));
-    Arrival {
+    let arrival = Arrival {
         seq: seq.parse().unwrap(),
         message,
         last: rest.ends_with('.'),
         retransmission: rest.ends_with('r'),
         marked: false,
-        priority: rest[..1].parse().unwrap(),
         stamp: 0,
-    }
+    };
+    (arrival, rest[..1].parse().unwrap())
 }
 
 /// What each arrival is answered with.
 fn acks(rule: AckRule, arrivals: &str) -> Vec<String> {
     let mut receiver = Receiver::default();
     let answer = |word| {
-        let reaction = receiver.on_data(Time::ZERO, &arrival(word), rule);
+        let (data, priority) = arrival(word);
+        let mut reaction = receiver.on_data(Time::ZERO, &data, rule);
+        receiver.compare_priorities(&data, priority, &mut reaction);
         let [None, reply] = reaction.replies else { panic!("nothing is marked") };
         reply.map_or(String::new(), |(AckHeader { cumulative, block, duplicate, gap, .. }, _)| {
             let block = if block.0 < block.1 { format!("[{}-{}]", block.0, block.1 - 1) } else { String::new() };
             let gap = match gap {
-                GapReport::None => "",
+                GapReport::None | GapReport::Reserved => "",
                 GapReport::Update => "?",
                 GapReport::Retransmit => "!",
             };

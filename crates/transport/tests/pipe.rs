@@ -37,12 +37,7 @@ struct Pipe {
 }
 
 fn ack_rule(params: &TcpParams) -> AckRule {
-    AckRule {
-        every: params.ack_every,
-        delay: params.delayed_ack,
-        span: params.span(),
-        by_priority: params.loss_detection == LossDetection::ByPriority,
-    }
+    AckRule { every: params.ack_every, delay: params.delayed_ack, span: params.span() }
 }
 
 impl Pipe {
@@ -107,9 +102,11 @@ impl Pipe {
         let rule = ack_rule(&self.params);
         match packet {
             Packet::ToReceiver(Header::Data(DataHeader { seq, message, last, retransmission }), marked) => {
-                let priority = self.weather.draw(2) as u8;
-                let data = Arrival { seq, message, last, retransmission, marked, priority, stamp };
-                let reaction = self.receiver.on_data(self.now, &data, rule);
+                let data = Arrival { seq, message, last, retransmission, marked, stamp };
+                let mut reaction = self.receiver.on_data(self.now, &data, rule);
+                if self.params.loss_detection == LossDetection::ByPriority {
+                    self.receiver.compare_priorities(&data, self.weather.draw(2) as u8, &mut reaction);
+                }
                 while let Some((message, _)) = self.receiver.complete() {
                     assert!(reaction.advanced);
                     self.completed.push(message);
@@ -261,9 +258,11 @@ proptest! {
         let mut receiver = Receiver::default();
         for (seq, message, (last, retransmission, marked)) in arrivals {
             let rule = ack_rule(&params);
-            let priority = message as u8 % 2;
-            let data = Arrival { seq, message, last, retransmission, marked, priority, stamp: message };
-            receiver.on_data(Time(u64::from(message)), &data, rule);
+            let data = Arrival { seq, message, last, retransmission, marked, stamp: message };
+            let mut reaction = receiver.on_data(Time(u64::from(message)), &data, rule);
+            if params.loss_detection == LossDetection::ByPriority {
+                receiver.compare_priorities(&data, message as u8 % 2, &mut reaction);
+            }
             while receiver.complete().is_some() {}
             receiver.on_probe(seq);
         }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::header::{AckHeader, DataHeader, GapReport};
-use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{Receiver, TcpParams, TcpSender};
@@ -229,14 +228,10 @@ impl Path {
         if !retransmission {
             self.arrived.insert(seq);
         }
-        let rule = AckRule {
-            every: self.params.ack_every,
-            delay: self.params.delayed_ack,
-            span: self.params.span(),
-            by_priority: self.params.loss_detection == LossDetection::ByPriority,
-        };
-        let data = Arrival { seq, message, last, retransmission, marked: false, priority, stamp };
-        let reaction = self.receiver.on_data(self.now, &data, rule);
+        let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
+        let data = Arrival { seq, message, last, retransmission, marked: false, stamp };
+        let mut reaction = self.receiver.on_data(self.now, &data, rule);
+        self.receiver.compare_priorities(&data, priority, &mut reaction);
         while let Some((message, _)) = self.receiver.complete() {
             self.delivered.push(message);
         }

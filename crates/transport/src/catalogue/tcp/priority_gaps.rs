@@ -49,15 +49,15 @@ pub(super) struct PriorityGaps {
 }
 
 impl Side {
-    fn of(data: &Arrival) -> Option<Side> {
-        (!data.retransmission).then_some(Side { message: data.message, priority: data.priority })
+    fn of(data: &Arrival, priority: u8) -> Option<Side> {
+        (!data.retransmission).then_some(Side { message: data.message, priority })
     }
 }
 
 impl PriorityGaps {
     /// The next segment arrives, and the cumulative edge moves to `next`.
-    pub(super) fn on_edge(&mut self, data: &Arrival, next: u32) {
-        self.in_order = Side::of(data).or(self.in_order);
+    pub(super) fn on_edge(&mut self, data: &Arrival, priority: u8, next: u32) {
+        self.in_order = Side::of(data, priority).or(self.in_order);
         if let Some(run) = self.runs.front().filter(|run| run.start < next) {
             self.in_order = run.last.or(self.in_order);
             self.runs.pop_front();
@@ -65,8 +65,8 @@ impl PriorityGaps {
     }
 
     /// A segment beyond the edge arrives for the first time.
-    pub(super) fn on_beyond(&mut self, data: &Arrival) {
-        let side = Side::of(data);
+    pub(super) fn on_beyond(&mut self, data: &Arrival, priority: u8) {
+        let side = Side::of(data, priority);
         let at = self.runs.partition_point(|run| run.end < data.seq);
         let after = at + usize::from(self.runs.get(at).is_some_and(|run| run.end == data.seq));
         let follows = self.runs.get(after).is_some_and(|run| run.start == data.seq + 1);

@@ -24,8 +24,6 @@ pub struct Arrival {
     pub retransmission: bool,
     /// Its ECN field says congestion experienced.
     pub marked: bool,
-    /// The priority that it was sent with.
-    pub priority: u8,
     /// When it was sent, in the units of the sender's timestamps.
     pub stamp: u32,
 }
@@ -42,9 +40,6 @@ pub struct AckRule {
     pub delay: Time,
     /// Segments from the cumulative edge on that are taken; others are dropped.
     pub span: u32,
-    /// Whether ACKs say what the priorities around the first gap tell
-    /// ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)).
-    pub by_priority: bool,
 }
 
 /// The receiving side of a connection.
@@ -105,29 +100,36 @@ impl Receiver {
         } else {
             reaction.replies[1] = Some(self.on_disordered(data, rule));
         }
-        if rule.by_priority {
-            self.compare_priorities(data, &mut reaction);
-        }
         reaction
     }
 
-    /// Notes the priority of what has just arrived, and adds to its ACK what is known of the first gap.
+    /// After [`Receiver::on_data`]: the packet was sent with a priority, and its ACK says what priorities tell of the first
+    /// gap ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)). A receiver is told so of every packet, or of
+    /// none.
     ///
     /// QCLIMB answers segments out of order by such ACKs alone. Here one that fills a gap, or a part of it, while something
     /// is still missing says it, too, of which the paper says nothing: it is the next hole's only mention where nothing
     /// further arrives, so that without it two losses in a row would become a timeout.
-    #[inline(never)]
-    fn compare_priorities(&mut self, data: &Arrival, reaction: &mut Reaction) {
-        let gaps = self.gaps.get_or_insert_default();
+    #[inline(always)]
+    pub fn compare_priorities(&mut self, data: &Arrival, priority: u8, reaction: &mut Reaction) {
         let [_, reply] = &mut reaction.replies;
-        if reaction.advanced {
-            gaps.on_edge(data, self.next);
-        } else if reply.is_some_and(|(ack, _)| !ack.duplicate && ack.block.0 < ack.block.1) {
-            gaps.on_beyond(data);
-        }
+        let beyond = reply.is_some_and(|(ack, _)| !ack.duplicate && ack.block.0 < ack.block.1);
+        let gap = self.note_priority(data, priority, reaction.advanced, beyond);
         if let Some((ack, _)) = reply {
-            ack.gap = gaps.report();
+            ack.gap = gap;
         }
+    }
+
+    /// A segment has moved the edge, or arrived for the first time beyond it, or neither.
+    #[inline(never)]
+    fn note_priority(&mut self, data: &Arrival, priority: u8, advanced: bool, beyond: bool) -> GapReport {
+        let gaps = self.gaps.get_or_insert_default();
+        if advanced {
+            gaps.on_edge(data, priority, self.next);
+        } else if beyond {
+            gaps.on_beyond(data, priority);
+        }
+        gaps.report()
     }
 
     /// A data packet arrives that is not the next one.
