@@ -26,27 +26,25 @@ fn by_priority(params: TcpParams) -> TcpParams {
     TcpParams { loss_detection: LossDetection::ByPriority, ..params }
 }
 
-fn arrival(word: &str) -> (Arrival, u8) {
+fn arrival(word: &str) -> Arrival {
     let (seq, rest) = word.split_once('@').expect("a segment and its priority");
     let (rest, message) = rest.split_once('m').map_or((rest, 0), |(rest, message)| (rest, message.parse().unwrap()));
-    let arrival = Arrival {
+    Arrival {
         seq: seq.parse().unwrap(),
         message,
         last: rest.ends_with('.'),
         retransmission: rest.ends_with('r'),
         marked: false,
+        priority: rest[..1].parse().unwrap(),
         stamp: 0,
-    };
-    (arrival, rest[..1].parse().unwrap())
+    }
 }
 
 /// What each arrival is answered with.
 fn acks(rule: AckRule, arrivals: &str) -> Vec<String> {
-    let mut receiver = Receiver::default();
+    let mut receiver = Receiver::comparing_priorities();
     let answer = |word| {
-        let (data, priority) = arrival(word);
-        let mut reaction = receiver.on_data(Time::ZERO, &data, rule);
-        receiver.compare_priorities(&data, priority, &mut reaction);
+        let reaction = receiver.on_data(Time::ZERO, &arrival(word), rule);
         let [None, reply] = reaction.replies else { panic!("nothing is marked") };
         reply.map_or(String::new(), |(AckHeader { cumulative, block, duplicate, gap, .. }, _)| {
             let block = if block.0 < block.1 { format!("[{}-{}]", block.0, block.1 - 1) } else { String::new() };

@@ -40,6 +40,13 @@ fn ack_rule(params: &TcpParams) -> AckRule {
     AckRule { every: params.ack_every, delay: params.delayed_ack, span: params.span() }
 }
 
+fn receiver(params: &TcpParams) -> Receiver {
+    match params.loss_detection {
+        LossDetection::ByPriority => Receiver::comparing_priorities(),
+        _ => Receiver::default(),
+    }
+}
+
 impl Pipe {
     fn new(params: &TcpParams, weather: Weather, handshake: bool) -> Pipe {
         Pipe {
@@ -49,7 +56,7 @@ impl Pipe {
             packets: 0,
             now: Time::ZERO,
             tcp: TcpSender::new(handshake, params),
-            receiver: Receiver::default(),
+            receiver: receiver(params),
             highest: 0,
             completed: Vec::new(),
             finished: Vec::new(),
@@ -102,11 +109,9 @@ impl Pipe {
         let rule = ack_rule(&self.params);
         match packet {
             Packet::ToReceiver(Header::Data(DataHeader { seq, message, last, retransmission }), marked) => {
-                let data = Arrival { seq, message, last, retransmission, marked, stamp };
-                let mut reaction = self.receiver.on_data(self.now, &data, rule);
-                if self.params.loss_detection == LossDetection::ByPriority {
-                    self.receiver.compare_priorities(&data, self.weather.draw(2) as u8, &mut reaction);
-                }
+                let priority = self.weather.draw(2) as u8;
+                let data = Arrival { seq, message, last, retransmission, marked, priority, stamp };
+                let reaction = self.receiver.on_data(self.now, &data, rule);
                 while let Some((message, _)) = self.receiver.complete() {
                     assert!(reaction.advanced);
                     self.completed.push(message);
@@ -255,14 +260,12 @@ proptest! {
         pipe.run_until(HOUR);
         prop_assert!(pipe.tcp.in_flight() <= params.span());
 
-        let mut receiver = Receiver::default();
+        let mut receiver = receiver(&params);
         for (seq, message, (last, retransmission, marked)) in arrivals {
             let rule = ack_rule(&params);
-            let data = Arrival { seq, message, last, retransmission, marked, stamp: message };
-            let mut reaction = receiver.on_data(Time(u64::from(message)), &data, rule);
-            if params.loss_detection == LossDetection::ByPriority {
-                receiver.compare_priorities(&data, message as u8 % 2, &mut reaction);
-            }
+            let priority = message as u8 % 2;
+            let data = Arrival { seq, message, last, retransmission, marked, priority, stamp: message };
+            receiver.on_data(Time(u64::from(message)), &data, rule);
             while receiver.complete().is_some() {}
             receiver.on_probe(seq);
         }

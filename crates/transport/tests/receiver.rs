@@ -30,6 +30,7 @@ fn feed(receiver: &mut Receiver, rule: AckRule, arrivals: &str) -> Vec<String> {
             last: word.contains('.'),
             retransmission: word.contains('r'),
             marked: word.contains('!'),
+            priority: 0,
             stamp: at as u32,
         };
         let reaction = receiver.on_data(Time::from_us(at as u64), &data, rule);

@@ -77,7 +77,7 @@ impl Path {
             params: params.clone(),
             now: Time::ZERO,
             tcp: TcpSender::new(false, params),
-            receiver: Receiver::default(),
+            receiver: Receiver::comparing_priorities(),
             ports: takes.map(|us| Port { takes: Time::from_us(us), queues: Default::default(), sending: None }),
             events: BTreeMap::new(),
             nth_event: 0,
@@ -229,9 +229,8 @@ impl Path {
             self.arrived.insert(seq);
         }
         let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
-        let data = Arrival { seq, message, last, retransmission, marked: false, stamp };
-        let mut reaction = self.receiver.on_data(self.now, &data, rule);
-        self.receiver.compare_priorities(&data, priority, &mut reaction);
+        let data = Arrival { seq, message, last, retransmission, marked: false, priority, stamp };
+        let reaction = self.receiver.on_data(self.now, &data, rule);
         while let Some((message, _)) = self.receiver.complete() {
             self.delivered.push(message);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, NONE, Time};
+use flowsieve_core::{Message, NONE, Tag, Time};
 
 use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
@@ -33,8 +33,6 @@ pub struct TcpEndpoint {
     acks: AckRule,
     /// Connections take turns, a packet each; or else each sends at once what it may.
     in_turn: bool,
-    /// Receivers compare priorities.
-    by_priority: bool,
     /// The connection that last came to want a turn, until its alarm is set; or [`NONE`].
     lined_up: u32,
     alarms: Alarms,
@@ -47,11 +45,10 @@ impl TcpEndpoint {
     pub fn new(rules: Arc<TcpRules>, pauses: bool) -> TcpEndpoint {
         TcpEndpoint {
             acks: rules.acks(),
-            by_priority: rules.params.compares_priorities(),
+            receivers: Receivers::new(rules.params.compares_priorities()),
             rules,
             in_turn: pauses,
             senders: Senders::new(),
-            receivers: Receivers::new(),
             alarms: Alarms::new(),
             events: VecDeque::new(),
             lined_up: NONE,
@@ -91,7 +88,7 @@ impl TcpEndpoint {
             self.on_ack(now, tagger, out, packet.flow, beside, header)
         } else if let Some(header) = DataHeader::read(packet) {
             let slot = self.receivers.slot_for(now, (packet.flow, packet.peer), beside);
-            self.on_data(now, tagger, out, slot, header, (packet, beside.stamp))
+            self.on_data(now, tagger, out, slot, header, (packet.ecn == Ecn::Marked, packet.tag, beside.stamp))
         } else {
             self.on_other(now, tagger, out, packet.code, (packet.flow, packet.peer), beside)
         }
@@ -200,15 +197,12 @@ impl TcpEndpoint {
         out: &mut O,
         slot: u32,
         header: DataHeader,
-        (packet, stamp): (&Packet, u32),
+        (marked, tag, stamp): (bool, Tag, u32),
     ) -> Effects {
         let side = self.receivers.at(slot);
         let DataHeader { seq, message, last, retransmission } = header;
-        let data = Arrival { seq, message, last, retransmission, marked: packet.ecn == Ecn::Marked, stamp };
-        let mut reaction = side.receiver.on_data(now, &data, self.acks);
-        if self.by_priority {
-            side.receiver.compare_priorities(&data, packet.tag.priority(), &mut reaction);
-        }
+        let data = Arrival { seq, message, last, retransmission, marked, priority: tag.priority(), stamp };
+        let reaction = side.receiver.on_data(now, &data, self.acks);
         side.set_alarm(&mut self.alarms, slot);
         if !reaction.advanced {
             side.disordered = now;
