@@ -19,7 +19,7 @@ use flowsieve_transport::tcp::{Connections, Handshake, Receiver, TcpParams};
 use flowsieve_transport::{Packet, Said};
 use proptest::prelude::*;
 
-const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478, by_priority: true };
+const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
 const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), ..EACH };
 
 fn by_priority(params: TcpParams) -> TcpParams {
@@ -42,14 +42,14 @@ fn arrival(word: &str) -> Arrival {
 
 /// What each arrival is answered with.
 fn acks(rule: AckRule, arrivals: &str) -> Vec<String> {
-    let mut receiver = Receiver::default();
+    let mut receiver = Receiver::comparing_priorities();
     let answer = |word| {
         let reaction = receiver.on_data(Time::ZERO, &arrival(word), rule);
         let [None, reply] = reaction.replies else { panic!("nothing is marked") };
         reply.map_or(String::new(), |(AckHeader { cumulative, block, duplicate, gap, .. }, _)| {
             let block = if block.0 < block.1 { format!("[{}-{}]", block.0, block.1 - 1) } else { String::new() };
             let gap = match gap {
-                GapReport::None => "",
+                GapReport::None | GapReport::Reserved => "",
                 GapReport::Update => "?",
                 GapReport::Retransmit => "!",
             };

@@ -37,11 +37,13 @@ struct Pipe {
 }
 
 fn ack_rule(params: &TcpParams) -> AckRule {
-    AckRule {
-        every: params.ack_every,
-        delay: params.delayed_ack,
-        span: params.span(),
-        by_priority: params.loss_detection == LossDetection::ByPriority,
+    AckRule { every: params.ack_every, delay: params.delayed_ack, span: params.span() }
+}
+
+fn receiver(params: &TcpParams) -> Receiver {
+    match params.loss_detection {
+        LossDetection::ByPriority => Receiver::comparing_priorities(),
+        _ => Receiver::default(),
     }
 }
 
@@ -54,7 +56,7 @@ impl Pipe {
             packets: 0,
             now: Time::ZERO,
             tcp: TcpSender::new(handshake, params),
-            receiver: Receiver::default(),
+            receiver: receiver(params),
             highest: 0,
             completed: Vec::new(),
             finished: Vec::new(),
@@ -258,7 +260,7 @@ proptest! {
         pipe.run_until(HOUR);
         prop_assert!(pipe.tcp.in_flight() <= params.span());
 
-        let mut receiver = Receiver::default();
+        let mut receiver = receiver(&params);
         for (seq, message, (last, retransmission, marked)) in arrivals {
             let rule = ack_rule(&params);
             let priority = message as u8 % 2;

@@ -8,8 +8,8 @@ use flowsieve_transport::tcp::Receiver;
 use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 
-const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478, by_priority: false };
-const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478, by_priority: false };
+const EACH: AckRule = AckRule { every: 1, delay: Time::ZERO, span: 478 };
+const SECOND: AckRule = AckRule { every: 2, delay: Time::from_us(500), span: 478 };
 
 fn show((header, stamp): Reply) -> String {
     let AckHeader { cumulative, block, marked, duplicate, gap } = header;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::header::{AckHeader, DataHeader, GapReport};
-use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{Receiver, TcpParams, TcpSender};
@@ -78,7 +77,7 @@ impl Path {
             params: params.clone(),
             now: Time::ZERO,
             tcp: TcpSender::new(false, params),
-            receiver: Receiver::default(),
+            receiver: Receiver::comparing_priorities(),
             ports: takes.map(|us| Port { takes: Time::from_us(us), queues: Default::default(), sending: None }),
             events: BTreeMap::new(),
             nth_event: 0,
@@ -229,12 +228,7 @@ impl Path {
         if !retransmission {
             self.arrived.insert(seq);
         }
-        let rule = AckRule {
-            every: self.params.ack_every,
-            delay: self.params.delayed_ack,
-            span: self.params.span(),
-            by_priority: self.params.loss_detection == LossDetection::ByPriority,
-        };
+        let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
         let data = Arrival { seq, message, last, retransmission, marked: false, priority, stamp };
         let reaction = self.receiver.on_data(self.now, &data, rule);
         while let Some((message, _)) = self.receiver.complete() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, NONE, Time};
+use flowsieve_core::{Message, NONE, Tag, Time};
 
 use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
@@ -45,10 +45,10 @@ impl TcpEndpoint {
     pub fn new(rules: Arc<TcpRules>, pauses: bool) -> TcpEndpoint {
         TcpEndpoint {
             acks: rules.acks(),
+            receivers: Receivers::new(rules.params.compares_priorities()),
             rules,
             in_turn: pauses,
             senders: Senders::new(),
-            receivers: Receivers::new(),
             alarms: Alarms::new(),
             events: VecDeque::new(),
             lined_up: NONE,
@@ -88,14 +88,7 @@ impl TcpEndpoint {
             self.on_ack(now, tagger, out, packet.flow, beside, header)
         } else if let Some(header) = DataHeader::read(packet) {
             let slot = self.receivers.slot_for(now, (packet.flow, packet.peer), beside);
-            self.on_data(
-                now,
-                tagger,
-                out,
-                slot,
-                header,
-                (packet.ecn == Ecn::Marked, packet.tag.priority(), beside.stamp),
-            )
+            self.on_data(now, tagger, out, slot, header, (packet.ecn == Ecn::Marked, packet.tag, beside.stamp))
         } else {
             self.on_other(now, tagger, out, packet.code, (packet.flow, packet.peer), beside)
         }
@@ -204,11 +197,11 @@ impl TcpEndpoint {
         out: &mut O,
         slot: u32,
         header: DataHeader,
-        (marked, priority, stamp): (bool, u8, u32),
+        (marked, tag, stamp): (bool, Tag, u32),
     ) -> Effects {
         let side = self.receivers.at(slot);
         let DataHeader { seq, message, last, retransmission } = header;
-        let data = Arrival { seq, message, last, retransmission, marked, priority, stamp };
+        let data = Arrival { seq, message, last, retransmission, marked, priority: tag.priority(), stamp };
         let reaction = side.receiver.on_data(now, &data, self.acks);
         side.set_alarm(&mut self.alarms, slot);
         if !reaction.advanced {

@@ -53,30 +53,39 @@ pub struct AckHeader {
 }
 
 /// What a receiver that compares priorities says of its first gap: the flag of QCLIMB's customised ACK (NSDI 2024, §3.2.2
-/// and §3.2.3). A number is the flag's bits in a packet's code.
+/// and §3.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GapReport {
     /// Nothing: there is no gap, or priorities are not compared.
     #[default]
-    None = 0,
+    None,
     /// What is missing may be under way: the sender marks its scoreboard and does nothing else.
-    Update = 1 << 5,
+    Update,
     /// The segment at the cumulative edge is lost.
-    Retransmit = 2 << 5,
+    Retransmit,
+    /// Nothing: no receiver writes it.
+    Reserved,
 }
 
 impl GapReport {
-    const BITS: u8 = 3 << 5;
+    /// Its lowest bit in a packet's code; it has two.
+    const SHIFT: u8 = 5;
 
-    /// Both bits together say nothing: no receiver writes them.
+    /// In the order of the variants, so that it is a shift and a mask.
     #[inline(always)]
     fn read(code: u8) -> GapReport {
-        match code & GapReport::BITS {
-            0b010_0000 => GapReport::Update,
-            0b100_0000 => GapReport::Retransmit,
-            _ => GapReport::None,
+        match code >> GapReport::SHIFT & 3 {
+            0 => GapReport::None,
+            1 => GapReport::Update,
+            2 => GapReport::Retransmit,
+            _ => GapReport::Reserved,
         }
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u8 {
+        (self as u8) << GapReport::SHIFT
     }
 }
 
@@ -146,7 +155,7 @@ impl AckHeader {
     /// The packet that says this.
     #[inline(always)]
     pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
-        let code = ACK | flag(self.marked, LAST_OR_MARKED) | flag(self.duplicate, AGAIN) | self.gap as u8;
+        let code = ACK | flag(self.marked, LAST_OR_MARKED) | flag(self.duplicate, AGAIN) | self.gap.bits();
         Packet { code, words: beside.after([self.cumulative, self.block.0, self.block.1]), ..packet }
     }
 
@@ -201,7 +210,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const GAPS: [GapReport; 3] = [GapReport::None, GapReport::Update, GapReport::Retransmit];
+    const GAPS: [GapReport; 4] = [GapReport::None, GapReport::Update, GapReport::Retransmit, GapReport::Reserved];
 
     #[test]
     fn read__what_was_written() {
@@ -225,14 +234,14 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a packet holds is something or nothing, and an ACK's unknown flag says nothing.
+        /// Whatever a packet holds is something or nothing.
         #[test]
         fn read__any_packet(code: u8, words: [u32; 6], message: u32) {
             let packet = Packet { code, words, message, ..Packet::default() };
             let read = Header::read(&packet);
             prop_assert_eq!(read.is_some(), code & KINDS <= PROBE);
             if let Some(Header::Ack(AckHeader { gap, .. })) = read {
-                prop_assert_eq!(gap as u8, if code & 0b110_0000 == 0b110_0000 { 0 } else { code & 0b110_0000 });
+                prop_assert_eq!(gap.bits(), code & 0b110_0000);
             }
             if let Some(header) = read {
                 let again = header.write(Beside::read(&packet), Packet::default());

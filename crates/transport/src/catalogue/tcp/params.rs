@@ -53,6 +53,11 @@ impl TcpParams {
         f64::from(self.initial_window.min(self.max_window).max(1))
     }
 
+    /// Whether the receiver compares priorities.
+    pub(crate) fn compares_priorities(&self) -> bool {
+        self.loss_detection == LossDetection::ByPriority
+    }
+
     /// Whether anything depends on round-trip times.
     #[inline]
     pub(crate) fn measures_round_trips(&self) -> bool {

@@ -55,24 +55,31 @@ impl Side {
 }
 
 impl PriorityGaps {
-    /// The next segment arrives, and the cumulative edge moves to `next`.
-    pub(super) fn on_edge(&mut self, data: &Arrival, next: u32) {
+    /// The next segment in order arrives.
+    #[inline]
+    pub(super) fn on_next(&mut self, data: &Arrival) {
         self.in_order = Side::of(data).or(self.in_order);
+    }
+
+    /// Then the cumulative edge moves to `next`. Says what is known of the first gap.
+    pub(super) fn on_edge(&mut self, next: u32) -> GapReport {
         if let Some(run) = self.runs.front().filter(|run| run.start < next) {
             self.in_order = run.last.or(self.in_order);
             self.runs.pop_front();
         }
+        self.report()
     }
 
-    /// A segment beyond the edge arrives for the first time.
-    pub(super) fn on_beyond(&mut self, data: &Arrival) {
+    /// A segment beyond the edge arrives for the first time. Says what is known of the first gap.
+    pub(super) fn on_beyond(&mut self, data: &Arrival) -> GapReport {
         let side = Side::of(data);
         let at = self.runs.partition_point(|run| run.end < data.seq);
         let after = at + usize::from(self.runs.get(at).is_some_and(|run| run.end == data.seq));
         let follows = self.runs.get(after).is_some_and(|run| run.start == data.seq + 1);
         match (after > at, follows) {
             (true, true) => {
-                let Some(next) = self.runs.remove(after) else { return };
+                let next = self.runs[after];
+                self.runs.remove(after);
                 let run = &mut self.runs[at];
                 run.end = next.end;
                 run.first = run.first.or(side).or(next.first);
@@ -94,10 +101,11 @@ impl PriorityGaps {
                 self.runs.insert(at, Run { start: data.seq, end: data.seq + 1, first: side, last: side });
             }
         }
+        self.report()
     }
 
     /// What the first gap's sides say of it.
-    pub(super) fn report(&self) -> GapReport {
+    fn report(&self) -> GapReport {
         match self.runs.front() {
             None => GapReport::None,
             Some(run) if run.first.is_some() && run.first == self.in_order => GapReport::Retransmit,

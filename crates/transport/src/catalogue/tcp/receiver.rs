@@ -42,9 +42,6 @@ pub struct AckRule {
     pub delay: Time,
     /// Segments from the cumulative edge on that are taken; others are dropped.
     pub span: u32,
-    /// Whether ACKs say what the priorities around the first gap tell
-    /// ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)).
-    pub by_priority: bool,
 }
 
 /// The receiving side of a connection.
@@ -66,8 +63,10 @@ pub struct Receiver {
     deadline: Option<Time>,
     /// First transmissions that arrived after a later one, since the last message was complete.
     out_of_order: u32,
-    /// Made with the first data packet where priorities are compared.
+    /// Where priorities are compared.
     gaps: Option<Box<PriorityGaps>>,
+    /// What they say of the first gap.
+    gap: GapReport,
 }
 
 /// What an arrival causes.
@@ -80,6 +79,16 @@ pub struct Reaction {
 }
 
 impl Receiver {
+    /// One whose ACKs say what the priorities around its first gap tell
+    /// ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)).
+    ///
+    /// QCLIMB answers segments out of order by such ACKs alone. Here one that fills a gap, or a part of it, while something
+    /// is still missing says it, too, of which the paper says nothing: it is the next hole's only mention where nothing
+    /// further arrives, so that without it two losses in a row would become a timeout.
+    pub fn comparing_priorities() -> Receiver {
+        Receiver { gaps: Some(Box::default()), ..Receiver::default() }
+    }
+
     /// A data packet arrives.
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reaction {
@@ -89,6 +98,9 @@ impl Receiver {
         }
         if data.seq == self.next {
             self.note(data);
+            if let Some(gaps) = &mut self.gaps {
+                gaps.on_next(data);
+            }
             let fills_gap = self.highest > self.next + 1;
             self.move_edge();
             reaction.advanced = true;
@@ -105,29 +117,7 @@ impl Receiver {
         } else {
             reaction.replies[1] = Some(self.on_disordered(data, rule));
         }
-        if rule.by_priority {
-            self.compare_priorities(data, &mut reaction);
-        }
         reaction
-    }
-
-    /// Notes the priority of what has just arrived, and adds to its ACK what is known of the first gap.
-    ///
-    /// QCLIMB answers segments out of order by such ACKs alone. Here one that fills a gap, or a part of it, while something
-    /// is still missing says it, too, of which the paper says nothing: it is the next hole's only mention where nothing
-    /// further arrives, so that without it two losses in a row would become a timeout.
-    #[inline(never)]
-    fn compare_priorities(&mut self, data: &Arrival, reaction: &mut Reaction) {
-        let gaps = self.gaps.get_or_insert_default();
-        let [_, reply] = &mut reaction.replies;
-        if reaction.advanced {
-            gaps.on_edge(data, self.next);
-        } else if reply.is_some_and(|(ack, _)| !ack.duplicate && ack.block.0 < ack.block.1) {
-            gaps.on_beyond(data);
-        }
-        if let Some((ack, _)) = reply {
-            ack.gap = gaps.report();
-        }
     }
 
     /// A data packet arrives that is not the next one.
@@ -143,6 +133,9 @@ impl Receiver {
                 self.note(data);
                 self.arrived.ensure(self.next, self.highest);
                 self.arrived.set(0, data.seq);
+                if let Some(gaps) = &mut self.gaps {
+                    self.gap = gaps.on_beyond(data);
+                }
             }
             (self.run_around(data.seq), known)
         };
@@ -175,6 +168,9 @@ impl Receiver {
         let to = self.arrived.run_end(0, from);
         self.arrived.for_each_word(from, to, |word, mask| word[0] &= !mask);
         self.next = to;
+        if let Some(gaps) = &mut self.gaps {
+            self.gap = gaps.on_edge(to);
+        }
     }
 
     /// The run of segments above `next` that one of them lies in.
@@ -186,7 +182,7 @@ impl Receiver {
     fn acknowledge(&mut self, block: (u32, u32), marked: bool, duplicate: bool, stamp: u32) -> Reply {
         self.held = 0;
         self.deadline = None;
-        (AckHeader { cumulative: self.next, block, marked, duplicate, gap: GapReport::None }, stamp)
+        (AckHeader { cumulative: self.next, block, marked, duplicate, gap: self.gap }, stamp)
     }
 
     /// A probe arrives; says what has arrived so far.

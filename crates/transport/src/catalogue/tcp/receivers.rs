@@ -29,6 +29,7 @@ pub(super) struct Receivers {
     /// time. A faulty sender's flow may be complete more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
+    compare_priorities: bool,
     /// By the slot that ACKs tell the sender.
     sides: Vec<ReceivingSide>,
 }
@@ -54,8 +55,14 @@ fn hash(flow: u32) -> u64 {
 }
 
 impl Receivers {
-    pub(super) fn new() -> Receivers {
-        Receivers { sides: Vec::new(), by_flow: HashTable::new(), complete: VecDeque::new(), forgotten: Vec::new() }
+    pub(super) fn new(compare_priorities: bool) -> Receivers {
+        Receivers {
+            sides: Vec::new(),
+            by_flow: HashTable::new(),
+            complete: VecDeque::new(),
+            forgotten: Vec::new(),
+            compare_priorities,
+        }
     }
 
     #[inline(always)]
@@ -79,7 +86,8 @@ impl Receivers {
             return slot;
         }
         self.forget(now);
-        let (receiver, alarm, disordered) = (Receiver::default(), Time::NEVER, Time::ZERO);
+        let receiver = if self.compare_priorities { Receiver::comparing_priorities() } else { Receiver::default() };
+        let (alarm, disordered) = (Time::NEVER, Time::ZERO);
         let side = ReceivingSide { receiver, flow, sender, peer, alarm, disordered };
         let slot = match self.forgotten.pop() {
             Some(slot) => {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::catalogue::TransportFacts;
-use crate::tcp::params::{LossDetection, TcpParams};
+use crate::tcp::params::TcpParams;
 use crate::tcp::receiver::AckRule;
 
 /// How messages share connections.
@@ -53,12 +53,7 @@ impl TcpRules {
 
     /// How receivers acknowledge.
     pub(super) fn acks(&self) -> AckRule {
-        let TcpParams { ack_every, delayed_ack, loss_detection, .. } = self.params;
-        AckRule {
-            every: ack_every,
-            delay: delayed_ack,
-            span: self.params.span(),
-            by_priority: loss_detection == LossDetection::ByPriority,
-        }
+        let TcpParams { ack_every, delayed_ack, .. } = self.params;
+        AckRule { every: ack_every, delay: delayed_ack, span: self.params.span() }
     }
 }
