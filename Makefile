@@ -19,6 +19,7 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
 	$(CARGO) test --locked --workspace --profile ci --no-fail-fast
+	@scripts/python.sh
 	$(DOC) --profile ci
 	@scripts/deny.sh
 
@@ -35,7 +36,7 @@ doc: ## build the documentation of the code into target/doc
 
 clean: ## remove what was built and the tools that were installed; results stay
 	$(CARGO) clean
-	rm -rf .cargo-tools fuzz/target
+	rm -rf .cargo-tools fuzz/target python/.venv
 
 help: ## say this
 	@sed -n 's/^\([a-z]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-6s %s\n' "$$name" "$$what"; done

@@ -23,6 +23,7 @@ examples() {
     case $1 in
         experiment) echo experiments ;;
         cdf) echo crates/workload/data ;;
+        forest) echo crates/core/tests/data ;;
     esac
 }
 

@@ -18,6 +18,7 @@ pub mod controller;
 pub mod deadline_first;
 pub mod discipline;
 pub mod fifo;
+pub mod forest;
 mod hash;
 mod intake;
 pub mod levels;

@@ -1,0 +1,5 @@
+import sys
+
+from flowsieve_forest.command import main
+
+sys.exit(main())

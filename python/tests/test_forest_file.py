@@ -1,0 +1,88 @@
+"""Forest files: the committed ones are made again, and thresholds decide as scikit-learn does."""
+
+import platform
+import struct
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+
+from flowsieve_forest import forest_file
+from flowsieve_forest.model import Model
+from tests import golden
+
+
+def pinned() -> bool:
+    """Whether this is the platform, with the versions, that the committed files were made on."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    versions = [f"numpy=={np.__version__}", f"scikit-learn=={sklearn.__version__}"]
+    on = (platform.system(), platform.machine()) == ("Linux", "x86_64")
+    return on and all(version in project["dependencies"] for version in versions)
+
+
+def shape(encoded: bytes) -> list:
+    """What stands in a file but for its libraries and its checksum: header, names, trees as arrays."""
+    header = forest_file.HEADER.unpack_from(encoded)
+    at = forest_file.HEADER.size
+    texts = []
+    for _ in range(2 * header[4] + 1):
+        texts.append(encoded[at + 1 : at + 1 + encoded[at]])
+        at += 1 + encoded[at]
+    found = [header[:5], header[6:], texts[:-1]]
+    for _ in range(header[6]):
+        (count,) = struct.unpack_from("<I", encoded, at)
+        nodes = np.frombuffer(encoded, forest_file.NODE, count, at + 4)
+        at += 4 + nodes.nbytes
+        leaves = np.frombuffer(encoded, forest_file.LEAF_RECORD, int((nodes["threshold"] == forest_file.LEAF).sum()), at)
+        at += leaves.nbytes
+        found += [nodes.tolist(), leaves.tolist()]
+    assert at == len(encoded) - forest_file.CHECKSUM
+    return found
+
+
+def test_encode__the_committed_forests():
+    for name, encoded in golden.forests().items():
+        committed = (golden.DATA / name).read_bytes()
+        assert shape(encoded) == shape(committed)
+        if pinned():
+            assert encoded == committed
+
+
+def test_bounds__the_committed_rows():
+    assert golden.rows() == (golden.DATA / "forest-rows.csv").read_text()
+
+
+def test_encode__twice_gives_the_same_bytes():
+    assert golden.forests() == golden.forests()
+
+
+def test_encode__threads_change_nothing():
+    features, sizes = golden.trace()
+    options = dict(trees=7, depth=5, samples="all", seed=3)
+    one, two = (Model(features[:160], sizes[:160], **options, jobs=jobs) for jobs in (1, 2))
+    assert forest_file.encode(one, golden.FEATURES) == forest_file.encode(two, golden.FEATURES)
+
+
+def test_rounded_down__decides_every_comparison_alike():
+    draw = np.random.default_rng(2)
+    values = draw.integers(0, 2**64, 2_000, dtype=np.uint64) >> draw.integers(0, 64, 2_000, dtype=np.uint64)
+    ordered = np.unique(values.astype(np.float32))
+    # Thresholds as trees have them, between two values that are next to each other, and the values themselves.
+    between = (ordered[1:].astype(np.float64) + ordered[:-1].astype(np.float64)) / 2
+    near = np.nextafter(ordered, np.float32(np.inf)).astype(np.float64)
+    for thresholds in [between, ordered.astype(np.float64), (near + ordered) / 2, np.array([0.0, -0.0])]:
+        down = forest_file.rounded_down(thresholds)
+        assert down.dtype == np.float32 and not np.signbit(down).any()
+        for value in ordered[::97]:
+            assert np.array_equal(value.astype(np.float64) <= thresholds, value <= down)
+            assert np.array_equal(value.view(np.uint32) <= down.view(np.uint32), value <= down)
+
+
+@pytest.mark.parametrize(
+    "name,expected",
+    [("start_us", "us"), ("rtt_ns", "ns"), ("last_size_3", "bytes"), ("sent_bytes", "bytes"), ("src", ""), ("port", "")],
+)
+def test_unit__of_a_features_name(name, expected):
+    assert forest_file.unit(name) == expected
