@@ -4,6 +4,7 @@
 //! Ports and load balancing are those of the scheme that names the others; each of these gives its class what hosts do:
 //! transport, tagger, and who predicts.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use flowsieve_schemes::registry::Entry;
@@ -35,6 +36,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) workload: &'a Workload,
     pub(crate) seed: u64,
+    /// Paths are relative to this.
+    pub(crate) folder: &'a Path,
     /// The built-in scheme of a name.
     pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
 }
@@ -46,7 +49,7 @@ impl Builder<'_> {
         let entry = self.entry(&scope, &point.variant.base)?;
         let Some(names) = scope.optional(&CLASSES)? else {
             return Ok(Built {
-                predictions: predictions::read(&scope, entry.knows, self.workload, self.seed)?,
+                predictions: predictions::read(&scope, entry.knows, self.workload, (self.seed, self.folder))?,
                 scheme: self.scheme(entry, scope)?,
             });
         };
@@ -65,7 +68,7 @@ impl Builder<'_> {
         for (class, name) in names.iter().enumerate() {
             let of_class = self.settings.scheme(name).of_class(class);
             let entry = self.entry(&of_class, name)?;
-            by_class.push(predictions::read(&of_class, entry.knows, self.workload, self.seed)?);
+            by_class.push(predictions::read(&of_class, entry.knows, self.workload, (self.seed, self.folder))?);
             let other = self.scheme(entry, of_class)?;
             refuse_unlike(&scope, &scheme, name, &other)?;
             classes.extend(other.classes.into_iter().take(1));

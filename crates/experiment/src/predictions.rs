@@ -4,9 +4,14 @@
 
 use std::sync::Arc;
 
+use flowsieve_core::forest::{self, Feature, Forest};
+use flowsieve_core::message::Bounds;
 use flowsieve_schemes::settings::{Scope, Section, Setting, SettingsError};
 use flowsieve_schemes::{Knows, declare};
-use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Prediction, SizeBounds, Unknown};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use crate::error::Error;
 use crate::workload::Workload;
@@ -18,6 +23,7 @@ enum BoundsName {
     Exact,
     Nothing,
     Law,
+    Forest,
 }
 
 declare! {
@@ -29,9 +35,13 @@ declare! {
             ("exact", BoundsName::Exact),
             ("none", BoundsName::Nothing),
             ("law", BoundsName::Law),
+            ("forest", BoundsName::Forest),
         ],
-        "where hosts have bounds of flow sizes and predicted sizes from: the flow list's columns, the true sizes, nowhere, or \
-         drawn around the true sizes",
+        "where hosts have bounds of flow sizes and predicted sizes from: the flow list's columns, the true sizes, nowhere, drawn \
+         around the true sizes, or a forest and the list's features",
+    );
+    static FOREST: Setting<String> = Setting::file(
+        Section::Transport, "forest", "bounds = \"forest\": the file of a forest, as python/ trains them",
     );
     static BOUNDS_LOWER: Setting<Vec<f64>> = Setting::numbers(
         Section::Transport, "bounds_lower", 0.0, 1.0,
@@ -54,7 +64,7 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     knows: Knows,
     workload: &Workload,
-    seed: u64,
+    (seed, folder): (u64, &Path),
 ) -> Result<Option<Arc<dyn Predict>>, Error> {
     if !matches!(knows, Knows::Bounds | Knows::PredictedSize) {
         return Ok(None);
@@ -66,7 +76,7 @@ pub(crate) fn read(
         (None, false) => {
             let problem = format!("`{}` schedules by predicted sizes, and nobody predicts any", scope.variant());
             let expected = "a flow list with the columns lower, upper and predicted, or `bounds` in [transport] or in the \
-                            scheme's table: \"law\", \"exact\" or \"none\"";
+                            scheme's table: \"forest\", \"law\", \"exact\" or \"none\"";
             return Err(scope.error(&BOUNDS, problem).expected(expected).into());
         }
     };
@@ -80,7 +90,46 @@ pub(crate) fn read(
         BoundsName::Exact => Arc::new(Exact),
         BoundsName::Nothing => Arc::new(Unknown),
         BoundsName::Law => Arc::new(DrawnBounds { law: law(scope)?, seed }),
+        BoundsName::Forest => by_forest(scope, workload, folder)?,
     }))
+}
+
+/// What a forest says of the features that were recorded when the flows began, whatever the load and the scheme are now: so
+/// all schemes have the same bounds.
+fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Path) -> Result<Arc<dyn Predict>, Error> {
+    let Some(file) = scope.optional(&FOREST)? else {
+        return Err(scope.invalid(&FOREST, "a forest's file beside bounds = \"forest\"").into());
+    };
+    let path = folder.join(file);
+    let unfit = |problem: String| {
+        let expected = "a forest that can be read, of features that the flows have; its path is relative to the experiment \
+                        file's folder";
+        scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
+    };
+    let mut bytes = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(forest::MAX_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|error| unfit(error.to_string()))?;
+    let forest = Forest::parse(&bytes).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
+    scope.note_digest(&FOREST, blake3::hash(&bytes).to_hex().as_str());
+    let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
+        let problem = "`bounds` = \"forest\", and nothing was recorded of these flows";
+        let expected = "`list` or `recorded` with columns feature:NAME";
+        return Err(scope.error(&BOUNDS, problem).expected(expected).into());
+    };
+    let column = |wanted: &Feature| {
+        features.names().iter().position(|name| *name == wanted.name).ok_or_else(|| {
+            let has = features.names().join(", ");
+            unfit(format!("it reads the feature `{}`, and the flows have {has}", wanted.name))
+        })
+    };
+    let columns = forest.features().iter().map(column).collect::<Result<Vec<usize>, _>>()?;
+    let mut read = vec![0; columns.len()];
+    let predict = |row: &[u64]| {
+        read.iter_mut().zip(&columns).for_each(|(to, &from)| *to = row[from]);
+        let Bounds { lower, upper } = forest.bounds(&read);
+        Prediction { size: Some(forest.predicted(&read)), bounds: Some(SizeBounds { lower, upper }) }
+    };
+    Ok(workload.predicting(features.rows().map(predict).collect()))
 }
 
 fn law(scope: &Scope<'_>) -> Result<BoundsLaw, SettingsError> {

@@ -77,7 +77,7 @@ impl Engine for OwnSchemes {
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, folder)?;
         let find = |name: &str| self.entries().find(|entry| entry.name == name);
         let Built { scheme, predictions } =
-            Builder { settings, workload: &workload, seed, find: &find }.build(point)?;
+            Builder { settings, workload: &workload, seed, folder, find: &find }.build(point)?;
         refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,

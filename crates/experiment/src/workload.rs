@@ -7,6 +7,7 @@
 mod crossings;
 mod files;
 mod pattern;
+mod recorded;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,9 @@ use flowsieve_schemes::declare;
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
-use flowsieve_workload::flow_list::Extras;
+use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{ClassShare, ClosedLoop, Flow, Framing, Generator, Predict, Prediction, SizeDistribution};
+use recorded::{RECORDED, Recorded};
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,7 +66,8 @@ declare! {
 }
 
 /// Every setting of a workload, by the part that declares it.
-pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[sizes::SETTINGS, traffic::SETTINGS, pattern::SETTINGS, SETTINGS];
+pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] =
+    &[sizes::SETTINGS, recorded::SETTINGS, traffic::SETTINGS, pattern::SETTINGS, SETTINGS];
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +117,8 @@ pub struct Workload {
     origin: Origin,
     /// Which of its flows are of class 1, where that is drawn.
     classes: Option<ClassShare>,
+    /// Flows whose sizes its own have, in their order.
+    recorded: Option<Recorded>,
     /// Which flows there are.
     pub extent: Extent,
     /// How packets lie on the wire, as the load counts them.
@@ -150,8 +155,8 @@ impl Workload {
         let set = ParameterSet::read(&scope)?;
         let framing = framing(&scope, set)?;
         if let Some(path) = scope.optional(&LIST)? {
-            refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &LOAD, &FLOWS, &DURATION])?;
-            let list = files.list(&scope, &folder.join(path), hosts.racks.len() as u32)?;
+            refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &RECORDED, &LOAD, &FLOWS, &DURATION])?;
+            let list = files.list(&scope, &LIST, &folder.join(path), hosts.racks.len() as u32)?;
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
             let extent = Extent::Flows(list.flows().len() as u64);
@@ -160,20 +165,34 @@ impl Workload {
                 let problem = "`class_share` says nothing of a list with a column `class`";
                 return Err(scope.error(&CLASS_SHARE, problem).expected("one of the two").into());
             }
-            return Ok(Workload { origin: Origin::Listed(list), classes, extent, framing });
+            return Ok(Workload { origin: Origin::Listed(list), classes, recorded: None, extent, framing });
         }
-        let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder };
+        let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder, recorded: None };
+        let recorded = Recorded::read(&reader)?;
+        if recorded.is_some() {
+            refuse_beside(&scope, &RECORDED, &[&SIZES, &CDF, &traffic::CHANGE_SIZES])?;
+        }
+        let reader = Reader { recorded: recorded.as_ref(), ..reader };
         let drawn = traffic::read(&reader, hosts, &framing, set)?;
+        if drawn.closed.is_some() && recorded.is_some() {
+            let problem = "`recorded` with arrivals = \"closed-loop\", where flows have no order";
+            return Err(scope.error(&RECORDED, problem).expected("other arrivals, or `sizes`").into());
+        }
         let classes = if drawn.closed.is_none() { classes(&scope)? } else { None };
         if classes.is_some() {
             refuse_beside(&scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
         }
-        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, extent: extent(&scope)?, framing })
+        let extent = extent(&scope, recorded.as_ref())?;
+        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, extent, framing })
     }
 
     /// The flows in the order of their starts: without end, or all of a list.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         let flows = self.flows_of_origin(seed)?;
+        let flows: Box<dyn Iterator<Item = Flow> + Send> = match self.recorded.clone() {
+            None => flows,
+            Some(recorded) => Box::new(flows.map(move |flow| recorded.put_on(flow))),
+        };
         Ok(match self.classes {
             None => flows,
             Some(classes) => Box::new(flows.map(move |flow| classes.put_on(flow, seed))),
@@ -187,8 +206,12 @@ impl Workload {
             }
             Origin::Drawn(drawn) => {
                 let flows = Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?;
-                Ok(match drawn.deadlines {
+                let flows: Box<dyn Iterator<Item = Flow> + Send> = match self.recorded.clone() {
                     None => Box::new(flows),
+                    Some(recorded) => Box::new(flows.map(move |flow| recorded.put_on(flow))),
+                };
+                Ok(match drawn.deadlines {
+                    None => flows,
                     Some(deadlines) => Box::new(flows.map(move |flow| deadlines.put_on(flow, seed))),
                 })
             }
@@ -217,7 +240,8 @@ impl Workload {
             Origin::Drawn(drawn) => {
                 let deadlines = drawn.deadlines.is_some();
                 let classes = drawn.traffic.from_start.mix.is_some() || self.classes.is_some();
-                Extras { deadlines, classes, ..Extras::default() }
+                let recorded = self.recorded.as_ref().map(|recorded| recorded.list().extras.clone());
+                Extras { deadlines, classes, coflows: false, ..recorded.unwrap_or_default() }
             }
             Origin::Listed(list) => {
                 Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
@@ -227,9 +251,13 @@ impl Workload {
 
     /// What was predicted and recorded of a flow of a list.
     pub fn beside(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
-        match &self.origin {
-            Origin::Drawn(_) => (flow, Prediction::default(), &[]),
-            Origin::Listed(list) => list.list.row(flow),
+        match (&self.origin, &self.recorded) {
+            (Origin::Drawn(_), None) => (flow, Prediction::default(), &[]),
+            (Origin::Drawn(_), Some(recorded)) => {
+                let (prediction, features) = recorded.beside(&flow);
+                (flow, prediction, features)
+            }
+            (Origin::Listed(list), _) => list.list.row(flow),
         }
     }
 
@@ -243,11 +271,28 @@ impl Workload {
 
     /// The predictions of a list that has some.
     pub fn predictions(&self) -> Option<Arc<dyn Predict>> {
-        match &self.origin {
-            Origin::Listed(list) if list.extras.bounds || list.extras.sizes => {
-                Some(Arc::clone(list) as Arc<dyn Predict>)
-            }
+        let predicts = |list: &List| list.extras.bounds || list.extras.sizes;
+        match (&self.origin, &self.recorded) {
+            (Origin::Listed(list), _) if predicts(list) => Some(Arc::clone(list) as Arc<dyn Predict>),
+            (_, Some(recorded)) if predicts(recorded.list()) => Some(Arc::new(recorded.clone())),
             _ => None,
+        }
+    }
+
+    /// What was recorded of the flows of a list, or of those whose sizes the flows have.
+    pub fn features(&self) -> Option<&Features> {
+        match (&self.origin, &self.recorded) {
+            (Origin::Listed(list), _) => Some(&list.list.features),
+            (_, Some(recorded)) => Some(recorded.features()),
+            _ => None,
+        }
+    }
+
+    /// Predictions by the numbers of the flows that have these features.
+    pub fn predicting(&self, by_number: Vec<Prediction>) -> Arc<dyn Predict> {
+        match &self.recorded {
+            None => Arc::new(by_number),
+            Some(recorded) => Arc::new(recorded.predicting(by_number)),
         }
     }
 
@@ -334,7 +379,7 @@ fn classes(scope: &Scope<'_>) -> Result<Option<ClassShare>, SettingsError> {
     Ok(scope.optional(&CLASS_SHARE)?.map(|share| ClassShare { share }))
 }
 
-fn extent(scope: &Scope<'_>) -> Result<Extent, SettingsError> {
+fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, SettingsError> {
     if scope.read(&MEASURE)? {
         refuse_beside(scope, &MEASURE, &[&FLOWS, &DURATION])?;
         let times = scope.optional(&WINDOW)?;
@@ -347,6 +392,7 @@ fn extent(scope: &Scope<'_>) -> Result<Extent, SettingsError> {
         (Some(flows), None) => Ok(Extent::Flows(flows)),
         (None, Some(duration)) => Ok(Extent::Until(duration)),
         (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` beside `flows`").expected("one of the two")),
+        (None, None) if recorded.is_some() => Ok(Extent::Flows(recorded.map_or(0, |recorded| recorded.flows as u64))),
         (None, None) => Err(scope.invalid(&FLOWS, "`flows` or `duration` in [workload]")),
     }
 }

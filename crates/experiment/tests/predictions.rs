@@ -145,3 +145,104 @@ fn classes__a_listed_class_above_them_is_refused_with_its_line() {
     let error = planned(&plan, folder.path()).map(|_| ()).unwrap_err().to_string();
     assert!(error.ends_with("flows.csv:3: class is 2; expected 0 to 1, the classes of `mixed`"), "{error}");
 }
+
+/// The features of the golden forests of core, and what the trainer says of each row: lower, upper, predicted.
+const FOREST_ROWS: &str = include_str!("../../core/tests/data/forest-rows.csv");
+const FOREST: &[u8] = include_bytes!("../../core/tests/data/forest-all.fsf");
+
+/// A folder with the forest, and a list of a flow each 100 us with these columns beside. `columns`: of the rows above.
+fn forest_folder(columns: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = FOREST_ROWS.lines();
+    let names: Vec<&str> = rows.next().unwrap().split(',').collect();
+    let given: Vec<(usize, &str)> =
+        columns.iter().map(|(name, title)| (names.iter().position(|known| known == name).unwrap(), *title)).collect();
+    let titles: String = given.iter().map(|(_, title)| format!(",{title}")).collect();
+    let mut text = format!("start_s,src,dst,bytes{titles}\n");
+    for (nth, row) in rows.enumerate() {
+        let fields: Vec<&str> = row.split(',').collect();
+        let beside: String = given.iter().map(|(column, _)| format!(",{}", fields[*column])).collect();
+        text += &format!("{}e-4,{},{},{}{beside}\n", nth, nth % 8, (nth + 1) % 8, 1_000 + nth * 40_000);
+    }
+    std::fs::write(folder.path().join("flows.csv"), text).unwrap();
+    std::fs::write(folder.path().join("f.fsf"), FOREST).unwrap();
+    folder
+}
+
+const FEATURES: [(&str, &str); 6] = [
+    ("start_us", "feature:start_us"),
+    ("gap_us", "feature:gap_us"),
+    ("last_size_1", "feature:last_size_1"),
+    ("src", "feature:src"),
+    ("port", "feature:port"),
+    ("protocol", "feature:protocol"),
+];
+
+const PREDICTED: [(&str, &str); 3] = [("lower_all", "lower"), ("upper_all", "upper"), ("predicted_all", "predicted")];
+
+fn qclimb_of(workload: &str, bounds: &str) -> String {
+    let forest = if bounds == "forest" { "forest = \"f.fsf\"\n" } else { "" };
+    format!(
+        "[workload]\n{workload}\n[sweep]\nscheme = [\"qclimb\", \"qclimb-pp\"]\n[transport]\nbounds = \"{bounds}\"\n{forest}"
+    )
+}
+
+#[test]
+fn forest__says_of_recorded_features_what_its_trainer_says() {
+    // The columns of the list stand in another order than the forest reads them.
+    let reversed: Vec<_> = FEATURES.iter().rev().copied().collect();
+    let (by_forest, by_list) = (forest_folder(&reversed), forest_folder(&PREDICTED));
+    let forest = results(&qclimb_of("list = \"flows.csv\"", "forest"), by_forest.path());
+    let list = results(&qclimb_of("list = \"flows.csv\"", "list"), by_list.path());
+    assert_eq!(forest[0].flows, list[0].flows);
+    assert_eq!(forest[1].flows, list[1].flows);
+    assert_eq!(forest[0].counts, list[0].counts);
+    assert!(forest[0].counts[UNLIKE] > 100);
+}
+
+#[test]
+fn forest__that_does_not_fit_is_refused() {
+    let folder = forest_folder(&FEATURES[1..]);
+    let refused = |settings: &str| planned(settings, folder.path()).map(|_| ()).unwrap_err().to_string();
+    let forest = qclimb_of("list = \"flows.csv\"", "forest");
+    let lacks = refused(&forest);
+    assert!(lacks.contains("reads the feature `start_us`, and the flows have gap_us"), "{lacks}");
+    assert!(refused(&forest.replace("f.fsf", "g.fsf")).contains("No such file"));
+    assert!(refused(&forest.replace("forest = \"f.fsf\"\n", "")).contains("`forest` is missing"));
+    let drawn = refused(&qclimb_of("sizes = \"web-search\"\nload = 0.5\nflows = 10", "forest"));
+    assert!(drawn.contains("nothing was recorded"), "{drawn}");
+    std::fs::write(folder.path().join("f.fsf"), &FOREST[..1_000]).unwrap();
+    let cut = refused(&forest);
+    assert!(cut.contains("f.fsf: byte"), "{cut}");
+}
+
+#[test]
+fn recorded__sizes_are_sent_in_their_order_at_the_load() {
+    let folder = forest_folder(&FEATURES);
+    let at = |load: f64, part: &str| {
+        let workload = format!("recorded = \"flows.csv\"\nload = {load}\n{part}");
+        results(&qclimb_of(&workload, "forest"), folder.path()).remove(0)
+    };
+    let all = at(0.5, "");
+    let sizes: Vec<u64> = all.flows.iter().map(|flow| flow.bytes).collect();
+    let recorded: Vec<u64> = (0..FOREST_ROWS.lines().count() as u64 - 1).map(|nth| 1_000 + nth * 40_000).collect();
+    assert_eq!(sizes, recorded);
+    // The last half, twice as fast.
+    let half = at(1.0, "recorded_part = [0.5, 1]\n");
+    assert_eq!(half.flows.iter().map(|flow| flow.bytes).collect::<Vec<_>>(), recorded[recorded.len() / 2..]);
+    let beyond = at(0.5, "recorded_part = [0.5, 1]\nflows = 100\n");
+    assert_eq!(beyond.flows[recorded.len() / 2].bytes, recorded[recorded.len() / 2]);
+    let refused =
+        planned(&qclimb_of("recorded = \"flows.csv\"\nload = 0.5\nrecorded_part = [0.7, 0.2]", "none"), folder.path());
+    assert!(refused.map(|_| ()).unwrap_err().to_string().contains("two shares of the"));
+}
+
+#[test]
+fn recorded__predictions_follow_their_flows() {
+    let (by_forest, by_list) = (forest_folder(&FEATURES), forest_folder(&PREDICTED));
+    let workload = "recorded = \"flows.csv\"\nload = 0.7\nrecorded_part = [0.3, 0.9]";
+    let forest = results(&qclimb_of(workload, "forest"), by_forest.path());
+    let list = results(&qclimb_of(workload, "list"), by_list.path());
+    assert_eq!(forest[0].flows, list[0].flows);
+    assert_eq!(forest[1].flows, list[1].flows);
+}

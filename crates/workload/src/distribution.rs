@@ -152,6 +152,24 @@ impl SizeDistribution {
         self.rounding
     }
 
+    /// Sizes of which each is as likely as it is often among these; there is one at least.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn listed(name: &str, sizes: &[u64]) -> SizeDistribution {
+        assert!(!sizes.is_empty(), "a distribution has a size");
+        let mut sorted = sizes.to_vec();
+        sorted.sort_unstable();
+        let share = |flows: usize| flows as f64 / sorted.len() as f64;
+        let (mut pieces, mut before) = (Vec::new(), 0);
+        for same in sorted.chunk_by(|a, b| a == b) {
+            let to = before + same.len();
+            pieces.push(Piece { from: same[0], to: same[0], cdf_from: share(before), cdf_to: share(to) });
+            before = to;
+        }
+        SizeDistribution::shaped(name.to_owned(), Rounding::Bytes, Shape::Pieces(pieces))
+    }
+
     /// The size of one flow, in bytes. Takes one draw from `rng` and no memory.
     pub fn sample(&self, rng: &mut impl Rng) -> u64 {
         self.quantile(uniform01(rng))

@@ -4,7 +4,6 @@
 //! all of them share one copy, and a file that changes meanwhile cannot make runs differ. A sweep over many large
 //! lists keeps the latest, as many as one list may hold, and reads the others again.
 
-use super::LIST;
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::Error;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
@@ -76,14 +75,14 @@ pub struct Files {
 
 impl Files {
     /// The flow list at `path`, which `key` names, for a fabric of `hosts`.
-    pub(super) fn list(&self, scope: &Scope<'_>, path: &Path, hosts: u32) -> Result<Arc<List>, Error> {
+    pub(super) fn list(&self, scope: &Scope<'_>, key: &Key, path: &Path, hosts: u32) -> Result<Arc<List>, Error> {
         once(
             &self.lists,
             (path.to_path_buf(), hosts),
             |list: &List| list.flows().len(),
             || {
                 let name = path.display().to_string();
-                let list = flow_list::read(&name, open(scope, &LIST, path)?, hosts);
+                let list = flow_list::read(&name, open(scope, key, path)?, hosts);
                 Ok(List::new(&name, list.map_err(|error| Error::Input(error.to_string()))?))
             },
         )
@@ -194,6 +193,7 @@ fn digest(list: &FlowList, extras: &Extras) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LIST;
     use super::*;
     use crate::settings::none_given;
 
@@ -208,11 +208,11 @@ mod tests {
     fn list__is_read_once_for_each_number_of_hosts() {
         let settings = none_given();
         let (_folder, path, files) = files_with("0,0,1,1000\n");
-        let first = files.list(&settings.common(), &path, 2).unwrap();
+        let first = files.list(&settings.common(), &LIST, &path, 2).unwrap();
         std::fs::write(&path, "no list any more").unwrap();
-        let again = files.list(&settings.common(), &path, 2).unwrap();
+        let again = files.list(&settings.common(), &LIST, &path, 2).unwrap();
         assert!(Arc::ptr_eq(&first, &again));
-        assert!(files.list(&settings.common(), &path, 3).is_err());
+        assert!(files.list(&settings.common(), &LIST, &path, 3).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::workload::files::{self, Files};
+use crate::workload::recorded::Recorded;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{Size, parse_size};
 use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
@@ -60,17 +61,22 @@ pub(super) struct Reader<'a> {
     pub(super) files: &'a Files,
     /// Paths are relative to this.
     pub(super) folder: &'a Path,
+    /// Flows whose sizes are sent in their order, instead of sizes that are drawn.
+    pub(super) recorded: Option<&'a Recorded>,
 }
 
 impl Reader<'_> {
     /// The distribution of `sizes` or `cdf`.
     pub(super) fn of_workload(&self) -> Result<Sizes, Error> {
         let scope = self.scope;
+        if let Some(recorded) = self.recorded {
+            return Ok(recorded.sizes());
+        }
         match (scope.optional(&CDF)?, scope.optional(&SIZES)?) {
             (Some(_), Some(_)) => Err(scope.error(&CDF, "`cdf` beside `sizes`").expected("one of the two").into()),
             (Some(file), None) => self.of_file(&SIZES, &CDF, &file),
             (None, Some(text)) => self.of_text(&SIZES, &text),
-            (None, None) => Err(scope.invalid(&SIZES, "`sizes`, `cdf` or `list` in [workload]").into()),
+            (None, None) => Err(scope.invalid(&SIZES, "`sizes`, `cdf`, `recorded` or `list` in [workload]").into()),
         }
     }
 

@@ -69,7 +69,7 @@ declare! {
     pub(crate) static CHANGE_AT: Setting<u64> = Setting::time(
         Section::Workload, "change_at", 1, MAX_TIME_PS, "time at which sizes or load change",
     );
-    static CHANGE_SIZES: Setting<String> = Setting::text(
+    pub(super) static CHANGE_SIZES: Setting<String> = Setting::text(
         Section::Workload, "change_sizes", "flow sizes from change_at on, as in `sizes`",
     );
     static CHANGE_LOAD: Setting<f64> = Setting::number_above(

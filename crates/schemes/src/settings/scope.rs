@@ -76,6 +76,11 @@ impl<'a> Scope<'a> {
         self.value(setting, None)
     }
 
+    /// Adds to the effective configuration what stands in the file that a setting names, by its digest.
+    pub fn note_digest(&self, key: &Key, digest: &str) {
+        self.settings.note(&format!("{}.digest", self.address(key)), digest);
+    }
+
     /// Whether the setting is given for this scope; does not count as reading it.
     pub fn is_given(&self, key: &Key) -> bool {
         self.lookup(key).is_some()
