@@ -17,6 +17,7 @@ mod error;
 pub mod execute;
 mod experiment_text;
 pub mod export;
+pub mod forest;
 pub mod machine;
 mod overrides;
 pub mod plan;

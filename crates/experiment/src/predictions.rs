@@ -4,16 +4,13 @@
 
 use std::sync::Arc;
 
-use flowsieve_core::forest::{self, Feature, Forest};
-use flowsieve_core::message::Bounds;
 use flowsieve_schemes::settings::{Scope, Section, Setting, SettingsError};
 use flowsieve_schemes::{Knows, declare};
-use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Prediction, SizeBounds, Unknown};
-use std::fs::File;
-use std::io::Read;
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
 use std::path::Path;
 
 use crate::error::Error;
+use crate::forest::ForestFile;
 use crate::workload::Workload;
 
 /// Where bounds come from, by the names that settings use.
@@ -106,30 +103,14 @@ fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Path) -> Result<Ar
                         file's folder";
         scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
     };
-    let mut bytes = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(forest::MAX_BYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|error| unfit(error.to_string()))?;
-    let forest = Forest::parse(&bytes).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
-    scope.note_digest(&FOREST, blake3::hash(&bytes).to_hex().as_str());
+    let forest = ForestFile::read(&path).map_err(&unfit)?;
+    scope.note_digest(&FOREST, &forest.digest);
     let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
         let problem = "`bounds` = \"forest\", and nothing was recorded of these flows";
         let expected = "`list` or `recorded` with columns feature:NAME";
         return Err(scope.error(&BOUNDS, problem).expected(expected).into());
     };
-    let column = |wanted: &Feature| {
-        features.names().iter().position(|name| *name == wanted.name).ok_or_else(|| {
-            let has = features.names().join(", ");
-            unfit(format!("it reads the feature `{}`, and the flows have {has}", wanted.name))
-        })
-    };
-    let columns = forest.features().iter().map(column).collect::<Result<Vec<usize>, _>>()?;
-    let mut read = vec![0; columns.len()];
-    let predict = |row: &[u64]| {
-        read.iter_mut().zip(&columns).for_each(|(to, &from)| *to = row[from]);
-        let Bounds { lower, upper } = forest.bounds(&read);
-        Prediction { size: Some(forest.predicted(&read)), bounds: Some(SizeBounds { lower, upper }) }
-    };
-    Ok(workload.predicting(features.rows().map(predict).collect()))
+    Ok(workload.predicting(forest.predictions(features).map_err(unfit)?))
 }
 
 fn law(scope: &Scope<'_>) -> Result<BoundsLaw, SettingsError> {

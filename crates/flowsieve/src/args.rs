@@ -48,6 +48,12 @@ pub(crate) enum Command {
     Flows(Flows),
     /// Compute demotion thresholds for a distribution of flow sizes
     Thresholds(Thresholds),
+    /// Say what a forest's predictions of flow sizes are worth, or write them into a flow list
+    Forest {
+        /// What to do
+        #[command(subcommand)]
+        what: Forest,
+    },
     /// Hold the simulator against closed forms of queueing theory
     Validate(Validate),
     /// Print a script that completes commands in a shell
@@ -345,4 +351,53 @@ pub(crate) struct Validate {
     /// Loads up to 0.7 and messages of 64 packets alone
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+const FOREST_EXAMPLES: &str = "\
+Examples:
+  flowsieve forest report trace.fsf trace.csv
+      errors, bounds and bounded shares of the last fifth of the trace, by class of size
+  flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv
+      all of the trace with the columns lower, upper and predicted";
+
+/// What to do with a forest.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Forest {
+    /// Hold its bounds and predicted sizes against the sizes of a trace
+    #[command(after_help = FOREST_EXAMPLES)]
+    Report {
+        /// The forest and the trace
+        #[command(flatten)]
+        of: Traced,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write the trace as a flow list with the columns lower, upper and predicted
+    #[command(after_help = FOREST_EXAMPLES)]
+    Apply {
+        /// The forest and the trace
+        #[command(flatten)]
+        of: Traced,
+    },
+}
+
+/// A forest and a trace.
+#[derive(Debug, Args)]
+pub(crate) struct Traced {
+    /// The forest's file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) forest: PathBuf,
+    /// A flow list with the features that the forest reads
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) trace: PathBuf,
+    /// Share of the trace's flows that is left out, the first ones: those that the forest was trained on
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
+    pub(crate) from: f64,
+}
+
+/// A number from 0 to below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to below 1".to_owned())
 }

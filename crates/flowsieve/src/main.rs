@@ -5,8 +5,9 @@ mod computation;
 mod progress;
 mod validation;
 
-use args::{Cli, Command, Compare, Doctor, Flows, List, Reproduce, Run, What};
+use args::{Cli, Command, Compare, Doctor, Flows, Forest, List, Reproduce, Run, What};
 use clap::{CommandFactory, Parser};
+use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute, execute_sharing};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, reproduce};
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduction(&args),
         Command::Flows(args) => write_flows(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
+        Command::Forest { what } => forest(&what),
         Command::Validate(args) => validation::validate(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut std::io::stdout());
@@ -175,6 +177,22 @@ fn write_flows(args: &Flows) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, &Simulator)?;
     export::flows(&plan, args.seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
+}
+
+fn forest(what: &Forest) -> Result<(), Error> {
+    let (Forest::Report { of, .. } | Forest::Apply { of }) = what;
+    let predicted = experiment::forest::Predicted::read(&of.forest, &of.trace, of.from)?;
+    match what {
+        Forest::Apply { .. } => predicted.write(&mut std::io::BufWriter::new(std::io::stdout().lock())),
+        Forest::Report { json, .. } => {
+            let worth = predicted.worth(&experiment::forest::SizeClasses::default());
+            if *json {
+                return print_json(&worth);
+            }
+            print(&experiment::forest::text(&worth));
+            Ok(())
+        }
+    }
 }
 
 /// Prints a value as indented JSON.

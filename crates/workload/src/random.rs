@@ -41,6 +41,8 @@ pub enum Purpose {
     Bounds = 13,
     /// Which flows are of the second class; the entity is the flow.
     Classes = 14,
+    /// Sizes that are dealt to flows at random, to see what bounds are worth.
+    Shuffle = 15,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

@@ -5,6 +5,7 @@
 use super::files::List;
 use super::sizes::{Reader, Sizes};
 use crate::error::Error;
+use crate::forest::RECORDED_HOSTS;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Section, Setting};
 use flowsieve_workload::flow_list::Features;
@@ -22,9 +23,6 @@ declare! {
     );
 }
 
-/// Recorded flows lie between hosts of their own, of which a list may have so many.
-const HOSTS: u32 = 1 << 20;
-
 /// Consecutive flows of a list.
 #[derive(Debug, Clone)]
 pub(super) struct Recorded {
@@ -39,7 +37,7 @@ impl Recorded {
     pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Recorded>, Error> {
         let scope = reader.scope;
         let Some(path) = scope.optional(&RECORDED)? else { return Ok(None) };
-        let list = reader.files.list(scope, &RECORDED, &reader.folder.join(path), HOSTS)?;
+        let list = reader.files.list(scope, &RECORDED, &reader.folder.join(path), RECORDED_HOSTS)?;
         let all = list.flows().len();
         let part = scope.read_or(&RECORDED_PART, vec![0.0, 1.0])?;
         let at = |share: f64| (share * all as f64).round() as usize;

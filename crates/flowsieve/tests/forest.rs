@@ -1,0 +1,85 @@
+//! `flowsieve forest`, over the golden forest of core and the rows that its trainer wrote beside it.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+const ROWS: &str = include_str!("../../core/tests/data/forest-rows.csv");
+const FOREST: &[u8] = include_bytes!("../../core/tests/data/forest-all.fsf");
+
+/// A folder with the forest and a trace of a flow a second, each as large as the trainer's upper bound for it.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text =
+        "start_s,src,dst,bytes,feature:start_us,feature:gap_us,feature:last_size_1,feature:src,feature:port,\
+                    feature:protocol\n"
+            .to_owned();
+    for (second, row) in ROWS.lines().skip(1).enumerate() {
+        let fields: Vec<&str> = row.split(',').collect();
+        text += &format!("{second},0,1,{},{}\n", fields[7], fields[..6].join(","));
+    }
+    std::fs::write(folder.path().join("trace.csv"), text).unwrap();
+    std::fs::write(folder.path().join("forest.fsf"), FOREST).unwrap();
+    folder
+}
+
+/// Status, output, and error output.
+fn forest(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("flowsieve").unwrap();
+    let done = command.current_dir(folder).arg("forest").args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn apply__writes_what_the_trainer_says() {
+    let folder = folder();
+    let (status, written, _) = forest(folder.path(), &["apply", "forest.fsf", "trace.csv", "--from", "0"]);
+    assert_eq!(status, 0);
+    let mut lines = written.lines();
+    let header = lines.next().unwrap();
+    assert!(header.starts_with("start_s,src,dst,bytes,lower,upper,predicted,feature:start_us,"), "{header}");
+    let expected = ROWS.lines().skip(1).map(|row| row.split(',').skip(6).take(3).collect::<Vec<_>>().join(","));
+    let found = lines.map(|row| row.split(',').skip(4).take(3).collect::<Vec<_>>().join(","));
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    let (_, part, _) = forest(folder.path(), &["apply", "forest.fsf", "trace.csv"]);
+    let rows = ROWS.lines().count() - 1;
+    assert_eq!(part.lines().count() - 1, rows - (0.8 * rows as f64).round() as usize);
+}
+
+#[test]
+fn report__answers_first_with_a_table() {
+    let folder = folder();
+    let (status, table, _) = forest(folder.path(), &["report", "forest.fsf", "trace.csv", "--from", "0"]);
+    assert_eq!(status, 0);
+    let first: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(first[..4], ["class", "flows", "bounded", "%"]);
+    let (_, json, _) = forest(folder.path(), &["report", "forest.fsf", "trace.csv", "--from", "0", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let all = json.as_array().unwrap().last().unwrap();
+    let rows = ROWS.lines().count() as u64 - 1;
+    // Each flow is as large as its upper bound.
+    assert_eq!(
+        (all["class"].as_str(), all["flows"].as_u64(), all["bounded"].as_u64()),
+        (Some("all"), Some(rows), Some(rows))
+    );
+    assert_eq!(all["mean_upper"], all["mean_size"]);
+}
+
+#[test]
+fn refused__with_the_file_and_what_is_wrong() {
+    let folder = folder();
+    std::fs::write(folder.path().join("cut.fsf"), &FOREST[..100]).unwrap();
+    std::fs::write(folder.path().join("plain.csv"), "0,0,1,1000\n").unwrap();
+    for (arguments, expected) in [
+        (["report", "cut.fsf", "trace.csv"], "cut.fsf: byte "),
+        (["report", "no.fsf", "trace.csv"], "no.fsf: No such file"),
+        (["report", "forest.fsf", "plain.csv"], "it reads the feature `start_us`"),
+        (["apply", "forest.fsf", "no.csv"], "no.csv: No such file"),
+    ] {
+        let (status, out, error) = forest(folder.path(), &arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
+    let (status, _, error) = forest(folder.path(), &["report", "forest.fsf", "trace.csv", "--from", "1"]);
+    assert!(status == 2 && error.contains("from 0 to below 1"), "{error}");
+}
