@@ -17,7 +17,8 @@
 //! list, it is of all of them: `claimed = "rising"` or `"close"`. With `unmeasured`, a reason, it is listed as text.
 //!
 //! `series`, `of` and `time` say of which series a claim is; `workload`, `deadline`, `started` and `senders` of which flows; `at` narrows
-//! it to values of other swept keys, and `note` says what else there is to it.
+//! it to values of other swept keys, and `note` says what else there is to it. `stand_in` names the workload that stands in for
+//! the paper's, where that could not be had: then the claim's direction alone is judged.
 
 use crate::document::{Wrong, entries, raw_value, tables};
 use crate::experiment_text::ExperimentText;

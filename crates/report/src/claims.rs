@@ -18,6 +18,8 @@ pub(crate) struct ClaimRow {
     /// The verdict in words, with what stands in its way.
     pub(crate) judged: String,
     pub(crate) note: String,
+    /// Another workload stands in for the paper's.
+    pub(crate) stands_in: bool,
 }
 
 /// The claims of a result, in the order of its experiment; those that are not measured last.
@@ -42,6 +44,7 @@ fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
         verdict: checked.verdict,
         judged: judged(checked.verdict, &checked.why),
         note: claim.note.clone(),
+        stands_in: claim.stand_in.is_some(),
     }
 }
 
@@ -56,6 +59,7 @@ fn unmeasured(claim: &Unmeasured) -> ClaimRow {
         verdict,
         judged: judged(verdict, &claim.why),
         note: claim.note.clone(),
+        stands_in: false,
     }
 }
 
@@ -103,6 +107,9 @@ fn what(claim: &Claim) -> String {
     }
     for axis in &claim.at {
         text += &format!(", {} = {}", axis.key, axis.value);
+    }
+    if let Some(workload) = &claim.stand_in {
+        text += &format!(", on {workload} in place of the paper's trace");
     }
     text
 }

@@ -143,6 +143,7 @@ fn over_loads(
         expected: Expected::Lower,
         tolerance: 0.0,
         note: String::new(),
+        stand_in: None,
     };
     claim.check(dir.manifest(), dir.summary()).ratio
 }

@@ -27,6 +27,16 @@ pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -
         count(Verdict::NotResolved),
         count(Verdict::NotMeasured),
     );
+    let stand_ins = claims.iter().flatten().filter(|claim| claim.stands_in).count();
+    if stand_ins > 0 {
+        let _ = writeln!(
+            text,
+            "\n{stand_ins} of the claims are of traces that could not be had. They were run on workloads that stand in for these, which can \
+             show a direction and no value: {} have the claimed one, {} the other, and the rest are not resolved.",
+            count(Verdict::SameDirection),
+            count(Verdict::OtherDirection),
+        );
+    }
     let is_smoke = |result: &ResultDir| result.manifest().experiment.changes.iter().any(|change| change == SMOKE);
     if figures.iter().any(|(_, result)| is_smoke(result)) {
         text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";

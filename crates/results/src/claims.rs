@@ -11,6 +11,9 @@
 //! | outside of it altogether | disagrees |
 //! | across its edge, or none (one seed) | not resolved |
 //!
+//! Where the paper's workload could not be had and another stands in for it, only the side of 1 is judged: same direction, other
+//! direction, or not resolved.
+//!
 //! A change or a value over several loads is of the mean at these, taken in each seed. A range, an order and closeness have
 //! to hold at each load. An "up to" is judged at the load where the ratio is the most extreme.
 
@@ -81,6 +84,9 @@ pub struct Claim {
     pub tolerance: f64,
     /// What else is to be said of it.
     pub note: String,
+    /// The workload that stands in for the paper's, where that could not be had: then a direction is all that can be judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stand_in: Option<String>,
 }
 
 /// As data one baseline is a text, any other number of them a list.
@@ -134,6 +140,10 @@ pub enum Verdict {
     Disagrees,
     /// Neither.
     NotResolved,
+    /// With another workload in place of the paper's, the whole interval lies on the side of 1 on which the claim is.
+    SameDirection,
+    /// With such a workload, none of it does.
+    OtherDirection,
     /// No simulation says.
     NotMeasured,
 }
@@ -145,6 +155,8 @@ impl Verdict {
             Verdict::Agrees => "agrees",
             Verdict::Disagrees => "disagrees",
             Verdict::NotResolved => "not resolved",
+            Verdict::SameDirection => "same direction",
+            Verdict::OtherDirection => "other direction",
             Verdict::NotMeasured => "not measured",
         }
     }
@@ -182,6 +194,24 @@ impl Expected {
             Expected::Value(value) => (value - tolerance * value.abs(), value + tolerance * value.abs()),
             Expected::Within(low, high) => (low - tolerance * low.abs(), high + tolerance * high.abs()),
         }
+    }
+}
+
+impl Expected {
+    /// What a workload that stands in for the paper's can show of it: that a ratio lies on the same side of 1, as an expectation
+    /// with its tolerance. `None`: it has no side.
+    fn direction(self) -> Option<(Expected, f64)> {
+        const FAR: f64 = 1e9;
+        Some(match self {
+            Expected::Change(change) if change < 0.0 => (Expected::Lower, 0.0),
+            Expected::Change(change) if change > 0.0 => (Expected::Higher, 0.0),
+            Expected::Between(_, high) if high <= 0.0 => (Expected::Between(-1.0, 0.0), 0.0),
+            Expected::Between(low, _) if low >= 0.0 => (Expected::Between(0.0, FAR), 0.0),
+            Expected::UpTo(change) if change < 0.0 => (Expected::UpTo(-0.5), 0.5),
+            Expected::UpTo(change) if change > 0.0 => (Expected::UpTo(FAR), FAR),
+            Expected::Lower | Expected::Higher | Expected::Rising => (self, 0.0),
+            _ => return None,
+        })
     }
 }
 
@@ -248,6 +278,7 @@ mod tests {
             expected: Expected::Lower,
             tolerance: 0.0,
             note: String::new(),
+            stand_in: None,
         };
         for (baselines, text) in [(&["b"][..], "\"b\""), (&[], "[]"), (&["b", "c"], "[\"b\",\"c\"]")] {
             let data = serde_json::to_string(&claim(baselines)).unwrap();

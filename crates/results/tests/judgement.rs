@@ -63,6 +63,7 @@ fn claim(expected: Expected) -> Claim {
         expected,
         tolerance: 0.02,
         note: String::new(),
+        stand_in: None,
     }
 }
 
@@ -104,6 +105,35 @@ fn claims__verdicts_on_known_ratios() {
         assert_eq!(*verdict, expected, "{claim:?}: {why}");
     }
     assert_eq!(found.last().unwrap().1, "not run");
+}
+
+/// The ratios are 0.8 at one load and 0.6 at the other.
+#[test]
+fn claims__of_a_stand_in_are_judged_by_their_direction() {
+    use Verdict::{NotResolved, OtherDirection, SameDirection};
+    let stand_in = |expected| Claim { stand_in: Some("like".into()), ..claim(expected) };
+    let class = SizeClass::between(1_000_000, None);
+    let table = [
+        (stand_in(Expected::Change(-0.9)), SameDirection),
+        (stand_in(Expected::Change(0.1)), OtherDirection),
+        (stand_in(Expected::UpTo(-0.01)), SameDirection),
+        (stand_in(Expected::UpTo(5.0)), OtherDirection),
+        (stand_in(Expected::Between(-0.99, -0.98)), SameDirection),
+        (stand_in(Expected::Between(-0.99, 0.0)), SameDirection),
+        (stand_in(Expected::Between(0.1, 0.2)), OtherDirection),
+        (stand_in(Expected::Lower), SameDirection),
+        // On neither side of 1.
+        (stand_in(Expected::Between(-0.4, 0.1)), NotResolved),
+        (stand_in(Expected::Change(0.0)), NotResolved),
+        // Flows above 1 MB are alike: the interval is on no side.
+        (Claim { class, ..stand_in(Expected::Change(-0.5)) }, NotResolved),
+    ];
+    let (claims, expected): (Vec<Claim>, Vec<Verdict>) = table.into_iter().unzip();
+    let found = verdicts(Made::default(), claims.clone());
+    for ((claim, expected), (verdict, why)) in claims.iter().zip(expected).zip(&found) {
+        assert_eq!(*verdict, expected, "{claim:?}: {why}");
+    }
+    assert!(found[8].1.contains("no direction"), "{}", found[8].1);
 }
 
 #[test]

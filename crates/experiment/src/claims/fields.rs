@@ -10,7 +10,7 @@ use flowsieve_schemes::settings::{Kind, MAX_TIME_PS, Origin, Raw, Value as Setti
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 21] = [
     "id",
     "where",
     "metric",
@@ -29,6 +29,7 @@ pub(super) const KEYS: [&str; 20] = [
     "at",
     "claimed",
     "tolerance",
+    "stand_in",
     "unmeasured",
     "note",
 ];
@@ -110,6 +111,7 @@ impl Fields {
                 expected,
                 tolerance,
                 note: self.optional_text("note")?,
+                stand_in: Some(self.optional_text("stand_in")?).filter(|name| !name.is_empty()),
             },
             table: self.origin.clone(),
             schemes,

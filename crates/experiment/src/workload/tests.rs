@@ -41,7 +41,10 @@ fn read__web_search_as_ns2() {
 fn read__says_what_is_missing_or_double() {
     let message = |settings: Settings| read(&settings).unwrap_err().to_string();
     let none = none_given();
-    assert_eq!(message(none), "default: `sizes` is missing; expected `sizes`, `cdf`, `recorded` or `list` in [workload]");
+    assert_eq!(
+        message(none),
+        "default: `sizes` is missing; expected `sizes`, `cdf`, `recorded` or `list` in [workload]"
+    );
     let both = settings().with(None, "duration", "1s");
     assert_eq!(message(both), "default: `duration` beside `flows`; expected one of the two");
     let window = settings().with(None, "measure", "window");

@@ -30,6 +30,24 @@ const ONE_SEED: &str = "one seed has no interval";
 impl Claim {
     /// Holds the claim against a result.
     pub fn check(&self, manifest: &Manifest, summary: &Summary) -> Checked {
+        if self.stand_in.is_none() {
+            return self.check_stated(manifest, summary);
+        }
+        let Some((expected, tolerance)) = self.expected.direction() else {
+            let why = "a stand-in tells no value, and the claim has no direction".to_owned();
+            return Checked { verdict: Verdict::NotResolved, why, ..self.check_stated(manifest, summary) };
+        };
+        let checked = Claim { expected, tolerance, ..self.clone() }.check_stated(manifest, summary);
+        let verdict = match checked.verdict {
+            Verdict::Agrees => Verdict::SameDirection,
+            Verdict::Disagrees => Verdict::OtherDirection,
+            other => other,
+        };
+        Checked { verdict, ..checked }
+    }
+
+    /// The same for what it states.
+    fn check_stated(&self, manifest: &Manifest, summary: &Summary) -> Checked {
         let experiment = &manifest.experiment;
         let schemes = || [&self.scheme].into_iter().chain(&self.baselines);
         let points: Vec<Vec<usize>> = schemes().map(|scheme| self.points(experiment, scheme)).collect();
@@ -246,9 +264,9 @@ fn mean_of(points: &[BySeed]) -> Option<Estimate> {
 
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let rank = |verdict: &Verdict| match verdict {
-        Verdict::Agrees => 0,
+        Verdict::Agrees | Verdict::SameDirection => 0,
         Verdict::NotResolved | Verdict::NotMeasured => 1,
-        Verdict::Disagrees => 2,
+        Verdict::Disagrees | Verdict::OtherDirection => 2,
     };
     verdicts.max_by_key(rank).unwrap_or(Verdict::NotResolved)
 }
