@@ -37,6 +37,7 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     parts::SENDING_SETTINGS,
     messages::SETTINGS,
     pfabric::SETTINGS,
+    pias::SETTINGS,
     thresholds::SETTINGS,
     adaptation::SETTINGS,
     awafs::SETTINGS,

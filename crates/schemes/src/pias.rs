@@ -11,12 +11,20 @@
 use flowsieve_core::Time;
 
 use crate::adaptation;
+use crate::declare;
 use crate::messages::MESSAGE_GAP;
 use crate::parts::{self, DisciplineName, Parts, QUEUES, TaggerName};
 use crate::registry::{Context, Entry, Knows, WorkloadFacts};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{SettingsError, SizesOr};
+use crate::settings::{Section, Setting, SettingsError, SizesOr};
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
+
+declare! {
+    static PUBLISHED_FOR: Setting<String> = Setting::text(
+        Section::Scheme, "published_for",
+        "thresholds = \"published\": the workload whose thresholds these are, where the point's own has none",
+    );
+}
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -67,7 +75,15 @@ pub(crate) fn thresholds(
     start: Option<Start>,
 ) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
-    let published = (queues == PUBLISHED_QUEUES).then(|| published(context.workload)).flatten();
+    let name = scope.optional(&PUBLISHED_FOR)?;
+    let of_name = |name: &String| {
+        let known = published_workloads().find(|known| known == name);
+        let expected = "a workload whose thresholds were published, such as \"web-search\"";
+        known.ok_or_else(|| scope.invalid(&PUBLISHED_FOR, expected).names(name, published_workloads()))
+    };
+    let name = name.as_ref().map(of_name).transpose()?;
+    let published = || published_at(name.or(context.workload.distribution())?, context.workload.load()?);
+    let published = (queues == PUBLISHED_QUEUES).then(published).flatten();
     let or_else = if published.is_some() { Start::Published } else { Start::Computed(Computed::EqualSplit) };
     match scope.read_or(&THRESHOLDS, SizesOr::Named(start.unwrap_or(or_else)))? {
         SizesOr::Sizes(sizes) => adaptation::given(context, &THRESHOLDS, sizes, queues),
@@ -91,9 +107,11 @@ pub fn published_workloads() -> impl Iterator<Item = &'static str> {
 
 /// The thresholds in bytes published for the workload, at the published load that is nearest to its (the higher of two).
 pub fn published(workload: &dyn WorkloadFacts) -> Option<Vec<u64>> {
-    let name = workload.distribution()?;
+    published_at(workload.distribution()?, workload.load()?)
+}
+
+fn published_at(name: &str, load: f64) -> Option<Vec<u64>> {
     let (_, unit, table) = PUBLISHED.iter().find(|(names, ..)| names.contains(&name))?;
-    let load = workload.load()?;
     let row = ((load * 10.0).round() as usize).clamp(5, 9) - 5;
     Some(table[row].iter().map(|thresholds| thresholds * unit).collect())
 }
@@ -203,6 +221,16 @@ mod tests {
         let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
         let found = thresholds_of(&none_given(), &uniform).unwrap();
         assert_eq!(found, [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
+    }
+
+    #[test]
+    fn thresholds__published_for_another_workload() {
+        let uniform = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
+        let of = |name: &str| thresholds_of(&none_given().with(Some("pias"), "published_for", name), &uniform);
+        assert_eq!(of("web-search").unwrap()[0], 909 * 1_460);
+        assert_eq!(of("qcluster-w4").unwrap()[0], 39_976);
+        let refused = of("web-serch").unwrap_err().to_string();
+        assert!(refused.contains("whose thresholds were published"), "{refused}");
     }
 
     #[test]
