@@ -136,7 +136,7 @@ fn reordering__is_refused_where_it_cannot_be() {
     assert!(refused("pias", &[by_priority]).contains(several_paths), "ns2 sprays");
     for way in ["spray", "spray-random", "flowlet"] {
         let error = refused("pias", &[by_priority, ("parameters", "rfc"), ("load_balancing", way)]);
-        assert!(error.contains("`reordering` = by-priority") && error.contains(several_paths), "{error}");
+        assert!(error.contains("`reordering` = \"by-priority\"") && error.contains(several_paths), "{error}");
     }
     let error = refused("pias", &[by_priority, ("load_balancing", "ecmp"), ("loss_detection", "dupack")]);
     assert!(error.contains("no `loss_detection` with reordering"), "{error}");
