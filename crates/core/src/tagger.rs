@@ -251,6 +251,15 @@ impl Tagger {
         }
     }
 
+    /// The tag of a packet without payload, which built-in taggers give the highest priority.
+    #[inline(always)]
+    pub fn tag_control(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
+        match self {
+            Tagger::Boxed(own) => own.tag(&facts()),
+            _ => Tag::default(),
+        }
+    }
+
     #[inline(never)]
     fn tag_elsewhere(&mut self, facts: &FlowFacts) -> Tag {
         if let Tagger::Boxed(own) = self {
@@ -368,7 +377,7 @@ mod tests {
         for mut tagger in
             [Tagger::Demotion { thresholds: vec![0] }, climbing, Tagger::Remaining, Tagger::ToTheEnd, Tagger::Attained]
         {
-            assert_eq!(tagger.tag(|| ack), Tag::default());
+            assert_eq!([tagger.tag(|| ack), tagger.tag_control(|| ack)], [Tag::default(); 2]);
         }
     }
 

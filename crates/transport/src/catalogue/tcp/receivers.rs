@@ -142,7 +142,7 @@ impl ReceivingSide {
     /// An answer that says nothing yet.
     #[inline(always)]
     fn answer(&self, now: Time, tagger: &mut Tagger, len: u16, kind: Kind) -> Packet {
-        let tag = tagger.tag(|| FlowFacts::control(self.flow, kind, now));
+        let tag = tagger.tag_control(|| FlowFacts::control(self.flow, kind, now));
         Packet { peer: self.peer, len, flow: self.flow, kind, tag, ..Packet::default() }
     }
 

@@ -159,7 +159,7 @@ impl Connection {
         let beside = Beside { sender: slot, receiver: self.receiver, stamp: stamp(now) };
         match emission {
             Emission::Control(header) => {
-                let tag = tagger.tag(|| FlowFacts::control(self.flow, Kind::Control, now));
+                let tag = tagger.tag_control(|| FlowFacts::control(self.flow, Kind::Control, now));
                 let packet = Packet {
                     peer: self.peer,
                     len: rules.header,
