@@ -152,6 +152,8 @@ proptest! {
             "sp-pifo" => &[("tagger", "plain")],
             // A flow that sinks would do so where all queues have a share.
             "qc-coflow" => &[("order", "sp")],
+            // A flow that climbs overtakes itself.
+            "qclimb" | "qclimb-ps" | "qclimb-pp" => &[("queues", "1")],
             _ => &[],
         };
         let mut case = plain(name, &[given.as_slice(), tagger].concat(), vec![flow(0, 777, bytes)]);
