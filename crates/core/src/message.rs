@@ -50,6 +50,15 @@ pub struct Effort {
     pub found_lost: u32,
 }
 
+/// What a receiver held because something before it was missing, from the end of one message to that of the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The most at once, in bytes of payload; a last packet that is short counts as a full one.
+    pub most_bytes: u64,
+    /// Over time, in bytes times nanoseconds.
+    pub byte_ns: u64,
+}
+
 /// What an endpoint reports of its messages. Taggers, controllers and measurement hear the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEvent {
@@ -71,7 +80,19 @@ pub enum FlowEvent {
         /// What it took; `None` where nobody answers.
         effort: Option<Effort>,
     },
-    /// All of a message has arrived: the only event of its receiver.
+    /// At the receiver, just before a message is delivered: packets waited there for earlier ones.
+    Reordered {
+        /// The message's number.
+        message: u32,
+        /// How many bytes, and for how long.
+        held: Held,
+    },
+    /// At the receiver: a packet of data arrived that had arrived before.
+    Unneeded {
+        /// The message's number.
+        message: u32,
+    },
+    /// All of a message has arrived: the last event of its receiver.
     Delivered {
         /// The message's number.
         message: u32,

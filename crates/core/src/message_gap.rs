@@ -62,7 +62,10 @@ impl MessageGap {
                     counted.ended = now;
                 }
             }
-            FlowEvent::Delivered { .. } | FlowEvent::Timeout { .. } => {}
+            FlowEvent::Reordered { .. }
+            | FlowEvent::Unneeded { .. }
+            | FlowEvent::Delivered { .. }
+            | FlowEvent::Timeout { .. } => {}
         }
     }
 

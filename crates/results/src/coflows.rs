@@ -11,6 +11,7 @@ use arrow_array::{ArrayRef, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
+use crate::disorder::Disorder;
 use crate::flows::write_table;
 use crate::statistics::Figures;
 use crate::summary::SeedStats;
@@ -87,6 +88,7 @@ impl CoflowStats {
             slowdown: None,
             fct_variation: None,
             fairness: None,
+            disorder: Disorder::default(),
         }
     }
 }

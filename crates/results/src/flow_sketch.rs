@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::classes::SizeClass;
+use crate::disorder::Disorder;
 use crate::statistics::{Figures, Statistic, variation};
 use crate::summary::SeedStats;
 use crate::{FlowRow, QuantileSketch};
@@ -29,6 +30,8 @@ struct Bucket {
     fct_ps: QuantileSketch,
     /// In units of [`SLOWDOWN_UNIT`].
     slowdown: QuantileSketch,
+    #[serde(default)]
+    disorder: Disorder,
 }
 
 /// The flows of one run, by size.
@@ -92,6 +95,7 @@ impl FlowSketch {
             fairness: None,
             fct: figures(whole.fct_sum_ps, &whole.fct_ps, 1.0),
             slowdown: figures(whole.slowdown_sum, &whole.slowdown, SLOWDOWN_UNIT),
+            disorder: whole.disorder,
         }
     }
 
@@ -119,12 +123,14 @@ impl Bucket {
             least_slowdown: None,
             fct_ps: QuantileSketch::default(),
             slowdown: QuantileSketch::default(),
+            disorder: Disorder::default(),
         }
     }
 
     fn add(&mut self, row: &FlowRow) {
         self.flows += 1;
         self.largest_bytes = self.largest_bytes.max(row.bytes);
+        self.disorder.add(&Disorder::of(row));
         let (Some(fct_ps), Some(slowdown)) = (row.fct_ps, row.slowdown()) else {
             self.unfinished += 1;
             return;
@@ -140,6 +146,7 @@ impl Bucket {
         self.flows += other.flows;
         self.unfinished += other.unfinished;
         self.largest_bytes = self.largest_bytes.max(other.largest_bytes);
+        self.disorder.add(&other.disorder);
         self.fct_sum_ps += other.fct_sum_ps;
         self.slowdown_sum += other.slowdown_sum;
         self.least_slowdown = least(self.least_slowdown, other.least_slowdown);

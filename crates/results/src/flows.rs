@@ -2,7 +2,7 @@
 //!
 //! Columns: point, seed (both in the joined file alone), flow, src, dst, class, bytes, start_ps, fct_ps (null:
 //! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
-//! none). Rows are grouped by point, then seed. The file carries no time and no version of a library, so that equal
+//! none), found_lost, unneeded, held_most_bytes, held_byte_ns. Rows are grouped by point, then seed. The file carries no time and no version of a library, so that equal
 //! rows make equal bytes.
 
 use std::fs::File;
@@ -123,11 +123,15 @@ fn schema(joined: bool) -> SchemaRef {
         count("out_of_order"),
         Field::new("deadline_ps", DataType::UInt64, true),
         Field::new("coflow", DataType::UInt32, true),
+        count("found_lost"),
+        count("unneeded"),
+        whole("held_most_bytes"),
+        whole("held_byte_ns"),
     ]);
     Arc::new(Schema::new(fields))
 }
 
-fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 14] {
+fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 18] {
     let count = |of: fn(&FlowRow) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
     let whole = |of: fn(&FlowRow) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
     [
@@ -145,6 +149,10 @@ fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 14] {
         count(|row| row.out_of_order),
         Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.deadline_ps))),
         Arc::new(UInt32Array::from_iter(rows.iter().map(|row| row.coflow))),
+        count(|row| row.found_lost),
+        count(|row| row.unneeded),
+        whole(|row| row.held_most_bytes),
+        whole(|row| row.held_byte_ns),
     ]
 }
 
@@ -243,9 +251,13 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
     let (bytes, start, ideal) = (whole("bytes")?, whole("start_ps")?, whole("ideal_ps")?);
     let (sent_again, timeouts) = (count("retransmissions")?, count("timeouts")?);
     let (out_of_order, fct) = (count("out_of_order")?, nullable::<UInt64Type>(path, batch, "fct_ps")?);
-    // Results of before have neither.
+    // Results of before have none of these.
     let (deadline, coflow) =
         (optional::<UInt64Type>(path, batch, "deadline_ps")?, optional::<UInt32Type>(path, batch, "coflow")?);
+    let (found_lost, unneeded) =
+        (optional::<UInt32Type>(path, batch, "found_lost")?, optional::<UInt32Type>(path, batch, "unneeded")?);
+    let (held_most, held) =
+        (optional::<UInt64Type>(path, batch, "held_most_bytes")?, optional::<UInt64Type>(path, batch, "held_byte_ns")?);
     if ideal.values().contains(&0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
     }
@@ -263,6 +275,10 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         out_of_order: out_of_order.value(at),
         deadline_ps: deadline.filter(|column| column.is_valid(at)).map(|column| column.value(at)),
         coflow: coflow.filter(|column| column.is_valid(at)).map(|column| column.value(at)),
+        found_lost: found_lost.map_or(0, |column| column.value(at)),
+        unneeded: unneeded.map_or(0, |column| column.value(at)),
+        held_most_bytes: held_most.map_or(0, |column| column.value(at)),
+        held_byte_ns: held.map_or(0, |column| column.value(at)),
     }));
     Ok(())
 }

@@ -21,6 +21,7 @@ pub mod claims;
 pub mod classes;
 mod coflows;
 pub mod compare;
+pub mod disorder;
 pub mod doctor;
 mod error;
 mod files;

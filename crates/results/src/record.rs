@@ -37,6 +37,14 @@ pub struct FlowRow {
     pub deadline_ps: Option<u64>,
     /// The coflow that it belongs to; `None` if it belongs to none.
     pub coflow: Option<u32>,
+    /// Data packets taken for lost before a timeout: by duplicate ACKs, by time or by priorities, whichever its transport does.
+    pub found_lost: u32,
+    /// Data packets that reached the receiver though they had before: retransmissions of what was not lost.
+    pub unneeded: u32,
+    /// The most payload that its receiver held at once because something before it was missing.
+    pub held_most_bytes: u64,
+    /// That payload over time, in bytes times nanoseconds.
+    pub held_byte_ns: u64,
 }
 
 impl FlowRow {
@@ -192,6 +200,12 @@ pub struct PointResult {
     pub retransmissions: u64,
     /// Data packets that arrived out of order.
     pub out_of_order: u64,
+    /// Data packets taken for lost before a timeout.
+    #[serde(default)]
+    pub found_lost: u64,
+    /// Data packets that arrived though they had before.
+    #[serde(default)]
+    pub unneeded: u64,
     /// What parts of the scheme counted, by the names that they give it; what none of them saw is left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::classes::SizeClass;
+use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
 use crate::{CoflowStats, Experiment, FlowRow, Only};
@@ -58,6 +59,8 @@ pub struct SeedStats {
     /// Jain's index over orders of magnitude of size: of each decade that holds flows that finished, the mean of their
     /// throughputs, size over FCT (AFQ §5, QCluster §6.1). Sketches do not tell it.
     pub fairness: Option<f64>,
+    /// Losses and reordering of the flows.
+    pub disorder: Disorder,
 }
 
 impl SeedStats {
@@ -201,6 +204,7 @@ struct Sized {
     class: u8,
     src: u32,
     has_deadline: bool,
+    disorder: Disorder,
 }
 
 impl Sized {
@@ -220,6 +224,7 @@ impl RunFlows {
             class: row.class,
             src: row.src,
             has_deadline: row.deadline_ps.is_some(),
+            disorder: Disorder::of(row),
         };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
@@ -267,6 +272,10 @@ impl RunFlows {
             least_slowdown: slowdown.iter().copied().reduce(f64::min),
             fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
             fairness: fairness(flows()),
+            disorder: flows().fold(Disorder::default(), |mut all, flow| {
+                all.add(&flow.disorder);
+                all
+            }),
             fct: Figures::of(&mut fct),
             slowdown: Figures::of(&mut slowdown),
         })

@@ -5,11 +5,14 @@
 //! at the same load and axes, paired by seed, with the ends of its interval, and `fct_mean_gain` one over that: NOS2's FCT gain
 //! (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals and ratios are rounded to six
 //! significant digits, for they go through functions whose last bit may differ between machines. An empty cell: no
-//! finished flow, or no interval, since there is one seed.
+//! finished flow, or no interval, since there is one seed. The last columns are sums over seeds: timeouts, packets taken for lost
+//! before one, and packets that arrived twice; and what a flow's receiver held because something before it was missing: the
+//! mean over the FCTs, and the most.
 
 use std::io::Write;
 use std::path::Path;
 
+use crate::disorder::Disorder;
 use crate::statistics::Statistic;
 use crate::summary::{ClassSummary, Metric, Summary};
 use crate::{Experiment, ResultError};
@@ -45,6 +48,7 @@ pub(crate) fn write(
             let variation = class.over_seeds(|seed| seed.fct_variation);
             row.push(variation.map_or(String::new(), |variation| exact(variation.value)));
             row.push(variation.and_then(|variation| variation.half_width).map_or(String::new(), rounded));
+            row.extend(disorder(class));
             csv.write_record(&row).map_err(failed)
         };
         for (at, class) in point.classes.iter().enumerate() {
@@ -71,6 +75,8 @@ fn header(axes: &[&str]) -> Vec<String> {
         names.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
     }
     names.extend(["fct_cv", "fct_cv_pm"].map(String::from));
+    let disorder = ["timeouts", "found_lost", "unneeded", "held_mean_bytes", "held_mean_bytes_pm", "held_most_bytes"];
+    names.extend(disorder.map(String::from));
     names
 }
 
@@ -102,6 +108,20 @@ fn ratio(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
     };
     let gain = cells(1.0 / ratio.value, ratio.interval.map(|(low, high)| [1.0 / high, 1.0 / low]));
     cells(ratio.value, ratio.interval.map(|(low, high)| [low, high])).chain(gain).collect()
+}
+
+/// Counts of all seeds, and what receivers held.
+fn disorder(class: &ClassSummary) -> Vec<String> {
+    let of = |of: fn(&Disorder) -> u64| class.seeds.iter().map(move |seed| of(&seed.disorder));
+    let held = class.over_seeds(|seed| seed.disorder.held_mean_bytes());
+    vec![
+        of(|disorder| disorder.timeouts).sum::<u64>().to_string(),
+        of(|disorder| disorder.found_lost).sum::<u64>().to_string(),
+        of(|disorder| disorder.unneeded).sum::<u64>().to_string(),
+        held.map_or(String::new(), |held| rounded(held.value)),
+        held.and_then(|held| held.half_width).map_or(String::new(), rounded),
+        of(|disorder| disorder.held_most_bytes).max().unwrap_or(0).to_string(),
+    ]
 }
 
 /// The shortest digits that read back as the same number.

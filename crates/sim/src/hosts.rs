@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::controller::HostEvent;
-use flowsieve_core::message::Bounds;
+use flowsieve_core::message::{Bounds, Held};
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
@@ -34,6 +34,9 @@ pub(crate) struct Hosts {
     pub(crate) closed_loop: Option<ClosedLoopStarts>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) received: Vec<Received>,
+    /// What receivers held of messages, where they held anything; and messages of which a packet arrived again, for each.
+    pub(crate) reordered: Vec<(u32, Held)>,
+    pub(crate) unneeded: Vec<u32>,
     /// Messages that began, where a trace has to know.
     pub(crate) begun: Option<Vec<Begun>>,
     /// What happened here since a controller heard of it, where one hears of anything.
@@ -86,6 +89,7 @@ pub(crate) struct Sent {
     pub(crate) acknowledged: Time,
     pub(crate) retransmissions: u32,
     pub(crate) timeouts: u32,
+    pub(crate) found_lost: u32,
 }
 
 /// The receiving side of a finished message.
@@ -176,6 +180,8 @@ impl Hosts {
             closed_loop: None,
             sent: Vec::new(),
             received: Vec::new(),
+            reordered: Vec::new(),
+            unneeded: Vec::new(),
             begun: None,
             news: None,
         }
@@ -288,6 +294,7 @@ impl Hosts {
                         acknowledged: now,
                         retransmissions: effort.retransmissions,
                         timeouts: effort.timeouts,
+                        found_lost: effort.found_lost,
                     });
                     if let Some(closed_loop) = &mut self.closed_loop
                         && closed_loop.after(message.id, now, host, &self.rules)
@@ -298,6 +305,8 @@ impl Hosts {
                 FlowEvent::Delivered { message, out_of_order } => {
                     self.received.push(Received { message, at: now, out_of_order });
                 }
+                FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
+                FlowEvent::Unneeded { message } => self.unneeded.push(message),
                 FlowEvent::MessageEnd { effort: None, .. } | FlowEvent::Timeout { .. } => {}
             }
         }

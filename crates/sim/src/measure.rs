@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
+use flowsieve_core::message::Held;
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_transport::TransportFacts;
@@ -23,6 +24,8 @@ struct Records {
     first: u32,
     sent: Vec<Option<Sent>>,
     received: Vec<Option<Received>>,
+    held: BTreeMap<u32, Held>,
+    unneeded: BTreeMap<u32, u32>,
 }
 
 impl Records {
@@ -31,13 +34,23 @@ impl Records {
         let numbers = || flows.iter().map(|flow| flow.id);
         let (first, last) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
         let count = (last - first) as usize + 1;
-        let mut records = Records { first, sent: vec![None; count], received: vec![None; count] };
+        let mut records = Records {
+            first,
+            sent: vec![None; count],
+            received: vec![None; count],
+            held: BTreeMap::new(),
+            unneeded: BTreeMap::new(),
+        };
         for partition in &built.partitions {
             for sent in &partition.hosts.sent {
                 records.sent[(sent.message - first) as usize] = Some(*sent);
             }
             for received in &partition.hosts.received {
                 records.received[(received.message - first) as usize] = Some(*received);
+            }
+            records.held.extend(partition.hosts.reordered.iter().copied());
+            for message in &partition.hosts.unneeded {
+                *records.unneeded.entry(*message).or_default() += 1;
             }
         }
         records
@@ -214,7 +227,7 @@ pub(crate) fn result<K: Key>(
     let rows: Vec<FlowRow> = flows
         .iter()
         .filter(|flow| counts(run_spec.measure, flow))
-        .map(|flow| row(run_spec, &mut ways, flow, records.of(flow)))
+        .map(|flow| row(run_spec, &mut ways, flow, &records))
         .collect();
     if rows.is_empty() {
         return Err(SimError::NoFlows("in the measuring window"));
@@ -237,6 +250,8 @@ pub(crate) fn result<K: Key>(
         timeouts: rows.iter().map(|row| u64::from(row.timeouts)).sum(),
         retransmissions: rows.iter().map(|row| u64::from(row.retransmissions)).sum(),
         out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
+        found_lost: rows.iter().map(|row| u64::from(row.found_lost)).sum(),
+        unneeded: rows.iter().map(|row| u64::from(row.unneeded)).sum(),
         counts: observed.counts(),
         flows: rows,
         ..PointResult::default()
@@ -266,12 +281,9 @@ fn goodput(run_spec: &RunSpec<'_>, flows: &[Flow], records: &Records, last_start
     goodput
 }
 
-fn row(
-    run_spec: &RunSpec<'_>,
-    ways: &mut Ways,
-    flow: &Flow,
-    (sent, received): (Option<&Sent>, Option<&Received>),
-) -> FlowRow {
+fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) -> FlowRow {
+    let (sent, received) = records.of(flow);
+    let held = records.held.get(&flow.id).copied().unwrap_or_default();
     let demand = Demand::new(run_spec, flow);
     let mut ideal = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), demand.train);
     let transport = transport(run_spec, flow);
@@ -294,6 +306,10 @@ fn row(
         out_of_order: received.map_or(0, |received| received.out_of_order),
         deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
         coflow: flow.coflow,
+        found_lost: sent.map_or(0, |sent| sent.found_lost),
+        unneeded: records.unneeded.get(&flow.id).copied().unwrap_or(0),
+        held_most_bytes: held.most_bytes,
+        held_byte_ns: held.byte_ns,
     }
 }
 

@@ -165,7 +165,7 @@ impl TagPackets for Ageing {
             FlowEvent::MessageStart { flow, .. } => _ = self.flows.insert(*flow, Aged::default()),
             FlowEvent::Timeout { flow } => self.flows.entry(*flow).or_default().timeouts_in_a_row += 1,
             FlowEvent::MessageEnd { flow, .. } => _ = self.flows.remove(flow),
-            FlowEvent::Delivered { .. } => {}
+            FlowEvent::Reordered { .. } | FlowEvent::Unneeded { .. } | FlowEvent::Delivered { .. } => {}
         }
     }
 }

@@ -405,7 +405,7 @@ fn forgetting__begins_anew_with_what_comes_late() {
         "10       < 7/0.
          10       > arrives 7, 7 ack 1
          60000010 < 7/0r
-         60000010 > 7 ack 1 dup
+         60000010 > again 7, 7 ack 1 dup
          130000000 < 8/0.
          130000000 > arrives 8, 8 ack 1
          180000009 < 9/0.

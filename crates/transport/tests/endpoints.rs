@@ -63,9 +63,9 @@ fn events__deliveries_are_told_with_their_reordering() {
          1 < 7/2.
          1 > 7 ack 0 sack 1-2
          2 < 7/0
-         2 > arrives 7 late 1, 7 ack 3
+         2 > held 7 2920 4380000, arrives 7 late 1, 7 ack 3
          3 < 7/0
-         3 > 7 ack 3 dup",
+         3 > again 7, 7 ack 3 dup",
     );
 }
 

@@ -4,6 +4,7 @@
 //! ACKs that it causes, as `cumulative[block]!echo`.
 
 use flowsieve_core::Time;
+use flowsieve_core::message::Held;
 use flowsieve_transport::tcp::Receiver;
 use flowsieve_transport::tcp::header::{AckHeader, GapReport};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
@@ -139,4 +140,21 @@ fn complete__each_message_once_with_its_reordering() {
     assert_eq!(receiver.complete(), Some((0, 0)));
     assert_eq!(receiver.complete(), Some((0, 0)));
     assert_eq!(receiver.complete(), None);
+}
+
+#[test]
+fn take_held__bytes_that_waited_for_earlier_ones_over_time() {
+    let rule = AckRule { every: 1, delay: Time::ZERO, span: 100 };
+    let arrival =
+        |seq, last| Arrival { seq, message: 7, last, retransmission: false, marked: false, priority: 0, stamp: 0 };
+    let (mut receiver, us) = (Receiver::default(), Time::from_us);
+    receiver.on_data(us(0), &arrival(0, false), rule);
+    assert_eq!(receiver.take_held(us(5), 1_000), None);
+    receiver.on_data(us(10), &arrival(2, false), rule);
+    receiver.on_data(us(20), &arrival(3, true), rule);
+    receiver.on_data(us(30), &arrival(1, false), rule);
+    // One segment for 10 us and two for 10 us.
+    let held = Held { most_bytes: 2_000, byte_ns: 30 * 1_000 * 1_000 };
+    assert_eq!(receiver.take_held(us(50), 1_000), Some(held));
+    assert_eq!(receiver.take_held(us(60), 1_000), None);
 }

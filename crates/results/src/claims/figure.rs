@@ -32,6 +32,10 @@ pub enum Count {
     Retransmissions,
     /// Data packets that arrived out of order.
     OutOfOrder,
+    /// Data packets taken for lost before a timeout.
+    FoundLost,
+    /// Data packets that arrived though they had before.
+    Unneeded,
     /// Packets lost of any cause.
     Drops,
     /// Packets that got an ECN mark.
@@ -43,10 +47,12 @@ pub enum Count {
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 7] = [
+    const ALL: [(Count, &'static str); 9] = [
         (Count::Timeouts, "timeouts"),
         (Count::Retransmissions, "retransmissions"),
         (Count::OutOfOrder, "out of order"),
+        (Count::FoundLost, "found lost"),
+        (Count::Unneeded, "unneeded"),
         (Count::Drops, "drops"),
         (Count::Marks, "marks"),
         (Count::MissedDeadlines, "missed deadlines"),
@@ -59,6 +65,8 @@ impl Count {
             Count::Timeouts => run.timeouts,
             Count::Retransmissions => run.retransmissions,
             Count::OutOfOrder => run.out_of_order,
+            Count::FoundLost => run.found_lost,
+            Count::Unneeded => run.unneeded,
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
             Count::MissedDeadlines => run.deadlines.missed,
@@ -210,7 +218,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 25);
+        assert_eq!(names.len(), 27);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 

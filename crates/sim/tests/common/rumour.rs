@@ -45,6 +45,8 @@ impl Controller for Rumour {
             FlowEvent::MessageStart { message, .. } | FlowEvent::MessageEnd { message, .. } => self.hear(message.bytes),
             FlowEvent::Delivered { message, .. } => self.hear(message.into()),
             FlowEvent::Timeout { flow } => self.hear(flow.into()),
+            FlowEvent::Reordered { message, held } => self.hear(u64::from(message) ^ held.byte_ns),
+            FlowEvent::Unneeded { message } => self.hear(message.into()),
         }
         // It answers to some at once.
         if self.heard.is_multiple_of(3) && now < Rumour::UNTIL {

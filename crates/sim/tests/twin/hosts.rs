@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use flowsieve_core::message::Bounds;
+use flowsieve_core::message::{Bounds, Held};
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
@@ -55,6 +55,9 @@ pub(crate) struct Record {
     pub(crate) retransmissions: u32,
     pub(crate) timeouts: u32,
     pub(crate) out_of_order: u32,
+    pub(crate) found_lost: u32,
+    pub(crate) unneeded: u32,
+    pub(crate) held: Held,
 }
 
 /// What an endpoint sends in a call.
@@ -192,12 +195,15 @@ impl Twin<'_> {
                     let record = &mut self.records[message.id as usize];
                     record.acknowledged = Some(now);
                     (record.retransmissions, record.timeouts) = (effort.retransmissions, effort.timeouts);
+                    record.found_lost = effort.found_lost;
                     self.follow(message.id);
                 }
                 FlowEvent::Delivered { message, out_of_order } => {
                     let record = &mut self.records[message as usize];
                     (record.arrived, record.out_of_order) = (Some(now), out_of_order);
                 }
+                FlowEvent::Reordered { message, held } => self.records[message as usize].held = held,
+                FlowEvent::Unneeded { message } => self.records[message as usize].unneeded += 1,
                 _ => {}
             }
         }

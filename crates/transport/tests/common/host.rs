@@ -22,6 +22,8 @@
 //! | [`FlowEvent::MessageEnd`] | `ends 7`, `ends 9 on 7`, `ends 7 again 2 timeouts 1`, `ends 7 unanswered` |
 //! | [`FlowEvent::Delivered`] | `arrives 7`, `arrives 7 late 1` |
 //! | [`FlowEvent::Timeout`] | `timeout 7` |
+//! | [`FlowEvent::Reordered`], the most bytes, bytes times ns | `held 3 2920 40000` |
+//! | [`FlowEvent::Unneeded`] | `again 3` |
 //!
 //! Nothing may happen that no line expects, and no timer may be missed; wake-ups in which nothing happens go unsaid. After
 //! every call the host's events must be those that the tagger was told, the call must have said whether there are any,
@@ -405,6 +407,8 @@ fn show_event(event: &FlowEvent) -> String {
         FlowEvent::Delivered { message, out_of_order: 0 } => format!("arrives {message}"),
         FlowEvent::Delivered { message, out_of_order } => format!("arrives {message} late {out_of_order}"),
         FlowEvent::Timeout { flow } => format!("timeout {flow}"),
+        FlowEvent::Reordered { message, held } => format!("held {message} {} {}", held.most_bytes, held.byte_ns),
+        FlowEvent::Unneeded { message } => format!("again {message}"),
     }
 }
 

@@ -204,11 +204,17 @@ impl TcpEndpoint {
         let data = Arrival { seq, message, last, retransmission, marked, priority: tag.priority(), stamp };
         let reaction = side.receiver.on_data(now, &data, self.acks);
         side.set_alarm(&mut self.alarms, slot);
-        if !reaction.advanced {
-            side.disordered = now;
-        }
-        let events = reaction.advanced && side.receiver.has_ends() && self.deliver(now, tagger, slot);
         let [held_back, reply] = reaction.replies;
+        let events = if reaction.advanced {
+            side.receiver.has_ends() && self.deliver(now, tagger, slot)
+        } else {
+            side.disordered = now;
+            let unneeded = reply.is_some_and(|(ack, _)| ack.duplicate);
+            if unneeded {
+                self.report(now, tagger, FlowEvent::Unneeded { message: data.message });
+            }
+            unneeded
+        };
         if let Some(held_back) = held_back {
             self.acknowledge_late(now, tagger, out, slot, held_back);
         }
@@ -224,6 +230,9 @@ impl TcpEndpoint {
         let mut any = false;
         while let Some((message, out_of_order)) = self.receivers.at(slot).receiver.complete() {
             any = true;
+            if let Some(held) = self.receivers.at(slot).receiver.take_held(now, self.rules.params.segment) {
+                self.report(now, tagger, FlowEvent::Reordered { message, held });
+            }
             self.report(now, tagger, FlowEvent::Delivered { message, out_of_order });
             if self.rules.connections == Connections::PerFlow {
                 self.receivers.completed(now, slot);

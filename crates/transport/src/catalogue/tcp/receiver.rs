@@ -6,6 +6,7 @@
 //! a limit of the receiver's memory other than [`AckRule::span`].
 
 use flowsieve_core::Time;
+use flowsieve_core::message::Held;
 
 use crate::tcp::header::{AckHeader, GapReport};
 use crate::tcp::priority_gaps::PriorityGaps;
@@ -67,6 +68,33 @@ pub struct Receiver {
     gaps: Option<Box<PriorityGaps>>,
     /// What they say of the first gap.
     gap: GapReport,
+    /// What is held beyond `next`; made with the first segment that is.
+    beyond: Option<Box<Beyond>>,
+}
+
+/// Segments beyond the cumulative edge.
+#[derive(Clone, Debug, Default)]
+struct Beyond {
+    segments: u32,
+    /// The most at once, and segments times ps, since the last message was complete; up to `counted`.
+    most: u32,
+    segment_ps: u64,
+    counted: Time,
+}
+
+impl Beyond {
+    /// So many have been held until now.
+    fn count(&mut self, now: Time) {
+        let held = now.since(self.counted).0.saturating_mul(self.segments.into());
+        self.segment_ps = self.segment_ps.saturating_add(held);
+        self.counted = now;
+    }
+
+    fn add(&mut self, now: Time) {
+        self.count(now);
+        self.segments += 1;
+        self.most = self.most.max(self.segments);
+    }
 }
 
 /// What an arrival causes.
@@ -102,7 +130,7 @@ impl Receiver {
                 gaps.on_next(data);
             }
             let fills_gap = self.highest > self.next + 1;
-            self.move_edge();
+            self.move_edge(now);
             reaction.advanced = true;
             if self.held == 0 {
                 self.held_stamp = data.stamp;
@@ -115,14 +143,14 @@ impl Receiver {
                 self.deadline = Some(Time(now.0.saturating_add(rule.delay.0)));
             }
         } else {
-            reaction.replies[1] = Some(self.on_disordered(data, rule));
+            reaction.replies[1] = Some(self.on_disordered(now, data, rule));
         }
         reaction
     }
 
     /// A data packet arrives that is not the next one.
     #[inline(never)]
-    fn on_disordered(&mut self, data: &Arrival, rule: AckRule) -> Reply {
+    fn on_disordered(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reply {
         let (block, known) = if data.seq < self.next {
             ((0, 0), true)
         } else if data.seq - self.next >= rule.span || data.seq == u32::MAX {
@@ -133,6 +161,7 @@ impl Receiver {
                 self.note(data);
                 self.arrived.ensure(self.next, self.highest);
                 self.arrived.set(0, data.seq);
+                self.beyond.get_or_insert_default().add(now);
                 if let Some(gaps) = &mut self.gaps {
                     self.gap = gaps.on_beyond(data);
                 }
@@ -154,20 +183,24 @@ impl Receiver {
 
     /// `next` has arrived: the edge moves past it and all that arrived before it.
     #[inline(always)]
-    fn move_edge(&mut self) {
+    fn move_edge(&mut self, now: Time) {
         if self.highest == self.next + 1 {
             self.next += 1;
             return;
         }
-        self.move_edge_far();
+        self.move_edge_far(now);
     }
 
     #[inline(never)]
-    fn move_edge_far(&mut self) {
+    fn move_edge_far(&mut self, now: Time) {
         let from = self.next + 1;
         let to = self.arrived.run_end(0, from);
         self.arrived.for_each_word(from, to, |word, mask| word[0] &= !mask);
         self.next = to;
+        if let Some(beyond) = &mut self.beyond {
+            beyond.count(now);
+            beyond.segments -= to - from;
+        }
         if let Some(gaps) = &mut self.gaps {
             self.gap = gaps.on_edge(to);
         }
@@ -213,5 +246,14 @@ impl Receiver {
         let at = self.ends.iter().position(|&(end, _)| end <= self.next)?;
         let (_, message) = self.ends.remove(at);
         Some((message, std::mem::take(&mut self.out_of_order)))
+    }
+
+    /// What was held since it was asked last, in segments of so many bytes; `None`: nothing.
+    pub fn take_held(&mut self, now: Time, segment: u16) -> Option<Held> {
+        let beyond = self.beyond.as_mut()?;
+        beyond.count(now);
+        let most = std::mem::replace(&mut beyond.most, beyond.segments);
+        let byte_ns = std::mem::take(&mut beyond.segment_ps).saturating_mul(segment.into()) / 1_000;
+        (most > 0).then(|| Held { most_bytes: u64::from(most) * u64::from(segment), byte_ns })
     }
 }

@@ -1,0 +1,80 @@
+//! What was lost, and what waited for it, of a group of flows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::FlowRow;
+
+/// Sums over flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Disorder {
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Data packets taken for lost before a timeout.
+    pub found_lost: u64,
+    /// Data packets that arrived though they had before.
+    pub unneeded: u64,
+    /// The most that a receiver held of one flow because something before it was missing, in bytes.
+    pub held_most_bytes: u64,
+    /// That over time, of the flows that finished: in bytes times nanoseconds.
+    held_byte_ns: f64,
+    /// The FCTs of these.
+    fct_ns: f64,
+}
+
+impl Disorder {
+    /// Of one flow.
+    pub(crate) fn of(row: &FlowRow) -> Disorder {
+        let finished = row.fct_ps.is_some();
+        Disorder {
+            timeouts: row.timeouts.into(),
+            found_lost: row.found_lost.into(),
+            unneeded: row.unneeded.into(),
+            held_most_bytes: row.held_most_bytes,
+            held_byte_ns: if finished { row.held_byte_ns as f64 } else { 0.0 },
+            fct_ns: row.fct_ps.map_or(0.0, |fct_ps| fct_ps as f64 / 1e3),
+        }
+    }
+
+    /// With that of other flows.
+    pub(crate) fn add(&mut self, other: &Disorder) {
+        self.timeouts += other.timeouts;
+        self.found_lost += other.found_lost;
+        self.unneeded += other.unneeded;
+        self.held_most_bytes = self.held_most_bytes.max(other.held_most_bytes);
+        self.held_byte_ns += other.held_byte_ns;
+        self.fct_ns += other.fct_ns;
+    }
+
+    /// What the receiver of a flow held at an instant of its FCT, on average: QCLIMB's buffer for packets out of order (Table 3).
+    /// `None` if no flow finished.
+    pub fn held_mean_bytes(&self) -> Option<f64> {
+        (self.fct_ns > 0.0).then(|| self.held_byte_ns / self.fct_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn add__mean_over_the_time_of_finished_flows() {
+        // 10,000 ns with 3,000 bytes for a third of it, 30,000 ns with nothing, and one that did not finish.
+        let row = |fct_ps, held_byte_ns, timeouts| FlowRow {
+            fct_ps,
+            held_byte_ns,
+            held_most_bytes: held_byte_ns.min(3_000),
+            timeouts,
+            found_lost: 2,
+            unneeded: 1,
+            ..FlowRow::default()
+        };
+        let mut all = Disorder::default();
+        for row in [row(Some(10_000_000), 10_000_000, 0), row(Some(30_000_000), 0, 4), row(None, 77, 1)] {
+            all.add(&Disorder::of(&row));
+        }
+        assert_eq!((all.timeouts, all.found_lost, all.unneeded, all.held_most_bytes), (5, 6, 3, 3_000));
+        assert_eq!(all.held_mean_bytes(), Some(250.0));
+        assert_eq!(Disorder::default().held_mean_bytes(), None);
+    }
+}
