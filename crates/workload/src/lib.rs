@@ -46,6 +46,7 @@ mod prediction;
 pub mod random;
 mod rows;
 mod seconds;
+mod standin;
 
 pub use arrivals::{Arrivals, Trace};
 pub use builtins::{Builtin, SOURCE_MEAN, builtin, builtin_names, builtin_with_mean, builtins};
@@ -60,6 +61,7 @@ pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_r
 pub use offer::{Mix, MixPairs, Offer};
 pub use pattern::{ListedPair, Pattern, PatternError, permutation};
 pub use prediction::{BoundsLaw, DrawnBounds, Exact, Predict, Prediction, SizeBounds, Unknown};
+pub use standin::{Calibration, StandIn, stand_in, stand_ins};
 
 use std::num::NonZeroU64;
 

@@ -43,6 +43,12 @@ pub enum Purpose {
     Classes = 14,
     /// Sizes that are dealt to flows at random, to see what bounds are worth.
     Shuffle = 15,
+    /// What a recorded job does; the entity is the job.
+    Jobs = 20,
+    /// In what order kinds of jobs recur; the entity is the turn.
+    JobOrder = 21,
+    /// Where kinds of jobs lie; the entity is the stage.
+    JobKinds = 22,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.
