@@ -7,7 +7,7 @@ use crate::experiment_text::ExperimentText;
 use crate::settings::KEYS;
 use flowsieve_schemes::settings::{Key, Place, Section, units};
 use flowsieve_sim::topology::{FabricKind, kinds};
-use flowsieve_workload::{SOURCE_MEAN, builtins};
+use flowsieve_workload::{SOURCE_MEAN, builtins, stand_ins};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,11 @@ pub fn workloads() -> String {
         if !builtin.aliases.is_empty() {
             line(&mut text, "", width, &format!("also {}", builtin.aliases.join(", ")));
         }
+    }
+    text.push_str("\nStand-ins for traces that could not be had, for `recorded`:\n");
+    for of in stand_ins() {
+        line(&mut text, of.name, width, &format!("{}, {} flows", of.summary, of.flows));
+        line(&mut text, "", width, of.provenance);
     }
     text + "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with start_s,src,dst,bytes.\n"
 }

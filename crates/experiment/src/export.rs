@@ -4,8 +4,9 @@ use crate::error::Error;
 use crate::plan::Plan;
 use crate::simulator;
 use flowsieve_schemes::settings::{Origin, SettingsError};
-use flowsieve_workload::flow_list;
-use std::io::Write;
+use flowsieve_workload::flow_list::{self, Extras};
+use flowsieve_workload::{Calibration, stand_ins};
+use std::io::{self, Write};
 
 /// Writes the flows of the plan's points with this seed; the points have to agree on them.
 pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> {
@@ -26,6 +27,23 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
         }
     }
     let (workload, flows) = simulator::flows(point, seed, &plan.folder)?;
-    flow_list::write(out, &workload.extras(), flows.map(|flow| workload.beside(flow)))
-        .map_err(|error| Error::File { path: "the flow list".to_owned(), problem: error.to_string() })
+    flow_list::write(out, &workload.extras(), flows.map(|flow| workload.beside(flow))).map_err(unwritten)
+}
+
+/// Writes what stands in for a trace, with the features of its flows.
+pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) -> Result<(), Error> {
+    let Some(stand_in) = stand_ins().iter().find(|stand_in| stand_in.name == name) else {
+        let names: Vec<&str> = stand_ins().iter().map(|stand_in| stand_in.name).collect();
+        return Err(Error::Input(format!("`{name}` is no stand-in; expected one of {}", names.join(", "))));
+    };
+    let Some(calibration) = Calibration::ALL.into_iter().find(|each| each.name() == calibration) else {
+        let names = Calibration::ALL.map(Calibration::name).join(", ");
+        return Err(Error::Input(format!("`{calibration}` is no calibration; expected one of {names}")));
+    };
+    let list = stand_in.generate(calibration, seed);
+    flow_list::write(out, &Extras::of(&list), list.flows.iter().map(|flow| list.row(*flow))).map_err(unwritten)
+}
+
+fn unwritten(error: io::Error) -> Error {
+    Error::File { path: "the flow list".to_owned(), problem: error.to_string() }
 }

@@ -358,7 +358,9 @@ Examples:
   flowsieve forest report trace.fsf trace.csv
       errors, bounds and bounded shares of the last fifth of the trace, by class of size
   flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv
-      all of the trace with the columns lower, upper and predicted";
+      all of the trace with the columns lower, upper and predicted
+  flowsieve forest trace kmeans-like > trace.csv
+      the flows of a stand-in with what was recorded of each, to train on";
 
 /// What to do with a forest.
 #[derive(Debug, Subcommand)]
@@ -379,6 +381,18 @@ pub(crate) enum Forest {
         /// The forest and the trace
         #[command(flatten)]
         of: Traced,
+    },
+    /// Write what stands in for a trace as a flow list
+    #[command(after_help = FOREST_EXAMPLES)]
+    Trace {
+        /// The stand-in, as `flowsieve list workloads` names it
+        name: String,
+        /// How much the past of its flows says about their sizes
+        #[arg(long, default_value = "calibrated", value_parser = ["calibrated", "tight", "loose"])]
+        calibration: String,
+        /// Which draw of it
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
 }
 

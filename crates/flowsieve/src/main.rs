@@ -5,7 +5,7 @@ mod computation;
 mod progress;
 mod validation;
 
-use args::{Cli, Command, Compare, Doctor, Flows, Forest, List, Reproduce, Run, What};
+use args::{Cli, Command, Compare, Doctor, Flows, Forest, List, Reproduce, Run, Traced, What};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute, execute_sharing};
@@ -180,12 +180,14 @@ fn write_flows(args: &Flows) -> Result<(), Error> {
 }
 
 fn forest(what: &Forest) -> Result<(), Error> {
-    let (Forest::Report { of, .. } | Forest::Apply { of }) = what;
-    let predicted = experiment::forest::Predicted::read(&of.forest, &of.trace, of.from)?;
+    let read = |of: &Traced| experiment::forest::Predicted::read(&of.forest, &of.trace, of.from);
     match what {
-        Forest::Apply { .. } => predicted.write(&mut std::io::BufWriter::new(std::io::stdout().lock())),
-        Forest::Report { json, .. } => {
-            let worth = predicted.worth(&experiment::forest::SizeClasses::default());
+        Forest::Apply { of } => read(of)?.write(&mut std::io::BufWriter::new(std::io::stdout().lock())),
+        Forest::Trace { name, calibration, seed } => {
+            export::stand_in(name, calibration, *seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
+        }
+        Forest::Report { of, json } => {
+            let worth = read(of)?.worth(&experiment::forest::SizeClasses::default());
             if *json {
                 return print_json(&worth);
             }

@@ -118,3 +118,6 @@ impl StandIn {
         (libm::round(bytes) as u64).clamp(1, MAX_BYTES)
     }
 }
+
+#[cfg(test)]
+mod tests;

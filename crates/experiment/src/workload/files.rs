@@ -8,7 +8,7 @@ use super::traffic::ARRIVAL_TRACE;
 use crate::error::Error;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
-use flowsieve_workload::{Flow, Predict, Prediction, Trace};
+use flowsieve_workload::{Calibration, Flow, Predict, Prediction, StandIn, Trace};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
@@ -69,6 +69,8 @@ type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 pub struct Files {
     /// By path and hosts of the fabric.
     lists: Kept<(PathBuf, u32), List>,
+    /// By name, calibration and seed.
+    stand_ins: Kept<(&'static str, Calibration, u64), List>,
     /// By path.
     traces: Kept<PathBuf, ReadTrace>,
 }
@@ -86,6 +88,12 @@ impl Files {
                 Ok(List::new(&name, list.map_err(|error| Error::Input(error.to_string()))?))
             },
         )
+    }
+
+    /// What stands in for a trace, made once.
+    pub(super) fn stand_in(&self, of: &StandIn, calibration: Calibration, seed: u64) -> Result<Arc<List>, Error> {
+        let make = || Ok(List::new(of.name, of.generate(calibration, seed)));
+        once(&self.stand_ins, (of.name, calibration, seed), |list: &List| list.flows().len(), make)
     }
 
     /// The trace of starts at `path`.

@@ -9,14 +9,30 @@ use crate::forest::RECORDED_HOSTS;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Section, Setting};
 use flowsieve_workload::flow_list::Features;
-use flowsieve_workload::{Flow, Predict, Prediction, SizeDistribution};
+use flowsieve_workload::{Calibration, Flow, Predict, Prediction, SizeDistribution, stand_in};
 use std::sync::Arc;
 
 declare! {
     pub(crate) static RECORDED: Setting<String> = Setting::file(
         Section::Workload, "recorded",
-        "recorded flows whose sizes are sent in their order, at the load: a flow list, of which starts and hosts do not count",
+        "recorded flows whose sizes are sent in their order, at the load: a flow list, of which starts and hosts do not count, or \
+         the name of what stands in for a trace",
     );
+    static CALIBRATION: Setting<Calibration> = Setting::choice(
+        Section::Workload,
+        "calibration",
+        &[
+            ("calibrated", Calibration::Calibrated),
+            ("tight", Calibration::Tight),
+            ("loose", Calibration::Loose),
+        ],
+        "how much the past of a stand-in's flows says about their sizes: what is published of the trace, or more, or less",
+    )
+    .with_default(Calibration::Calibrated);
+    static RECORDED_SEED: Setting<u64> = Setting::count(
+        Section::Workload, "recorded_seed", 1, 1 << 53, "which draw of a stand-in is sent, whatever the run's seed",
+    )
+    .with_default(1);
     static RECORDED_PART: Setting<Vec<f64>> = Setting::numbers(
         Section::Workload, "recorded_part", 0.0, 1.0,
         "which of the recorded flows are sent, by their order: from one share of them to another",
@@ -36,8 +52,11 @@ impl Recorded {
     /// Those that the settings name, if they do.
     pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Recorded>, Error> {
         let scope = reader.scope;
-        let Some(path) = scope.optional(&RECORDED)? else { return Ok(None) };
-        let list = reader.files.list(scope, &RECORDED, &reader.folder.join(path), RECORDED_HOSTS)?;
+        let Some(name) = scope.optional(&RECORDED)? else { return Ok(None) };
+        let list = match stand_in(&name) {
+            Some(of) => reader.files.stand_in(of, scope.read(&CALIBRATION)?, scope.read(&RECORDED_SEED)?)?,
+            None => reader.files.list(scope, &RECORDED, &reader.folder.join(name), RECORDED_HOSTS)?,
+        };
         let all = list.flows().len();
         let part = scope.read_or(&RECORDED_PART, vec![0.0, 1.0])?;
         let at = |share: f64| (share * all as f64).round() as usize;
