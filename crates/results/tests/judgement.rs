@@ -126,7 +126,10 @@ fn claims__of_a_stand_in_are_judged_by_their_direction() {
         (stand_in(Expected::Between(-0.4, 0.1)), NotResolved),
         (stand_in(Expected::Change(0.0)), NotResolved),
         // Flows above 1 MB are alike: the interval is on no side.
-        (Claim { class, ..stand_in(Expected::Change(-0.5)) }, NotResolved),
+        (Claim { class: class.clone(), ..stand_in(Expected::Change(-0.5)) }, NotResolved),
+        (Claim { class: class.clone(), ..stand_in(Expected::UpTo(-0.5)) }, NotResolved),
+        (Claim { class: class.clone(), ..stand_in(Expected::UpTo(0.5)) }, NotResolved),
+        (Claim { class, ..stand_in(Expected::Between(-0.5, 0.0)) }, NotResolved),
     ];
     let (claims, expected): (Vec<Claim>, Vec<Verdict>) = table.into_iter().unzip();
     let found = verdicts(Made::default(), claims.clone());
@@ -182,13 +185,18 @@ fn claims__values_orders_and_closeness() {
         (Claim { only: Only { workload: Some(2), ..Only::default() }, ..claim(Expected::Lower) }, NotResolved),
         (Claim { figure: Figure::Variation, ..claim(Expected::Change(0.0)) }, Agrees),
         (Claim { figure: Figure::Fairness, ..claim(Expected::Change(0.0)) }, Agrees),
+        (value("loss events", Expected::Within(109.0, 115.0)), Agrees),
+        (value("held bytes", Expected::Value(1_000.0)), Agrees),
     ];
     let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
         for flow in &mut run.flows {
             flow.class = u8::from(flow.flow % 2 == 0);
+            // 1,000 bytes from the first to the last instant of each.
+            flow.held_byte_ns = flow.fct_ps.unwrap_or(0);
             // Of each four one is missed.
             flow.deadline_ps = Some(if flow.flow % 4 == 0 { 1 } else { u64::MAX });
         }
+        run.found_lost = 100;
         let values = vec![10.0, 20.0, 30.0];
         let (name, of) = ("depth (bytes)".into(), "leaf0".into());
         run.series.push(Series { name, of, first_step: 0, step_ps: 10, values });

@@ -81,7 +81,11 @@ impl Claim {
             return unresolved("nothing to compare at one of its points");
         };
         let accepted = self.expected.accepted(self.tolerance);
-        let judge = |ratio: &Ratio| verdict(ratio.interval, accepted);
+        let judge = |ratio: &Ratio| match ratio.interval {
+            // On no side, even if it is 1 in every seed.
+            Some((low, high)) if self.stand_in.is_some() && low <= 1.0 && 1.0 <= high => Verdict::NotResolved,
+            interval => verdict(interval, accepted),
+        };
         let (ratio, load, verdict) = match self.expected {
             Expected::UpTo(change) => {
                 let sign = change.signum();
@@ -228,6 +232,7 @@ impl Claim {
         match self.figure {
             Figure::Flows(statistic, metric) => of_group(&|seed| seed.get(metric, statistic)),
             Figure::Variation => of_group(&|seed| seed.fct_variation),
+            Figure::Held => of_group(&|seed| seed.disorder.held_mean_bytes()),
             Figure::Fairness => of_group(&|seed| seed.fairness),
             Figure::Coflows(statistic) => of_group(&|seed| seed.get(Metric::Fct, statistic)),
             Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),

@@ -13,6 +13,8 @@ pub enum Figure {
     Flows(Statistic, Metric),
     /// The coefficient of variation of the FCT of a group of flows.
     Variation,
+    /// Mean bytes that the receiver of a group's flow holds because earlier ones are missing, over the time of all of them.
+    Held,
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
     Fairness,
     /// A statistic of the CCT of all coflows.
@@ -34,6 +36,8 @@ pub enum Count {
     OutOfOrder,
     /// Data packets taken for lost before a timeout.
     FoundLost,
+    /// Losses as they were noticed: packets taken for lost before a timeout, and timeouts.
+    LossEvents,
     /// Data packets that arrived though they had before.
     Unneeded,
     /// Packets lost of any cause.
@@ -47,11 +51,12 @@ pub enum Count {
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 9] = [
+    const ALL: [(Count, &'static str); 10] = [
         (Count::Timeouts, "timeouts"),
         (Count::Retransmissions, "retransmissions"),
         (Count::OutOfOrder, "out of order"),
         (Count::FoundLost, "found lost"),
+        (Count::LossEvents, "loss events"),
         (Count::Unneeded, "unneeded"),
         (Count::Drops, "drops"),
         (Count::Marks, "marks"),
@@ -66,6 +71,7 @@ impl Count {
             Count::Retransmissions => run.retransmissions,
             Count::OutOfOrder => run.out_of_order,
             Count::FoundLost => run.found_lost,
+            Count::LossEvents => run.found_lost + run.timeouts,
             Count::Unneeded => run.unneeded,
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
@@ -99,7 +105,7 @@ impl Figure {
     /// Every figure, in the order in which they are listed.
     pub fn all() -> impl Iterator<Item = Figure> {
         let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
-        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Fairness]);
+        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held, Figure::Fairness]);
         let groups = groups.chain(Statistic::ALL.map(Figure::Coflows));
         groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
     }
@@ -110,6 +116,7 @@ impl Figure {
             Figure::Flows(statistic, metric) => format!("{} {}", statistic.name(), metric.name()),
             Figure::Coflows(statistic) => format!("{} cct", statistic.name()),
             Figure::Variation => "cv fct".into(),
+            Figure::Held => "held bytes".into(),
             Figure::Fairness => "fairness".into(),
             Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
             Figure::Series => "series".into(),
@@ -118,13 +125,14 @@ impl Figure {
 
     /// Whether it is of a group of flows, and not of whole runs.
     pub fn is_of_flows(self) -> bool {
-        matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Fairness)
+        matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Held | Figure::Fairness)
     }
 
     /// What it is in; of a series [`SeriesAt::unit`] says it.
     pub fn unit(self) -> Unit {
         match self {
             Figure::Flows(_, Metric::Fct) | Figure::Coflows(_) => Unit::Time,
+            Figure::Held => Unit::Size,
             Figure::Count(Count::DeadlinesMet) => Unit::Share,
             _ => Unit::Number,
         }
@@ -218,7 +226,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 27);
+        assert_eq!(names.len(), 29);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 
