@@ -20,6 +20,8 @@ pub(crate) struct ClaimRow {
     pub(crate) note: String,
     /// Another workload stands in for the paper's.
     pub(crate) stands_in: bool,
+    /// The claim that it repeats under another calibration.
+    pub(crate) repeats: Option<String>,
 }
 
 /// The claims of a result, in the order of its experiment; those that are not measured last.
@@ -45,6 +47,7 @@ fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
         judged: judged(checked.verdict, &checked.why),
         note: claim.note.clone(),
         stands_in: claim.stand_in.is_some(),
+        repeats: claim.repeats.clone(),
     }
 }
 
@@ -60,6 +63,7 @@ fn unmeasured(claim: &Unmeasured) -> ClaimRow {
         judged: judged(verdict, &claim.why),
         note: claim.note.clone(),
         stands_in: false,
+        repeats: None,
     }
 }
 

@@ -144,6 +144,7 @@ fn over_loads(
         tolerance: 0.0,
         note: String::new(),
         stand_in: None,
+        repeats: None,
     };
     claim.check(dir.manifest(), dir.summary()).ratio
 }

@@ -13,26 +13,29 @@ const SMOKE: &str = "scale=smoke";
 /// The paper's claims beside the measured values, figure by figure: each by its name, with its result. The page ends with
 /// `checks`, what was checked where a claim and its value disagree.
 pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -> String {
-    let claims: Vec<Vec<ClaimRow>> = figures.iter().map(|(_, result)| claim_rows(result)).collect();
+    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(|(_, result)| claim_rows(result)).collect();
+    hold_together(&mut claims);
     let mut text = format!("# {paper}\n\n");
-    let count = |verdict| claims.iter().flatten().filter(|claim| claim.verdict == verdict).count();
+    let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
+    let count = |verdict| stated().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         text,
         "{} claims: {} agree, {} disagree, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
          measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
          it is.",
-        claims.iter().map(Vec::len).sum::<usize>(),
+        stated().count(),
         count(Verdict::Agrees),
         count(Verdict::Disagrees),
         count(Verdict::NotResolved),
         count(Verdict::NotMeasured),
     );
-    let stand_ins = claims.iter().flatten().filter(|claim| claim.stands_in).count();
+    let stand_ins = stated().filter(|claim| claim.stands_in).count();
     if stand_ins > 0 {
         let _ = writeln!(
             text,
             "\n{stand_ins} of the claims are of traces that could not be had. They were run on workloads that stand in for these, which can \
-             show a direction and no value: {} have the claimed one, {} the other, and the rest are not resolved.",
+             show a direction and no value: {} have the claimed one, {} the other, and the rest are not resolved. A claim that is repeated \
+             under other calibrations of its stand-in is not resolved if they have another direction.",
             count(Verdict::SameDirection),
             count(Verdict::OtherDirection),
         );
@@ -48,6 +51,24 @@ pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -
         let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
     }
     text
+}
+
+/// Makes claims unresolved whose direction is another one where they are repeated, and says of the others what their repeats
+/// show.
+fn hold_together(figures: &mut [Vec<ClaimRow>]) {
+    let repeats = figures.iter().flatten().filter_map(|row| Some((row.repeats.clone()?, row.id.clone(), row.verdict)));
+    for (of, id, verdict) in repeats.collect::<Vec<_>>() {
+        let Some(row) = figures.iter_mut().flatten().find(|row| row.id == of) else { continue };
+        if verdict == row.verdict {
+            continue;
+        }
+        let _ = write!(row.judged, "; {id}: {}", verdict.in_words());
+        let directions = [Verdict::SameDirection, Verdict::OtherDirection];
+        if directions.contains(&verdict) && directions.contains(&row.verdict) {
+            row.verdict = Verdict::NotResolved;
+            row.judged = format!("not resolved: {}", row.judged);
+        }
+    }
 }
 
 fn section(text: &mut String, figure: &str, result: &ResultDir, claims: &[ClaimRow]) {
@@ -101,5 +122,45 @@ fn section(text: &mut String, figure: &str, result: &ResultDir, claims: &[ClaimR
     }
     for warning in result.warnings() {
         let _ = writeln!(text, "\n**Note.** {}.", warning.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{NotResolved, OtherDirection, SameDirection};
+
+    fn row(id: &str, verdict: Verdict, repeats: Option<&str>) -> ClaimRow {
+        ClaimRow {
+            id: id.into(),
+            place: "Fig 1".into(),
+            what: String::new(),
+            claimed: String::new(),
+            measured: String::new(),
+            verdict,
+            judged: verdict.in_words().into(),
+            note: String::new(),
+            stands_in: true,
+            repeats: repeats.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn hold_together__another_direction_under_a_calibration_leaves_a_claim_unresolved() {
+        let mut figures = [
+            vec![row("1", SameDirection, None), row("2", SameDirection, None), row("3", OtherDirection, None)],
+            vec![row("1-tight", OtherDirection, Some("1")), row("2-tight", SameDirection, Some("2"))],
+            vec![row("1-loose", SameDirection, Some("1")), row("3-loose", NotResolved, Some("3"))],
+        ];
+        hold_together(&mut figures);
+        let found: Vec<(Verdict, &str)> = figures[0].iter().map(|row| (row.verdict, row.judged.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                (NotResolved, "not resolved: same direction; 1-tight: other direction; 1-loose: same direction"),
+                (SameDirection, "same direction"),
+                (OtherDirection, "other direction; 3-loose: not resolved"),
+            ]
+        );
     }
 }

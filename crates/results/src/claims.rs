@@ -87,6 +87,9 @@ pub struct Claim {
     /// The workload that stands in for the paper's, where that could not be had: then a direction is all that can be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stand_in: Option<String>,
+    /// The claim whose words these are, here under another calibration of its stand-in: their directions are held together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
 }
 
 /// As data one baseline is a text, any other number of them a list.
@@ -279,6 +282,7 @@ mod tests {
             tolerance: 0.0,
             note: String::new(),
             stand_in: None,
+            repeats: None,
         };
         for (baselines, text) in [(&["b"][..], "\"b\""), (&[], "[]"), (&["b", "c"], "[\"b\",\"c\"]")] {
             let data = serde_json::to_string(&claim(baselines)).unwrap();

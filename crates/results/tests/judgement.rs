@@ -64,6 +64,7 @@ fn claim(expected: Expected) -> Claim {
         tolerance: 0.02,
         note: String::new(),
         stand_in: None,
+        repeats: None,
     }
 }
 

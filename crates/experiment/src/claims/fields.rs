@@ -30,6 +30,7 @@ pub(super) const KEYS: [&str; 21] = [
     "claimed",
     "tolerance",
     "stand_in",
+    "repeats",
     "unmeasured",
     "note",
 ];
@@ -112,6 +113,7 @@ impl Fields {
                 tolerance,
                 note: self.optional_text("note")?,
                 stand_in: Some(self.optional_text("stand_in")?).filter(|name| !name.is_empty()),
+                repeats: Some(self.optional_text("repeats")?).filter(|id| !id.is_empty()),
             },
             table: self.origin.clone(),
             schemes,
