@@ -10,7 +10,7 @@ use flowsieve_schemes::settings::{Kind, MAX_TIME_PS, Origin, Raw, Value as Setti
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 22] = [
     "id",
     "where",
     "metric",
