@@ -146,7 +146,7 @@ type Asked = ((Index, Index), u32, u64, u64, u64);
 fn asked() -> impl Strategy<Value = Asked> {
     // Requests and answers of full packets make events coincide.
     let request = prop_oneof![2 => Just(1_460u64), 2 => 1u64..3_000, 1 => 1u64..40_000];
-    let most = select(vec![1u64, 1_460, 3_000, 40_000]);
+    let most = select(vec![2u64, 1_460, 3_000, 40_000]);
     ((any::<Index>(), any::<Index>()), 1u32..25, request, most, select(vec![1u64, 1, 30]))
 }
 
