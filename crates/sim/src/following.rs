@@ -65,7 +65,11 @@ impl Following {
     pub(crate) fn delivered(&mut self, message: u32, now: Time, host: u32, rules: &Rules) -> bool {
         let Rule::Queries { queries, answered } = &mut self.rule else { return false };
         let (queries, next) = (Arc::clone(queries), queries.after(message, answered));
-        next.fold(false, |any, id| self.add_sound(queries.message(id, now.0), host, rules) || any)
+        let mut any = false;
+        for id in next {
+            any |= self.add_sound(queries.message(id, now.0), host, rules);
+        }
+        any
     }
 
     /// Adds a flow unless this fabric cannot carry it.
