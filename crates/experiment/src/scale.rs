@@ -17,7 +17,7 @@ use crate::experiment_text::ExperimentText;
 use crate::overrides;
 use crate::points::Point;
 use crate::watch::TRACE_SPAN;
-use crate::workload::{CHANGE_AT, DURATION, FLOWS, SIZES, WINDOW};
+use crate::workload::{CHANGE_AT, DURATION, FLOWS, QUERIES, SIZES, WINDOW};
 use flowsieve_schemes::settings::{Key, Origin, Raw, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 
@@ -78,13 +78,13 @@ impl Scale {
         Ok(chosen)
     }
 
-    /// Lowers the number of flows, or the times, of a point.
+    /// Lowers the numbers of flows and queries, or the times, of a point.
     pub fn lower(self, point: &mut Settings) {
         let divisor = self.divisor();
         if divisor == 1 {
             return;
         }
-        let keys: [&'static Key; 5] = [&FLOWS, &DURATION, &WINDOW, &CHANGE_AT, &TRACE_SPAN];
+        let keys: [&'static Key; 6] = [&FLOWS, &QUERIES, &DURATION, &WINDOW, &CHANGE_AT, &TRACE_SPAN];
         for key in keys {
             let table = Table::Section(key.section);
             let Some((value, origin)) = point.given(&(table.clone(), key.name)) else { continue };

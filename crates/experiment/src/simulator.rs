@@ -5,7 +5,7 @@ use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::points::Point;
 use crate::watch::{self, Trace};
-use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, Workload};
+use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::parameters::ParameterSet;
@@ -15,7 +15,7 @@ use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
-use flowsieve_workload::{Flow, Predict};
+use flowsieve_workload::{Flow, Predict, Queries};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Engine for OwnSchemes {
         refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,
-            fct_end: settings.common().read(&FCT_END)?,
+            fct_end: fct_end(settings, &workload)?,
             max_time: settings.common().optional(&MAX_TIME)?.map(Time),
             sampling: watch::sampling(settings, &fabric)?,
             trace: watch::trace(settings, &fabric)?,
@@ -147,6 +147,10 @@ pub(crate) fn flows(
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, folder)?;
     let scope = point.settings.common();
+    if workload.queries(seed).is_some() {
+        let problem = "messages of queries start when others have been delivered, which only a run tells";
+        return Err(scope.error(&QUERIES, problem).into());
+    }
     let key: &Key = if workload.closed_loop(seed).is_some() { &ARRIVALS } else { &LOAD };
     let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
     let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
@@ -155,8 +159,20 @@ pub(crate) fn flows(
         Extent::Window(from, to) => {
             Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
         }
+        Extent::Queries => flows,
     };
     Ok((workload, flows))
+}
+
+/// When flows end. Those of queries have to end as queries do, so that the coflow of a query ends with it.
+fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsError> {
+    let scope = settings.common();
+    let end = scope.read(&FCT_END)?;
+    if workload.extent == Extent::Queries && end != FctEnd::Arrival {
+        let expected = "fct_end = \"arrival\" in [run]: a query ends when its last answer has arrived at its client";
+        return Err(scope.invalid(&FCT_END, expected));
+    }
+    Ok(end)
 }
 
 fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
@@ -230,18 +246,24 @@ impl Run {
                 (Err(_), _) => Box::new(std::iter::empty()),
                 (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
                 (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
-                (Ok(flows), Extent::Window(..)) => flows,
+                (Ok(flows), Extent::Window(..) | Extent::Queries) => flows,
             }
         };
+        let queries = self.workload.queries(self.seed);
+        let messages = queries.as_ref().map_or(0, Queries::messages);
+        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> {
+            Box::new(flows().map_while(move |flow| Some(Flow { id: flow.id.checked_add(messages)?, ..flow })))
+        };
         let closed = self.workload.closed_loop(self.seed);
-        let flows = match (&closed, self.workload.extent) {
-            (None, _) => Flows::Given(&flows),
-            (Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
-            (Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
+        let flows = match (&queries, &closed, self.workload.extent) {
+            (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
+            (_, None, _) => Flows::Given(&flows),
+            (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
+            (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
         };
         let measure = match self.workload.extent {
             Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
-            Extent::Flows(_) | Extent::Until(_) => Measure::All,
+            Extent::Flows(_) | Extent::Until(_) | Extent::Queries => Measure::All,
         };
         let run_spec = RunSpec {
             fabric: &self.fabric,

@@ -7,6 +7,7 @@
 mod crossings;
 mod files;
 mod pattern;
+mod queries;
 mod recorded;
 mod sizes;
 #[cfg(test)]
@@ -24,13 +25,17 @@ use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::{Extras, Features};
-use flowsieve_workload::{ClassShare, ClosedLoop, Flow, Framing, Generator, Predict, Prediction, SizeDistribution};
+use flowsieve_workload::{
+    ClassShare, ClosedLoop, Flow, Framing, Generator, Predict, Prediction, Queries, SizeDistribution,
+};
+use queries::Asked;
 use recorded::{RECORDED, Recorded};
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
 use traffic::Drawn;
 
+pub(crate) use queries::QUERIES;
 pub(crate) use sizes::{CDF, SIZES};
 pub use traffic::LOAD;
 pub(crate) use traffic::{ARRIVALS, CHANGE_AT};
@@ -67,7 +72,7 @@ declare! {
 
 /// Every setting of a workload, by the part that declares it.
 pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] =
-    &[sizes::SETTINGS, recorded::SETTINGS, traffic::SETTINGS, pattern::SETTINGS, SETTINGS];
+    &[sizes::SETTINGS, recorded::SETTINGS, traffic::SETTINGS, pattern::SETTINGS, SETTINGS, queries::SETTINGS];
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +83,8 @@ pub enum Extent {
     Until(u64),
     /// They arrive until all that started from the first time to before the second have finished; these count.
     Window(u64, u64),
+    /// They arrive until all queries have ended; all count, and the fabric drains.
+    Queries,
 }
 
 /// What a workload must know of the hosts.
@@ -87,6 +94,8 @@ pub struct Hosts {
     pub bps: u64,
     /// By host, the number of its rack: of hosts with the same number a switch is the nearest.
     pub racks: Arc<[u32]>,
+    /// How long the links between the first host and the last delay a packet and its answer.
+    pub round_trip_ps: u64,
 }
 
 impl Hosts {
@@ -100,6 +109,7 @@ impl Hosts {
         Hosts {
             bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
             racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
+            round_trip_ps: 2 * fabric.path_links(0, fabric.hosts - 1).iter().map(|stage| stage.delay.0).sum::<u64>(),
         }
     }
 }
@@ -119,6 +129,8 @@ pub struct Workload {
     classes: Option<ClassShare>,
     /// Flows whose sizes its own have, in their order.
     recorded: Option<Recorded>,
+    /// What goes on beside drawn flows.
+    asked: Option<Asked>,
     /// Which flows there are.
     pub extent: Extent,
     /// How packets lie on the wire, as the load counts them.
@@ -155,7 +167,7 @@ impl Workload {
         let set = ParameterSet::read(&scope)?;
         let framing = framing(&scope, set)?;
         if let Some(path) = scope.optional(&LIST)? {
-            refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &RECORDED, &LOAD, &FLOWS, &DURATION])?;
+            refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &RECORDED, &LOAD, &FLOWS, &DURATION, &QUERIES])?;
             let list = files.list(&scope, &LIST, &folder.join(path), hosts.racks.len() as u32)?;
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
@@ -165,7 +177,14 @@ impl Workload {
                 let problem = "`class_share` says nothing of a list with a column `class`";
                 return Err(scope.error(&CLASS_SHARE, problem).expected("one of the two").into());
             }
-            return Ok(Workload { origin: Origin::Listed(list), classes, recorded: None, extent, framing });
+            return Ok(Workload {
+                origin: Origin::Listed(list),
+                classes,
+                recorded: None,
+                asked: None,
+                extent,
+                framing,
+            });
         }
         let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder, recorded: None };
         let recorded = Recorded::read(&reader)?;
@@ -182,11 +201,12 @@ impl Workload {
         if classes.is_some() {
             refuse_beside(&scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
         }
-        let extent = extent(&scope, recorded.as_ref())?;
-        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, extent, framing })
+        let asked = Asked::read(&reader, hosts, &framing)?;
+        let extent = if asked.is_some() { Extent::Queries } else { extent(&scope, recorded.as_ref())? };
+        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, asked, extent, framing })
     }
 
-    /// The flows in the order of their starts: without end, or all of a list.
+    /// The flows in the order of their starts: without end, or all of a list; those beside queries.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         let flows = self.flows_of_origin(seed)?;
         let flows: Box<dyn Iterator<Item = Flow> + Send> = match self.recorded.clone() {
@@ -228,10 +248,16 @@ impl Workload {
         let flows = match self.extent {
             Extent::Flows(flows) => u32::try_from(flows).unwrap_or(u32::MAX),
             // More than any run has.
-            Extent::Until(_) | Extent::Window(..) => u32::MAX,
+            Extent::Until(_) | Extent::Window(..) | Extent::Queries => u32::MAX,
         };
         // An error would have shown while the workload was read.
         drawn.closed_loop(flows, seed).ok().flatten()
+    }
+
+    /// The queries that go on beside the flows.
+    pub fn queries(&self, seed: u64) -> Option<Queries> {
+        // An error would have shown while the workload was read.
+        self.asked.as_ref()?.with_seed(seed).ok()
     }
 
     /// Which optional columns a list of its flows needs.
@@ -306,13 +332,17 @@ impl Workload {
             Extent::Flows(flows) => flows as f64,
             // Arrivals go on a little after the window; how long depends on its last flows.
             Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
+            Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
         }
     }
 
     /// About how many flows of a run start in a stretch of time.
     pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
         let before = |end_ps: u64| match &self.origin {
-            Origin::Drawn(drawn) => drawn.flows_until(end_ps).min(self.expected_flows()),
+            Origin::Drawn(drawn) => match &self.asked {
+                None => drawn.flows_until(end_ps).min(self.expected_flows()),
+                Some(asked) => drawn.flows_until(end_ps).min(asked.flows_beside(drawn)) + asked.messages_until(end_ps),
+            },
             Origin::Listed(list) => list.flows().partition_point(|flow| flow.start_ps < end_ps) as f64,
         };
         before(to_ps) - before(from_ps)
@@ -321,10 +351,15 @@ impl Workload {
     /// About how many packets a flow takes, data and ACKs.
     pub fn packets_per_flow(&self) -> f64 {
         match &self.origin {
-            Origin::Drawn(drawn) => drawn.mean_of(self.expected_flows(), |sizes| {
-                let cost = self.framing.cost(sizes);
-                cost.data_packets + cost.acks
-            }),
+            Origin::Drawn(drawn) => {
+                let of_drawn = drawn.mean_of(self.expected_flows(), |sizes| {
+                    let cost = self.framing.cost(sizes);
+                    cost.data_packets + cost.acks
+                });
+                let Some(asked) = &self.asked else { return of_drawn };
+                let (messages, beside) = (asked.messages(), asked.flows_beside(drawn));
+                (messages * asked.packets_per_message(&self.framing) + beside * of_drawn) / (messages + beside)
+            }
             Origin::Listed(list) => {
                 let payload = u64::from(self.framing.payload_bytes.get());
                 let data: u64 = list.flows().iter().map(|flow| flow.bytes.div_ceil(payload)).sum();

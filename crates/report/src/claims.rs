@@ -82,7 +82,11 @@ fn what(claim: &Claim) -> String {
         (None, figure) if figure.is_of_flows() => {
             format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))
         }
-        (None, Figure::Coflows(_)) => format!("{} of coflows", claim.figure.name().replace("cct", "CCT")),
+        (None, Figure::Coflows(_)) => {
+            let all = claim.class.up_to_bytes.is_none() && claim.class.above_bytes == 0;
+            let coflows = if all { "coflows".into() } else { flows_of(&claim.class).replace("flows", "coflows") };
+            format!("{} of {coflows}", claim.figure.name().replace("cct", "CCT"))
+        }
         (None, figure) => figure.name(),
     };
     let Only { workload, deadline, started_ps, senders } = claim.only;

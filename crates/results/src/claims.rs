@@ -64,7 +64,7 @@ pub struct Claim {
     /// Which series, if it is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesAt>,
-    /// Flows of which sizes.
+    /// Flows, or coflows, of which sizes.
     pub class: SizeClass,
     /// Which of these.
     #[serde(default, skip_serializing_if = "Only::is_all")]

@@ -11,6 +11,7 @@ use arrow_array::{ArrayRef, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
+use crate::classes::SizeClass;
 use crate::disorder::Disorder;
 use crate::flows::write_table;
 use crate::statistics::Figures;
@@ -76,6 +77,12 @@ impl CoflowStats {
         (coflows > 0).then(|| CoflowStats { coflows, unfinished, cct_ps: Figures::of(&mut ccts) })
     }
 
+    /// Of those whose payload is in a size class; `None` without any.
+    pub(crate) fn of_class(rows: &[CoflowRow], class: &SizeClass) -> Option<CoflowStats> {
+        let rows: Vec<CoflowRow> = rows.iter().filter(|row| class.holds(row.bytes)).copied().collect();
+        CoflowStats::of(&rows)
+    }
+
     /// As statistics of a run.
     pub(crate) fn stats(&self, seed: u64) -> SeedStats {
         SeedStats {
@@ -91,6 +98,15 @@ impl CoflowStats {
             disorder: Disorder::default(),
         }
     }
+}
+
+/// The coflows of a size class that a claim is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimedCoflows {
+    /// The class of their payload.
+    pub class: SizeClass,
+    /// Those of a run.
+    pub stats: CoflowStats,
 }
 
 /// Writes `coflows.parquet` from the coflows of each run, by point and seed.
@@ -151,5 +167,16 @@ mod tests {
         assert_eq!((stats.coflows, stats.unfinished), (2, 1));
         assert_eq!(stats.cct_ps, Figures::of(&mut [50.0]));
         assert_eq!(CoflowStats::of(&[]), None);
+    }
+
+    #[test]
+    fn of_class__by_the_payload_of_all_its_flows() {
+        let row = |bytes, cct_ps| CoflowRow { coflow: 0, flows: 2, unfinished: 0, bytes, start_ps: 0, cct_ps };
+        let rows = [row(100, Some(7)), row(101, Some(50)), row(99, Some(3)), row(500, None)];
+        let of = |above, up_to| CoflowStats::of_class(&rows, &SizeClass::between(above, up_to));
+        let (small, large) = (of(0, Some(100)).unwrap(), of(100, None).unwrap());
+        assert_eq!((small.coflows, small.unfinished, small.cct_ps), (2, 0, Figures::of(&mut [7.0, 3.0])));
+        assert_eq!((large.coflows, large.unfinished, large.cct_ps), (2, 1, Figures::of(&mut [50.0])));
+        assert_eq!(of(500, None), None);
     }
 }

@@ -40,7 +40,7 @@ mod writer;
 
 pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
 pub use classes::{SizeClass, SizeClasses};
-pub use coflows::{CoflowRow, CoflowStats};
+pub use coflows::{ClaimedCoflows, CoflowRow, CoflowStats};
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
 pub use flow_sketch::FlowSketch;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claims::{Claim, Only, Unmeasured};
 use crate::flow_sketch::FlowSketch;
-use crate::{CoflowStats, PointResult, SizeClass, SizeClasses};
+use crate::{ClaimedCoflows, CoflowStats, Figure, PointResult, SizeClass, SizeClasses};
 
 /// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
 /// column means, or its removal, makes another.
@@ -143,10 +143,23 @@ impl Experiment {
     /// The groups of flows that claims are about and that are not size classes of its own, each once.
     pub fn claimed_groups(&self) -> Vec<(Only, SizeClass)> {
         let mut claimed: Vec<(Only, SizeClass)> = Vec::new();
-        for group in self.claims.iter().map(|claim| (claim.only, claim.class.clone())) {
+        let of_flows = self.claims.iter().filter(|claim| !matches!(claim.figure, Figure::Coflows(_)));
+        for group in of_flows.map(|claim| (claim.only, claim.class.clone())) {
             let shown = group.0.is_all() && self.classes.as_slice().contains(&group.1);
             if !shown && !claimed.contains(&group) {
                 claimed.push(group);
+            }
+        }
+        claimed
+    }
+
+    /// The size classes of coflows that claims are about, each once; all of them together left out.
+    pub fn claimed_coflows(&self) -> Vec<SizeClass> {
+        let of_coflows = self.claims.iter().filter(|claim| matches!(claim.figure, Figure::Coflows(_)));
+        let mut claimed: Vec<SizeClass> = Vec::new();
+        for class in of_coflows.map(|claim| &claim.class) {
+            if *class != SizeClass::between(0, None) && !claimed.contains(class) {
+                claimed.push(class.clone());
             }
         }
         claimed
@@ -180,6 +193,9 @@ pub struct Run {
     /// Its coflows together, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<CoflowStats>,
+    /// Those of size classes that claims are about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claimed_coflows: Vec<ClaimedCoflows>,
     /// What claims about series are held against, by claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claimed_series: BTreeMap<String, f64>,

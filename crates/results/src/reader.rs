@@ -29,10 +29,11 @@ impl ResultDir {
         let mut left: Vec<usize> = manifest.experiment.points.iter().map(|point| point.parts.len()).collect();
         let mut misfit = Ok(());
         for_each_run(&path, &manifest, |run, flows| {
-            runs_of_point.push(match &run.sketch {
+            let run_flows = match &run.sketch {
                 Some(sketch) => RunFlows::of_sketch(run.seed, sketch.clone(), run.coflows),
                 None => RunFlows::of(run.seed, &flows, run.coflows),
-            });
+            };
+            runs_of_point.push(run_flows.with_claimed(&run.claimed_coflows));
             left[run.point as usize] -= 1;
             if left[run.point as usize] == 0 && misfit.is_ok() {
                 misfit = summary.add_point(std::mem::take(&mut runs_of_point));

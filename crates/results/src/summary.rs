@@ -10,7 +10,7 @@ use crate::classes::SizeClass;
 use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
-use crate::{CoflowStats, Experiment, FlowRow, Only};
+use crate::{ClaimedCoflows, CoflowStats, Experiment, FlowRow, Only};
 
 /// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
 const BINS: usize = 20;
@@ -126,6 +126,8 @@ pub struct PointSummary {
     pub bins: Vec<ClassSummary>,
     /// The coflows of the runs that have any: each counts as a flow, and its CCT as an FCT.
     pub coflows: ClassSummary,
+    /// The same of the size classes of coflows that claims are about.
+    pub claimed_coflows: Vec<ClassSummary>,
     /// Whether percentiles are those of the flows themselves and not of sketches.
     pub exact: bool,
 }
@@ -137,6 +139,11 @@ impl PointSummary {
         let claimed = self.claimed.iter().filter(|(its, _)| its == only).map(|(_, group)| group);
         shown.chain(claimed).find(|summary| summary.class == *class)
     }
+
+    /// The coflows of a size class, if they are all of them or a claim is about them.
+    pub fn coflows_of(&self, class: &SizeClass) -> Option<&ClassSummary> {
+        [&self.coflows].into_iter().chain(&self.claimed_coflows).find(|summary| summary.class == *class)
+    }
 }
 
 /// The statistics of a result, point by point in the order of the sweep.
@@ -144,6 +151,7 @@ impl PointSummary {
 pub struct Summary {
     classes: Vec<SizeClass>,
     claimed: Vec<(Only, SizeClass)>,
+    claimed_coflows: Vec<SizeClass>,
     /// By point.
     pub points: Vec<PointSummary>,
 }
@@ -152,8 +160,8 @@ impl Summary {
     /// Of no point yet.
     pub(crate) fn new(experiment: &Experiment) -> Summary {
         let classes = experiment.classes.as_slice().to_vec();
-        let claimed = experiment.claimed_groups();
-        Summary { classes, claimed, points: Vec::new() }
+        let (claimed, claimed_coflows) = (experiment.claimed_groups(), experiment.claimed_coflows());
+        Summary { classes, claimed, claimed_coflows, points: Vec::new() }
     }
 
     /// Appends the next point, from its runs; `Err` if sketches among them are not cut where classes begin and end.
@@ -176,10 +184,20 @@ impl Summary {
                 class: SizeClass::between(0, None),
                 seeds: runs.iter().filter_map(|run| Some(run.coflows?.stats(run.seed))).collect(),
             },
+            claimed_coflows: self.claimed_coflows.iter().map(|class| coflows_of(&runs, class)).collect(),
             exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(_))),
         });
         Ok(())
     }
+}
+
+/// The coflows of a size class that a claim is about.
+fn coflows_of(runs: &[RunFlows], class: &SizeClass) -> ClassSummary {
+    let of = |run: &RunFlows| {
+        let found = run.claimed_coflows.iter().find(|claimed| claimed.class == *class)?;
+        Some(found.stats.stats(run.seed))
+    };
+    ClassSummary { class: class.clone(), seeds: runs.iter().filter_map(of).collect() }
 }
 
 /// The flows of one run, as far as statistics need them.
@@ -187,6 +205,7 @@ pub(crate) struct RunFlows {
     seed: u64,
     kept: Kept,
     coflows: Option<CoflowStats>,
+    claimed_coflows: Vec<ClaimedCoflows>,
 }
 
 enum Kept {
@@ -229,12 +248,17 @@ impl RunFlows {
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
-        RunFlows { seed, kept: Kept::Rows(flows), coflows }
+        RunFlows { seed, kept: Kept::Rows(flows), coflows, claimed_coflows: Vec::new() }
     }
 
     /// Of the sketch of a run.
     pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch, coflows: Option<CoflowStats>) -> RunFlows {
-        RunFlows { seed, kept: Kept::Sketch(sketch), coflows }
+        RunFlows { seed, kept: Kept::Sketch(sketch), coflows, claimed_coflows: Vec::new() }
+    }
+
+    /// With its coflows of classes that claims are about.
+    pub(crate) fn with_claimed(self, coflows: &[ClaimedCoflows]) -> RunFlows {
+        RunFlows { claimed_coflows: coflows.to_vec(), ..self }
     }
 
     fn fits(&self, class: &SizeClass) -> bool {
@@ -331,7 +355,7 @@ pub(crate) mod tests {
 
     fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
         let classes = SizeClasses::default().as_slice().to_vec();
-        let mut summary = Summary { classes, claimed: Vec::new(), points: Vec::new() };
+        let mut summary = Summary { classes, claimed: Vec::new(), claimed_coflows: Vec::new(), points: Vec::new() };
         summary.add_point(runs).unwrap();
         summary.points.remove(0)
     }

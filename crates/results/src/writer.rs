@@ -26,7 +26,8 @@ use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo,
 use crate::summary::RunFlows;
 use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
 use crate::{
-    CoflowStats, FlowRow, FlowSketch, PointResult, ResultDir, ResultError, Summary, coflows, series, summary_csv,
+    ClaimedCoflows, CoflowStats, FlowRow, FlowSketch, PointResult, ResultDir, ResultError, SizeClass, Summary, coflows,
+    series, summary_csv,
 };
 
 /// `point.json` of a part.
@@ -160,6 +161,10 @@ impl ResultWriter {
                 for (mut part, mut reader) in parts {
                     let rows = std::mem::take(&mut part.measured.coflows);
                     let coflows = CoflowStats::of(&rows);
+                    let claimed =
+                        |class: SizeClass| Some(ClaimedCoflows { stats: CoflowStats::of_class(&rows, &class)?, class });
+                    let claimed_coflows: Vec<_> =
+                        experiment.claimed_coflows().into_iter().filter_map(claimed).collect();
                     coflows_by_run.push((index, part.seed, rows));
                     let series = std::mem::take(&mut part.measured.series);
                     let claimed_series =
@@ -168,16 +173,18 @@ impl ResultWriter {
                     let flows = reader.take_part(part.flows)?;
                     writer.write(index, part.seed, &flows)?;
                     let sketch = part.sketch.or_else(|| sketched.then(|| FlowSketch::of(&flows, &cuts)));
-                    summarised.push(match &sketch {
+                    let run_flows = match &sketch {
                         Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone(), coflows),
                         None => RunFlows::of(part.seed, &flows, coflows),
-                    });
+                    };
+                    summarised.push(run_flows.with_claimed(&claimed_coflows));
                     runs.push(Run {
                         point: index,
                         seed: part.seed,
                         flows: part.flows,
                         sketch,
                         coflows,
+                        claimed_coflows,
                         claimed_series,
                         measured: part.measured,
                     });

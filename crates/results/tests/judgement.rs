@@ -434,7 +434,14 @@ fn coflows__in_summaries_comparisons_and_claims() {
         class: SizeClass::between(0, None),
         ..claim(expected)
     };
-    let claims = vec![of("mean cct", Expected::Change(-0.3)), of("p99 cct", Expected::Higher)];
+    let small = |name: &str| Claim { class: SizeClass::between(0, Some(20_000)), ..of(name, Expected::Change(-0.3)) };
+    let claims = vec![
+        of("mean cct", Expected::Change(-0.3)),
+        of("p99 cct", Expected::Higher),
+        small("mean cct"),
+        small("mean fct"),
+        Claim { class: SizeClass::between(100_000, None), ..of("mean cct", Expected::Lower) },
+    ];
     for record in [Record::Full, Record::None] {
         let folder = tempfile::tempdir().unwrap();
         let written = made(folder.path(), &Made { run, record, claims: claims.clone(), ..Made::default() });
@@ -452,8 +459,12 @@ fn coflows__in_summaries_comparisons_and_claims() {
             coflows.fct.iter().for_each(|ratio| near(ratio.as_ref().unwrap(), expected));
             assert!(coflows.is_fair() && coflows.by_flow.is_none());
         }
-        let verdicts: Vec<Verdict> = dir.checked_claims().into_iter().map(|(_, checked)| checked.verdict).collect();
-        assert_eq!(verdicts, [Verdict::Agrees, Verdict::Disagrees]);
+        let checked: Vec<_> = dir.checked_claims().into_iter().map(|(_, checked)| checked).collect();
+        assert_eq!([0, 1].map(|claim| checked[claim].verdict), [Verdict::Agrees, Verdict::Disagrees]);
+        // Those of a size class are the flows of that class, whose FCT sketches tell within 0.4 %.
+        let [cct, fct] = [2, 3].map(|claim: usize| checked[claim].ratio.unwrap().value);
+        assert!((cct / fct - 1.0).abs() < if record == Record::Full { 1e-12 } else { 8e-3 }, "{cct} {fct}");
+        assert_eq!(checked[4].why, "nothing to compare at one of its points");
         let csv = std::fs::read_to_string(folder.path().join("summary.csv")).unwrap();
         let of_coflows: Vec<&str> = csv.lines().filter(|line| line.contains(",coflows,0,,3,")).collect();
         // A row a point, without slowdown, and with the ratio to the first scheme.

@@ -15,8 +15,8 @@ use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Timer, TransportFacts, Turn};
 use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
 
-use crate::closed_loop::ClosedLoopStarts;
 use crate::event::Key;
+use crate::following::Following;
 use crate::network::Network;
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack};
@@ -29,9 +29,10 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// Host after host, by class of flow.
     pub(crate) sides: Vec<Side>,
-    /// Messages that will begin, by start; those of closed loops are in `closed_loop`.
+    /// Given messages that will begin, by start.
     upcoming: VecDeque<Upcoming>,
-    pub(crate) closed_loop: Option<ClosedLoopStarts>,
+    /// Those that follow others, where any do.
+    pub(crate) following: Option<Following>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) received: Vec<Received>,
     /// What receivers held of messages, where they held anything; and messages of which a packet arrived again, for each.
@@ -177,7 +178,7 @@ impl Hosts {
             hosts,
             sides,
             upcoming: VecDeque::new(),
-            closed_loop: None,
+            following: None,
             sent: Vec::new(),
             received: Vec::new(),
             reordered: Vec::new(),
@@ -197,16 +198,26 @@ impl Hosts {
         host as usize * classes..(host as usize + 1) * classes
     }
 
-    /// Hands over messages that will begin here; outside of closed loops later than those handed over before.
+    /// Hands over a given message that will begin here, later than those handed over before.
     pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
-        if let Some(closed_loop) = &mut self.closed_loop {
-            closed_loop.add(upcoming);
-            return network.schedule(source, closed_loop.next_start());
-        }
-        if self.upcoming.is_empty() {
-            network.schedule(source, Time(upcoming.flow.start_ps));
-        }
         self.upcoming.push_back(upcoming);
+        if self.upcoming.len() == 1 {
+            network.schedule(source, self.next_start());
+        }
+    }
+
+    /// Hands over a message that others will follow.
+    pub(crate) fn hand_over_first<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
+        if let Some(following) = &mut self.following {
+            following.add(upcoming);
+            network.schedule(source, self.next_start());
+        }
+    }
+
+    /// When the next message begins.
+    fn next_start(&self) -> Time {
+        let given = self.upcoming.front().map_or(Time::NEVER, |upcoming| Time(upcoming.flow.start_ps));
+        self.following.as_ref().map_or(given, |following| given.min(Time(following.next().0)))
     }
 
     /// Begins every message whose time has come.
@@ -222,18 +233,18 @@ impl Hosts {
             // The arrivals' source stands just before the hosts' timers.
             self.carry_out(network, (host, class.into()), source + 1 + host, effects);
         }
-        let next = match &self.closed_loop {
-            Some(closed_loop) => closed_loop.next_start(),
-            None => self.upcoming.front().map_or(Time::NEVER, |upcoming| Time(upcoming.flow.start_ps)),
-        };
-        network.schedule(source, next);
+        network.schedule(source, self.next_start());
     }
 
+    /// Takes the next message whose time has come; of one instant that of the least number.
     fn next_due(&mut self, now: Time) -> Option<Upcoming> {
-        if let Some(closed_loop) = &mut self.closed_loop {
-            return closed_loop.next_due(now);
+        let given = self.upcoming.front().map(|upcoming| (upcoming.flow.start_ps, upcoming.flow.id));
+        if let Some(following) = &mut self.following
+            && following.next() < given.unwrap_or(Following::NONE)
+        {
+            return if following.next().0 <= now.0 { following.take_next() } else { None };
         }
-        self.upcoming.front().filter(|upcoming| upcoming.flow.start_ps <= now.0)?;
+        given.filter(|(start_ps, _)| *start_ps <= now.0)?;
         self.upcoming.pop_front()
     }
 
@@ -296,14 +307,17 @@ impl Hosts {
                         timeouts: effort.timeouts,
                         found_lost: effort.found_lost,
                     });
-                    if let Some(closed_loop) = &mut self.closed_loop
-                        && closed_loop.after(message.id, now, host, &self.rules)
-                    {
-                        network.schedule(source - host - 1, closed_loop.next_start());
+                    let following = self.following.as_mut();
+                    if following.is_some_and(|it| it.acknowledged(message.id, now, host, &self.rules)) {
+                        network.schedule(source - host - 1, self.next_start());
                     }
                 }
                 FlowEvent::Delivered { message, out_of_order } => {
                     self.received.push(Received { message, at: now, out_of_order });
+                    let following = self.following.as_mut();
+                    if following.is_some_and(|it| it.delivered(message, now, host, &self.rules)) {
+                        network.schedule(source - host - 1, self.next_start());
+                    }
                 }
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),

@@ -6,10 +6,10 @@
 //! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
 
 mod build;
-mod closed_loop;
 mod controllers;
 pub mod event;
 mod features;
+mod following;
 mod hosts;
 pub mod ideal;
 mod link;
@@ -28,5 +28,5 @@ mod slab;
 pub mod topology;
 pub mod trace;
 
-pub use run::{run, run_sampled, run_traced};
+pub use run::{QUERY_EPOCH, run, run_sampled, run_traced};
 pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError};

@@ -30,7 +30,7 @@ struct Records {
 
 impl Records {
     fn new<K: Key>(built: &Built<K>, flows: &[Flow]) -> Records {
-        // In closed loops flows do not begin in the order of their numbers.
+        // Flows that follow others do not begin in the order of their numbers.
         let numbers = || flows.iter().map(|flow| flow.id);
         let (first, last) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
         let count = (last - first) as usize + 1;
@@ -212,11 +212,12 @@ pub(crate) fn refuse_overload(run_spec: &RunSpec<'_>, flows: &[Flow], to: Time) 
     Ok(())
 }
 
-/// Puts the result together; `ended` is when the run was stopped, if it did not end by itself.
+/// Puts the result together, with when flows stopped to arrive, if that is not the last start; `ended` is when the run was
+/// stopped, if it did not end by itself.
 pub(crate) fn result<K: Key>(
     run_spec: &RunSpec<'_>,
     built: &Built<K>,
-    flows: &[Flow],
+    (flows, arrivals_ended): (&[Flow], Option<Time>),
     ended: Option<Time>,
 ) -> Result<PointResult, SimError> {
     let last_arrival = built.partitions.iter().map(|p| p.network.last_arrival).max().unwrap_or(Time::ZERO);
@@ -233,7 +234,7 @@ pub(crate) fn result<K: Key>(
         return Err(SimError::NoFlows("in the measuring window"));
     }
     let arrivals_end = match run_spec.measure {
-        Measure::All if !run_spec.flows.are_closed() => last_start,
+        Measure::All if !run_spec.flows.are_closed() => arrivals_ended.map_or(last_start, |at| at.min(simulated)),
         _ => simulated,
     };
     let links = links(run_spec, built, flows, arrivals_end);

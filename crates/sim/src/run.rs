@@ -7,18 +7,23 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, TraceSink};
-use flowsieve_workload::{ClosedLoop, Flow};
+use flowsieve_workload::Flow;
 
 use crate::build::{Built, build};
-use crate::closed_loop::ClosedLoopStarts;
 use crate::controllers::Controllers;
 use crate::event::Key;
-use crate::hosts::Upcoming;
+use crate::following::Rule;
+use crate::hosts::{Hosts, Upcoming};
 use crate::measure;
+use crate::network::Network;
 use crate::partition::Partition;
 use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
 use crate::trace::{Tracer, Tracing};
+
+mod follow;
+
+pub use follow::QUERY_EPOCH;
 
 /// Why a fabric of so many hosts cannot carry a flow in segments of so many bytes.
 pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static str> {
@@ -102,25 +107,33 @@ fn run_with<K: Key>(
         built,
         run_spec: *run_spec,
         flows: Vec::new(),
+        arrivals_ended: None,
         stop: run_spec.max_time.unwrap_or(Time::NEVER),
     };
     let mut upcoming: Arrivals<'_> = match run_spec.flows {
         Flows::Given(flows) => flows().peekable(),
         Flows::Closed { flows, until } => {
-            run.close_loops(flows, until)?;
+            run.close_loops(|| Rule::Closed { flows: Arc::new(flows.clone()), until })?;
             (Box::new(flows.first().into_iter()) as Box<dyn Iterator<Item = Flow>>).peekable()
         }
+        Flows::Queries { queries, beside } => {
+            run.ask(queries)?;
+            beside().peekable()
+        }
     };
-    if upcoming.peek().is_none() {
+    let asks = matches!(run_spec.flows, Flows::Queries { .. });
+    if upcoming.peek().is_none() && !asks {
         return Err(SimError::NoFlows("at all"));
     }
     let ended = match run_spec.measure {
+        Measure::Window { .. } if asks => return Err(SimError::QueriesInWindow),
+        Measure::All if asks => run.all_queries(upcoming, progress)?,
         Measure::All if run_spec.flows.are_closed() => run.all_closed(upcoming, progress)?,
         Measure::All => run.all(upcoming, progress)?,
         Measure::Window { from, to } => Some(run.window(upcoming, from, to, progress)?),
     };
     run.gather();
-    let mut result = measure::result(run_spec, &run.built, &run.flows, ended)?;
+    let mut result = measure::result(run_spec, &run.built, (&run.flows, run.arrivals_ended), ended)?;
     if let Some(controllers) = &run.controllers {
         result.periodic.extend(controllers.periodic(Time(result.simulated_ps)));
     }
@@ -147,8 +160,10 @@ type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 struct Run<'a, 't, K> {
     built: Built<K>,
     run_spec: RunSpec<'a>,
-    /// By start.
+    /// By start; those that follow others after [`Run::gather`].
     flows: Vec<Flow>,
+    /// When flows stopped to arrive, where it is not the last start.
+    arrivals_ended: Option<Time>,
     stop: Time,
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
@@ -177,27 +192,11 @@ impl<K: Key> Run<'_, '_, K> {
         self.drain(last, progress)
     }
 
-    /// The same where flows follow one another until the end.
-    fn all_closed(
-        &mut self,
-        upcoming: Arrivals<'_>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Time>, SimError> {
-        for flow in upcoming {
-            self.feed(flow)?;
-        }
-        let ended = self.drain(Time::ZERO, progress)?;
-        let last_arrival = self.built.partitions.iter().map(|partition| partition.network.last_arrival).max();
-        let until = |end: Time| Time(end.0.saturating_sub(1));
-        self.note_arrivals_end(ended.map_or(last_arrival.unwrap_or(Time::ZERO), until));
-        Ok(ended)
-    }
-
     /// Runs from `end` on until the fabric is empty.
     fn drain(&mut self, mut end: Time, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
         while self.programs_go_on() {
             // They may never stop by themselves: the flows decide, at fixed instants.
-            if end >= self.stop || !self.closed_loops_go_on() && self.is_finished() {
+            if end >= self.stop || !self.others_follow() && self.is_finished() {
                 return Ok(Some(self.cut_off(end.min(self.stop))));
             }
             end += PROGRAM_EPOCH;
@@ -246,39 +245,6 @@ impl<K: Key> Run<'_, '_, K> {
         Ok(end)
     }
 
-    /// Tells the partitions what follows their flows.
-    fn close_loops(&mut self, flows: &ClosedLoop, until: Time) -> Result<(), SimError> {
-        let classes = &self.run_spec.scheme.classes;
-        if let Some(class) = classes.iter().position(|class| !class.transport.facts().answers()) {
-            return Err(SimError::NoAcks { class });
-        }
-        let flows = Arc::new(flows.clone());
-        for partition in &mut self.built.partitions {
-            let closed_loop = ClosedLoopStarts::new(Arc::clone(&flows), self.run_spec.fabric.hosts, until);
-            partition.hosts.closed_loop = Some(closed_loop);
-        }
-        Ok(())
-    }
-
-    fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoopStarts> {
-        self.built.partitions.iter().filter_map(|partition| partition.hosts.closed_loop.as_ref())
-    }
-
-    /// Whether a flow of a closed loop will begin.
-    fn closed_loops_go_on(&self) -> bool {
-        self.closed_loops().any(|closed_loop| closed_loop.next_start() != Time::NEVER)
-    }
-
-    /// Takes the flows of closed loops that began so far from the partitions.
-    fn gather(&mut self) {
-        if self.run_spec.flows.are_closed() {
-            let mut flows: Vec<Flow> =
-                self.closed_loops().flat_map(|closed_loop| &closed_loop.begun).copied().collect();
-            flows.sort_unstable_by_key(|flow| (flow.start_ps, flow.id));
-            self.flows = flows;
-        }
-    }
-
     /// Whether every flow that counts has finished, or can never finish.
     fn is_finished(&mut self) -> bool {
         self.gather();
@@ -308,23 +274,41 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Hands a flow to its sender's partition.
+    /// Takes the next flow of those that are given, or of those that others follow.
     fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
-        let fabric = self.run_spec.fabric;
+        self.refuse_unsound(&flow)?;
         let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
-        let class = self.run_spec.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
-        if let Some(why) = refusal(&flow, fabric.hosts, self.run_spec.scheme.classes[class].transport.facts().segment) {
-            return refuse(why);
-        }
         if self.flows.last().is_some_and(|last| last.start_ps > flow.start_ps) {
             return refuse("it starts before the flow ahead of it");
         }
+        match self.run_spec.flows {
+            Flows::Queries { queries, .. } if flow.id < queries.messages() => {
+                return refuse("its number is that of a query's message");
+            }
+            Flows::Closed { .. } => self.hand_over(flow, Hosts::hand_over_first),
+            _ => {
+                self.hand_over(flow, Hosts::hand_over);
+                self.flows.push(flow);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_unsound(&self, flow: &Flow) -> Result<(), SimError> {
+        let RunSpec { fabric, scheme, .. } = self.run_spec;
+        let class = scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
+        match refusal(flow, fabric.hosts, scheme.classes[class].transport.facts().segment) {
+            Some(why) => Err(SimError::Flow { flow: flow.id, why }),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands a flow to its sender's partition.
+    fn hand_over(&mut self, flow: Flow, how: fn(&mut Hosts, &mut Network<K>, Upcoming, u32)) {
         let (from, host) = self.built.placement.hosts[flow.src as usize];
         let partition = &mut self.built.partitions[from as usize];
         let source = partition.first_timer - 1;
-        partition.hosts.hand_over(&mut partition.network, Upcoming { flow, host }, source);
-        self.flows.push(flow);
-        Ok(())
+        how(&mut partition.hosts, &mut partition.network, Upcoming { flow, host }, source);
     }
 
     /// Runs every event before `horizon` and the end of the run.
@@ -354,7 +338,7 @@ impl<K: Key> Run<'_, '_, K> {
         if self.built.partitions.iter().any(narrow) {
             return Err(SimError::KeyTooNarrow);
         }
-        match self.closed_loops().filter_map(|closed_loop| closed_loop.refused).min() {
+        match self.following().filter_map(|following| following.refused).min() {
             Some((flow, why)) => Err(SimError::Flow { flow, why }),
             None => Ok(()),
         }

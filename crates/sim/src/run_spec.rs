@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_schemes::Scheme;
-use flowsieve_workload::{ClosedLoop, Flow, Predict};
+use flowsieve_workload::{ClosedLoop, Flow, Predict, Queries};
 
 use crate::topology::Fabric;
 
@@ -44,6 +44,15 @@ pub enum Flows<'a> {
         flows: &'a ClosedLoop,
         /// None starts from here on.
         until: Time,
+    },
+    /// Queries one after the other, from the run's first instant on, and given flows for as long as there are queries: until
+    /// the [`crate::QUERY_EPOCH`] is over in which the last one ends. Every flow counts, so that the measure is
+    /// [`Measure::All`], and no transport may lose any.
+    Queries {
+        /// They have the least numbers.
+        queries: &'a Queries,
+        /// As in [`Flows::Given`], with or without an end; with numbers from [`Queries::messages`] on.
+        beside: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
     },
 }
 
@@ -126,6 +135,17 @@ pub enum SimError {
         /// Class of flows.
         class: usize,
     },
+    /// A query would never end.
+    #[error(
+        "a query waits until all of its answers have arrived, and class {class} of this scheme sends nothing again that is lost"
+    )]
+    MayLose {
+        /// Class of flows.
+        class: usize,
+    },
+    /// Queries begin when others have ended, in or out of a window.
+    #[error("queries in a measuring window; expected that all flows count")]
+    QueriesInWindow,
     /// What happens would have to be heard while it happens.
     #[error("the controller \"{controller}\" hears of events as they happen: that takes a delay above zero")]
     HearsAtOnce {

@@ -7,7 +7,7 @@
 //!
 //! Whoever runs it begins with [`ClosedLoop::first`] and asks [`ClosedLoop::after`] whenever a flow finishes.
 //!
-//! Left out: loops over requests that several hosts answer.
+//! Requests that several hosts answer are [`crate::Queries`].
 
 use crate::Flow;
 use crate::deadlines::Deadlines;

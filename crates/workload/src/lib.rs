@@ -2,7 +2,8 @@
 //!
 //! A workload is a [`SizeDistribution`] (built in, a user's CSV, or a formula), a load that becomes an arrival rate
 //! ([`arrival_rate`]), a [`Pattern`] of host pairs, and a [`Generator`] that draws flows at their [`Arrivals`]; or it is
-//! a [`flow_list`] that somebody recorded; or a [`ClosedLoop`], where a flow waits for another to finish.
+//! a [`flow_list`] that somebody recorded; or a [`ClosedLoop`], where a flow waits for another to finish. [`Queries`] to many
+//! hosts at once may go on beside.
 //! A workload depends on its own settings and the seed alone, never on a scheme, so that schemes can be compared flow
 //! by flow.
 //!
@@ -35,6 +36,7 @@ mod closed_loop;
 mod deadlines;
 mod distribution;
 mod error;
+mod fan_out;
 pub mod flow_list;
 mod generator;
 mod law;
@@ -55,6 +57,7 @@ pub use closed_loop::{ClosedLoop, Think};
 pub use deadlines::{DeadlineRule, Deadlines};
 pub use distribution::{Reading, Rounding, SizeDistribution};
 pub use error::{InputError, Problem};
+pub use fan_out::{Answered, Queries, QueriesError};
 pub use generator::{Generator, GeneratorError, Traffic};
 pub use law::LawError;
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_rate_per_host, counted_bytes};
@@ -72,7 +75,7 @@ pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
 /// One flow (a message from one host to another) before the network has touched it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Place of the flow in the order of starts, from 0; in a closed loop its number there.
+    /// Place of the flow in the order of starts, from 0; in a closed loop or of a query its number there.
     pub id: u32,
     /// When the sender has the whole message, in picoseconds.
     pub start_ps: u64,

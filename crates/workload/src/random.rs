@@ -43,6 +43,8 @@ pub enum Purpose {
     Classes = 14,
     /// Sizes that are dealt to flows at random, to see what bounds are worth.
     Shuffle = 15,
+    /// Sizes of the answers to queries; the entity is the answer's number.
+    Answers = 16,
     /// What a recorded job does; the entity is the job.
     Jobs = 20,
     /// In what order kinds of jobs recur; the entity is the turn.

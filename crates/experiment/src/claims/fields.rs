@@ -82,10 +82,14 @@ impl Fields {
     pub(super) fn claim(&self) -> Result<Given, Wrong> {
         let figure = self.figure()?;
         let series = self.series(figure)?;
-        let of_flows =
-            ["class", "workload", "deadline", "started", "senders"].into_iter().find_map(|name| self.find(name));
-        if let Some((origin, _)) = of_flows.filter(|_| !figure.is_of_flows()) {
+        if let Some((origin, _)) = self.find("class").filter(|_| !figure.has_classes()) {
             let problem = format!("`{}` is of whole runs", figure.name());
+            return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
+        }
+        let of_flows = ["workload", "deadline", "started", "senders"].into_iter().find_map(|name| self.find(name));
+        if let Some((origin, _)) = of_flows.filter(|_| !figure.is_of_flows()) {
+            let of = if figure.has_classes() { "coflows" } else { "whole runs" };
+            let problem = format!("`{}` is of {of}", figure.name());
             return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
         }
         let names = self.names()?;

@@ -216,7 +216,7 @@ impl Claim {
     fn group<'a>(&self, summary: &'a Summary, point: usize) -> Option<&'a ClassSummary> {
         let point = &summary.points[point];
         match self.figure {
-            Figure::Coflows(_) => Some(&point.coflows),
+            Figure::Coflows(_) => point.coflows_of(&self.class),
             _ => point.group(&self.class, &self.only),
         }
     }

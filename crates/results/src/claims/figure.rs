@@ -17,7 +17,7 @@ pub enum Figure {
     Held,
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
     Fairness,
-    /// A statistic of the CCT of all coflows.
+    /// A statistic of the CCT of coflows.
     Coflows(Statistic),
     /// A count over whole runs, or the share that it makes.
     Count(Count),
@@ -126,6 +126,11 @@ impl Figure {
     /// Whether it is of a group of flows, and not of whole runs.
     pub fn is_of_flows(self) -> bool {
         matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Held | Figure::Fairness)
+    }
+
+    /// Whether it may be of a size class.
+    pub fn has_classes(self) -> bool {
+        self.is_of_flows() || matches!(self, Figure::Coflows(_))
     }
 
     /// What it is in; of a series [`SeriesAt::unit`] says it.

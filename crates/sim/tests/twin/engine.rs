@@ -15,10 +15,10 @@ use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
-use flowsieve_sim::{Flows, RunSpec};
+use flowsieve_sim::{Flows, QUERY_EPOCH, RunSpec};
 use flowsieve_transport::Packet;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
-use flowsieve_workload::{ClosedLoop, Flow};
+use flowsieve_workload::{ClosedLoop, Flow, Queries};
 use rand_core::Rng;
 
 use crate::controllers::{Kind, kinds};
@@ -113,6 +113,9 @@ pub(crate) struct Twin<'a> {
     pub(crate) messages: Vec<Flow>,
     /// Which follow which, and when no more begin.
     closed: Option<(&'a ClosedLoop, Time)>,
+    queries: Option<&'a Queries>,
+    /// When the last of them did.
+    queries_ended: Option<Time>,
     /// Those that began.
     pub(crate) begun: BTreeSet<usize>,
     pub(crate) records: Vec<Record>,
@@ -127,9 +130,13 @@ pub(crate) struct Twin<'a> {
 /// Makes a run to its end.
 pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
     let fabric = run_spec.fabric;
-    let (first, closed): (Vec<Flow>, _) = match run_spec.flows {
-        Flows::Given(flows) => (flows().collect(), None),
-        Flows::Closed { flows, until } => (flows.first(), Some((flows, until))),
+    let (first, closed, queries): (Vec<Flow>, _, _) = match run_spec.flows {
+        Flows::Given(flows) => (flows().collect(), None, None),
+        Flows::Closed { flows, until } => (flows.first(), Some((flows, until)), None),
+        Flows::Queries { queries, beside } => {
+            let requests = queries.first().map(|id| queries.message(id, 0));
+            (requests.chain(beside()).collect(), None, Some(queries))
+        }
     };
     let sites = Sites::new(fabric, run_spec.seed);
     let port = |number: usize| {
@@ -178,6 +185,8 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         counts: vec![Count::default(); fabric.classes.len()],
         messages: Vec::new(),
         closed,
+        queries,
+        queries_ended: None,
         begun: BTreeSet::new(),
         hops: 0,
         arrivals: 0,
@@ -218,11 +227,40 @@ impl<'a> Twin<'a> {
         next.into_iter().for_each(|flow| self.add(flow));
     }
 
+    /// A message has been delivered: its answer may begin where it was, or the next query.
+    pub(crate) fn answer(&mut self, delivered: u32) {
+        let Some(queries) = self.queries.filter(|queries| delivered < queries.messages()) else { return };
+        let servers = queries.servers().len() as u32;
+        let query = delivered / (2 * servers);
+        let halves = |half: u32| (2 * query + half) * servers..(2 * query + half + 1) * servers;
+        let next = if halves(0).contains(&delivered) {
+            delivered + servers..delivered + servers + 1
+        } else if halves(1).any(|answer| !self.has_arrived(answer)) {
+            return;
+        } else if query + 1 == queries.queries() {
+            self.queries_ended = Some(self.now);
+            return;
+        } else {
+            halves(2)
+        };
+        next.for_each(|id| self.add(queries.message(id, self.now.0)));
+    }
+
+    fn has_arrived(&self, message: u32) -> bool {
+        self.records.get(message as usize).is_some_and(|record| record.arrived.is_some())
+    }
+
+    /// Whether a message beside queries would begin when nobody asks any more.
+    pub(crate) fn is_too_late(&self, message: usize) -> bool {
+        let start = self.messages[message].start_ps;
+        self.queries_ended.is_some_and(|ended| ended.0 < start - start % QUERY_EPOCH.0)
+    }
+
     fn run(&mut self) {
         // Where flows follow one another they arrive until the end.
         let last_start = match self.closed {
-            None => self.messages.last().map_or(0, |flow| flow.start_ps),
-            Some(_) => u64::MAX,
+            None if self.queries.is_none() => self.messages.last().map_or(0, |flow| flow.start_ps),
+            _ => u64::MAX,
         };
         while let Some(Reverse((time, event))) = self.queue.pop() {
             if self.run_spec.max_time.is_some_and(|stop| time >= stop) {
@@ -234,6 +272,9 @@ impl<'a> Twin<'a> {
             if time.0 >= last_start && !before_arrivals {
                 self.flows_arrive = false;
             }
+            if self.queries_ended.is_some_and(|ended| ended.0 / QUERY_EPOCH.0 < time.0 / QUERY_EPOCH.0) {
+                self.flows_arrive = false;
+            }
             self.now = time;
             match event {
                 Event::LineFree { link } => {
@@ -241,6 +282,7 @@ impl<'a> Twin<'a> {
                     self.send_next(link);
                 }
                 Event::Arrival { link, packet, .. } => self.on_arrival(link, packet),
+                Event::Start { message } if self.is_too_late(message) => {}
                 Event::Start { message } => {
                     self.begun.insert(message);
                     self.on_start(message);

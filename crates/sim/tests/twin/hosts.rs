@@ -201,6 +201,7 @@ impl Twin<'_> {
                 FlowEvent::Delivered { message, out_of_order } => {
                     let record = &mut self.records[message as usize];
                     (record.arrived, record.out_of_order) = (Some(now), out_of_order);
+                    self.answer(message);
                 }
                 FlowEvent::Reordered { message, held } => self.records[message as usize].held = held,
                 FlowEvent::Unneeded { message } => self.records[message as usize].unneeded += 1,

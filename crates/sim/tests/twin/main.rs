@@ -12,10 +12,10 @@ use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
-use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Rounding, SizeDistribution, Think};
+use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
 use hosts::Record;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 
 /// What of a flow's row the twin knows: start, FCT, retransmissions, timeouts, packets out of order; packets found lost, packets
 /// that came twice, and what its receiver held.
@@ -78,10 +78,15 @@ fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
     }
     let result: PointResult =
         flowsieve_sim::run(run_spec, &mut |_| {}).map_err(|e| TestCaseError::fail(e.to_string()))?;
-    // Given flows have a row even if the run is stopped before they begin.
+    // Given flows have a row even if the run is stopped before they begin, unless queries ended before.
+    let given = |message: &usize| match run_spec.flows {
+        Flows::Given(_) => true,
+        Flows::Closed { .. } => false,
+        Flows::Queries { queries, .. } => *message >= queries.messages() as usize && !twin.is_too_late(*message),
+    };
     let all = twin.messages.iter().zip(&twin.records).enumerate();
     let expected: Vec<Row> = all
-        .filter(|(message, _)| !closed || twin.begun.contains(message))
+        .filter(|(message, _)| given(message) || twin.begun.contains(message))
         .map(|(_, (flow, record))| row_of_twin(case, flow, record))
         .collect();
     let mut found: Vec<Row> = result.flows.iter().map(row).collect();
@@ -134,6 +139,32 @@ fn check_closed(case: &Case, (outstanding, think, flows): (u32, Think, u32)) -> 
     agree(case, &case.run_spec(Flows::Closed { flows: &closed, until }))
 }
 
+/// Queries over the hosts of a case: the client, how many servers, queries, bytes of a request, most bytes of an answer, and how
+/// many times later the flows beside them begin.
+type Asked = ((Index, Index), u32, u64, u64, u64);
+
+fn asked() -> impl Strategy<Value = Asked> {
+    // Requests and answers of full packets make events coincide.
+    let request = prop_oneof![2 => Just(1_460u64), 2 => 1u64..3_000, 1 => 1u64..40_000];
+    let most = select(vec![2u64, 1_460, 3_000, 40_000]);
+    ((any::<Index>(), any::<Index>()), 1u32..25, request, most, select(vec![1u64, 1, 30]))
+}
+
+fn check_queries(case: &Case, asked: Asked) -> Result<(), TestCaseError> {
+    let ((client, servers), count, request, most, later) = asked;
+    let hosts = case.fabric.hosts;
+    let client = client.index(hosts as usize) as u32;
+    let others: Vec<u32> = (1..hosts).map(|next| (client + next) % hosts).collect();
+    let servers = &others[..=servers.index(others.len())];
+    let sizes = SizeDistribution::uniform(1.max(most / 2), most, Rounding::Bytes).expect("sizes");
+    let queries = Queries::new((client, servers), count, request, sizes, case.seed).expect("queries");
+    let beside = || -> Box<dyn Iterator<Item = Flow> + '_> {
+        let shift = |flow: &Flow| Flow { id: flow.id + queries.messages(), start_ps: later * flow.start_ps, ..*flow };
+        Box::new(case.flows.iter().map(shift))
+    };
+    agree(case, &case.run_spec(Flows::Queries { queries: &queries, beside: &beside }))
+}
+
 proptest! {
     #![proptest_config(common::config(2_000))]
 
@@ -148,6 +179,14 @@ proptest! {
         loops in loops(),
     ) {
         check_closed(&case, loops)?;
+    }
+
+    #[test]
+    fn run__agrees_with_the_twin_where_queries_go_on_beside_flows(
+        case in case(30).prop_filter("ACKs", is_answered),
+        asked in asked(),
+    ) {
+        check_queries(&case, asked)?;
     }
 }
 

@@ -1,0 +1,106 @@
+//! Messages of a partition that begin when others have ended: those of closed loops when a message of their host has been
+//! acknowledged, those of queries when one has been delivered at their host.
+//!
+//! Whatever makes a message begin happens at its own sender, so that a partition needs no other to know of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use flowsieve_core::Time;
+use flowsieve_workload::{Answered, ClosedLoop, Flow, Queries};
+
+use crate::hosts::{Rules, Upcoming};
+use crate::run::refusal;
+
+/// Which messages follow which.
+pub(crate) enum Rule {
+    /// Closed loops.
+    Closed {
+        flows: Arc<ClosedLoop>,
+        /// No message starts from here on.
+        until: Time,
+    },
+    /// Queries.
+    Queries {
+        queries: Arc<Queries>,
+        /// Counted where the client is.
+        answered: Answered,
+    },
+}
+
+/// The messages that follow others at a partition's hosts.
+pub(crate) struct Following {
+    rule: Rule,
+    /// Hosts of the fabric.
+    hosts: u32,
+    /// Messages that will begin, by start and number.
+    upcoming: BTreeMap<(u64, u32), Upcoming>,
+    /// Messages that began, in the order in which they did.
+    pub(crate) begun: Vec<Flow>,
+    /// The least flow that cannot be sent, and why.
+    pub(crate) refused: Option<(u32, &'static str)>,
+}
+
+impl Following {
+    pub(crate) fn new(rule: Rule, hosts: u32) -> Following {
+        Following { rule, hosts, upcoming: BTreeMap::new(), begun: Vec::new(), refused: None }
+    }
+
+    /// A message that will begin, whatever it follows.
+    pub(crate) fn add(&mut self, upcoming: Upcoming) {
+        let until = if let Rule::Closed { until, .. } = self.rule { until } else { Time::NEVER };
+        if upcoming.flow.start_ps < until.0 {
+            self.upcoming.insert((upcoming.flow.start_ps, upcoming.flow.id), upcoming);
+        }
+    }
+
+    /// A message of `host`, an index in the partition, has been acknowledged; says whether another will begin.
+    pub(crate) fn acknowledged(&mut self, finished: u32, now: Time, host: u32, rules: &Rules) -> bool {
+        let Rule::Closed { flows, .. } = &self.rule else { return false };
+        let Some(flow) = flows.after(finished, now.0) else { return false };
+        self.add_sound(flow, host, rules)
+    }
+
+    /// A message has been delivered at `host`, an index in the partition; says whether others will begin.
+    pub(crate) fn delivered(&mut self, message: u32, now: Time, host: u32, rules: &Rules) -> bool {
+        let Rule::Queries { queries, answered } = &mut self.rule else { return false };
+        let (queries, next) = (Arc::clone(queries), queries.after(message, answered));
+        let mut any = false;
+        for id in next {
+            any |= self.add_sound(queries.message(id, now.0), host, rules);
+        }
+        any
+    }
+
+    /// Adds a flow unless this fabric cannot carry it.
+    fn add_sound(&mut self, flow: Flow, host: u32, rules: &Rules) -> bool {
+        let segment = rules.transports[usize::from(rules.class(flow.class))].segment;
+        if let Some(why) = refusal(&flow, self.hosts, segment) {
+            let refused = (flow.id, why);
+            self.refused = Some(self.refused.map_or(refused, |other| other.min(refused)));
+            return false;
+        }
+        self.add(Upcoming { flow, host });
+        true
+    }
+
+    /// Start and number of the next message; [`Following::NONE`] if there is none.
+    pub(crate) fn next(&self) -> (u64, u32) {
+        self.upcoming.first_key_value().map_or(Following::NONE, |(&next, _)| next)
+    }
+
+    /// After every message.
+    pub(crate) const NONE: (u64, u32) = (Time::NEVER.0, u32::MAX);
+
+    /// Takes the next message.
+    pub(crate) fn take_next(&mut self) -> Option<Upcoming> {
+        let (_, upcoming) = self.upcoming.pop_first()?;
+        self.begun.push(upcoming.flow);
+        Some(upcoming)
+    }
+
+    /// Whether it has heard the last answer to the last query.
+    pub(crate) fn heard_all_answers(&self) -> bool {
+        matches!(&self.rule, Rule::Queries { queries, answered } if queries.is_over(answered))
+    }
+}

@@ -1,0 +1,111 @@
+//! Runs in which flows follow others: closed loops, and queries with other flows beside them.
+
+use std::sync::Arc;
+
+use flowsieve_core::Time;
+use flowsieve_workload::{Answered, Queries};
+
+use super::{Arrivals, Run};
+use crate::event::Key;
+use crate::following::{Following, Rule};
+use crate::hosts::Hosts;
+use crate::run_spec::{Progress, SimError};
+
+/// Between two looks at whether all queries have ended, which other flows wait for: instants that do not depend on how the
+/// fabric is cut.
+pub const QUERY_EPOCH: Time = Time::from_us(1_000);
+
+impl<K: Key> Run<'_, '_, K> {
+    /// Runs closed loops until the fabric is empty, as [`Run::all`].
+    pub(super) fn all_closed(
+        &mut self,
+        upcoming: Arrivals<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Time>, SimError> {
+        for flow in upcoming {
+            self.feed(flow)?;
+        }
+        let ended = self.drain(Time::ZERO, progress)?;
+        let last_arrival = self.built.partitions.iter().map(|partition| partition.network.last_arrival).max();
+        let until = |end: Time| Time(end.0.saturating_sub(1));
+        self.note_arrivals_end(ended.map_or(last_arrival.unwrap_or(Time::ZERO), until));
+        Ok(ended)
+    }
+
+    /// The same where queries follow one another, and other flows arrive as long as they do.
+    pub(super) fn all_queries(
+        &mut self,
+        mut upcoming: Arrivals<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Time>, SimError> {
+        let mut end = Time::ZERO;
+        while end < self.stop && !self.following().any(Following::heard_all_answers) {
+            end += QUERY_EPOCH;
+            while let Some(flow) = upcoming.next_if(|flow| flow.start_ps < end.0) {
+                self.feed(flow)?;
+            }
+            self.until(end, progress)?;
+            if upcoming.peek().is_none() && !self.waits() {
+                break; // nobody will answer any more
+            }
+        }
+        self.arrivals_ended = Some(end);
+        self.note_arrivals_end(Time(end.0.saturating_sub(1)));
+        self.drain(end, progress)
+    }
+
+    /// Tells the partitions what follows their flows.
+    pub(super) fn close_loops(&mut self, rule: impl Fn() -> Rule) -> Result<(), SimError> {
+        let classes = &self.run_spec.scheme.classes;
+        if let Some(class) = classes.iter().position(|class| !class.transport.facts().answers()) {
+            return Err(SimError::NoAcks { class });
+        }
+        self.follow(rule);
+        Ok(())
+    }
+
+    /// The first query's requests are about to begin.
+    pub(super) fn ask(&mut self, queries: &Queries) -> Result<(), SimError> {
+        let classes = &self.run_spec.scheme.classes;
+        let class = usize::from(Queries::CLASS).min(classes.len() - 1);
+        if !classes[class].transport.facts().answers() {
+            return Err(SimError::MayLose { class });
+        }
+        let shared = Arc::new(queries.clone());
+        self.follow(|| Rule::Queries { queries: Arc::clone(&shared), answered: Answered::default() });
+        for id in queries.first() {
+            let flow = queries.message(id, 0);
+            self.refuse_unsound(&flow)?;
+            self.hand_over(flow, Hosts::hand_over_first);
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, rule: impl Fn() -> Rule) {
+        for partition in &mut self.built.partitions {
+            partition.hosts.following = Some(Following::new(rule(), self.run_spec.fabric.hosts));
+        }
+    }
+
+    pub(super) fn following(&self) -> impl Iterator<Item = &Following> {
+        self.built.partitions.iter().filter_map(|partition| partition.hosts.following.as_ref())
+    }
+
+    /// Whether a flow that follows another will begin.
+    pub(super) fn others_follow(&self) -> bool {
+        self.following().any(|following| following.next() != Following::NONE)
+    }
+
+    /// Takes the flows that followed others so far from the partitions.
+    pub(super) fn gather(&mut self) {
+        let before = self.flows.len();
+        for partition in &mut self.built.partitions {
+            if let Some(following) = &mut partition.hosts.following {
+                self.flows.append(&mut following.begun);
+            }
+        }
+        if self.flows.len() > before {
+            self.flows.sort_unstable_by_key(|flow| (flow.start_ps, flow.id));
+        }
+    }
+}
