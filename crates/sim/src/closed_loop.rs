@@ -16,7 +16,7 @@ pub(crate) struct ClosedLoopStarts {
     hosts: u32,
     /// None starts from here on.
     until: Time,
-    /// Messages that will begin, by start and number.
+    /// Messages that will begin, by when they do and number.
     upcoming: BTreeMap<(u64, u32), Upcoming>,
     /// Messages that began, in the order in which they did.
     pub(crate) begun: Vec<Flow>,
@@ -29,9 +29,9 @@ impl ClosedLoopStarts {
         ClosedLoopStarts { flows, hosts, until, upcoming: BTreeMap::new(), begun: Vec::new(), refused: None }
     }
 
-    pub(crate) fn add(&mut self, upcoming: Upcoming) {
+    pub(crate) fn add(&mut self, upcoming: Upcoming, rules: &Rules) {
         if upcoming.flow.start_ps < self.until.0 {
-            self.upcoming.insert((upcoming.flow.start_ps, upcoming.flow.id), upcoming);
+            self.upcoming.insert((rules.begin(&upcoming.flow).0, upcoming.flow.id), upcoming);
         }
     }
 
@@ -44,13 +44,13 @@ impl ClosedLoopStarts {
             self.refused = Some(self.refused.map_or(refused, |other| other.min(refused)));
             return false;
         }
-        self.add(Upcoming { flow, host });
+        self.add(Upcoming { flow, host }, rules);
         true
     }
 
     /// When the next message begins; [`Time::NEVER`] if none does.
     pub(crate) fn next_start(&self) -> Time {
-        self.upcoming.first_key_value().map_or(Time::NEVER, |(&(start, _), _)| Time(start))
+        self.upcoming.first_key_value().map_or(Time::NEVER, |(&(begin, _), _)| Time(begin))
     }
 
     /// Takes the next message whose time has come.

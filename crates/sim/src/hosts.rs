@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use flowsieve_core::controller::HostEvent;
 use flowsieve_core::message::{Bounds, Held};
+use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
@@ -29,7 +30,7 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// Host after host, by class of flow.
     pub(crate) sides: Vec<Side>,
-    /// Messages that will begin, by start; those of closed loops are in `closed_loop`.
+    /// Messages that will begin, in that order; those of closed loops are in `closed_loop`.
     upcoming: VecDeque<Upcoming>,
     pub(crate) closed_loop: Option<ClosedLoopStarts>,
     pub(crate) sent: Vec<Sent>,
@@ -37,6 +38,8 @@ pub(crate) struct Hosts {
     /// What receivers held of messages, where they held anything; and messages of which a packet arrived again, for each.
     pub(crate) reordered: Vec<(u32, Held)>,
     pub(crate) unneeded: Vec<u32>,
+    /// How long messages were in the steps of QCLIMB, where their tagger has steps.
+    pub(crate) steps: Vec<(u32, StepTimes)>,
     /// Messages that began, where a trace has to know.
     pub(crate) begun: Option<Vec<Begun>>,
     /// What happened here since a controller heard of it, where one hears of anything.
@@ -52,6 +55,8 @@ pub(crate) struct Rules {
     backlog: u64,
     /// Who predicts the sizes of messages, if anybody does.
     predictions: Option<Arc<dyn Predict>>,
+    /// By class of flow, how long that takes.
+    inference: Vec<Time>,
 }
 
 impl Rules {
@@ -59,6 +64,7 @@ impl Rules {
         let scheme = run_spec.scheme;
         Rules {
             predictions: run_spec.predictions.cloned(),
+            inference: scheme.classes.iter().map(|class| class.inference).collect(),
             transports: scheme.classes.iter().map(|class| class.transport.facts()).collect(),
             backlog: match scheme.nic {
                 // A port that is empty takes a packet.
@@ -66,6 +72,12 @@ impl Rules {
                 Nic::Scheme => u64::MAX,
             },
         }
+    }
+
+    /// When a flow begins to send.
+    pub(crate) fn begin(&self, flow: &Flow) -> Time {
+        let inference = self.inference[usize::from(self.class(flow.class))];
+        Time(flow.start_ps.saturating_add(inference.0))
     }
 
     /// The class whose rules a flow of class `class` follows.
@@ -182,6 +194,7 @@ impl Hosts {
             received: Vec::new(),
             reordered: Vec::new(),
             unneeded: Vec::new(),
+            steps: Vec::new(),
             begun: None,
             news: None,
         }
@@ -200,13 +213,17 @@ impl Hosts {
     /// Hands over messages that will begin here; outside of closed loops later than those handed over before.
     pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
         if let Some(closed_loop) = &mut self.closed_loop {
-            closed_loop.add(upcoming);
+            closed_loop.add(upcoming, &self.rules);
             return network.schedule(source, closed_loop.next_start());
         }
-        if self.upcoming.is_empty() {
-            network.schedule(source, Time(upcoming.flow.start_ps));
+        let begin = self.rules.begin(&upcoming.flow);
+        // Classes may differ in how long they infer, so that one handed over later begins before.
+        let waits = self.upcoming.iter().rev().take_while(|other| self.rules.begin(&other.flow) > begin).count();
+        let place = self.upcoming.len() - waits;
+        if place == 0 {
+            network.schedule(source, begin);
         }
-        self.upcoming.push_back(upcoming);
+        self.upcoming.insert(place, upcoming);
     }
 
     /// Begins every message whose time has come.
@@ -224,7 +241,7 @@ impl Hosts {
         }
         let next = match &self.closed_loop {
             Some(closed_loop) => closed_loop.next_start(),
-            None => self.upcoming.front().map_or(Time::NEVER, |upcoming| Time(upcoming.flow.start_ps)),
+            None => self.upcoming.front().map_or(Time::NEVER, |upcoming| self.rules.begin(&upcoming.flow)),
         };
         network.schedule(source, next);
     }
@@ -233,7 +250,7 @@ impl Hosts {
         if let Some(closed_loop) = &mut self.closed_loop {
             return closed_loop.next_due(now);
         }
-        self.upcoming.front().filter(|upcoming| upcoming.flow.start_ps <= now.0)?;
+        self.upcoming.front().filter(|upcoming| self.rules.begin(&upcoming.flow) <= now)?;
         self.upcoming.pop_front()
     }
 
@@ -307,6 +324,7 @@ impl Hosts {
                 }
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
+                FlowEvent::Steps { message, times } => self.steps.push((message, times)),
                 FlowEvent::MessageEnd { effort: None, .. } | FlowEvent::Timeout { .. } => {}
             }
         }
