@@ -19,8 +19,9 @@
 use std::num::NonZeroU64;
 
 use crate::levels::level;
-use crate::message::Bounds;
+use crate::message::{Bounds, Message};
 use crate::readings::{Reading, Share};
+use crate::steps::{Step, Steps};
 use crate::tag::Tag;
 
 /// What a packet's priority depends on.
@@ -105,29 +106,47 @@ impl ClimbParams {
         if packet.retransmission && self.retransmissions_first {
             return 0;
         }
-        let predicted = |size: u64| Bounds { lower: size, upper: NonZeroU64::new(size)? }.into();
-        let bounds = match self.knows {
-            SizeKnowledge::Bounds => packet.bounds,
-            SizeKnowledge::Size => predicted(packet.size),
-            SizeKnowledge::PredictedSize => packet.predicted.and_then(|size| predicted(size.get())),
-            SizeKnowledge::PredictedSizeOnce => {
-                let size = packet.predicted.map(|size| level(&self.thresholds, size.get()) as u8);
-                return size.unwrap_or_else(|| self.unseen(packet.offset));
-            }
-        };
+        if self.knows == SizeKnowledge::PredictedSizeOnce {
+            let size = packet.predicted.map(|size| level(&self.thresholds, size.get()) as u8);
+            return size.unwrap_or_else(|| self.unseen(packet.offset));
+        }
+        let bounds = self.bounds(packet.size, packet.predicted, packet.bounds);
         bounds.map_or_else(|| self.unseen(packet.offset), |bounds| self.climb(packet.offset, bounds))
     }
 
+    /// Where the steps of a message end; `None` where there are none, since it keeps the priority of its predicted size.
+    pub fn steps(&self, message: &Message) -> Option<Steps> {
+        if self.knows == SizeKnowledge::PredictedSizeOnce {
+            return None;
+        }
+        let bounds = self.bounds(message.bytes, message.predicted, message.bounds);
+        Some(bounds.map_or(Steps::DEMOTION, |bounds| self.steps_to(bounds)))
+    }
+
+    /// L and U, as far as somebody knows them.
+    #[inline(always)]
+    fn bounds(&self, size: u64, predicted: Option<NonZeroU64>, bounds: Option<Bounds>) -> Option<Bounds> {
+        let exactly = |size: NonZeroU64| Bounds { lower: size.get(), upper: size };
+        match self.knows {
+            SizeKnowledge::Bounds => bounds,
+            SizeKnowledge::Size => NonZeroU64::new(size).map(exactly),
+            SizeKnowledge::PredictedSize => predicted.map(exactly),
+            SizeKnowledge::PredictedSizeOnce => None,
+        }
+    }
+
+    #[inline(always)]
+    fn steps_to(&self, Bounds { lower, upper }: Bounds) -> Steps {
+        Steps { lower, slack_end: lower.saturating_add(self.slack), upper: upper.get() }
+    }
+
     /// Algorithm 1.
-    fn climb(&self, sent: u64, Bounds { lower, upper }: Bounds) -> u8 {
-        if sent < lower {
-            level(&self.thresholds, lower - sent) as u8
-        } else if sent < lower.saturating_add(self.slack) {
-            0
-        } else if sent < upper.get() {
-            level(&self.thresholds, sent) as u8
-        } else {
-            self.thresholds.len() as u8
+    fn climb(&self, sent: u64, bounds: Bounds) -> u8 {
+        match self.steps_to(bounds).step(sent) {
+            Step::Climb => level(&self.thresholds, bounds.lower - sent) as u8,
+            Step::Slack | Step::Inference => 0,
+            Step::Demotion => level(&self.thresholds, sent) as u8,
+            Step::Beyond => self.thresholds.len() as u8,
         }
     }
 
@@ -149,6 +168,11 @@ impl Climb {
     /// A tagger that has tagged nothing.
     pub fn new(params: &ClimbParams) -> Climb {
         Climb { params: params.clone(), tagged: Tally::default(), unlike_pias: Tally::default() }
+    }
+
+    /// As [`ClimbParams::steps`].
+    pub fn steps(&self, message: &Message) -> Option<Steps> {
+        self.params.steps(message)
     }
 
     /// The tag of a packet of data.
@@ -268,6 +292,18 @@ mod tests {
         let again = Packet { retransmission: true, ..data(4, bounds(0, 9)) };
         let by_offset = ClimbParams { retransmissions_first: false, ..params(0, SizeKnowledge::Bounds) };
         assert_eq!([params(0, SizeKnowledge::Bounds).priority(&again), by_offset.priority(&again)], [0, 1]);
+    }
+
+    #[test]
+    fn steps__end_at_what_is_known() {
+        let message = Message { bytes: 6, predicted: NonZeroU64::new(3), bounds: bounds(1, 9), ..Message::default() };
+        let ends = |knows| params(2, knows).steps(&message).map(|it| (it.lower, it.slack_end, it.upper));
+        assert_eq!(ends(SizeKnowledge::Bounds), Some((1, 3, 9)));
+        assert_eq!(ends(SizeKnowledge::Size), Some((6, 8, 6)));
+        assert_eq!(ends(SizeKnowledge::PredictedSize), Some((3, 5, 3)));
+        assert_eq!(ends(SizeKnowledge::PredictedSizeOnce), None);
+        let unseen = Message { bytes: 6, ..Message::default() };
+        assert_eq!(params(2, SizeKnowledge::Bounds).steps(&unseen), Some(Steps::DEMOTION));
     }
 
     #[test]

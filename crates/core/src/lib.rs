@@ -34,6 +34,7 @@ pub mod readings;
 pub mod scheduler;
 pub mod site;
 pub mod solver;
+pub mod steps;
 pub mod tag;
 pub mod tagger;
 pub mod units;

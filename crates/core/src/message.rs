@@ -5,6 +5,7 @@
 
 use std::num::NonZeroU64;
 
+use crate::steps::StepTimes;
 use crate::units::Time;
 
 /// A message as the workload gives it to its sender.
@@ -79,6 +80,13 @@ pub enum FlowEvent {
         message: Message,
         /// What it took; `None` where nobody answers.
         effort: Option<Effort>,
+    },
+    /// At the sender, just before a message ends whose [steps](crate::steps) are measured.
+    Steps {
+        /// The message's number.
+        message: u32,
+        /// How long it was in each.
+        times: StepTimes,
     },
     /// At the receiver, just before a message is delivered: packets waited there for earlier ones.
     Reordered {

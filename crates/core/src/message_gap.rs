@@ -62,7 +62,8 @@ impl MessageGap {
                     counted.ended = now;
                 }
             }
-            FlowEvent::Reordered { .. }
+            FlowEvent::Steps { .. }
+            | FlowEvent::Reordered { .. }
             | FlowEvent::Unneeded { .. }
             | FlowEvent::Delivered { .. }
             | FlowEvent::Timeout { .. } => {}

@@ -17,6 +17,7 @@ use crate::message_gap::MessageGap;
 use crate::meta::Kind;
 use crate::predicted::{self, Outlived};
 use crate::readings::Reading;
+use crate::steps::Steps;
 use crate::tag::Tag;
 use crate::units::{Rate, Time};
 
@@ -301,6 +302,15 @@ impl Tagger {
             | Tagger::Boxed(_) => 0,
         };
         Tag::with_rank(rank)
+    }
+
+    /// Where the steps of a message end, of which its sender is to measure the time. Only QCLIMB has any.
+    #[inline(always)]
+    pub fn steps(&self, message: &Message) -> Option<Steps> {
+        match self {
+            Tagger::Climb(climb) => climb.steps(message),
+            _ => None,
+        }
     }
 
     /// Tells the tagger of something between packets.

@@ -16,7 +16,7 @@ use crate::disorder::Disorder;
 use crate::flows::write_table;
 use crate::statistics::Figures;
 use crate::summary::SeedStats;
-use crate::{FlowRow, ResultError};
+use crate::{Breakdown, FlowRow, ResultError};
 
 /// A coflow from the start of its first flow to the end of its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +96,7 @@ impl CoflowStats {
             fct_variation: None,
             fairness: None,
             disorder: Disorder::default(),
+            breakdown: Breakdown::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::classes::SizeClass;
 use crate::disorder::Disorder;
 use crate::statistics::{Figures, Statistic, variation};
 use crate::summary::SeedStats;
-use crate::{FlowRow, QuantileSketch};
+use crate::{Breakdown, FlowRow, QuantileSketch};
 
 /// Slowdowns are counted in this part of 1, which adds an error of at most half of it.
 const SLOWDOWN_UNIT: f64 = 1e-4;
@@ -32,6 +32,8 @@ struct Bucket {
     slowdown: QuantileSketch,
     #[serde(default)]
     disorder: Disorder,
+    #[serde(default, skip_serializing_if = "Breakdown::is_none")]
+    breakdown: Breakdown,
 }
 
 /// The flows of one run, by size.
@@ -96,6 +98,7 @@ impl FlowSketch {
             fct: figures(whole.fct_sum_ps, &whole.fct_ps, 1.0),
             slowdown: figures(whole.slowdown_sum, &whole.slowdown, SLOWDOWN_UNIT),
             disorder: whole.disorder,
+            breakdown: whole.breakdown,
         }
     }
 
@@ -104,7 +107,8 @@ impl FlowSketch {
         let wrong = |bucket: &Bucket| {
             let finished = bucket.flows.checked_sub(bucket.unfinished);
             let counted = Some(bucket.fct_ps.count()) == finished && Some(bucket.slowdown.count()) == finished;
-            !counted || !bucket.fct_sum_ps.is_finite() || !bucket.slowdown_sum.is_finite()
+            let sums = bucket.fct_sum_ps.is_finite() && bucket.slowdown_sum.is_finite();
+            !counted || !sums || bucket.breakdown.is_wrong()
         };
         self.buckets.iter().any(wrong).then_some("a sketch does not hold the flows that it says")
     }
@@ -124,6 +128,7 @@ impl Bucket {
             fct_ps: QuantileSketch::default(),
             slowdown: QuantileSketch::default(),
             disorder: Disorder::default(),
+            breakdown: Breakdown::default(),
         }
     }
 
@@ -131,6 +136,7 @@ impl Bucket {
         self.flows += 1;
         self.largest_bytes = self.largest_bytes.max(row.bytes);
         self.disorder.add(&Disorder::of(row));
+        self.breakdown.add(&Breakdown::of(row));
         let (Some(fct_ps), Some(slowdown)) = (row.fct_ps, row.slowdown()) else {
             self.unfinished += 1;
             return;
@@ -147,6 +153,7 @@ impl Bucket {
         self.unfinished += other.unfinished;
         self.largest_bytes = self.largest_bytes.max(other.largest_bytes);
         self.disorder.add(&other.disorder);
+        self.breakdown.add(&other.breakdown);
         self.fct_sum_ps += other.fct_sum_ps;
         self.slowdown_sum += other.slowdown_sum;
         self.least_slowdown = least(self.least_slowdown, other.least_slowdown);

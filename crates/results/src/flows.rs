@@ -2,8 +2,9 @@
 //!
 //! Columns: point, seed (both in the joined file alone), flow, src, dst, class, bytes, start_ps, fct_ps (null:
 //! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
-//! none), found_lost, unneeded, held_most_bytes, held_byte_ns. Rows are grouped by point, then seed. The file carries no time and no version of a library, so that equal
-//! rows make equal bytes.
+//! none), found_lost, unneeded, held_most_bytes, held_byte_ns; and, where a run has measured the steps of any flow,
+//! inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not known). Rows are grouped by
+//! point, then seed. The file carries no time and no version of a library, so that equal rows make equal bytes.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,6 +22,7 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
 
 use crate::files::{digest, write_whole};
+use crate::steps::{Step, StepRow};
 use crate::{FlowRow, ResultError};
 
 /// Rows handled at a time: some megabytes.
@@ -31,26 +33,38 @@ pub(crate) struct FlowWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
     path: PathBuf,
-    joined: bool,
+    columns: FlowColumns,
+}
+
+/// Which columns a file has beside those of every file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowColumns {
+    /// A joined file says of each row which point and seed it is of.
+    pub(crate) joined: bool,
+    /// How long a flow was in each step.
+    pub(crate) steps: bool,
 }
 
 impl<W: Write + Send> FlowWriter<W> {
-    /// `path` is what errors name. A joined file says of each row which point and seed it is of.
-    pub(crate) fn new(out: W, path: &Path, joined: bool) -> Result<FlowWriter<W>, ResultError> {
-        let schema = schema(joined);
+    /// `path` is what errors name.
+    pub(crate) fn new(out: W, path: &Path, columns: FlowColumns) -> Result<FlowWriter<W>, ResultError> {
+        let schema = schema(columns);
         let writer = arrow_writer(out, path, &schema)?;
-        Ok(FlowWriter { writer, schema, path: path.into(), joined })
+        Ok(FlowWriter { writer, schema, path: path.into(), columns })
     }
 
     /// Appends the rows of one run.
     pub(crate) fn write(&mut self, point: u32, seed: u64, rows: &[FlowRow]) -> Result<(), ResultError> {
         for rows in rows.chunks(BATCH) {
             let mut columns = Vec::new();
-            if self.joined {
+            if self.columns.joined {
                 columns.push(Arc::new(UInt32Array::from_value(point, rows.len())) as ArrayRef);
                 columns.push(Arc::new(UInt64Array::from_value(seed, rows.len())));
             }
             columns.extend(columns_of(rows));
+            if self.columns.steps {
+                columns.extend(Step::ALL.map(|step| steps_of(rows, step)));
+            }
             let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(ResultError::invalid)?;
             self.writer.write(&batch).map_err(ResultError::writing(&self.path))?;
         }
@@ -104,10 +118,10 @@ pub(crate) fn write_tables(
     })
 }
 
-fn schema(joined: bool) -> SchemaRef {
+fn schema(columns: FlowColumns) -> SchemaRef {
     let whole = |name: &str| Field::new(name, DataType::UInt64, false);
     let count = |name: &str| Field::new(name, DataType::UInt32, false);
-    let mut fields = if joined { vec![count("point"), whole("seed")] } else { Vec::new() };
+    let mut fields = if columns.joined { vec![count("point"), whole("seed")] } else { Vec::new() };
     fields.extend([
         count("flow"),
         count("src"),
@@ -128,6 +142,9 @@ fn schema(joined: bool) -> SchemaRef {
         whole("held_most_bytes"),
         whole("held_byte_ns"),
     ]);
+    if columns.steps {
+        fields.extend(Step::ALL.map(|step| Field::new(step_column(step), DataType::UInt64, true)));
+    }
     Arc::new(Schema::new(fields))
 }
 
@@ -154,6 +171,14 @@ fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 18] {
         whole(|row| row.held_most_bytes),
         whole(|row| row.held_byte_ns),
     ]
+}
+
+fn step_column(step: Step) -> String {
+    format!("{}_ns", step.name())
+}
+
+fn steps_of(rows: &[FlowRow], step: Step) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.steps.map(|steps| steps.get(step)))))
 }
 
 /// A file whose bytes have this digest.
@@ -258,6 +283,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         (optional::<UInt32Type>(path, batch, "found_lost")?, optional::<UInt32Type>(path, batch, "unneeded")?);
     let (held_most, held) =
         (optional::<UInt64Type>(path, batch, "held_most_bytes")?, optional::<UInt64Type>(path, batch, "held_byte_ns")?);
+    let steps = steps(path, batch)?;
     if ideal.values().contains(&0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
     }
@@ -279,8 +305,41 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         unneeded: unneeded.map_or(0, |column| column.value(at)),
         held_most_bytes: held_most.map_or(0, |column| column.value(at)),
         held_byte_ns: held.map_or(0, |column| column.value(at)),
+        steps: steps.as_ref().and_then(|steps| steps.at(at)),
     }));
     Ok(())
+}
+
+/// The columns of steps, in their order.
+struct StepColumns<'a>([&'a PrimitiveArray<UInt64Type>; 5]);
+
+/// `None` where no run has measured any.
+fn steps<'a>(path: &Path, batch: &'a RecordBatch) -> Result<Option<StepColumns<'a>>, ResultError> {
+    let mut columns = Vec::new();
+    for step in Step::ALL {
+        columns.extend(optional::<UInt64Type>(path, batch, &step_column(step))?);
+    }
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let all = columns.try_into().map_err(|_| ResultError::damaged(path, "columns of some steps alone"))?;
+    Ok(Some(StepColumns(all)))
+}
+
+impl StepColumns<'_> {
+    fn at(&self, row: usize) -> Option<StepRow> {
+        let value = |step: Step| {
+            let column = self.0[step as usize];
+            column.is_valid(row).then(|| column.value(row))
+        };
+        Some(StepRow {
+            inference_ns: value(Step::Inference)?,
+            climb_ns: value(Step::Climb)?,
+            slack_ns: value(Step::Slack)?,
+            demotion_ns: value(Step::Demotion)?,
+            beyond_ns: value(Step::Beyond)?,
+        })
+    }
 }
 
 pub(crate) fn column<'a, T: ArrowPrimitiveType>(
@@ -338,7 +397,8 @@ mod tests {
     fn write(room: usize) -> Result<(), ResultError> {
         let flow =
             |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
-        let mut writer = FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), true)?;
+        let mut writer =
+            FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), FlowColumns { joined: true, steps: true })?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coflows::CoflowRow;
 use crate::series::Series;
-use crate::{QuantileSketch, coflows, series};
+use crate::{QuantileSketch, StepRow, coflows, series};
 
 /// A flow from its arrival at the sending host to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct FlowRow {
     pub held_most_bytes: u64,
     /// That payload over time, in bytes times nanoseconds.
     pub held_byte_ns: u64,
+    /// How long its sender had it in each step of QCLIMB; `None` for an unfinished flow, and under other schemes.
+    pub steps: Option<StepRow>,
 }
 
 impl FlowRow {

@@ -10,7 +10,7 @@ use crate::classes::SizeClass;
 use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
-use crate::{ClaimedCoflows, CoflowStats, Experiment, FlowRow, Only};
+use crate::{Breakdown, ClaimedCoflows, CoflowStats, Experiment, FlowRow, Only};
 
 /// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
 const BINS: usize = 20;
@@ -61,6 +61,8 @@ pub struct SeedStats {
     pub fairness: Option<f64>,
     /// Losses and reordering of the flows.
     pub disorder: Disorder,
+    /// Their time in the steps of QCLIMB.
+    pub breakdown: Breakdown,
 }
 
 impl SeedStats {
@@ -224,6 +226,7 @@ struct Sized {
     src: u32,
     has_deadline: bool,
     disorder: Disorder,
+    breakdown: Breakdown,
 }
 
 impl Sized {
@@ -244,6 +247,7 @@ impl RunFlows {
             src: row.src,
             has_deadline: row.deadline_ps.is_some(),
             disorder: Disorder::of(row),
+            breakdown: Breakdown::of(row),
         };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
@@ -298,6 +302,10 @@ impl RunFlows {
             fairness: fairness(flows()),
             disorder: flows().fold(Disorder::default(), |mut all, flow| {
                 all.add(&flow.disorder);
+                all
+            }),
+            breakdown: flows().fold(Breakdown::default(), |mut all, flow| {
+                all.add(&flow.breakdown);
                 all
             }),
             fct: Figures::of(&mut fct),

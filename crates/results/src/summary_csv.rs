@@ -7,13 +7,15 @@
 //! significant digits, for they go through functions whose last bit may differ between machines. An empty cell: no
 //! finished flow, or no interval, since there is one seed. The last columns are sums over seeds: timeouts, packets taken for lost
 //! before one, and packets that arrived twice; and what a flow's receiver held because something before it was missing: the
-//! mean over the FCTs, and the most.
+//! mean over the FCTs, and the most. Where a run has measured steps, the last are the shares of the flows' time in each: means
+//! over the seeds, rounded; empty where those of no flow are known.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::disorder::Disorder;
 use crate::statistics::Statistic;
+use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
 use crate::{Experiment, ResultError};
 
@@ -30,7 +32,8 @@ pub(crate) fn write(
     let axes: Vec<&str> =
         experiment.points.first().into_iter().flat_map(|point| &point.axes).map(|axis| axis.key.as_str()).collect();
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(header(&axes)).map_err(failed)?;
+    let steps: &[Step] = if has_steps(summary) { &Step::ALL } else { &[] };
+    csv.write_record(header(&axes, steps)).map_err(failed)?;
     for (index, (info, point)) in experiment.points.iter().zip(&summary.points).enumerate() {
         let baseline = experiment.baseline_of(index).map(|index| &summary.points[index]);
         let mut write = |name: &str, class: &ClassSummary, baseline: Option<&ClassSummary>| {
@@ -49,6 +52,7 @@ pub(crate) fn write(
             row.push(variation.map_or(String::new(), |variation| exact(variation.value)));
             row.push(variation.and_then(|variation| variation.half_width).map_or(String::new(), rounded));
             row.extend(disorder(class));
+            row.extend(steps.iter().map(|&step| share(class, step)));
             csv.write_record(&row).map_err(failed)
         };
         for (at, class) in point.classes.iter().enumerate() {
@@ -61,7 +65,7 @@ pub(crate) fn write(
     csv.flush().map_err(ResultError::io("write", path))
 }
 
-fn header(axes: &[&str]) -> Vec<String> {
+fn header(axes: &[&str], steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = ["point", "scheme", "load"].map(String::from).into();
     names.extend(axes.iter().map(|axis| axis.to_string()));
     names.extend(["class", "above_bytes", "up_to_bytes", "seeds", "flows", "unfinished"].map(String::from));
@@ -77,6 +81,7 @@ fn header(axes: &[&str]) -> Vec<String> {
     names.extend(["fct_cv", "fct_cv_pm"].map(String::from));
     let disorder = ["timeouts", "found_lost", "unneeded", "held_mean_bytes", "held_mean_bytes_pm", "held_most_bytes"];
     names.extend(disorder.map(String::from));
+    names.extend(steps.iter().map(|step| format!("{}_share", step.name())));
     names
 }
 
@@ -122,6 +127,18 @@ fn disorder(class: &ClassSummary) -> Vec<String> {
         held.and_then(|held| held.half_width).map_or(String::new(), rounded),
         of(|disorder| disorder.held_most_bytes).max().unwrap_or(0).to_string(),
     ]
+}
+
+/// Whether a run has measured steps.
+fn has_steps(summary: &Summary) -> bool {
+    let classes = summary.points.iter().flat_map(|point| &point.classes);
+    classes.flat_map(|class| &class.seeds).any(|seed| !seed.breakdown.is_none())
+}
+
+/// The share of the flows' time in a step.
+fn share(class: &ClassSummary, step: Step) -> String {
+    let share = class.over_seeds(|seed| seed.breakdown.share(step));
+    share.map_or(String::new(), |share| rounded(share.value))
 }
 
 /// The shortest digits that read back as the same number.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_whole};
-use crate::flows::{FlowReader, FlowWriter};
+use crate::flows::{FlowColumns, FlowReader, FlowWriter};
 use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo, SAMPLE, SCHEMA};
 use crate::summary::RunFlows;
 use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
@@ -39,6 +39,9 @@ struct Part {
     /// Rows of its `flows.parquet`.
     flows: u64,
     flows_blake3: String,
+    /// Whether these rows have columns of steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    steps: bool,
     /// All of its flows, where these rows are not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sketch: Option<FlowSketch>,
@@ -146,8 +149,9 @@ impl ResultWriter {
         let cuts = experiment.cuts();
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
+        let columns = FlowColumns { joined: true, steps: self.any_has_steps(&experiment)? };
         let (runs, summary) = write_whole(&flows_path, |file| {
-            let mut writer = FlowWriter::new(file, &flows_path, true)?;
+            let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
             for (index, point) in experiment.points.iter().enumerate() {
                 let index = u32::try_from(index).map_err(ResultError::invalid)?;
@@ -236,6 +240,23 @@ impl ResultWriter {
         }
     }
 
+    /// Whether a run of the experiment has measured steps.
+    fn any_has_steps(&self, experiment: &Experiment) -> Result<bool, ResultError> {
+        /// What of a part is looked at.
+        #[derive(Deserialize)]
+        struct Head {
+            #[serde(default)]
+            steps: bool,
+        }
+        for id in experiment.points.iter().flat_map(|point| &point.parts) {
+            let head: Head = read_json(&self.part_folder(&id.key)?.join("point.json"))?;
+            if head.steps {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn part(&self, id: &PartId) -> Result<(Part, FlowReader), ResultError> {
         let (part, reader) = self.open_part(&id.key)?;
         if part.seed != id.seed {
@@ -290,8 +311,9 @@ impl PartWriter<'_> {
         }
         let (rows, sketch) = writer.kept(&result.flows);
         let flows = partial.path().join("flows.parquet");
+        let columns = FlowColumns { joined: false, steps: rows.iter().any(|row| row.steps.is_some()) };
         write_whole(&flows, |file| {
-            let mut flows = FlowWriter::new(file, &folder.join("flows.parquet"), false)?;
+            let mut flows = FlowWriter::new(file, &folder.join("flows.parquet"), columns)?;
             flows.write(0, seed, &rows)?;
             flows.finish()
         })?;
@@ -301,6 +323,7 @@ impl PartWriter<'_> {
             seed,
             flows: rows.len() as u64,
             flows_blake3: digest(&flows)?,
+            steps: columns.steps,
             sketch,
             trace: kept::list(&partial.path().join(TRACE))?,
             measured: result.without_flows(),

@@ -170,7 +170,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
     Ok(Scheme {
         name: scope.variant().to_owned(),
-        classes: vec![Class { transport, tagger: tagger(scope, parts)? }],
+        classes: vec![Class { transport, tagger: tagger(scope, parts)?, inference: Time::ZERO }],
         // Not given it is no part of the configuration.
         misusing_hosts: scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32,
         nic,
@@ -243,7 +243,7 @@ fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<Balan
 
 /// A class that sends as another one does, with a tagger of its own.
 pub fn with_tagger(class: &Class, tagger: TaggerSpec) -> Class {
-    Class { transport: class.transport.clone(), tagger }
+    Class { tagger, ..class.clone() }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! Not stated: the thresholds ("the same as the PIAS paper for all workloads"). Here they are PIAS's own default, so that
 //! both have the same ones in a sweep.
 
+use flowsieve_core::Time;
 use flowsieve_core::climb::{ClimbParams, SizeKnowledge, Unseen};
 
 use crate::declare;
@@ -15,7 +16,7 @@ use crate::parts::{self, BalancingName, DisciplineName, Parts, QUEUES, Reorderin
 use crate::pias;
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Section, Setting, SettingsError};
+use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
 declare! {
     static SLACK: Setting<u64> = Setting::size(
@@ -23,6 +24,11 @@ declare! {
         "QCLIMB: bytes beyond its lower bound for which a flow keeps the highest priority",
     )
     .with_default(100_000);
+    static INFERENCE: Setting<u64> = Setting::time(
+        Section::Scheme, "inference", 0, MAX_TIME_PS,
+        "QCLIMB: how long a host needs for a flow's bounds or predicted size: the flow begins to send so much later",
+    )
+    .with_default(0);
     static UNSEEN: Setting<Unseen> = Setting::choice(
         Section::Scheme,
         "unseen",
@@ -99,6 +105,10 @@ fn build(context: &Context<'_>, knows: SizeKnowledge) -> Result<Scheme, Settings
         unseen: if knows == SizeKnowledge::Size { Unseen::Pias } else { scope.read(&UNSEEN)? },
         retransmissions_first: scope.read(&RETRANSMISSION_PRIORITY)?,
     };
-    scheme.classes.iter_mut().for_each(|class| class.tagger = TaggerSpec::Climb(params.clone()));
+    let inference = Time(scope.read(&INFERENCE)?);
+    for class in &mut scheme.classes {
+        class.tagger = TaggerSpec::Climb(params.clone());
+        class.inference = inference;
+    }
     Ok(scheme)
 }

@@ -89,6 +89,8 @@ pub struct Class {
     pub transport: TransportSpec,
     /// What is written into its packets.
     pub tagger: TaggerSpec,
+    /// How long a host needs for the prediction of a message before it can begin to send it.
+    pub inference: Time,
 }
 
 /// A host's own port.

@@ -33,7 +33,7 @@ pub(crate) struct Following {
     rule: Rule,
     /// Hosts of the fabric.
     hosts: u32,
-    /// Messages that will begin, by start and number.
+    /// Messages that will begin, by when they do and number.
     upcoming: BTreeMap<(u64, u32), Upcoming>,
     /// Messages that began, in the order in which they did.
     pub(crate) begun: Vec<Flow>,
@@ -47,10 +47,10 @@ impl Following {
     }
 
     /// A message that will begin, whatever it follows.
-    pub(crate) fn add(&mut self, upcoming: Upcoming) {
+    pub(crate) fn add(&mut self, upcoming: Upcoming, rules: &Rules) {
         let until = if let Rule::Closed { until, .. } = self.rule { until } else { Time::NEVER };
         if upcoming.flow.start_ps < until.0 {
-            self.upcoming.insert((upcoming.flow.start_ps, upcoming.flow.id), upcoming);
+            self.upcoming.insert((rules.begin(&upcoming.flow).0, upcoming.flow.id), upcoming);
         }
     }
 
@@ -80,11 +80,11 @@ impl Following {
             self.refused = Some(self.refused.map_or(refused, |other| other.min(refused)));
             return false;
         }
-        self.add(Upcoming { flow, host });
+        self.add(Upcoming { flow, host }, rules);
         true
     }
 
-    /// Start and number of the next message; [`Following::NONE`] if there is none.
+    /// When the next message begins, and its number; [`Following::NONE`] if there is none.
     pub(crate) fn next(&self) -> (u64, u32) {
         self.upcoming.first_key_value().map_or(Following::NONE, |(&next, _)| next)
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use flowsieve_core::controller::HostEvent;
 use flowsieve_core::message::{Bounds, Held};
+use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme};
@@ -29,7 +30,7 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     /// Host after host, by class of flow.
     pub(crate) sides: Vec<Side>,
-    /// Given messages that will begin, by start.
+    /// Given messages that will begin, in that order.
     upcoming: VecDeque<Upcoming>,
     /// Those that follow others, where any do.
     pub(crate) following: Option<Following>,
@@ -38,6 +39,8 @@ pub(crate) struct Hosts {
     /// What receivers held of messages, where they held anything; and messages of which a packet arrived again, for each.
     pub(crate) reordered: Vec<(u32, Held)>,
     pub(crate) unneeded: Vec<u32>,
+    /// How long messages were in the steps of QCLIMB, where their tagger has steps.
+    pub(crate) steps: Vec<(u32, StepTimes)>,
     /// Messages that began, where a trace has to know.
     pub(crate) begun: Option<Vec<Begun>>,
     /// What happened here since a controller heard of it, where one hears of anything.
@@ -53,6 +56,8 @@ pub(crate) struct Rules {
     backlog: u64,
     /// Who predicts the sizes of messages, if anybody does.
     predictions: Option<Arc<dyn Predict>>,
+    /// By class of flow, how long that takes.
+    inference: Vec<Time>,
 }
 
 impl Rules {
@@ -60,6 +65,7 @@ impl Rules {
         let scheme = run_spec.scheme;
         Rules {
             predictions: run_spec.predictions.cloned(),
+            inference: scheme.classes.iter().map(|class| class.inference).collect(),
             transports: scheme.classes.iter().map(|class| class.transport.facts()).collect(),
             backlog: match scheme.nic {
                 // A port that is empty takes a packet.
@@ -67,6 +73,12 @@ impl Rules {
                 Nic::Scheme => u64::MAX,
             },
         }
+    }
+
+    /// When a flow begins to send.
+    pub(crate) fn begin(&self, flow: &Flow) -> Time {
+        let inference = self.inference[usize::from(self.class(flow.class))];
+        Time(flow.start_ps.saturating_add(inference.0))
     }
 
     /// The class whose rules a flow of class `class` follows.
@@ -183,6 +195,7 @@ impl Hosts {
             received: Vec::new(),
             reordered: Vec::new(),
             unneeded: Vec::new(),
+            steps: Vec::new(),
             begun: None,
             news: None,
         }
@@ -200,8 +213,12 @@ impl Hosts {
 
     /// Hands over a given message that will begin here, later than those handed over before.
     pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
-        self.upcoming.push_back(upcoming);
-        if self.upcoming.len() == 1 {
+        let begin = self.rules.begin(&upcoming.flow);
+        // Classes may differ in how long they infer, so that one handed over later begins before.
+        let waits = self.upcoming.iter().rev().take_while(|other| self.rules.begin(&other.flow) > begin).count();
+        let place = self.upcoming.len() - waits;
+        self.upcoming.insert(place, upcoming);
+        if place == 0 {
             network.schedule(source, self.next_start());
         }
     }
@@ -209,14 +226,14 @@ impl Hosts {
     /// Hands over a message that others will follow.
     pub(crate) fn hand_over_first<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
         if let Some(following) = &mut self.following {
-            following.add(upcoming);
+            following.add(upcoming, &self.rules);
             network.schedule(source, self.next_start());
         }
     }
 
     /// When the next message begins.
     fn next_start(&self) -> Time {
-        let given = self.upcoming.front().map_or(Time::NEVER, |upcoming| Time(upcoming.flow.start_ps));
+        let given = self.upcoming.front().map_or(Time::NEVER, |upcoming| self.rules.begin(&upcoming.flow));
         self.following.as_ref().map_or(given, |following| given.min(Time(following.next().0)))
     }
 
@@ -238,13 +255,13 @@ impl Hosts {
 
     /// Takes the next message whose time has come; of one instant that of the least number.
     fn next_due(&mut self, now: Time) -> Option<Upcoming> {
-        let given = self.upcoming.front().map(|upcoming| (upcoming.flow.start_ps, upcoming.flow.id));
+        let given = self.upcoming.front().map(|upcoming| (self.rules.begin(&upcoming.flow).0, upcoming.flow.id));
         if let Some(following) = &mut self.following
             && following.next() < given.unwrap_or(Following::NONE)
         {
             return if following.next().0 <= now.0 { following.take_next() } else { None };
         }
-        given.filter(|(start_ps, _)| *start_ps <= now.0)?;
+        given.filter(|(begin, _)| *begin <= now.0)?;
         self.upcoming.pop_front()
     }
 
@@ -321,6 +338,7 @@ impl Hosts {
                 }
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
+                FlowEvent::Steps { message, times } => self.steps.push((message, times)),
                 FlowEvent::MessageEnd { effort: None, .. } | FlowEvent::Timeout { .. } => {}
             }
         }

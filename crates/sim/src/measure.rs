@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use flowsieve_core::message::Held;
+use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
-use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PointResult};
+use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PointResult, StepRow};
 use flowsieve_transport::TransportFacts;
 use flowsieve_workload::Flow;
 
@@ -26,6 +27,7 @@ struct Records {
     received: Vec<Option<Received>>,
     held: BTreeMap<u32, Held>,
     unneeded: BTreeMap<u32, u32>,
+    steps: BTreeMap<u32, StepTimes>,
 }
 
 impl Records {
@@ -40,6 +42,7 @@ impl Records {
             received: vec![None; count],
             held: BTreeMap::new(),
             unneeded: BTreeMap::new(),
+            steps: BTreeMap::new(),
         };
         for partition in &built.partitions {
             for sent in &partition.hosts.sent {
@@ -49,6 +52,7 @@ impl Records {
                 records.received[(received.message - first) as usize] = Some(*received);
             }
             records.held.extend(partition.hosts.reordered.iter().copied());
+            records.steps.extend(partition.hosts.steps.iter().copied());
             for message in &partition.hosts.unneeded {
                 *records.unneeded.entry(*message).or_default() += 1;
             }
@@ -311,7 +315,14 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) 
         unneeded: records.unneeded.get(&flow.id).copied().unwrap_or(0),
         held_most_bytes: held.most_bytes,
         held_byte_ns: held.byte_ns,
+        steps: records.steps.get(&flow.id).map(step_row),
     }
+}
+
+/// The time that a flow spent in each step, as results have it.
+fn step_row(times: &StepTimes) -> StepRow {
+    let [inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns] = times.in_ns();
+    StepRow { inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns }
 }
 
 /// The links, class by class.

@@ -165,7 +165,10 @@ impl TagPackets for Ageing {
             FlowEvent::MessageStart { flow, .. } => _ = self.flows.insert(*flow, Aged::default()),
             FlowEvent::Timeout { flow } => self.flows.entry(*flow).or_default().timeouts_in_a_row += 1,
             FlowEvent::MessageEnd { flow, .. } => _ = self.flows.remove(flow),
-            FlowEvent::Reordered { .. } | FlowEvent::Unneeded { .. } | FlowEvent::Delivered { .. } => {}
+            FlowEvent::Steps { .. }
+            | FlowEvent::Reordered { .. }
+            | FlowEvent::Unneeded { .. }
+            | FlowEvent::Delivered { .. } => {}
         }
     }
 }
@@ -301,7 +304,7 @@ fn classes__each_with_its_transport_and_tagger() {
     let settings = rack(3).with(None, "queues", 2);
     let mut scheme = scheme("pias", &settings.clone().with(None, "thresholds", &["0B"][..]));
     let open_loop = TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment: 1_460, header: 40 }));
-    scheme.classes.push(Class { transport: open_loop, tagger: TaggerSpec::Plain });
+    scheme.classes.push(Class { transport: open_loop, tagger: TaggerSpec::Plain, inference: Time::ZERO });
     let flows = [
         flow(0, (0, 2), 5),
         Flow { class: 1, ..flow(0, (1, 2), 3) },

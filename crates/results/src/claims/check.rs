@@ -233,6 +233,7 @@ impl Claim {
             Figure::Flows(statistic, metric) => of_group(&|seed| seed.get(metric, statistic)),
             Figure::Variation => of_group(&|seed| seed.fct_variation),
             Figure::Held => of_group(&|seed| seed.disorder.held_mean_bytes()),
+            Figure::Share(step) => of_group(&|seed| seed.breakdown.share(step)),
             Figure::Fairness => of_group(&|seed| seed.fairness),
             Figure::Coflows(statistic) => of_group(&|seed| seed.get(Metric::Fct, statistic)),
             Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::statistics::Statistic;
+use crate::steps::Step;
 use crate::summary::Metric;
 use crate::{PointResult, Series};
 
@@ -15,6 +16,8 @@ pub enum Figure {
     Variation,
     /// Mean bytes that the receiver of a group's flow holds because earlier ones are missing, over the time of all of them.
     Held,
+    /// The share of a group's time that its flows spent in a step of QCLIMB.
+    Share(Step),
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
     Fairness,
     /// A statistic of the CCT of coflows.
@@ -105,7 +108,8 @@ impl Figure {
     /// Every figure, in the order in which they are listed.
     pub fn all() -> impl Iterator<Item = Figure> {
         let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
-        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held, Figure::Fairness]);
+        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held]);
+        let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness]);
         let groups = groups.chain(Statistic::ALL.map(Figure::Coflows));
         groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
     }
@@ -117,6 +121,7 @@ impl Figure {
             Figure::Coflows(statistic) => format!("{} cct", statistic.name()),
             Figure::Variation => "cv fct".into(),
             Figure::Held => "held bytes".into(),
+            Figure::Share(step) => format!("{} share", step.name()),
             Figure::Fairness => "fairness".into(),
             Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
             Figure::Series => "series".into(),
@@ -125,7 +130,7 @@ impl Figure {
 
     /// Whether it is of a group of flows, and not of whole runs.
     pub fn is_of_flows(self) -> bool {
-        matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Held | Figure::Fairness)
+        matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Held | Figure::Share(_) | Figure::Fairness)
     }
 
     /// Whether it may be of a size class.
@@ -138,7 +143,7 @@ impl Figure {
         match self {
             Figure::Flows(_, Metric::Fct) | Figure::Coflows(_) => Unit::Time,
             Figure::Held => Unit::Size,
-            Figure::Count(Count::DeadlinesMet) => Unit::Share,
+            Figure::Share(_) | Figure::Count(Count::DeadlinesMet) => Unit::Share,
             _ => Unit::Number,
         }
     }
@@ -231,7 +236,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 29);
+        assert_eq!(names.len(), 34);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 

@@ -246,6 +246,8 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.5, "list_memory", &["12B", "60B"]),
         maybe(0.4, "boost", &["5us", "90us"]),
         maybe(0.2, "misusing_hosts", &["1", "2"]),
+        maybe(0.3, "inference", &["1ns", "1200ns", "40us"]),
+        maybe(0.5, "slack", &["0B", "1pkt", "9KB"]),
     ])
 }
 

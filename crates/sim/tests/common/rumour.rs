@@ -46,6 +46,7 @@ impl Controller for Rumour {
             FlowEvent::Delivered { message, .. } => self.hear(message.into()),
             FlowEvent::Timeout { flow } => self.hear(flow.into()),
             FlowEvent::Reordered { message, held } => self.hear(u64::from(message) ^ held.byte_ns),
+            FlowEvent::Steps { message, times } => self.hear(u64::from(message) ^ times.climb.0 ^ times.demotion.0),
             FlowEvent::Unneeded { message } => self.hear(message.into()),
         }
         // It answers to some at once.

@@ -24,6 +24,7 @@ use rand_core::Rng;
 use crate::controllers::{Kind, kinds};
 use crate::hosts::{Alarm, Host, Record};
 use crate::programs::programs;
+use crate::steps::Seen;
 
 /// What happens. The order of the variants, and of their fields, is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,6 +120,7 @@ pub(crate) struct Twin<'a> {
     /// Those that began.
     pub(crate) begun: BTreeSet<usize>,
     pub(crate) records: Vec<Record>,
+    pub(crate) seen: Seen,
     pub(crate) counts: Vec<Count>,
     pub(crate) hops: u64,
     arrivals: u64,
@@ -182,6 +184,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         controllers: kinds(run_spec, &sites),
         tables_sent: vec![0; run_spec.scheme.controllers.len()],
         records: Vec::new(),
+        seen: Seen::default(),
         counts: vec![Count::default(); fabric.classes.len()],
         messages: Vec::new(),
         closed,
@@ -218,7 +221,9 @@ impl<'a> Twin<'a> {
             self.records.push(Record::default());
         }
         self.messages[message] = flow;
-        self.at(Time(flow.start_ps), Event::Start { message });
+        let class = self.run_spec.scheme.classes.len().min(usize::from(flow.class) + 1) - 1;
+        let begin = Time(flow.start_ps) + self.run_spec.scheme.classes[class].inference;
+        self.at(begin, Event::Start { message });
     }
 
     /// A message has been acknowledged: another of its loop may begin.

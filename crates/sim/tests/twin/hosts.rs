@@ -11,7 +11,7 @@ use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::topology::Sites;
-use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Timer, Turn};
+use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Said, Timer, Turn};
 use flowsieve_workload::{Flow, SizeBounds};
 
 use crate::engine::{Body, Event, Twin};
@@ -58,6 +58,8 @@ pub(crate) struct Record {
     pub(crate) found_lost: u32,
     pub(crate) unneeded: u32,
     pub(crate) held: Held,
+    /// Nanoseconds in each step.
+    pub(crate) steps: Option<[u64; 5]>,
 }
 
 /// What an endpoint sends in a call.
@@ -130,6 +132,9 @@ impl Twin<'_> {
         };
         let (now, ecn) = (self.now, self.meta(packet).ecn);
         let arrived = Packet { peer: src as u16, ecn, ..sent };
+        if let Said::Ack { segment, .. } = self.hosts[host].endpoints[class].describe(&arrived) {
+            self.seen.acknowledge(now.0, arrived.flow, segment);
+        }
         let handled = self.call(host, class, |endpoint, tagger, out| endpoint.receive(now, tagger, out, |_| arrived));
         self.settle(host, handled.effects().turns);
     }
@@ -191,11 +196,16 @@ impl Twin<'_> {
         while let Some(event) = self.hosts[host].endpoints[class].poll_event() {
             self.tell(host, class, event);
             match event {
+                FlowEvent::MessageStart { flow, message, .. } => {
+                    let transport = &self.run_spec.scheme.classes[class].transport;
+                    self.seen.begin(now, flow, &message, transport.facts().segment);
+                }
                 FlowEvent::MessageEnd { message, effort: Some(effort), .. } => {
                     let record = &mut self.records[message.id as usize];
                     record.acknowledged = Some(now);
                     (record.retransmissions, record.timeouts) = (effort.retransmissions, effort.timeouts);
                     record.found_lost = effort.found_lost;
+                    record.steps = self.seen.steps(now, self.run_spec.scheme, host, &message);
                     self.follow(message.id);
                 }
                 FlowEvent::Delivered { message, out_of_order } => {

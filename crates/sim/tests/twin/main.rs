@@ -6,10 +6,11 @@ mod controllers;
 mod engine;
 mod hosts;
 mod programs;
+mod steps;
 
 use common::{BY_THE_CLOCK, Case, case, case_of, predictions, scheme, settings};
 use flowsieve_core::Time;
-use flowsieve_results::{FlowRow, LinkClass, PointResult};
+use flowsieve_results::{FlowRow, LinkClass, PointResult, Step};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
@@ -18,13 +19,14 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// What of a flow's row the twin knows: start, FCT, retransmissions, timeouts, packets out of order; packets found lost, packets
-/// that came twice, and what its receiver held.
-type Row = ((u32, u64, Option<u64>, u32, u32, u32), (u32, u32, u64, u64));
+/// that came twice, and what its receiver held; nanoseconds in each step.
+type Row = ((u32, u64, Option<u64>, u32, u32, u32), (u32, u32, u64, u64), Option<[u64; 5]>);
 
 fn row(row: &FlowRow) -> Row {
     (
         (row.flow, row.start_ps, row.fct_ps, row.retransmissions, row.timeouts, row.out_of_order),
         (row.found_lost, row.unneeded, row.held_most_bytes, row.held_byte_ns),
+        row.steps.map(|steps| Step::ALL.map(|step| steps.get(step))),
     )
 }
 
@@ -37,6 +39,7 @@ fn row_of_twin(case: &Case, flow: &Flow, record: &Record) -> Row {
     (
         (flow.id, flow.start_ps, fct, record.retransmissions, record.timeouts, record.out_of_order),
         (record.found_lost, record.unneeded, record.held.most_bytes, record.held.byte_ns),
+        record.steps,
     )
 }
 

@@ -71,6 +71,9 @@ impl TcpEndpoint {
         let connection = &mut self.senders.connections[slot as usize];
         let (flow, idle) = (connection.flow, connection.tcp.idle_for(now));
         connection.tcp.push(now, *message, &self.rules.params);
+        if let Some(steps) = tagger.steps(message) {
+            connection.tcp.measure(now, steps);
+        }
         self.report(now, tagger, FlowEvent::MessageStart { flow, message: *message, idle });
         Effects { events: true, turns: self.send(now, tagger, out, slot) }
     }
@@ -160,6 +163,9 @@ impl TcpEndpoint {
             let Some(span) = connection.tcp.finished() else { break };
             let ended =
                 FlowEvent::MessageEnd { flow: connection.flow, message: span.message, effort: Some(span.effort) };
+            if let Some(times) = connection.tcp.measured(span.message.id) {
+                self.report(now, tagger, FlowEvent::Steps { message: span.message.id, times });
+            }
             self.report(now, tagger, ended);
         }
         self.senders.connections[slot as usize].tcp.is_idle() && self.senders.idle(&self.rules, slot)

@@ -8,6 +8,7 @@
 //! | [`rules`] | what holds at every host |
 //! | [`params`] | what a connection can be set to: today's standards, or the ns-2 lineage of the papers |
 //! | [`messages`] | which segments of a connection are whose |
+//! | [`steps`] | how long messages were in the steps of QCLIMB, where somebody asks |
 //! | [`header`] | what the two ends say to one another |
 //!
 //! Sequence numbers count segments; windows are in segments. A path's maximum segment is known, hosts have memory and
@@ -29,6 +30,7 @@ mod rto;
 pub mod rules;
 pub mod sender;
 mod senders;
+pub mod steps;
 
 pub use endpoint::TcpEndpoint;
 pub use header::{HEADER_BYTES, Header};

@@ -20,6 +20,7 @@
 
 use std::ops::Range;
 
+use flowsieve_core::steps::{StepTimes, Steps};
 use flowsieve_core::{Message, Time};
 
 use crate::tcp::board::Board;
@@ -29,6 +30,7 @@ use crate::tcp::messages::{Messages, Span};
 use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
 use crate::tcp::rack::Rack;
 use crate::tcp::rto::Rto;
+use crate::tcp::steps::StepClock;
 
 /// A packet that the sender wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub struct TcpSender {
     /// Timeouts since the last ACK of any kind.
     silent_timeouts: u32,
     rack: Option<Box<Rack>>,
+    /// Where the steps of a message are measured.
+    steps: Option<Box<StepClock>>,
 }
 
 impl TcpSender {
@@ -124,6 +128,7 @@ impl TcpSender {
             last_sent: Time::NEVER,
             silent_timeouts: 0,
             rack: (params.loss_detection == LossDetection::Rack).then(Box::default),
+            steps: None,
         }
     }
 
@@ -139,6 +144,19 @@ impl TcpSender {
             }
         }
         self.messages.push(message, params.segment);
+    }
+
+    /// The steps of the message that began last are measured from now on, up to its last acknowledgement.
+    pub fn measure(&mut self, now: Time, steps: Steps) {
+        if let Some(span) = self.messages.end().checked_sub(1).and_then(|last| self.messages.of(last)) {
+            self.steps.get_or_insert_default().begin(now, span, steps);
+        }
+    }
+
+    /// How long a message that has [finished](TcpSender::finished) was in its steps, once; `None` where nobody measured it.
+    #[inline]
+    pub fn measured(&mut self, message: u32) -> Option<StepTimes> {
+        self.steps.as_mut()?.end(message)
     }
 
     /// Whether no message is unfinished.
@@ -234,6 +252,9 @@ impl TcpSender {
         let advanced = ack.cumulative > self.board.una;
         let mut delivered = 0;
         if advanced {
+            if let Some(steps) = &mut self.steps {
+                steps.advance(now, (self.board.una, ack.cumulative), params.segment);
+            }
             delivered = self.board.advance(ack.cumulative);
             self.rto.settle();
             let outstanding = self.board.una < self.nxt;
