@@ -9,13 +9,18 @@ use std::sync::Arc;
 
 use by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_results::{PointResult, Step};
-use flowsieve_schemes::settings::Settings;
+use flowsieve_schemes::settings::{Raw, Settings};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Prediction, SizeBounds};
 
 /// Bounds in packets.
 fn bounds(lower: u64, upper: u64) -> Prediction {
     let upper = NonZeroU64::new(upper * 1_460).unwrap();
     Prediction { size: upper.into(), bounds: Some(SizeBounds { lower: lower * 1_460, upper }) }
+}
+
+/// Which priority a step has does not matter here.
+fn thresholds() -> Raw {
+    Raw::from(&["1460B", "14600B"][..])
 }
 
 /// Inference, climb, slack, demotion, beyond: nanoseconds of each flow.
@@ -27,11 +32,12 @@ fn steps(result: &PointResult) -> Vec<Option<[u64; 5]>> {
 /// Two hosts on a switch, a slack of a packet, 3.1 us of inference; the ACK of a packet sent at 0 is there at 3,264 ns: 1,200 +
 /// 200 on each of two links, and 32 + 200 on each of two back.
 fn two_hosts() -> Settings {
-    rack(2).with(None, "handshake", "none").with(Some("qclimb"), "slack", "1460B").with(
-        Some("qclimb"),
-        "inference",
-        "3100ns",
-    )
+    rack(2)
+        .with(None, "queues", 3)
+        .with(None, "thresholds", thresholds())
+        .with(None, "handshake", "none")
+        .with(Some("qclimb"), "slack", "1460B")
+        .with(Some("qclimb"), "inference", "3100ns")
 }
 
 fn run(settings: &Settings, name: &str, predictions: Vec<Prediction>, flows: &[Flow]) -> PointResult {
@@ -101,6 +107,8 @@ fn steps__add_up_to_the_time_of_the_sender() {
         .with(None, "fabric_link", "10Gbps")
         .with(None, "load_balancing", "ecmp")
         .with(None, "buffer", "30pkt")
+        .with(None, "queues", 3)
+        .with(None, "thresholds", thresholds())
         .with(None, "slack", "10KB");
     let flow_of = |n: u64| {
         let (src, dst) = (n % 8, (n / 8 + n) % 4);
