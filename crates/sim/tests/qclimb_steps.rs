@@ -18,9 +18,9 @@ fn bounds(lower: u64, upper: u64) -> Prediction {
     Prediction { size: upper.into(), bounds: Some(SizeBounds { lower: lower * 1_460, upper }) }
 }
 
-/// Which priority a step has does not matter here.
+/// Which priority a step has does not matter here: packets stay in their order, but for those beyond the upper bound.
 fn thresholds() -> Raw {
-    Raw::from(&["1460B", "14600B"][..])
+    Raw::from(&["1MB", "2MB"][..])
 }
 
 /// Inference, climb, slack, demotion, beyond: nanoseconds of each flow.
@@ -123,13 +123,15 @@ fn steps__add_up_to_the_time_of_the_sender() {
         trial.predictions = Some(Arc::new(DrawnBounds { law, seed: 1 }));
         let result = trial.run(&flows);
         assert!(result.retransmissions > 100, "{}", result.retransmissions);
-        let mut by_step = [0; 5];
+        let (mut by_step, mut finished) = ([0; 5], 0);
         for (row, steps) in result.flows.iter().zip(steps(&result)) {
-            let steps = steps.expect("a finished flow");
-            assert_eq!(steps.iter().sum::<u64>(), row.fct_ps.unwrap() / 1_000, "{row:?}");
-            by_step.iter_mut().zip(steps).for_each(|(all, ns)| *all += ns);
+            // Of a flow that did not finish nothing is known.
+            assert_eq!(steps.map(|steps| steps.iter().sum()), row.fct_ps.map(|ps| ps / 1_000), "{row:?}");
+            by_step.iter_mut().zip(steps.into_iter().flatten()).for_each(|(all, ns)| *all += ns);
+            finished += u64::from(steps.is_some());
         }
+        assert!(finished > 190, "{finished}");
         assert!(by_step[1..].iter().all(|&ns| ns > 0), "{by_step:?}");
-        assert_eq!(by_step[0], if inference == "7us" { 200 * 7_000 } else { 0 });
+        assert_eq!(by_step[0], if inference == "7us" { finished * 7_000 } else { 0 });
     }
 }
