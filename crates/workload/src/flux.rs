@@ -143,11 +143,7 @@ impl Import {
         Ok(())
     }
 
-    fn add_simulated(
-        &mut self,
-        lines: &mut Lines<impl BufRead>,
-        predicted: Option<usize>,
-    ) -> Result<(), InputError> {
+    fn add_simulated(&mut self, lines: &mut Lines<impl BufRead>, predicted: Option<usize>) -> Result<(), InputError> {
         let expected = || "size,prediction,...".to_owned();
         let before = self.list.flows.len();
         // The header's words are not known, so it is whatever stands first, a comment, too.
