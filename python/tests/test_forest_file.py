@@ -1,53 +1,18 @@
 """Forest files: the committed ones are made again, and thresholds decide as scikit-learn does."""
 
-import platform
-import struct
-import tomllib
-from pathlib import Path
-
 import numpy as np
 import pytest
-import sklearn
 
 from flowsieve_forest import forest_file
 from flowsieve_forest.model import Model
 from tests import golden
-
-
-def pinned() -> bool:
-    """Whether this is the platform, with the versions, that the committed files were made on."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    versions = [f"numpy=={np.__version__}", f"scikit-learn=={sklearn.__version__}"]
-    on = (platform.system(), platform.machine()) == ("Linux", "x86_64")
-    return on and all(version in project["dependencies"] for version in versions)
-
-
-def shape(encoded: bytes) -> list:
-    """What stands in a file but for its libraries and its checksum: header, names, trees as arrays."""
-    header = forest_file.HEADER.unpack_from(encoded)
-    at = forest_file.HEADER.size
-    texts = []
-    for _ in range(2 * header[4] + 1):
-        texts.append(encoded[at + 1 : at + 1 + encoded[at]])
-        at += 1 + encoded[at]
-    found = [header[:5], header[6:], texts[:-1]]
-    for _ in range(header[6]):
-        (count,) = struct.unpack_from("<I", encoded, at)
-        nodes = np.frombuffer(encoded, forest_file.NODE, count, at + 4)
-        at += 4 + nodes.nbytes
-        leaves = np.frombuffer(encoded, forest_file.LEAF_RECORD, int((nodes["threshold"] == forest_file.LEAF).sum()), at)
-        at += leaves.nbytes
-        found += [nodes.tolist(), leaves.tolist()]
-    assert at == len(encoded) - forest_file.CHECKSUM
-    return found
+from tests.committed import difference, pinned
 
 
 def test_encode__the_committed_forests():
     for name, encoded in golden.forests().items():
         committed = (golden.DATA / name).read_bytes()
-        assert shape(encoded) == shape(committed)
-        if pinned():
-            assert encoded == committed
+        assert difference(encoded, committed, exact=pinned()) is None
 
 
 def test_bounds__the_committed_rows():

@@ -1,12 +1,17 @@
-//! The flows of an experiment as a list, for replay here (`list = "flows.csv"`) and elsewhere.
+//! Flows as a list, for replay here (`list = "flows.csv"`) and elsewhere: those of an experiment, of a stand-in, and of
+//! others' traces.
 
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::simulator;
 use flowsieve_schemes::settings::{Origin, SettingsError};
-use flowsieve_workload::flow_list::{self, Extras};
+use flowsieve_workload::flow_list::{self, Extras, FlowList};
+use flowsieve_workload::flux::Import;
+pub use flowsieve_workload::flux::Layout;
 use flowsieve_workload::{Calibration, stand_ins};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::PathBuf;
 
 /// Writes the flows of the plan's points with this seed; the points have to agree on them.
 pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> {
@@ -40,8 +45,22 @@ pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) 
         let names = Calibration::ALL.map(Calibration::name).join(", ");
         return Err(Error::Input(format!("`{calibration}` is no calibration; expected one of {names}")));
     };
-    let list = stand_in.generate(calibration, seed);
-    flow_list::write(out, &Extras::of(&list), list.flows.iter().map(|flow| list.row(*flow))).map_err(unwritten)
+    write(&stand_in.generate(calibration, seed), out)
+}
+
+/// Writes the flows of Flux's files, one file after the other.
+pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(), Error> {
+    let mut import = Import::new(layout);
+    for path in files {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Error::Input(format!("{name}: {error}")))?;
+        import.add(&name, BufReader::new(file)).map_err(|error| Error::Input(error.to_string()))?;
+    }
+    write(&import.list(), out)
+}
+
+fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
+    flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(unwritten)
 }
 
 fn unwritten(error: io::Error) -> Error {

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use flowsieve_experiment::export::Layout;
 use flowsieve_experiment::thresholds::Method;
 use flowsieve_experiment::{Scale, catalogue};
 use std::path::PathBuf;
@@ -360,7 +361,11 @@ Examples:
   flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv
       all of the trace with the columns lower, upper and predicted
   flowsieve forest trace kmeans-like > trace.csv
-      the flows of a stand-in with what was recorded of each, to train on";
+      the flows of a stand-in with what was recorded of each, to train on
+  flowsieve forest import ml/KMeans/training/*.csv --drop job --scale cpu=1000 > trace.csv
+      the flows of Flux's traces, where a column is left out and one is counted in thousandths
+  flowsieve forest import simulator/KMeans/0.csv --simulator --predicted 2 > trace.csv
+      those of Flux's simulator, with the second prediction of their sizes";
 
 /// What to do with a forest.
 #[derive(Debug, Subcommand)]
@@ -394,6 +399,48 @@ pub(crate) enum Forest {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Write traces in the layout of Flux as a flow list
+    #[command(after_help = FOREST_EXAMPLES)]
+    Import(Import),
+}
+
+/// Files of Flux's traces.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The files, whose flows follow one another; all have the same header
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Leave a column out
+    #[arg(long, value_name = "COLUMN", conflicts_with = "simulator")]
+    pub(crate) drop: Vec<String>,
+    /// Multiply the numbers of a column, and round them: features are whole numbers
+    #[arg(long, value_name = "COLUMN=FACTOR", value_parser = scale, conflicts_with = "simulator")]
+    pub(crate) scale: Vec<(String, f64)>,
+    /// The files are those of Flux's simulator: column 0 is the size, the others are predictions of it
+    #[arg(long)]
+    pub(crate) simulator: bool,
+    /// The column that becomes the predicted size, from 1 [default: none]
+    #[arg(long, value_name = "N", requires = "simulator", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) predicted: Option<u16>,
+}
+
+impl Import {
+    /// How the files are read.
+    pub(crate) fn layout(&self) -> Layout {
+        if self.simulator {
+            Layout::Simulated { predicted: self.predicted.map(usize::from) }
+        } else {
+            Layout::Recorded { drop: self.drop.clone(), scale: self.scale.clone() }
+        }
+    }
+}
+
+/// A column and a number above 0.
+fn scale(text: &str) -> Result<(String, f64), String> {
+    let scale = text.rsplit_once('=').and_then(|(column, factor)| Some((column, factor.parse::<f64>().ok()?)));
+    let valid = scale.filter(|(column, factor)| !column.is_empty() && factor.is_finite() && *factor > 0.0);
+    let named = valid.map(|(column, factor)| (column.to_owned(), factor));
+    named.ok_or_else(|| "expected COLUMN=FACTOR with a number above 0, such as cpu=1000".to_owned())
 }
 
 /// A forest and a trace.

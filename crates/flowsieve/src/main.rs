@@ -186,6 +186,9 @@ fn forest(what: &Forest) -> Result<(), Error> {
         Forest::Trace { name, calibration, seed } => {
             export::stand_in(name, calibration, *seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
         }
+        Forest::Import(args) => {
+            export::flux(&args.files, args.layout(), &mut std::io::BufWriter::new(std::io::stdout().lock()))
+        }
         Forest::Report { of, json } => {
             let worth = read(of)?.worth(&experiment::forest::SizeClasses::default());
             if *json {

@@ -83,3 +83,50 @@ fn refused__with_the_file_and_what_is_wrong() {
     let (status, _, error) = forest(folder.path(), &["report", "forest.fsf", "trace.csv", "--from", "1"]);
     assert!(status == 2 && error.contains("from 0 to below 1"), "{error}");
 }
+
+#[test]
+fn import__writes_a_list_of_recorded_flows() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("1.csv"), "index,flow_size,job,cpu\n1,700,a,0.25\n0,9000,a,2\n").unwrap();
+    std::fs::write(folder.path().join("2.csv"), "index,flow_size,job,cpu\n0,50,b,0.5\n").unwrap();
+    let arguments = ["import", "1.csv", "2.csv", "--drop", "job", "--scale", "cpu=1000"];
+    let (status, list, error) = forest(folder.path(), &arguments);
+    assert_eq!(status, 0, "{error}");
+    let expected = "start_s,src,dst,bytes,feature:cpu\n\
+                    0,0,1,9000,2000\n\
+                    0.000001,0,1,700,250\n\
+                    0.000002,0,1,50,500\n";
+    assert_eq!(list, expected);
+}
+
+#[test]
+fn import__writes_a_list_of_the_simulators_flows() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("0.csv"), "size,perfect,mean\n700,700,650\n9000,9000,650\n").unwrap();
+    let (status, list, error) = forest(folder.path(), &["import", "0.csv", "--simulator", "--predicted", "2"]);
+    assert_eq!(status, 0, "{error}");
+    assert_eq!(list, "start_s,src,dst,bytes,predicted\n0,0,1,700,650\n0.000001,0,1,9000,650\n");
+    let (_, list, _) = forest(folder.path(), &["import", "0.csv", "--simulator"]);
+    assert_eq!(list, "start_s,src,dst,bytes\n0,0,1,700\n0.000001,0,1,9000\n");
+}
+
+#[test]
+fn import__refuses_with_the_place_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("1.csv"), "index,flow_size,cpu\n0,700,1\n1,700,0.5\n").unwrap();
+    for (arguments, expected) in [
+        (&["import", "1.csv"][..], "1.csv:3: cpu is `0.5`; expected a whole number"),
+        (&["import", "1.csv", "--drop", "disk"], "1.csv:1: no column `disk`; the columns are index, flow_size, cpu"),
+        (&["import", "no.csv"], "no.csv: No such file"),
+        (&["import", "1.csv", "--simulator"], "1.csv:2: column 0 (the size) is `0`"),
+        (&["import", "1.csv", "--predicted", "1"], "--simulator"),
+        (&["import", "1.csv", "--simulator", "--drop", "cpu"], "cannot be used with"),
+        (&["import", "1.csv", "--scale", "cpu=0"], "expected COLUMN=FACTOR with a number above 0"),
+        (&["import", "1.csv", "--scale", "cpu"], "expected COLUMN=FACTOR with a number above 0"),
+        (&["import"], "<FILE>..."),
+    ] {
+        let (status, out, error) = forest(folder.path(), arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{error}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}

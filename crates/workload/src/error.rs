@@ -120,6 +120,40 @@ pub enum Problem {
         /// How many are kept.
         limit: usize,
     },
+    /// A column that the header does not have.
+    #[error("no column `{column}`; the columns are {columns}")]
+    NoColumn {
+        /// Its name.
+        column: String,
+        /// Those of the file.
+        columns: String,
+    },
+    /// A column that may be there once, and is there again.
+    #[error("two columns `{column}`; expected one")]
+    TwoColumns {
+        /// Its name.
+        column: &'static str,
+    },
+    /// A column that is asked to be treated as a feature, which it is not.
+    #[error("`{column}` is no feature; expected another column to drop or to scale")]
+    NoFeature {
+        /// Its name.
+        column: String,
+    },
+    /// More columns than become features.
+    #[error("{found} columns of features; expected at most {limit}: drop some")]
+    ManyColumns {
+        /// How many.
+        found: usize,
+        /// How many a flow list may have.
+        limit: usize,
+    },
+    /// A file with another header than the first one.
+    #[error("the columns are others than those of {first}; expected files with the same header")]
+    OtherColumns {
+        /// The first file.
+        first: String,
+    },
     /// A flow from a host to itself.
     #[error("src and dst are both {host}; expected two different hosts")]
     SameHost {

@@ -36,7 +36,7 @@ const COLUMNS: Columns = Columns {
 pub const MAX_FLOWS: usize = 50_000_000;
 
 /// Numbers that the features of a list may be together: 1.6 GB.
-const MAX_FEATURES: usize = 200_000_000;
+pub(crate) const MAX_FEATURES: usize = 200_000_000;
 
 /// Flows, and what is known of each beside.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +65,12 @@ impl Features {
     pub fn new(names: Vec<String>, values: Vec<u64>) -> Features {
         debug_assert!(values.len().checked_rem(names.len()).unwrap_or(values.len()) == 0);
         Features { names, values }
+    }
+
+    /// Adds those of the next flow, one for each name.
+    pub(crate) fn extend(&mut self, of_flow: &[u64]) {
+        debug_assert_eq!(of_flow.len(), self.names.len());
+        self.values.extend(of_flow);
     }
 
     /// What they are called, without `feature:`.

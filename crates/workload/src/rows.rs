@@ -1,23 +1,20 @@
 //! Rows of comma-separated numbers, with the line each of them stands in.
 //!
-//! The files hold numbers only, so quotes have no meaning and a row is a line. Blank lines and lines that start with
-//! `#` are skipped; the header is optional; `\r\n` and a byte-order mark are accepted. A file is read line by line
-//! into one buffer of bounded length. (A general CSV reader would take quoted line breaks, and counts a row as standing
+//! The files hold numbers only, so quotes have no meaning and a row is a line, as [`Lines`] gives them; the header is
+//! optional. (A general CSV reader would take quoted line breaks, and counts a row as standing
 //! before the comments and blank lines that precede it, which sends the user to the wrong line.)
 
 use crate::error::{InputError, Problem, excerpt};
+use crate::lines::Lines;
 use std::borrow::Cow;
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 use std::ops::RangeInclusive;
-
-/// Bytes that a line may have; a row of six numbers has under 150.
-const MAX_LINE_BYTES: usize = 10_000;
 
 /// Columns that a kind of file may have.
 const MAX_COLUMNS: usize = 10;
 
 /// Named columns that a file may have beside those.
-const MAX_NAMED: usize = 64;
+pub(crate) const MAX_NAMED: usize = 64;
 
 /// The columns of a kind of file. Without a header the optional ones stand in this order, and those at the end may be
 /// left out; a header may name any of them in any order, and further ones with a prefix and a name of the user's own.
@@ -73,22 +70,17 @@ impl Columns {
 
 /// Reader of one file's rows.
 pub(crate) struct Rows<R> {
-    file: String,
-    reader: R,
+    lines: Lines<R>,
     columns: Columns,
     /// For each field of a row its column; empty before the header or the first row.
     layout: Vec<usize>,
     /// The names of the user's own columns.
     own: Vec<String>,
     max_rows: usize,
-    /// Lines read so far.
-    line: u64,
     /// Line of the row given last.
     row_line: u64,
     /// Rows given so far.
     rows: usize,
-    /// The line read last.
-    buffer: Vec<u8>,
 }
 
 /// A row's fields by column, without blanks around them; a column that is left out is empty.
@@ -119,8 +111,8 @@ impl<R: BufRead> Rows<R> {
     /// The rows of `reader`, which errors call `file`.
     pub(crate) fn new(file: &str, reader: R, columns: Columns, max_rows: usize) -> Rows<R> {
         debug_assert!(columns.most() <= MAX_COLUMNS);
-        let (layout, own, buffer) = (Vec::new(), Vec::new(), Vec::new());
-        Rows { file: file.to_string(), reader, columns, layout, own, max_rows, line: 0, row_line: 0, rows: 0, buffer }
+        let (lines, layout, own) = (Lines::new(file, reader), Vec::new(), Vec::new());
+        Rows { lines, columns, layout, own, max_rows, row_line: 0, rows: 0 }
     }
 
     /// The names of the user's own columns without their prefix; known with the first row.
@@ -137,24 +129,24 @@ impl<R: BufRead> Rows<R> {
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, InputError> {
         if !self.advance()? {
             return match self.rows {
-                0 => Err(self.error_in_file(Problem::Empty { expected: self.columns.shown() })),
+                0 => Err(self.lines.error_in_file(Problem::Empty { expected: self.columns.shown() })),
                 _ => Ok(None),
             };
         }
         if self.rows == self.max_rows {
-            return Err(self.error_in_line(Problem::TooManyRows { limit: self.max_rows }));
+            return Err(self.lines.error_in_line(Problem::TooManyRows { limit: self.max_rows }));
         }
         if self.layout.is_empty() {
             // The first row says how many of the optional columns there are.
             let least = self.columns.required.len();
-            let found = self.text()?.split(',').count().clamp(least, self.columns.most());
+            let found = self.lines.text()?.split(',').count().clamp(least, self.columns.most());
             self.layout = (0..found).collect();
         }
         self.rows += 1;
-        self.row_line = self.line;
+        self.row_line = self.lines.number();
         let (mut fields, mut own) = ([""; MAX_COLUMNS], vec![""; self.own.len()]);
         let mut found = 0;
-        for field in self.text()?.split(',') {
+        for field in self.lines.text()?.split(',') {
             if let Some(&column) = self.layout.get(found) {
                 match column.checked_sub(self.columns.most()) {
                     None => fields[column] = field.trim(),
@@ -172,7 +164,7 @@ impl<R: BufRead> Rows<R> {
 
     /// A problem of the row given last.
     pub(crate) fn error_in_row(&self, problem: Problem) -> InputError {
-        InputError { file: self.file.clone(), line: Some(self.row_line), problem }
+        InputError { line: Some(self.row_line), ..self.lines.error_in_line(problem) }
     }
 
     fn wrong_columns(&self, found: usize) -> InputError {
@@ -186,26 +178,13 @@ impl<R: BufRead> Rows<R> {
             let names: Vec<&str> = self.layout.iter().map(|column| known[*column].as_str()).collect();
             format!("{}: `{}`", names.len(), names.join(","))
         };
-        self.error_in_line(Problem::Columns { found, expected })
-    }
-
-    /// A problem of the line read last.
-    fn error_in_line(&self, problem: Problem) -> InputError {
-        InputError { file: self.file.clone(), line: Some(self.line), problem }
-    }
-
-    /// A problem of the file as a whole.
-    fn error_in_file(&self, problem: Problem) -> InputError {
-        InputError { file: self.file.clone(), line: None, problem }
+        self.lines.error_in_line(Problem::Columns { found, expected })
     }
 
     /// Moves to the next line that holds a row; false at the end of the file.
     fn advance(&mut self) -> Result<bool, InputError> {
-        while self.read_line()? {
-            let row = self.text()?;
-            if row.is_empty() || row.starts_with('#') {
-                continue;
-            }
+        while self.lines.advance(|| self.columns.shown())? {
+            let row = self.lines.text()?;
             if !self.layout.is_empty() || !row.starts_with(char::is_alphabetic) {
                 return Ok(true);
             }
@@ -213,30 +192,11 @@ impl<R: BufRead> Rows<R> {
                 Some((layout, own)) => (self.layout, self.own) = (layout, own),
                 None => {
                     let problem = Problem::Header { found: excerpt(row), expected: self.columns.shown() };
-                    return Err(self.error_in_line(problem));
+                    return Err(self.lines.error_in_line(problem));
                 }
             }
         }
         Ok(false)
-    }
-
-    fn read_line(&mut self) -> Result<bool, InputError> {
-        self.buffer.clear();
-        self.line += 1;
-        // One byte more than allowed tells a line that is too long.
-        let mut bounded = self.reader.by_ref().take(MAX_LINE_BYTES as u64 + 1);
-        let read = bounded.read_until(b'\n', &mut self.buffer).map_err(|error| self.error_in_file(error.into()))?;
-        if read > MAX_LINE_BYTES {
-            let expected = self.columns.shown();
-            return Err(self.error_in_line(Problem::LongLine { limit: MAX_LINE_BYTES, expected }));
-        }
-        Ok(read > 0)
-    }
-
-    fn text(&self) -> Result<&str, InputError> {
-        let line = str::from_utf8(&self.buffer).map_err(|_| self.error_in_line(Problem::NotText))?;
-        // Some spreadsheets start a file with a byte-order mark.
-        Ok(if self.line == 1 { line.trim_start_matches('\u{feff}') } else { line }.trim())
     }
 }
 
@@ -337,7 +297,7 @@ mod tests {
         let mut rows = Rows::new("f", endless, Columns::all(&["a", "b"]), 3);
         let refused = rows.next().map(|_| ()).unwrap_err();
         assert_eq!(refused.to_string(), "f:1: this line is longer than 10000 bytes; expected a row `a,b`");
-        assert!(rows.buffer.capacity() < 10 * MAX_LINE_BYTES);
+        assert!(rows.lines.capacity() < 100_000);
     }
 
     #[test]
