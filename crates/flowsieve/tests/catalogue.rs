@@ -204,10 +204,9 @@ fn qclimb__claims_under_other_calibrations_repeat_one_of_the_same_words() {
     assert!(!repeats.is_empty());
     for (repeat, id) in repeats {
         let stated = claims().find(|claim| claim.id == *id).unwrap_or_else(|| panic!("{id} of {}", repeat.id));
-        let words = |claim: &flowsieve_results::Claim| {
-            (claim.figure, claim.class.clone(), claim.scheme.clone(), claim.baselines.clone(), claim.stand_in.clone())
-        };
-        assert_eq!(words(repeat), words(stated), "{}", repeat.id);
+        assert_eq!((repeat.figure, &repeat.class), (stated.figure, &stated.class), "{}", repeat.id);
+        assert_eq!((&repeat.scheme, &repeat.baselines), (&stated.scheme, &stated.baselines), "{}", repeat.id);
+        assert_eq!(repeat.stand_in, stated.stand_in, "{}", repeat.id);
         assert_eq!(repeat.expected, stated.expected, "{}", repeat.id);
     }
 }
