@@ -158,6 +158,10 @@ fn reproduced(paper: &str) -> String {
             let sparse = ["timeouts", "loss events", "drops", "held bytes"].contains(&claim.figure.name().as_str())
                 // Nor is one query in thousands large.
                 || claim.figure.name().ends_with("cct");
+            // Of a rare size there may be no flow at all.
+            if verdict.starts_with("not resolved: nothing to compare") && claim.stand_in.is_some() {
+                continue;
+            }
             // Two seeds: a value with an interval, or as many values as there are schemes.
             assert!(late || sparse || measured.contains(" to ") || measured.contains(", "), "{row}");
         }

@@ -274,7 +274,7 @@ impl<'a> Twin<'a> {
             // What leaves at that very instant counts; thresholds adapt before it and departures follow.
             let before_arrivals =
                 matches!(event, Event::LineFree { .. } | Event::Controllers { .. } | Event::Table { .. });
-            if time.0 >= last_start && !before_arrivals {
+            if time.0 > last_start || time.0 == last_start && !before_arrivals {
                 self.flows_arrive = false;
             }
             if self.queries_ended.is_some_and(|ended| ended.0 / QUERY_EPOCH.0 < time.0 / QUERY_EPOCH.0) {
