@@ -72,7 +72,7 @@ impl TcpEndpoint {
         let (flow, idle) = (connection.flow, connection.tcp.idle_for(now));
         connection.tcp.push(now, *message, &self.rules.params);
         if let Some(steps) = tagger.steps(message) {
-            connection.tcp.measure(now, steps);
+            connection.tcp.measure(now, steps, &self.rules.params);
         }
         self.report(now, tagger, FlowEvent::MessageStart { flow, message: *message, idle });
         Effects { events: true, turns: self.send(now, tagger, out, slot) }
@@ -114,9 +114,14 @@ impl TcpEndpoint {
         let round_trip = Time(u64::from(stamp(now).wrapping_sub(beside.stamp)) * 1_000);
         let ack = Ack { cumulative, block, marked, duplicate, gap, round_trip };
         connection.tcp.on_ack(now, &ack, &self.rules.params);
-        let events = connection.tcp.has_finished();
-        if events && self.finish_messages(now, tagger, slot) {
-            return Effects { events, turns: false };
+        let mut events = false;
+        if connection.tcp.is_due() {
+            let closed = self.finish_messages(now, tagger, slot);
+            // A step alone is none.
+            events = !self.events.is_empty();
+            if closed {
+                return Effects { events, turns: false };
+            }
         }
         Effects { events, turns: self.send(now, tagger, out, slot) }
     }
@@ -160,6 +165,7 @@ impl TcpEndpoint {
     fn finish_messages(&mut self, now: Time, tagger: &mut Tagger, slot: u32) -> bool {
         loop {
             let connection = &mut self.senders.connections[slot as usize];
+            connection.tcp.advance_steps(now, &self.rules.params);
             let Some(span) = connection.tcp.finished() else { break };
             let ended =
                 FlowEvent::MessageEnd { flow: connection.flow, message: span.message, effort: Some(span.effort) };

@@ -14,6 +14,9 @@ pub struct Span {
     pub first: u32,
     /// One past its last segment.
     pub end: u32,
+    /// The cumulative acknowledgement of which somebody wants to know: the message's end, or earlier that of a
+    /// [step](crate::tcp::steps).
+    pub watch: u32,
     /// What its delivery cost: segments that were sent again, timeouts while it was the oldest on its connection, and
     /// segments taken for lost before the timer. Timeouts of the SYN and of probes count, too.
     pub effort: Effort,
@@ -51,7 +54,7 @@ impl Messages {
         let segments = message.bytes.div_ceil(u64::from(segment)).max(1);
         let end = u32::try_from(segments).ok().and_then(|segments| self.end.checked_add(segments));
         let end = end.expect("a connection carries fewer than 2^32 segments");
-        let span = Span { message, first: self.end, end, effort: Effort::default() };
+        let span = Span { message, first: self.end, end, watch: end, effort: Effort::default() };
         self.end = span.end;
         match self.oldest {
             None => self.oldest = Some(span),
@@ -97,10 +100,10 @@ impl Messages {
         }
     }
 
-    /// Whether everything of the oldest message lies below `cumulative`.
+    /// Whether the oldest message may have finished, or come to another step.
     #[inline(always)]
-    pub fn has_finished(&self, cumulative: u32) -> bool {
-        self.oldest.as_ref().is_some_and(|span| span.end <= cumulative)
+    pub fn is_due(&self, cumulative: u32) -> bool {
+        self.oldest.as_ref().is_some_and(|span| span.watch <= cumulative)
     }
 
     /// Takes the oldest message if everything of it lies below `cumulative`.

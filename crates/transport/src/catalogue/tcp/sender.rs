@@ -147,9 +147,16 @@ impl TcpSender {
     }
 
     /// The steps of the message that began last are measured from now on, up to its last acknowledgement.
-    pub fn measure(&mut self, now: Time, steps: Steps) {
-        if let Some(span) = self.messages.end().checked_sub(1).and_then(|last| self.messages.of(last)) {
-            self.steps.get_or_insert_default().begin(now, span, steps);
+    pub fn measure(&mut self, now: Time, steps: Steps, params: &TcpParams) {
+        if let Some(span) = self.messages.end().checked_sub(1).and_then(|last| self.messages.of_mut(last)) {
+            span.watch = self.steps.get_or_insert_default().begin(now, span, steps, params.segment);
+        }
+    }
+
+    /// The oldest message may have come to another step. To be called before [`TcpSender::finished`].
+    pub fn advance_steps(&mut self, now: Time, params: &TcpParams) {
+        if let (Some(steps), Some(oldest)) = (&mut self.steps, self.messages.oldest_mut()) {
+            oldest.watch = steps.advance(now, oldest, self.board.una, params.segment);
         }
     }
 
@@ -204,10 +211,10 @@ impl TcpSender {
         span.message.bytes.saturating_sub(u64::from(acknowledged) * u64::from(params.segment))
     }
 
-    /// Whether [`TcpSender::finished`] has a message.
+    /// Whether [`TcpSender::finished`] may have a message, or the oldest one has come to another step.
     #[inline(always)]
-    pub fn has_finished(&self) -> bool {
-        self.messages.has_finished(self.board.una)
+    pub fn is_due(&self) -> bool {
+        self.messages.is_due(self.board.una)
     }
 
     /// The oldest message whose segments are all acknowledged, once.
@@ -252,9 +259,6 @@ impl TcpSender {
         let advanced = ack.cumulative > self.board.una;
         let mut delivered = 0;
         if advanced {
-            if let Some(steps) = &mut self.steps {
-                steps.advance(now, (self.board.una, ack.cumulative), params.segment);
-            }
             delivered = self.board.advance(ack.cumulative);
             self.rto.settle();
             let outstanding = self.board.una < self.nxt;

@@ -1,12 +1,13 @@
 //! How long the messages of a connection are in the steps of QCLIMB (NSDI 2024 §5.2.1, Fig 16).
 //!
-//! The oldest byte that is not acknowledged changes with the cumulative acknowledgement alone. So all the time since it
-//! last moved belongs to one step, and is added when it moves again.
+//! The oldest byte that is not acknowledged changes with the cumulative acknowledgement alone. So a clock is looked at when
+//! that has reached the next step, which is where the connection [watches](Span::watch) for it: all the time since it last
+//! did belongs to one step. Connections that nobody measures watch for the ends of messages, and do nothing more.
 
 use std::collections::VecDeque;
 
 use flowsieve_core::Time;
-use flowsieve_core::steps::{StepTimes, Steps};
+use flowsieve_core::steps::{Step, StepTimes, Steps};
 
 use crate::tcp::messages::Span;
 
@@ -20,37 +21,34 @@ pub struct StepClock {
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     message: u32,
-    /// Its first segment, and one past its last.
-    segments: (u32, u32),
     steps: Steps,
-    /// Up to when its time is added up.
+    /// The step that it is in, and up to when its time is added up.
+    step: Step,
     since: Time,
     times: StepTimes,
 }
 
 impl StepClock {
-    /// A message begins, later than any before. What has passed since it was handed over was its inference.
-    pub fn begin(&mut self, now: Time, span: &Span, steps: Steps) {
+    /// A message begins, later than any before. What has passed since it was handed over was its inference. Says which
+    /// cumulative acknowledgement is its next step's, in segments of `segment` bytes.
+    pub fn begin(&mut self, now: Time, span: &Span, steps: Steps, segment: u16) -> u32 {
         let times = StepTimes { inference: now.since(span.message.start), ..StepTimes::default() };
-        let (message, segments) = (span.message.id, (span.first, span.end));
-        self.messages.push_back(Measured { message, segments, steps, since: now, times });
+        let (message, step) = (span.message.id, steps.step(0));
+        self.messages.push_back(Measured { message, steps, step, since: now, times });
+        next_step(&steps, span, 0, segment)
     }
 
-    /// The cumulative acknowledgement moves from one segment to another, of `segment` bytes each. A message whose first
-    /// segment waits for others does not notice: its oldest byte stays where it was.
-    #[inline(never)]
-    pub fn advance(&mut self, now: Time, (from, to): (u32, u32), segment: u16) {
-        for it in &mut self.messages {
-            let (first, end) = it.segments;
-            if to <= first {
-                break;
-            }
-            if from < end {
-                let before = u64::from(from.max(first) - first) * u64::from(segment);
-                it.times.add(it.steps.step(before), now.since(it.since));
-                it.since = now;
-            }
+    /// Everything below `una` is acknowledged, which may bring the oldest message, `span`, to another step. Says when that
+    /// will be so again. Nothing changes for a message that waits for others: its oldest byte is its first.
+    pub fn advance(&mut self, now: Time, span: &Span, una: u32, segment: u16) -> u32 {
+        let Some(it) = self.messages.front_mut().filter(|it| it.message == span.message.id) else { return span.end };
+        if una < span.watch {
+            return span.watch;
         }
+        it.times.add(it.step, now.since(it.since));
+        let before = span.offset(una.min(span.end), segment);
+        (it.step, it.since) = (it.steps.step(before), now);
+        next_step(&it.steps, span, before, segment)
     }
 
     /// Takes the times of the oldest message if it is this one.
@@ -58,4 +56,11 @@ impl StepClock {
         self.messages.front().filter(|it| it.message == message)?;
         self.messages.pop_front().map(|it| it.times)
     }
+}
+
+/// The first segment in a later step than the byte with so many before it; the message's end if there is none.
+fn next_step(steps: &Steps, span: &Span, before: u64, segment: u16) -> u32 {
+    let ends = [steps.lower, steps.slack_end, steps.upper].into_iter().filter(|&end| end > before);
+    let segments = ends.min().unwrap_or(u64::MAX).div_ceil(segment.into());
+    span.first + segments.min(u64::from(span.end - span.first)) as u32
 }
