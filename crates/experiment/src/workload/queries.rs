@@ -1,5 +1,5 @@
-//! The keys of `[workload]` that let a client ask many servers at once, beside the flows that are drawn (QCLIMB, NSDI 2024, §5.1:
-//! a memcached client and seven servers).
+//! The keys of `[workload]` that let a client ask many servers at once, beside the flows that are drawn (QCLIMB, NSDI
+//! 2024, §5.1: a memcached client and seven servers).
 
 use super::sizes::{Reader, Sizes};
 use super::traffic::Drawn;
