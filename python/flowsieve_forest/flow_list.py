@@ -5,7 +5,7 @@ A row is `start_s,src,dst,bytes` and any of `class`, `deadline_s`, `coflow`, `lo
 """
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import numpy as np
 
@@ -119,7 +119,8 @@ def _number(name: str, field: str) -> int | None:
             start = Decimal(field) * 10**12
             if not 0 <= start <= MOST:
                 raise ValueError
-        except InvalidOperation:
+        except ArithmeticError:
+            # No number, or one of which not even the exponent can be kept.
             raise ValueError from None
         return int(start)
     return None

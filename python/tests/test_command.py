@@ -76,6 +76,7 @@ def test_warnings__poor_traces(tmp_path, capsys):
         ("0,0,1,0,5,80", "trace.csv:3:7: bytes is `0`; expected a whole number from 1"),
         ("soon,0,1,700,5,80", "trace.csv:3:1: start_s is `soon`; expected decimal seconds"),
         ("nan,0,1,700,5,80", "trace.csv:3:1: start_s is `nan`"),
+        ("1e999999,0,1,700,5,80", "trace.csv:3:1: start_s is `1e999999`"),
         ("0,0,1,700,5", "trace.csv:3: columns: 5; expected 6"),
     ],
 )

@@ -3,8 +3,8 @@
 //!     cargo bench -p flowsieve-core --bench tag
 //!
 //! Eight queues, and seven thresholds from 10 KB to 10 MB. Packets take turns in an order that no branch predictor
-//! learns. A quarter of them stands in each of QCLIMB's four steps: the flow climbs to its lower bound, has the slack beyond it, is
-//! demoted, is beyond its upper bound. *Retransmissions* have the highest priority whatever their step.
+//! learns. A quarter of them stands in each of QCLIMB's four steps: the flow climbs to its lower bound, has the slack
+//! beyond it, is demoted, is beyond its upper bound. *Retransmissions* have the highest priority whatever their step.
 
 use std::hint::black_box;
 use std::num::NonZeroU64;

@@ -6,6 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_report::CompareError;
 use flowsieve_results::ResultError;
 use flowsieve_schemes::settings::{self, SettingsError};
+use std::io;
 
 /// Why an experiment cannot be read, run or reported.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,9 @@ pub enum Error {
     /// A CDF, a flow list or an edge list is wrong; the message has its file and line.
     #[error("{0}")]
     Input(String),
+    /// The program's output does not take what is written to it.
+    #[error("the output: {0}")]
+    Output(io::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
     Results(#[from] ResultError),

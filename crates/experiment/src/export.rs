@@ -10,7 +10,7 @@ use flowsieve_workload::flux::Import;
 pub use flowsieve_workload::flux::Layout;
 use flowsieve_workload::{Calibration, stand_ins};
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::path::PathBuf;
 
 /// Writes the flows of the plan's points with this seed; the points have to agree on them.
@@ -32,7 +32,7 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
         }
     }
     let (workload, flows) = simulator::flows(point, seed, &plan.folder)?;
-    flow_list::write(out, &workload.extras(), flows.map(|flow| workload.beside(flow))).map_err(unwritten)
+    flow_list::write(out, &workload.extras(), flows.map(|flow| workload.beside(flow))).map_err(Error::Output)
 }
 
 /// Writes what stands in for a trace, with the features of its flows.
@@ -60,9 +60,5 @@ pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(
 }
 
 fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
-    flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(unwritten)
-}
-
-fn unwritten(error: io::Error) -> Error {
-    Error::File { path: "the flow list".to_owned(), problem: error.to_string() }
+    flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(Error::Output)
 }

@@ -115,8 +115,7 @@ impl Predicted {
     /// The flows as a list with the bounds and the predicted sizes.
     pub fn write(&self, out: &mut impl Write) -> Result<(), Error> {
         let rows = self.flows().iter().map(|flow| self.list.row(*flow));
-        flow_list::write(out, &Extras::of(&self.list), rows)
-            .map_err(|error| Error::File { path: "the flow list".to_owned(), problem: error.to_string() })
+        flow_list::write(out, &Extras::of(&self.list), rows).map_err(Error::Output)
     }
 
     /// What the forest is worth, by class of size.

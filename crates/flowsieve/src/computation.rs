@@ -1,8 +1,8 @@
 //! `flowsieve thresholds`: computed ones, and the search for them with its progress.
 
 use crate::args::Thresholds;
+use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
-use crate::{print, print_json};
 use flowsieve_experiment::thresholds::{self, Method, Search, Wanted};
 use flowsieve_experiment::{Error, machine};
 use serde::Serialize;
@@ -47,7 +47,7 @@ fn search(args: &Thresholds, wanted: &Wanted) -> Result<Vec<thresholds::Found>, 
             in_words(begun.elapsed().as_secs_f64())
         ));
         if !on_terminal {
-            eprintln!("load {load}: {done} of at most {of} runs");
+            tell(format!("load {load}: {done} of at most {of} runs"));
         }
     };
     let found = thresholds::simulate(wanted, search, &progress);
@@ -60,9 +60,6 @@ fn show<T: Serialize>(json: bool, found: &[T], text: impl Fn(&[T]) -> String) ->
     match found {
         [one] if json => print_json(one),
         several if json => print_json(&several),
-        found => {
-            print(&text(found));
-            Ok(())
-        }
+        found => print(&text(found)),
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod computation;
+mod output;
 mod progress;
 mod validation;
 
@@ -11,8 +12,9 @@ use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute, execute_sharing};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, reproduce};
+use output::{is_closed_output, print, print_json, tell, to_output};
 use progress::{Progress, hops_in_words, in_words};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -33,15 +35,17 @@ fn main() -> ExitCode {
         Command::Forest { what } => forest(&what),
         Command::Validate(args) => validation::validate(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut script);
+            print(&String::from_utf8_lossy(&script))
         }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_output(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            eprintln!("{}", error.render(colour));
+            tell(error.render(colour));
             ExitCode::from(if matches!(error, Error::Simulation { .. }) { 1 } else { 2 })
         }
     }
@@ -61,24 +65,24 @@ fn run(args: &Run) -> Result<(), Error> {
 
 /// What is about to be run, on the error stream: the results alone go to the output.
 fn announce(plan: &Plan, jobs: usize) {
-    eprintln!("{}", plan.experiment.title);
+    tell(&plan.experiment.title);
     let (points, runs) = (plan.points.len(), plan.runs.len());
     let jobs = jobs.min(runs);
     let hops = hops_in_words(plan.packet_hops());
     let s = |count: usize| if count == 1 { "" } else { "s" };
     let (of_points, of_runs) = (s(points), s(runs));
-    eprintln!("{points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops in all");
+    tell(format!("{points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops in all"));
     if let Some(trace) = plan.trace() {
         let (packets, size) = (hops_in_words(trace.packets), report::size(trace.bytes.round() as u64));
-        eprintln!("packet traces: about {packets} packets, {size}");
+        tell(format!("packet traces: about {packets} packets, {size}"));
     }
     for load in &plan.loads {
         let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
         let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
-        eprintln!("{nominal}on the wire, with ACKs and framing: {}", classes.join(", "));
+        tell(format!("{nominal}on the wire, with ACKs and framing: {}", classes.join(", ")));
     }
     for warning in &plan.warnings {
-        eprintln!("warning: {warning}");
+        tell(format!("warning: {warning}"));
     }
 }
 
@@ -92,8 +96,7 @@ fn show_result(result: &ResultDir, json: bool) -> Result<(), Error> {
     if json {
         print_json(&report::table_json(result))
     } else {
-        print(&format!("{}\nReport: {}\n", report::table(result), file.display()));
-        Ok(())
+        print(&format!("{}\nReport: {}\n", report::table(result), file.display()))
     }
 }
 
@@ -111,8 +114,7 @@ fn list(args: &List) -> Result<(), Error> {
         What::Topologies => catalogue::topologies()?,
         What::Experiments => catalogue::experiments(&args.folder),
         What::Settings => catalogue::settings(),
-    });
-    Ok(())
+    })
 }
 
 fn compare(args: &Compare) -> Result<(), Error> {
@@ -121,8 +123,7 @@ fn compare(args: &Compare) -> Result<(), Error> {
     if args.of.json {
         return print_json(&compared);
     }
-    print(&compared.iter().map(report::Compared::text).collect::<Vec<_>>().join("\n"));
-    Ok(())
+    print(&compared.iter().map(report::Compared::text).collect::<Vec<_>>().join("\n"))
 }
 
 fn doctor(args: &Doctor) -> Result<(), Error> {
@@ -130,8 +131,7 @@ fn doctor(args: &Doctor) -> Result<(), Error> {
     if args.of.json {
         return print_json(&report::doctor_json(&result));
     }
-    print(&report::doctor(&result));
-    Ok(())
+    print(&report::doctor(&result))
 }
 
 fn reproduction(args: &Reproduce) -> Result<(), Error> {
@@ -140,7 +140,7 @@ fn reproduction(args: &Reproduce) -> Result<(), Error> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
     let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
     let estimate = reproduction.estimate(&parts);
-    eprintln!(
+    tell(format!(
         "{}: {} experiments, {} points, {} runs, of which {} are to be made: about {} packet-hops, {} with {jobs} at a time",
         reproduction.paper,
         reproduction.figures.len(),
@@ -149,7 +149,7 @@ fn reproduction(args: &Reproduce) -> Result<(), Error> {
         estimate.left,
         hops_in_words(estimate.packet_hops),
         in_words(estimate.seconds(jobs)),
-    );
+    ));
     if args.dry_run {
         return Ok(());
     }
@@ -169,46 +169,30 @@ fn reproduction(args: &Reproduce) -> Result<(), Error> {
     let text = reproduction.page(&results);
     std::fs::write(&page, &text)
         .map_err(|error| Error::File { path: page.display().to_string(), problem: error.to_string() })?;
-    print(&format!("{text}\nPage: {}\n", page.display()));
-    Ok(())
+    print(&format!("{text}\nPage: {}\n", page.display()))
 }
 
 fn write_flows(args: &Flows) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, &Simulator)?;
-    export::flows(&plan, args.seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
+    to_output(|out| export::flows(&plan, args.seed, out))
 }
 
 fn forest(what: &Forest) -> Result<(), Error> {
     let read = |of: &Traced| experiment::forest::Predicted::read(&of.forest, &of.trace, of.from);
     match what {
-        Forest::Apply { of } => read(of)?.write(&mut std::io::BufWriter::new(std::io::stdout().lock())),
-        Forest::Trace { name, calibration, seed } => {
-            export::stand_in(name, calibration, *seed, &mut std::io::BufWriter::new(std::io::stdout().lock()))
+        Forest::Apply { of } => {
+            let predicted = read(of)?;
+            to_output(|out| predicted.write(out))
         }
-        Forest::Import(args) => {
-            export::flux(&args.files, args.layout(), &mut std::io::BufWriter::new(std::io::stdout().lock()))
-        }
+        Forest::Trace { name, calibration, seed } => to_output(|out| export::stand_in(name, calibration, *seed, out)),
+        Forest::Import(args) => to_output(|out| export::flux(&args.files, args.layout(), out)),
         Forest::Report { of, json } => {
             let worth = read(of)?.worth(&experiment::forest::SizeClasses::default());
             if *json {
                 return print_json(&worth);
             }
-            print(&experiment::forest::text(&worth));
-            Ok(())
+            print(&experiment::forest::text(&worth))
         }
     }
-}
-
-/// Prints a value as indented JSON.
-fn print_json(value: &impl serde::Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Error::File { path: "the output".to_owned(), problem: error.to_string() })?;
-    print(&(text + "\n"));
-    Ok(())
-}
-
-/// Writes to the output. Whoever closed it early (`| head`) has seen enough.
-fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -1,5 +1,6 @@
 //! Progress of an experiment: a bar with rate and time left on a terminal, a line for each finished run elsewhere.
 
+use crate::output::tell;
 use flowsieve_experiment::execute::Event;
 use flowsieve_experiment::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -76,7 +77,7 @@ impl<'a> Progress<'a> {
                 let label = self.plan.points[done.point].label();
                 if !self.on_terminal {
                     let of = self.plan.runs.len();
-                    eprintln!("{}/{of}: {label}, seed {}", state.finished, done.seed);
+                    tell(format!("{}/{of}: {label}, seed {}", state.finished, done.seed));
                 }
             }
         }
@@ -89,7 +90,7 @@ impl<'a> Progress<'a> {
     }
 
     fn line(&self, text: &str) {
-        if self.on_terminal { self.bar.println(text) } else { eprintln!("{text}") }
+        if self.on_terminal { self.bar.println(text) } else { tell(text) }
     }
 
     fn draw(&self, state: &State) {

@@ -1,7 +1,7 @@
 //! `flowsieve validate`: progress, the table, and how it ends.
 
 use crate::args::Validate;
-use crate::print;
+use crate::output::{print, tell};
 use crate::progress::{STEPS, bar, in_words};
 use flowsieve_experiment::validate::{self, Case, Event, Extent, How};
 use flowsieve_experiment::{Error, machine};
@@ -13,18 +13,19 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
     let extent = if args.quick { Extent::Quick } else { Extent::All };
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let cases = validate::cases(extent);
-    eprintln!("{} cases of queueing theory, {} at a time", cases.len(), jobs.min(cases.len()));
+    tell(format!("{} cases of queueing theory, {} at a time", cases.len(), jobs.min(cases.len())));
     let progress = Progress::new(cases);
     let outcomes = validate::validate(How { jobs, extent }, &|event| progress.show(event));
     progress.bar.finish_and_clear();
     let outcomes = outcomes?;
-    print(&validate::table(&outcomes));
+    let printed = print(&validate::table(&outcomes));
     let steady = validate::FLOWS.iter().map(|&flows| validate::steady(flows)).collect::<Result<Vec<_>, _>>()?;
-    print(&format!("\n{}", validate::steady_table(&steady)));
+    let printed = printed.and_then(|()| print(&format!("\n{}", validate::steady_table(&steady))));
     let failed = outcomes.iter().filter(|outcome| !outcome.passes()).count()
         + steady.iter().filter(|outcome| !outcome.passes()).count();
     match failed {
-        0 => Ok(()),
+        0 => printed,
+        // Also where nobody has read the tables.
         failed => Err(Error::Simulation {
             point: "validate".to_owned(),
             problem: format!("{failed} of {} cases fail", outcomes.len() + steady.len()),
@@ -61,7 +62,7 @@ impl Progress {
             Event::Finished(case) => {
                 state.finished += 1;
                 if !self.on_terminal {
-                    eprintln!("{}/{}: {}", state.finished, self.cases.len(), self.cases[case]);
+                    tell(format!("{}/{}: {}", state.finished, self.cases.len(), self.cases[case]));
                 }
             }
         }

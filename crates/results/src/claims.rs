@@ -11,8 +11,8 @@
 //! | outside of it altogether | disagrees |
 //! | across its edge, or none (one seed) | not resolved |
 //!
-//! Where the paper's workload could not be had and another stands in for it, only the side of 1 is judged: same direction, other
-//! direction, or not resolved.
+//! Where the paper's workload could not be had and another stands in for it, only the side of 1 is judged: same
+//! direction, other direction, or not resolved.
 //!
 //! A change or a value over several loads is of the mean at these, taken in each seed. A range, an order and closeness have
 //! to hold at each load. An "up to" is judged at the load where the ratio is the most extreme.

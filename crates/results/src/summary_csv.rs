@@ -1,14 +1,15 @@
 //! `summary.csv`: a row for each point and size class, and one of the class `coflows` where flows belong to any: their
 //! number stands in the place of flows, and their CCT in that of FCT.
 //!
-//! FCT in µs. `…_pm` is half the 95 % interval over seeds; `fct_mean_ratio` is the mean FCT over that of the first scheme
-//! at the same load and axes, paired by seed, with the ends of its interval, and `fct_mean_gain` one over that: NOS2's FCT gain
-//! (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals and ratios are rounded to six
-//! significant digits, for they go through functions whose last bit may differ between machines. An empty cell: no
-//! finished flow, or no interval, since there is one seed. The last columns are sums over seeds: timeouts, packets taken for lost
-//! before one, and packets that arrived twice; and what a flow's receiver held because something before it was missing: the
-//! mean over the FCTs, and the most. Where a run has measured steps, the last are the shares of the flows' time in each: means
-//! over the seeds, rounded; empty where those of no flow are known.
+//! FCT in µs. `…_pm` is half the 95 % interval over seeds; `fct_mean_ratio` is the mean FCT over that of the first
+//! scheme at the same load and axes, paired by seed, with the ends of its interval, and `fct_mean_gain` one over that:
+//! NOS2's FCT gain (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals
+//! and ratios are rounded to six significant digits, for they go through functions whose last bit may differ between
+//! machines. An empty cell: no finished flow, or no interval, since there is one seed. The last columns are sums over
+//! seeds: timeouts, packets taken for lost before one, and packets that arrived twice; and what a flow's receiver held
+//! because something before it was missing: the mean over the FCTs, and the most. Where a run has measured steps, the
+//! last are the shares of the flows' time in each: means over the seeds, rounded; empty where those of no flow are
+//! known.
 
 use std::io::Write;
 use std::path::Path;

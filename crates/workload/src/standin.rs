@@ -1,14 +1,14 @@
 //! Workloads that stand in for traces that could not be had: jobs that repeat stages between hosts, with all that a host sees
 //! of a flow when it begins.
 //!
-//! The traces are those of Flux (Dukić et al., NSDI 2019), which QCLIMB (Li et al., NSDI 2024) trains its forests on. What is
-//! published of them fixes the sizes; nothing published fixes what can be learned from one flow about the next. So a
-//! stand-in has three [`Calibration`]s, and what changes with them is not known of the traces.
+//! The traces are those of Flux (Dukić et al., NSDI 2019), which QCLIMB (Li et al., NSDI 2024) trains its forests on.
+//! What is published of them fixes the sizes; nothing published fixes what can be learned from one flow about the next.
+//! So a stand-in has three [`Calibration`]s, and what changes with them is not known of the traces.
 //!
-//! A job belongs to a recurring kind. It runs rounds of stages, and in a stage each of its hosts sends a few flows in a row to
-//! one port. A stage's flows lie in one part of the distribution of sizes, a kind's flows near one place of that part, and a
-//! small share of flows anywhere else. Each stage has equally many flows and the places of the kinds are evenly spread, so
-//! that sizes keep their distribution whatever the structure.
+//! A job belongs to a recurring kind. It runs through its stages, and in each of these a host sends a few flows in a
+//! row to one port. A stage's flows lie in one part of the distribution of sizes, a kind's flows near one place of that
+//! part, and a small share of flows anywhere else. Each stage has equally many flows and the places of the kinds are
+//! evenly spread, so that sizes keep their distribution whatever the structure.
 
 mod jobs;
 mod table;
@@ -82,7 +82,7 @@ pub fn stand_in(name: &str) -> Option<&'static StandIn> {
 impl StandIn {
     /// The whole trace: flows by start, with the features that a forest reads. The same for the same arguments.
     pub fn generate(&self, calibration: Calibration, seed: u64) -> FlowList {
-        let groups = self.hosts / self.shape.hosts;
+        let groups = self.hosts / jobs::HOSTS;
         let mut flows = Vec::with_capacity(self.flows as usize);
         for group in 0..groups {
             let wanted = self.flows / groups + u32::from(group < self.flows % groups);

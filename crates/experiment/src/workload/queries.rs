@@ -1,5 +1,5 @@
-//! The keys of `[workload]` that let a client ask many servers at once, beside the flows that are drawn (QCLIMB, NSDI 2024, §5.1:
-//! a memcached client and seven servers).
+//! The keys of `[workload]` that let a client ask many servers at once, beside the flows that are drawn (QCLIMB, NSDI
+//! 2024, §5.1: a memcached client and seven servers).
 
 use super::sizes::{Reader, Sizes};
 use super::traffic::Drawn;
@@ -118,17 +118,18 @@ fn refuse_others(scope: &Scope<'_>) -> Result<(), SettingsError> {
         let problem = format!("`{}` beside `{}`", other.name, QUERIES.name);
         Err(scope.error(other, problem).expected(expected))
     };
-    let counted: [&Key; 2] = [&FLOWS, &DURATION];
-    if let Some(other) = counted.into_iter().find(|other| scope.is_given(other)) {
-        return refuse(other, "one of the two: flows arrive as long as queries go on");
-    }
-    let recorded: [&Key; 2] = [&LIST, &RECORDED];
-    if let Some(other) = recorded.into_iter().find(|other| scope.is_given(other)) {
-        return refuse(other, "flows that are drawn from `sizes` or `cdf`");
-    }
-    let classed: [&Key; 2] = [&CLASS_SHARE, &super::traffic::MIX_SIZES];
-    if let Some(other) = classed.into_iter().find(|other| scope.is_given(other)) {
-        return refuse(other, "one of the two: messages of queries are class 1, all other flows class 0");
+    let pairs: [([&Key; 2], &str); 3] = [
+        ([&FLOWS, &DURATION], "one of the two: flows arrive as long as queries go on"),
+        ([&LIST, &RECORDED], "flows that are drawn from `sizes` or `cdf`"),
+        (
+            [&CLASS_SHARE, &super::traffic::MIX_SIZES],
+            "one of the two: messages of queries are class 1, all other flows class 0",
+        ),
+    ];
+    for (others, expected) in pairs {
+        if let Some(other) = others.into_iter().find(|other| scope.is_given(other)) {
+            return refuse(other, expected);
+        }
     }
     if scope.read(&MEASURE)? {
         return refuse(&MEASURE, "measure = \"all\": queries are not bound to a window");

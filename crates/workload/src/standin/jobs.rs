@@ -14,29 +14,26 @@ const REMEMBERED: usize = 5;
 const PS_PER_US: u64 = 1_000_000;
 /// What a recorded flow took: its bytes at 10 Gbit/s.
 const PS_PER_BYTE: u64 = 800;
+/// Hosts of a job; groups of so many share no job.
+pub(super) const HOSTS: u32 = 4;
+/// Kinds of jobs, which recur.
+const KINDS: u32 = 6;
+/// Stages of a job. Each has an equal part of the distribution of sizes, in rising order.
+const STAGES: u32 = 40;
+/// Flows that a host sends in a row in a stage.
+const REPEATS: u32 = 3;
+/// How far a job is from its kind at most, in parts of a stage.
+const OF_JOB: f64 = 0.08;
 /// The most between two flows of a host, in microseconds; the mean is half.
 const PAUSE_US: u64 = 4_000;
-const BETWEEN_ROUNDS_US: u64 = 50_000;
 const BETWEEN_JOBS_US: u64 = 2_000_000;
 const TCP: u64 = 6;
 /// From where flows are medium and large (QCLIMB §2.3), in bytes.
 const CLASSES: [u64; 2] = [100_000, 10_000_000];
 
-/// How jobs go, and what repeats in them.
+/// How well a flow's stage tells its size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Hosts of a job; groups of so many share no job.
-    pub(super) hosts: u32,
-    /// Kinds of jobs, which recur.
-    pub(super) kinds: u32,
-    /// Stages of a round. Each has an equal part of the distribution of sizes, in rising order.
-    pub(super) stages: u32,
-    /// Flows that a host sends in a row in a stage.
-    pub(super) repeats: u32,
-    /// Rounds of a job.
-    pub(super) rounds: u32,
-    /// How far a job is from its kind at most, in parts of a stage.
-    pub(super) of_job: f64,
     /// How far a flow is from its job at most, in parts of a stage.
     pub(super) of_flow: f64,
     /// Share of the flows that are larger than their stage, by anything.
@@ -92,7 +89,7 @@ pub(super) struct Jobs<'a> {
 
 impl<'a> Jobs<'a> {
     pub(super) fn new(of: &'a StandIn, scale: f64, seed: u64, group: u32) -> Jobs<'a> {
-        let pasts = vec![Past::default(); of.shape.hosts as usize];
+        let pasts = vec![Past::default(); HOSTS as usize];
         let draws = stream(seed, Purpose::Jobs, u64::from(group) << 32);
         let mut jobs = Jobs { of, scale, seed, group, job: 0, draws, places: Vec::new(), flows: 0, now_ps: 0, pasts };
         jobs.begin();
@@ -101,15 +98,14 @@ impl<'a> Jobs<'a> {
 
     /// The job's draws, and its places.
     fn begin(&mut self) {
-        let shape = self.of.shape;
         self.draws = stream(self.seed, Purpose::Jobs, u64::from(self.group) << 32 | u64::from(self.job));
         // Each kind comes once in so many jobs, in an order of chance.
-        let kind = self.permuted(Purpose::JobOrder, u64::from(self.job / shape.kinds), self.job % shape.kinds);
-        self.places = (0..shape.stages)
+        let kind = self.permuted(Purpose::JobOrder, u64::from(self.job / KINDS), self.job % KINDS);
+        self.places = (0..STAGES)
             .map(|stage| {
                 let nth = self.permuted(Purpose::JobKinds, u64::from(stage), kind);
-                let of_kind = (f64::from(nth) + 0.5) / f64::from(shape.kinds);
-                let away = self.scale * shape.of_job * (2.0 * uniform01(&mut self.draws) - 1.0);
+                let of_kind = (f64::from(nth) + 0.5) / f64::from(KINDS);
+                let away = self.scale * OF_JOB * (2.0 * uniform01(&mut self.draws) - 1.0);
                 folded(of_kind + away)
             })
             .collect();
@@ -120,7 +116,7 @@ impl<'a> Jobs<'a> {
         // All groups have the same kinds, each its own order of them.
         let group = if purpose == Purpose::JobOrder { u64::from(self.group) } else { 0 };
         let mut draws = stream(self.seed, purpose, group << 32 | entity);
-        let mut order: Vec<u32> = (0..self.of.shape.kinds).collect();
+        let mut order: Vec<u32> = (0..KINDS).collect();
         for last in (1..order.len()).rev() {
             order.swap(last, below(&mut draws, last as u64 + 1) as usize);
         }
@@ -128,31 +124,27 @@ impl<'a> Jobs<'a> {
     }
 
     pub(super) fn next_flow(&mut self) -> Recorded {
-        let shape = self.of.shape;
-        let of_stage = shape.hosts * shape.repeats;
-        let of_round = of_stage * shape.stages;
-        if self.flows == of_round * shape.rounds {
+        let of_stage = HOSTS * REPEATS;
+        if self.flows == of_stage * STAGES {
             self.job += 1;
             self.flows = 0;
             self.now_ps += BETWEEN_JOBS_US * PS_PER_US;
             self.begin();
-        } else if self.flows > 0 && self.flows.is_multiple_of(of_round) {
-            self.now_ps += BETWEEN_ROUNDS_US * PS_PER_US;
         }
-        let stage = self.flows % of_round / of_stage;
-        let sender = self.flows % shape.hosts;
+        let stage = self.flows / of_stage;
+        let sender = self.flows % HOSTS;
         self.flows += 1;
-        let pause = below(&mut self.draws, PAUSE_US * PS_PER_US) / u64::from(shape.hosts);
+        let pause = below(&mut self.draws, PAUSE_US * PS_PER_US) / u64::from(HOSTS);
         self.now_ps += pause + 1;
         let bytes = self.bytes(stage);
         // Each host sends to the next one in a stage, to the one after that in the next stage.
-        let receiver = (sender + 1 + stage % (shape.hosts - 1)) % shape.hosts;
+        let receiver = (sender + 1 + stage % (HOSTS - 1)) % HOSTS;
         self.recorded(stage, sender, receiver, bytes)
     }
 
     fn bytes(&mut self, stage: u32) -> u64 {
         let shape = self.of.shape;
-        let part = 1.0 / f64::from(shape.stages);
+        let part = 1.0 / f64::from(STAGES);
         let from = f64::from(stage) * part;
         let away = self.scale * shape.of_flow * (2.0 * uniform01(&mut self.draws) - 1.0);
         let usual = from + part * folded(self.places[stage as usize] + away);
@@ -170,7 +162,7 @@ impl<'a> Jobs<'a> {
     }
 
     fn recorded(&mut self, stage: u32, sender: u32, receiver: u32, bytes: u64) -> Recorded {
-        let first = self.group * self.of.shape.hosts;
+        let first = self.group * HOSTS;
         let (src, dst, start_ps) = (first + sender, first + receiver, self.now_ps);
         let past = &mut self.pasts[sender as usize];
         let last = |nth: usize| past.last.get(nth).copied().unwrap_or(0);

@@ -1,17 +1,19 @@
 //! The stand-ins and their figures.
 //!
-//! Sizes: shares below 100 KB and the least size are QCLIMB's (Fig. 6, §2.3); the rest is such that under pFabric with true sizes, in
-//! the fabric of Flux's authors, completion times have the quantiles that these published. docs/stand-ins.md has both, with the
-//! commands.
+//! Sizes: shares below 100 KB and the least size are QCLIMB's (Fig. 6, §2.3); the rest is such that under pFabric with
+//! true sizes, in the fabric of Flux's authors, completion times have the quantiles that these published.
+//! docs/stand-ins.md has both, with the commands.
 
 use super::StandIn;
 use super::jobs::{Below, Shape};
+
+const PROVENANCE: &str = "Flux (NSDI 2019), published completion times; QCLIMB (NSDI 2024), section 2.3";
 
 pub(super) static STAND_INS: &[StandIn] = &[
     StandIn {
         name: "kmeans-like",
         summary: "K-Means on Spark",
-        provenance: "Flux (NSDI 2019), published completion times; QCLIMB (NSDI 2024), section 2.3",
+        provenance: PROVENANCE,
         hosts: 12,
         flows: 78_700,
         sizes: &[
@@ -39,12 +41,6 @@ pub(super) static STAND_INS: &[StandIn] = &[
             (1.0, 600_000_000.0),
         ],
         shape: Shape {
-            hosts: 4,
-            kinds: 6,
-            stages: 40,
-            repeats: 3,
-            rounds: 1,
-            of_job: 0.08,
             of_flow: 0.12,
             far_above: 0.0003,
             below: [
@@ -57,7 +53,7 @@ pub(super) static STAND_INS: &[StandIn] = &[
     StandIn {
         name: "pagerank-like",
         summary: "PageRank on Spark",
-        provenance: "Flux (NSDI 2019), published completion times; QCLIMB (NSDI 2024), section 2.3",
+        provenance: PROVENANCE,
         hosts: 12,
         flows: 50_000,
         sizes: &[
@@ -85,12 +81,6 @@ pub(super) static STAND_INS: &[StandIn] = &[
             (1.0, 500_000_000.0),
         ],
         shape: Shape {
-            hosts: 4,
-            kinds: 6,
-            stages: 40,
-            repeats: 3,
-            rounds: 1,
-            of_job: 0.08,
             of_flow: 0.3,
             far_above: 0.0005,
             below: [
@@ -103,7 +93,7 @@ pub(super) static STAND_INS: &[StandIn] = &[
     StandIn {
         name: "sgd-like",
         summary: "stochastic gradient descent on Spark",
-        provenance: "Flux (NSDI 2019), published completion times; QCLIMB (NSDI 2024), section 2.3",
+        provenance: PROVENANCE,
         hosts: 12,
         flows: 100_000,
         sizes: &[
@@ -131,12 +121,6 @@ pub(super) static STAND_INS: &[StandIn] = &[
             (1.0, 60_000_000.0),
         ],
         shape: Shape {
-            hosts: 4,
-            kinds: 6,
-            stages: 40,
-            repeats: 3,
-            rounds: 1,
-            of_job: 0.08,
             of_flow: 0.1,
             far_above: 0.0001,
             below: [
@@ -149,7 +133,7 @@ pub(super) static STAND_INS: &[StandIn] = &[
     StandIn {
         name: "tensorflow-like",
         summary: "training with TensorFlow",
-        provenance: "Flux (NSDI 2019), published completion times; QCLIMB (NSDI 2024), section 2.3",
+        provenance: PROVENANCE,
         hosts: 12,
         flows: 100_000,
         sizes: &[
@@ -177,12 +161,6 @@ pub(super) static STAND_INS: &[StandIn] = &[
             (1.0, 4_000_000.0),
         ],
         shape: Shape {
-            hosts: 4,
-            kinds: 6,
-            stages: 40,
-            repeats: 3,
-            rounds: 1,
-            of_job: 0.08,
             of_flow: 0.15,
             far_above: 0.0005,
             below: [

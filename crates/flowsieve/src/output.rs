@@ -1,0 +1,35 @@
+//! What the program says: results on the output, and how it goes on the error stream.
+
+use flowsieve_experiment::Error;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// Gives the output to `write`. An output that does not take all of it, such as a full disk, is an error.
+pub(crate) fn to_output(write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> Result<(), Error>) -> Result<(), Error> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    write(&mut out)?;
+    // Dropping it would flush it, too, and say nothing of what went wrong.
+    out.flush().map_err(Error::Output)
+}
+
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    to_output(|out| out.write_all(text.as_bytes()).map_err(Error::Output))
+}
+
+/// Prints a value as indented JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Error::Output(error.into()))?;
+    print(&(text + "\n"))
+}
+
+/// Says something on the error stream. If nobody listens any more (`2>&1 | head`), a run still goes on: its results are in
+/// its folder.
+pub(crate) fn tell(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether this is the output's reader having gone, as `head` goes when it has seen enough. Nothing is wrong then.
+pub(crate) fn is_closed_output(error: &Error) -> bool {
+    matches!(error, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+}
