@@ -12,7 +12,7 @@ use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, LossDetection, RtoRule};
+use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
 
 const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
 
@@ -119,7 +119,7 @@ fn rfc__rack_where_packets_are_sprayed() {
 #[test]
 fn reordering__by_priority_on_one_path() {
     let given = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "by-priority");
-    assert_eq!(tcp(&scheme("pias", &given).unwrap()).loss_detection, LossDetection::ByPriority);
+    assert_eq!(tcp(&scheme("pias", &given).unwrap()).loss_detection, LossDetection::ByPriority(Gaps::First));
     assert_eq!(given.effective()["scheme.reordering"], "by-priority");
     let as_ever = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "tcp");
     assert_eq!(tcp(&scheme("pias", &as_ever).unwrap()).loss_detection, LossDetection::DupAck(3));
@@ -150,7 +150,7 @@ fn parts__own_defaults_of_paths_and_reordering() {
     let of = |settings: &Settings| build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts);
     let settings = none_given();
     let own = of(&settings).unwrap();
-    assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority);
+    assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority(Gaps::First));
     assert!(matches!(own.balancers.at(Place::Leaf), BalancerSpec::Ecmp));
     assert_eq!(settings.effective()["scheme.reordering"], "by-priority");
     let sprayed = none_given().with(None, "load_balancing", "spray");
