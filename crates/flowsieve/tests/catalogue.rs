@@ -201,7 +201,7 @@ fn qclimb__runs_at_smoke_scale_and_judges_every_claim() {
 }
 
 #[test]
-fn qclimb__claims_under_other_calibrations_repeat_one_of_the_same_words() {
+fn qclimb__claims_under_other_calibrations_and_readings_repeat_one_of_the_same_words() {
     let catalogue = planned("qclimb", Scale::Paper);
     let claims = || catalogue.figures.iter().flat_map(|figure| &figure.plan.experiment.claims);
     let repeats: Vec<_> = claims().filter_map(|claim| Some((claim, claim.repeats.as_ref()?))).collect();
@@ -209,7 +209,9 @@ fn qclimb__claims_under_other_calibrations_repeat_one_of_the_same_words() {
     for (repeat, id) in repeats {
         let stated = claims().find(|claim| claim.id == *id).unwrap_or_else(|| panic!("{id} of {}", repeat.id));
         assert_eq!((repeat.figure, &repeat.class), (stated.figure, &stated.class), "{}", repeat.id);
-        assert_eq!((&repeat.scheme, &repeat.baselines), (&stated.scheme, &stated.baselines), "{}", repeat.id);
+        // Of the scheme itself, or of the second reading of its paper.
+        let scheme = repeat.scheme.strip_suffix("-gaps").unwrap_or(&repeat.scheme);
+        assert_eq!((scheme, &repeat.baselines), (stated.scheme.as_str(), &stated.baselines), "{}", repeat.id);
         assert_eq!(repeat.stand_in, stated.stand_in, "{}", repeat.id);
         assert_eq!(repeat.expected, stated.expected, "{}", repeat.id);
     }

@@ -20,7 +20,7 @@ pub(crate) struct ClaimRow {
     pub(crate) note: String,
     /// Another workload stands in for the paper's.
     pub(crate) stands_in: bool,
-    /// The claim that it repeats under another calibration.
+    /// The claim that it repeats under another calibration or reading.
     pub(crate) repeats: Option<String>,
 }
 

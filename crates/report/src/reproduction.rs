@@ -35,7 +35,7 @@ pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -
             text,
             "\n{stand_ins} of the claims are of traces that could not be had. They were run on workloads that stand in for these, which can \
              show a direction and no value: {} have the claimed one, {} the other, and the rest are not resolved. A claim that is repeated \
-             under other calibrations of its stand-in is not resolved if they have another direction.",
+             under other calibrations of its stand-in, or by another reading of the paper, is not resolved if they have another direction.",
             count(Verdict::SameDirection),
             count(Verdict::OtherDirection),
         );

@@ -127,12 +127,31 @@ fn qclimb__without_bounds_and_slack_is_pias() {
 /// Whatever overtakes, what is sent again by priority was lost: the switches lost at least as much.
 #[test]
 fn by_priority__nothing_is_sent_again_that_was_not_lost() {
-    let sent_again = |buffer: &str| {
-        let settings = crowded().with(None, "buffer", buffer).with(None, "rto_min", "1s");
+    let sent_again = |buffer: &str, gaps: &str| {
+        let settings = crowded().with(None, "buffer", buffer).with(None, "rto_min", "1s").with(None, "gaps", gaps);
         let result = Trial::new(&settings, scheme("qclimb-ps", &settings)).run(&incasts());
         let drops: u64 = result.links.iter().map(|class| class.drops.total()).sum();
         assert!(result.out_of_order > 100, "{}", result.out_of_order);
         (result.retransmissions, drops)
     };
-    assert_eq!(sent_again("10000pkt"), (0, 0));
+    assert_eq!(["first", "every"].map(|gaps| sent_again("10000pkt", gaps)), [(0, 0); 2]);
+}
+
+/// Of losses within a window the first gap alone makes a round trip each, and every gap one or two.
+#[test]
+fn gaps__of_every_one_are_repaired_sooner() {
+    let run = |gaps: &str| {
+        let settings = crowded().with(None, "gaps", gaps);
+        let result = Trial::new(&settings, scheme("qclimb-ps", &settings)).run(&incasts());
+        let found: u64 = result.flows.iter().map(|flow| u64::from(flow.found_lost)).sum();
+        let unneeded: u64 = result.flows.iter().map(|flow| u64::from(flow.unneeded)).sum();
+        let timeouts: u64 = result.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
+        println!(
+            "{gaps} {found} {unneeded} {timeouts} {} {}",
+            result.retransmissions,
+            fcts(&result).iter().sum::<u64>()
+        );
+        0
+    };
+    assert_eq!([run("first"), run("every")], [1, 2]);
 }

@@ -42,7 +42,7 @@ fn ack_rule(params: &TcpParams) -> AckRule {
 
 fn receiver(params: &TcpParams) -> Receiver {
     match params.loss_detection {
-        LossDetection::ByPriority => Receiver::comparing_priorities(),
+        LossDetection::ByPriority(gaps) => Receiver::comparing_priorities(gaps),
         _ => Receiver::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
-use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{Connections, Handshake, TcpParams, TcpRules};
 
 use super::{Parts, port};
@@ -103,6 +103,13 @@ declare! {
         "what packets that overtake others mean: what loss_detection says, or a loss where the priorities on both sides of the \
          gap are equal",
     );
+    static GAPS: Setting<Gaps> = Setting::choice(
+        Section::Transport,
+        "gaps",
+        &[("first", Gaps::First), ("every", Gaps::Every)],
+        "reordering = \"by-priority\": an ACK speaks of the first gap and asks for one packet, or of the gap below the packet that \
+         it is about and asks for all that is missing there",
+    );
     static DUPACK_THRESHOLD: Setting<u64> = Setting::count(
         Section::Transport, "dupack_threshold", 1, 1_000_000, "duplicate ACKs that mean a loss",
     )
@@ -173,6 +180,7 @@ pub(super) fn transport(
             if reordering(scope, parts)? == ReorderingName::ByPriority {
                 return Err(scope.invalid(&REORDERING, "\"tcp\": an open-loop sender hears of no loss"));
             }
+            no_gaps(scope)?;
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
         }
         TransportName::Tcp | TransportName::Pfabric => Congestion::NewReno,
@@ -224,6 +232,14 @@ fn reordering(scope: &Scope<'_>, parts: &Parts) -> Result<ReorderingName, Settin
     }
 }
 
+/// Where priorities are not compared no gap speaks.
+fn no_gaps(scope: &Scope<'_>) -> Result<(), SettingsError> {
+    match scope.is_given(&GAPS) {
+        true => Err(scope.invalid(&GAPS, "no `gaps` without reordering = \"by-priority\"")),
+        false => Ok(()),
+    }
+}
+
 fn loss_detection(
     scope: &Scope<'_>,
     parts: &Parts,
@@ -241,8 +257,10 @@ fn loss_detection(
             let expected = "no `loss_detection` with reordering = \"by-priority\", which finds losses in its own way";
             return Err(scope.invalid(&LOSS_DETECTION, expected));
         }
-        return Ok(LossDetection::ByPriority);
+        // Not given it is no part of the configuration.
+        return Ok(LossDetection::ByPriority(scope.optional(&GAPS)?.unwrap_or(Gaps::First)));
     }
+    no_gaps(scope)?;
     Ok(match (scope.read(&LOSS_DETECTION)?, sprayed) {
         (DetectionName::Off, _) => LossDetection::Off,
         (DetectionName::Auto, true) if set == ParameterSet::Ns2 => LossDetection::Off,

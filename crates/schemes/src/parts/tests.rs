@@ -12,7 +12,7 @@ use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, LossDetection, RtoRule};
+use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
 
 const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
 
@@ -119,7 +119,7 @@ fn rfc__rack_where_packets_are_sprayed() {
 #[test]
 fn reordering__by_priority_on_one_path() {
     let given = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "by-priority");
-    assert_eq!(tcp(&scheme("pias", &given).unwrap()).loss_detection, LossDetection::ByPriority);
+    assert_eq!(tcp(&scheme("pias", &given).unwrap()).loss_detection, LossDetection::ByPriority(Gaps::First));
     assert_eq!(given.effective()["scheme.reordering"], "by-priority");
     let as_ever = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "tcp");
     assert_eq!(tcp(&scheme("pias", &as_ever).unwrap()).loss_detection, LossDetection::DupAck(3));
@@ -144,13 +144,49 @@ fn reordering__is_refused_where_it_cannot_be() {
 }
 
 #[test]
+fn gaps__of_losses_by_priority() {
+    let gaps = |value: &str| {
+        let settings = none_given().with(None, "load_balancing", "ecmp").with(None, "reordering", "by-priority");
+        let settings = settings.with(None, "gaps", value);
+        let detection = tcp(&scheme("pias", &settings).unwrap()).loss_detection;
+        assert_eq!(settings.effective()["scheme.gaps"], value);
+        detection
+    };
+    assert_eq!(gaps("first"), LossDetection::ByPriority(Gaps::First));
+    assert_eq!(gaps("every"), LossDetection::ByPriority(Gaps::Every));
+    let qclimb = none_given();
+    assert_eq!(tcp(&scheme("qclimb", &qclimb).unwrap()).loss_detection, LossDetection::ByPriority(Gaps::First));
+    assert!(!qclimb.effective().contains_key("scheme.gaps"));
+    let every = none_given().with(Some("qclimb"), "gaps", "every");
+    assert_eq!(tcp(&scheme("qclimb", &every).unwrap()).loss_detection, LossDetection::ByPriority(Gaps::Every));
+}
+
+#[test]
+fn gaps__are_refused_where_priorities_are_not_compared() {
+    let refused = |name: &str, gaps: &str, reordering: Option<&str>| {
+        let settings = none_given().with(None, "load_balancing", "ecmp").with(None, "gaps", gaps);
+        let settings = match reordering {
+            Some(reordering) => settings.with(None, "reordering", reordering),
+            None => settings,
+        };
+        scheme(name, &settings).unwrap_err().to_string()
+    };
+    for (name, reordering) in [("pias", None), ("dctcp", Some("tcp")), ("qclimb", Some("tcp")), ("srpt", None)] {
+        for gaps in ["first", "every"] {
+            let error = refused(name, gaps, reordering);
+            assert!(error.contains("no `gaps` without reordering = \"by-priority\""), "{error}");
+        }
+    }
+}
+
+#[test]
 fn parts__own_defaults_of_paths_and_reordering() {
     let parts =
         Parts { load_balancing: Some(BalancingName::Ecmp), reordering: ReorderingName::ByPriority, ..Parts::DEFAULT };
     let of = |settings: &Settings| build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts);
     let settings = none_given();
     let own = of(&settings).unwrap();
-    assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority);
+    assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority(Gaps::First));
     assert!(matches!(own.balancers.at(Place::Leaf), BalancerSpec::Ecmp));
     assert_eq!(settings.effective()["scheme.reordering"], "by-priority");
     let sprayed = none_given().with(None, "load_balancing", "spray");
@@ -228,7 +264,7 @@ enum Outcome {
 }
 
 /// What holds where it is not given, and then is no part of the configuration.
-const UNSAID: [(&str, &str); 1] = [("reordering", "tcp")];
+const UNSAID: [(&str, &str); 2] = [("reordering", "tcp"), ("gaps", "first")];
 
 fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
     // A scheme that needs one path refuses to be sprayed, whatever else is chosen.

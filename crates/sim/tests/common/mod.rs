@@ -229,7 +229,12 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.5, "message_gap", &["1ns", "5us", "300us"]),
         maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "pfabric"]),
         maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
-        maybe(0.2, "reordering", &["tcp", "by-priority"]),
+        prop_oneof![
+            6 => Just(Given::new()),
+            1 => one_of("reordering", &["tcp", "by-priority"]),
+            1 => one_of("reordering gaps", &["by-priority; every"]),
+        ]
+        .boxed(),
         maybe(0.4, "initial_window", &["1", "4", "20", "200"]),
         maybe(0.2, "max_window", &["5", "30"]),
         maybe(0.3, "ack_every", &["2", "4"]),

@@ -16,6 +16,7 @@
 //! Nothing may be sent that no line expects, and no timer may be missed.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod arrivals;
 pub mod host;
 pub mod path;
 pub mod random;

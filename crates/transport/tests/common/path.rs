@@ -1,10 +1,12 @@
 //! One path: a sender, two ports that serve strictly by priority and each priority in order, a receiver. Acknowledgements
-//! come back after a while and are never lost.
+//! come back after a while; they are lost where a test says so.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::header::{AckHeader, DataHeader, GapReport};
+use flowsieve_transport::tcp::params::{Gaps, LossDetection};
 use flowsieve_transport::tcp::receiver::{AckRule, Arrival, Reply};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
 use flowsieve_transport::tcp::{Receiver, TcpParams, TcpSender};
@@ -51,6 +53,10 @@ pub struct Path {
     segments: Vec<(u8, u32)>,
     /// (segment, how often it was sent before) that the path loses at its second port, beside what the weather takes.
     pub lose: BTreeSet<(u32, u32)>,
+    /// Acknowledgements that are lost, counted from 0, and the chance in a thousand of any other.
+    pub lose_acks: BTreeSet<u32>,
+    pub acks_lost: u64,
+    acks: u32,
     /// `lost` is for first transmissions, `twice` for others; either port may be the one that loses them.
     pub weather: Weather,
     /// Nothing is under way when the timer fires: what it repairs must be what priorities do not show.
@@ -61,6 +67,10 @@ pub struct Path {
     pub lost: BTreeSet<(u32, u32)>,
     /// Segments whose first transmission arrived.
     arrived: BTreeSet<u32>,
+    /// And those of which any did.
+    held: BTreeSet<u32>,
+    /// What the receiver said was lost.
+    pub asked: BTreeSet<u32>,
     /// Instants of timeouts in microseconds, with the next segment in order at the receiver.
     pub timeouts: Vec<(u64, u32)>,
     edge: u32,
@@ -77,17 +87,22 @@ impl Path {
             params: params.clone(),
             now: Time::ZERO,
             tcp: TcpSender::new(false, params),
-            receiver: Receiver::comparing_priorities(),
+            receiver: Receiver::comparing_priorities(gaps(params)),
             ports: takes.map(|us| Port { takes: Time::from_us(us), queues: Default::default(), sending: None }),
             events: BTreeMap::new(),
             nth_event: 0,
             segments: Vec::new(),
             lose: BTreeSet::new(),
+            lose_acks: BTreeSet::new(),
+            acks_lost: 0,
+            acks: 0,
             weather: CLEAR,
             patient: false,
             sent: Vec::new(),
             lost: BTreeSet::new(),
             arrived: BTreeSet::new(),
+            held: BTreeSet::new(),
+            asked: BTreeSet::new(),
             timeouts: Vec::new(),
             edge: 0,
             finished: Vec::new(),
@@ -133,15 +148,26 @@ impl Path {
         }
     }
 
-    /// The oldest segment was not sent again in vain, and no segments around it within its run of one priority have arrived.
+    /// The oldest segment was sent again in vain, or no segments around it within its run of one priority have arrived. Where
+    /// every gap is asked for, the receiver has asked for all that is missing between such segments.
     fn check_timeout(&self) {
         let oldest = self.edge as usize;
-        let alike = |seq: &usize| self.segments[*seq] == self.segments[oldest];
-        let arrived = |seq: usize| self.arrived.contains(&(seq as u32));
-        let before = (0..oldest).rev().take_while(alike).any(arrived);
-        let beyond = (oldest + 1..self.segments.len()).take_while(alike).any(arrived);
-        let again = self.sent[oldest] > 1;
-        assert!(again || !(before && beyond), "{oldest} was lost between two of its priority: {:?}", self.segments);
+        match gaps(&self.params) {
+            Gaps::First => assert!(self.sent[oldest] > 1 || !self.is_between(oldest), "{oldest}: {:?}", self.segments),
+            Gaps::Every => {
+                (oldest..self.segments.len()).filter(|&seq| !self.held.contains(&(seq as u32))).for_each(|seq| {
+                    assert!(self.asked.contains(&(seq as u32)) || !self.is_between(seq), "{seq}: {:?}", self.segments);
+                })
+            }
+        }
+    }
+
+    /// Of its run of one priority first transmissions have arrived before a segment and beyond it.
+    fn is_between(&self, seq: usize) -> bool {
+        let alike = |other: &usize| self.segments[*other] == self.segments[seq];
+        let arrived = |other: usize| self.arrived.contains(&(other as u32));
+        let beyond = (seq + 1..self.segments.len()).take_while(alike).any(arrived);
+        beyond && (0..seq).rev().take_while(alike).any(arrived)
     }
 
     fn later(&mut self, after: Time, event: Event) {
@@ -161,8 +187,11 @@ impl Path {
             let before = self.sent[seq as usize];
             assert_eq!(retransmission, before > 0);
             self.sent[seq as usize] += 1;
+            // Who hears of every gap may know nothing of a run below it whose ACKs are lost.
+            let acks_are_lost = self.acks_lost > 0 || !self.lose_acks.is_empty();
+            let may_err = gaps(&self.params) == Gaps::Every && acks_are_lost;
             assert!(
-                !retransmission || !self.timeouts.is_empty() || self.lost.contains(&(seq, before - 1)),
+                !retransmission || may_err || !self.timeouts.is_empty() || self.lost.contains(&(seq, before - 1)),
                 "{seq} is sent again and was not lost: {:?}",
                 self.lost
             );
@@ -228,6 +257,7 @@ impl Path {
         if !retransmission {
             self.arrived.insert(seq);
         }
+        self.held.insert(seq);
         let rule = AckRule { every: self.params.ack_every, delay: self.params.delayed_ack, span: self.params.span() };
         let data = Arrival { seq, message, last, retransmission, marked: false, priority, stamp };
         let reaction = self.receiver.on_data(self.now, &data, rule);
@@ -244,8 +274,34 @@ impl Path {
     fn answer(&mut self, reply: Reply) {
         let (ack, _) = reply;
         if ack.gap == GapReport::Retransmit {
-            assert!(self.lost.contains(&(ack.cumulative, 0)), "{} was not lost: {:?}", ack.cumulative, self.lost);
+            for seq in self.gap_of(&ack) {
+                assert!(self.lost.contains(&(seq, 0)), "{seq} was not lost: {:?}", self.lost);
+                self.asked.insert(seq);
+            }
         }
-        self.later(BACK, Event::Ack(reply));
+        self.acks += 1;
+        if !self.lose_acks.contains(&(self.acks - 1)) && !self.weather.strikes(self.acks_lost) {
+            self.later(BACK, Event::Ack(reply));
+        }
+    }
+
+    /// What an ACK says is lost whose flag says that something is.
+    fn gap_of(&self, ack: &AckHeader) -> Range<u32> {
+        let edge = ack.cumulative;
+        match gaps(&self.params) {
+            Gaps::First => edge..edge + 1,
+            Gaps::Every if ack.block.0 < ack.block.1 => {
+                let below = self.held.range(..ack.block.0).next_back().expect("the first segment has arrived");
+                below + 1..ack.block.0
+            }
+            Gaps::Every => edge..*self.held.range(edge..).next().expect("there is a gap"),
+        }
+    }
+}
+
+fn gaps(params: &TcpParams) -> Gaps {
+    match params.loss_detection {
+        LossDetection::ByPriority(gaps) => gaps,
+        other => panic!("{other:?} compares no priorities"),
     }
 }

@@ -2,7 +2,7 @@
 
 use flowsieve_core::Time;
 use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, Restart, RtoRule, WindowRule};
 use proptest::prelude::*;
 
 use super::rfc;
@@ -52,7 +52,8 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
         Just(LossDetection::Off),
         (1u32..5).prop_map(LossDetection::DupAck),
         Just(LossDetection::Rack),
-        Just(LossDetection::ByPriority)
+        Just(LossDetection::ByPriority(Gaps::First)),
+        Just(LossDetection::ByPriority(Gaps::Every))
     ];
     let window = prop_oneof![Just(WindowRule::FromCumulative), Just(WindowRule::Pipe)];
     let rto = prop_oneof![

@@ -104,6 +104,19 @@ impl Board {
         found
     }
 
+    /// What is missing directly below a segment that has arrived, and that no ACK or timeout has judged of all together.
+    pub(crate) fn missing_below(&self, arrived: u32) -> Range<u32> {
+        let end = arrived.min(self.end);
+        let below = if self.una < end { self.ring.nth_highest(SACKED, self.una, end, 1) } else { None };
+        below.map_or(self.una, |seq| seq + 1).max(self.judged)..arrived
+    }
+
+    /// The same from the oldest segment on, which is outstanding: that one alone where none above it is known to have arrived.
+    pub(crate) fn missing_at_edge(&self) -> Range<u32> {
+        let above = self.ring.first_set(SACKED, self.una, self.end).unwrap_or(self.una + 1);
+        self.una.max(self.judged)..above
+    }
+
     /// Whether a segment is taken for lost and not sent again.
     pub(crate) fn is_lost(&self, seq: u32) -> bool {
         (self.una..self.end).contains(&seq) && self.ring.get(LOST, seq)
@@ -149,6 +162,23 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing__next_to_what_has_arrived() {
+        let mut board = Board::default();
+        assert_eq!([board.missing_at_edge(), board.missing_below(3)], [0..1, 0..3], "nothing is known to have arrived");
+        board.sack((5, 7));
+        board.sack((9, 10));
+        assert_eq!([board.missing_at_edge(), board.missing_below(5), board.missing_below(9)], [0..5, 0..5, 7..9]);
+        assert!(board.missing_below(6).is_empty() && board.missing_below(0).is_empty());
+        board.advance(2);
+        assert_eq!([board.missing_at_edge(), board.missing_below(5)], [2..5, 2..5]);
+        board.advance(5);
+        assert!(board.missing_at_edge().is_empty(), "an ACK that contradicts itself");
+        board.lose_all(12);
+        board.sack((14, 15));
+        assert_eq!([board.missing_below(9).is_empty(), board.missing_below(14) == (12..14)], [true, true]);
+    }
 
     #[test]
     fn lose_below_acknowledged__judges_a_segment_once() {

@@ -45,7 +45,7 @@ impl TcpEndpoint {
     pub fn new(rules: Arc<TcpRules>, pauses: bool) -> TcpEndpoint {
         TcpEndpoint {
             acks: rules.acks(),
-            receivers: Receivers::new(rules.params.compares_priorities()),
+            receivers: Receivers::new(rules.params.gaps()),
             rules,
             in_turn: pauses,
             senders: Senders::new(),

@@ -48,12 +48,12 @@ pub struct AckHeader {
     pub marked: bool,
     /// The packet that caused it had arrived before: a D-SACK block (RFC 2883).
     pub duplicate: bool,
-    /// What the receiver found of its first gap.
+    /// What the receiver found of a gap.
     pub gap: GapReport,
 }
 
-/// What a receiver that compares priorities says of its first gap: the flag of QCLIMB's customised ACK (NSDI 2024, §3.2.2
-/// and §3.2.3).
+/// What a receiver that compares priorities says of a gap: the flag of QCLIMB's customised ACK (NSDI 2024, §3.2.2 and
+/// §3.2.3). It is the first gap, or with [`Gaps::Every`](crate::tcp::params::Gaps) the one directly below the ACK's block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GapReport {
@@ -62,7 +62,8 @@ pub enum GapReport {
     None,
     /// What is missing may be under way: the sender marks its scoreboard and does nothing else.
     Update,
-    /// The segment at the cumulative edge is lost.
+    /// What is missing is lost: the segment at the cumulative edge, or with [`Gaps::Every`](crate::tcp::params::Gaps) all of
+    /// the gap.
     Retransmit,
     /// Nothing: no receiver writes it.
     Reserved,

@@ -15,6 +15,7 @@
 //! processor enough, and the end of a connection is never said: its sender drops it.
 
 mod alarms;
+mod asked;
 mod board;
 mod congestion;
 pub mod endpoint;

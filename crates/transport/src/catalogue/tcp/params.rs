@@ -53,9 +53,12 @@ impl TcpParams {
         f64::from(self.initial_window.min(self.max_window).max(1))
     }
 
-    /// Whether the receiver compares priorities.
-    pub(crate) fn compares_priorities(&self) -> bool {
-        self.loss_detection == LossDetection::ByPriority
+    /// Of which gaps the receiver compares the priorities, if it does.
+    pub(crate) fn gaps(&self) -> Option<Gaps> {
+        match self.loss_detection {
+            LossDetection::ByPriority(gaps) => Some(gaps),
+            LossDetection::Off | LossDetection::DupAck(_) | LossDetection::Rack => None,
+        }
     }
 
     /// Whether anything depends on round-trip times.
@@ -111,10 +114,22 @@ pub enum LossDetection {
     DupAck(u32),
     /// By time (RFC 8985), for networks that reorder.
     Rack,
-    /// By the receiver, which compares the priorities on both sides of its first gap (QCLIMB, NSDI 2024, §3.2), for flows
-    /// that climb to higher priorities on one path. Equal priorities say that the segment at the gap's edge is lost; a loss
-    /// where a priority ends is left to the timer.
-    ByPriority,
+    /// By the receiver, which compares the priorities on both sides of a gap (QCLIMB, NSDI 2024, §3.2), for flows that climb
+    /// to higher priorities on one path. Equal priorities say that what is missing is lost; a loss where a priority ends is
+    /// left to the timer.
+    ByPriority(Gaps),
+}
+
+/// Of which gaps a receiver speaks that compares priorities, and what its sender takes for lost. The paper can be read either
+/// way: an ACK tells "the OOO packet received" and has a flag (§3.2.2), and the sender retransmits "the first packet that
+/// corresponds to the cumulative acknowledgment value" (§3.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Of the first, as §4.2 compares priorities: the one segment at the cumulative edge is lost, so that a round trip repairs
+    /// one hole.
+    First,
+    /// Of the gap below the packet that the ACK is about: all that is missing in it is lost.
+    Every,
 }
 
 /// The retransmission timeout.

@@ -1,8 +1,8 @@
 //! Which gap in what has arrived is a loss: priority-based loss detection (QCLIMB, NSDI 2024, §3.2.1 and §4.2), for
 //! [`LossDetection::ByPriority`](crate::tcp::params::LossDetection).
 //!
-//! Of the first gap the priority of a segment before it and of one beyond it are compared. Are they equal, and are both
-//! segments of one message, then what is missing is lost; else it may be under way, and the timer decides.
+//! Of a gap the priority of a segment before it and of one beyond it are compared. Are they equal, and are both segments of
+//! one message, then what is missing is lost; else it may be under way, and the timer decides.
 //!
 //! Why that is sound. Within one message priorities climb and then fall: they never fall and then rise again. So whatever
 //! was sent between two segments of equal priority had that priority or a higher one, and was sent before the second of
@@ -16,10 +16,18 @@
 //! after a timeout that came too early. So it gives no priority: the paper's "last segment in order" is the last one that
 //! was sent for the first time, as if a retransmission had the priority that both sides of its gap had. Retransmissions
 //! that stand alone beyond the edge equal nothing.
+//!
+//! Which gap: the first, or with [`Gaps::Every`] the one below the run that has just grown, of which the ACK's block speaks.
+//! Below a higher gap, too, the last segment counts that is no retransmission. That gap alone can have become decided: of two
+//! equal segments the lower one was sent first and arrived first, so that the upper one's run is the one that grows. Where
+//! sides change otherwise, by retransmissions, the gap has been asked for, or the edge comes to it and asks. The receiver
+//! says the same again with each further segment of the run, so that a lost ACK asks for nothing in vain; what was asked for
+//! its sender remembers.
 
 use std::collections::VecDeque;
 
 use crate::tcp::header::GapReport;
+use crate::tcp::params::Gaps;
 use crate::tcp::receiver::Arrival;
 
 /// A segment that was sent for the first time, as one side of a gap.
@@ -40,8 +48,9 @@ struct Run {
 }
 
 /// What a receiver remembers of priorities.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct PriorityGaps {
+    of: Gaps,
     /// The last segment in order that is no retransmission.
     in_order: Option<Side>,
     /// Runs beyond the edge by their place, a gap before each; as many as the receiver's span has room for.
@@ -55,6 +64,10 @@ impl Side {
 }
 
 impl PriorityGaps {
+    pub(super) fn new(of: Gaps) -> PriorityGaps {
+        PriorityGaps { of, in_order: None, runs: VecDeque::new() }
+    }
+
     /// The next segment in order arrives.
     #[inline]
     pub(super) fn on_next(&mut self, data: &Arrival) {
@@ -67,7 +80,7 @@ impl PriorityGaps {
             self.in_order = run.last.or(self.in_order);
             self.runs.pop_front();
         }
-        self.report()
+        self.report(0)
     }
 
     /// A segment beyond the edge arrives for the first time. Says what is known of the first gap.
@@ -101,15 +114,21 @@ impl PriorityGaps {
                 self.runs.insert(at, Run { start: data.seq, end: data.seq + 1, first: side, last: side });
             }
         }
-        self.report()
+        self.report(0)
     }
 
-    /// What the first gap's sides say of it.
-    fn report(&self) -> GapReport {
-        match self.runs.front() {
-            None => GapReport::None,
-            Some(run) if run.first.is_some() && run.first == self.in_order => GapReport::Retransmit,
-            Some(_) => GapReport::Update,
-        }
+    /// What is to be said with a block of ACKs that starts so, beyond the edge.
+    pub(super) fn with_block(&self, start: u32) -> GapReport {
+        self.report(match self.of {
+            Gaps::First => 0,
+            Gaps::Every => self.runs.partition_point(|run| run.start < start),
+        })
+    }
+
+    /// What the sides of the gap below a run say of it.
+    fn report(&self, at: usize) -> GapReport {
+        let Some(run) = self.runs.get(at) else { return GapReport::None };
+        let before = || self.runs.range(..at).rev().find_map(|run| run.last).or(self.in_order);
+        if run.first.is_some() && run.first == before() { GapReport::Retransmit } else { GapReport::Update }
     }
 }

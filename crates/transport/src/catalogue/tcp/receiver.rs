@@ -9,6 +9,7 @@ use flowsieve_core::Time;
 use flowsieve_core::message::Held;
 
 use crate::tcp::header::{AckHeader, GapReport};
+use crate::tcp::params::Gaps;
 use crate::tcp::priority_gaps::PriorityGaps;
 use crate::tcp::ring::Ring;
 
@@ -107,14 +108,14 @@ pub struct Reaction {
 }
 
 impl Receiver {
-    /// One whose ACKs say what the priorities around its first gap tell
+    /// One whose ACKs say what the priorities around a gap tell
     /// ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)).
     ///
     /// QCLIMB answers segments out of order by such ACKs alone. Here one that fills a gap, or a part of it, while something
     /// is still missing says it, too, of which the paper says nothing: it is the next hole's only mention where nothing
     /// further arrives, so that without it two losses in a row would become a timeout.
-    pub fn comparing_priorities() -> Receiver {
-        Receiver { gaps: Some(Box::default()), ..Receiver::default() }
+    pub fn comparing_priorities(gaps: Gaps) -> Receiver {
+        Receiver { gaps: Some(Box::new(PriorityGaps::new(gaps))), ..Receiver::default() }
     }
 
     /// A data packet arrives.
@@ -162,13 +163,28 @@ impl Receiver {
                 self.arrived.ensure(self.next, self.highest);
                 self.arrived.set(0, data.seq);
                 self.beyond.get_or_insert_default().add(now);
-                if let Some(gaps) = &mut self.gaps {
-                    self.gap = gaps.on_beyond(data);
-                }
+            }
+            if self.gaps.is_some() {
+                return self.compare(data, known);
             }
             (self.run_around(data.seq), known)
         };
         self.acknowledge(block, data.marked, known, data.stamp)
+    }
+
+    /// A segment beyond the edge arrives where priorities are compared.
+    #[cold]
+    fn compare(&mut self, data: &Arrival, known: bool) -> Reply {
+        let block = self.run_around(data.seq);
+        let mut with_block = GapReport::None;
+        if let Some(gaps) = &mut self.gaps {
+            if !known {
+                self.gap = gaps.on_beyond(data);
+            }
+            with_block = gaps.with_block(block.0);
+        }
+        let (ack, stamp) = self.acknowledge(block, data.marked, known, data.stamp);
+        (AckHeader { gap: with_block, ..ack }, stamp)
     }
 
     /// A segment arrives for the first time.

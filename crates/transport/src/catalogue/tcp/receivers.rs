@@ -14,6 +14,7 @@ use hashbrown::HashTable;
 use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{Beside, Header};
+use crate::tcp::params::Gaps;
 use crate::tcp::receiver::{Receiver, Reply};
 use crate::tcp::rto;
 
@@ -29,7 +30,7 @@ pub(super) struct Receivers {
     /// time. A faulty sender's flow may be complete more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
-    compare_priorities: bool,
+    gaps: Option<Gaps>,
     /// By the slot that ACKs tell the sender.
     sides: Vec<ReceivingSide>,
 }
@@ -55,13 +56,14 @@ fn hash(flow: u32) -> u64 {
 }
 
 impl Receivers {
-    pub(super) fn new(compare_priorities: bool) -> Receivers {
+    /// `gaps`: of which the priorities are compared.
+    pub(super) fn new(gaps: Option<Gaps>) -> Receivers {
         Receivers {
             sides: Vec::new(),
             by_flow: HashTable::new(),
             complete: VecDeque::new(),
             forgotten: Vec::new(),
-            compare_priorities,
+            gaps,
         }
     }
 
@@ -86,7 +88,7 @@ impl Receivers {
             return slot;
         }
         self.forget(now);
-        let receiver = if self.compare_priorities { Receiver::comparing_priorities() } else { Receiver::default() };
+        let receiver = self.gaps.map_or_else(Receiver::default, Receiver::comparing_priorities);
         let (alarm, disordered) = (Time::NEVER, Time::ZERO);
         let side = ReceivingSide { receiver, flow, sender, peer, alarm, disordered };
         let slot = match self.forgotten.pop() {

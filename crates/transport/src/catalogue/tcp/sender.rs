@@ -18,16 +18,15 @@
 //! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts
 //! (RFC 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
 
-use std::ops::Range;
-
 use flowsieve_core::steps::{StepTimes, Steps};
 use flowsieve_core::{Message, Time};
 
+use crate::tcp::asked::{self, Asked};
 use crate::tcp::board::Board;
 use crate::tcp::congestion::{Delivery, Window, imminence};
 use crate::tcp::header::{GapReport, Header};
 use crate::tcp::messages::{Messages, Span};
-use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
+use crate::tcp::params::{Gaps, LossDetection, Restart, TcpParams, WindowRule};
 use crate::tcp::rack::Rack;
 use crate::tcp::rto::Rto;
 use crate::tcp::steps::StepClock;
@@ -107,6 +106,7 @@ pub struct TcpSender {
     /// Timeouts since the last ACK of any kind.
     silent_timeouts: u32,
     rack: Option<Box<Rack>>,
+    asked: Option<Box<Asked>>,
     /// Where the steps of a message are measured.
     steps: Option<Box<StepClock>>,
 }
@@ -128,6 +128,7 @@ impl TcpSender {
             last_sent: Time::NEVER,
             silent_timeouts: 0,
             rack: (params.loss_detection == LossDetection::Rack).then(Box::default),
+            asked: None,
             steps: None,
         }
     }
@@ -282,9 +283,9 @@ impl TcpSender {
                 }
                 self.mark_late(now, params);
             }
-            LossDetection::ByPriority => {
+            LossDetection::ByPriority(gaps) => {
                 if ack.gap == GapReport::Retransmit {
-                    self.lose_edge(ack.cumulative, params);
+                    self.lose_asked(ack, gaps, params);
                 }
             }
         }
@@ -315,15 +316,17 @@ impl TcpSender {
         self.begin_recovery(params);
     }
 
-    /// The receiver says that the segment at the cumulative edge is lost, once an edge; what an older ACK says is no news.
+    /// The receiver says what is lost, by priorities.
     ///
     /// It is sent at once, past the window, as QCLIMB's sender does (NSDI 2024, §4.1): the ACK that asks for it has left the
-    /// network, while further holes still count as in flight and may fill the window. The paper halves the window "when a
-    /// loss is detected", and does not say how often; here once a window of data, as fast recovery does.
+    /// network, while further holes still count as in flight and may fill the window. Of several segments the first is, a
+    /// packet for an ACK; the others count no longer and go as the window allows. The paper halves the window "when a loss is
+    /// detected", and does not say how often; here once a window of data, as fast recovery does.
     #[cold]
-    fn lose_edge(&mut self, edge: u32, params: &TcpParams) {
-        if edge == self.board.una && edge < self.nxt && self.board.lose_first() {
-            count_found(&mut self.messages, &self.board, edge..edge + 1);
+    fn lose_asked(&mut self, ack: &Ack, gaps: Gaps, params: &TcpParams) {
+        let found = asked::lose(&mut self.asked, gaps, &mut self.board, ack, self.nxt);
+        if !found.is_empty() {
+            count_found(&mut self.messages, &self.board, found);
             self.begin_recovery(params);
             self.fast_due = true;
         }
@@ -481,8 +484,8 @@ impl TcpSender {
 
 /// The lost ones of these segments were found before the timer.
 #[cold]
-fn count_found(messages: &mut Messages, board: &Board, segments: Range<u32>) {
-    for seq in segments.filter(|&seq| board.is_lost(seq)) {
+fn count_found(messages: &mut Messages, board: &Board, segments: impl IntoIterator<Item = u32>) {
+    for seq in segments.into_iter().filter(|&seq| board.is_lost(seq)) {
         if let Some(span) = messages.of_mut(seq) {
             span.effort.found_lost += 1;
         }
