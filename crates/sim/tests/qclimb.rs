@@ -137,21 +137,15 @@ fn by_priority__nothing_is_sent_again_that_was_not_lost() {
     assert_eq!(["first", "every"].map(|gaps| sent_again("10000pkt", gaps)), [(0, 0); 2]);
 }
 
-/// Of losses within a window the first gap alone makes a round trip each, and every gap one or two.
+/// Where bursts are lost, a receiver that speaks of every gap has most of what the first alone leaves to the timer sent again.
 #[test]
-fn gaps__of_every_one_are_repaired_sooner() {
-    let run = |gaps: &str| {
+fn gaps__of_every_one_more_losses_are_found() {
+    let found = |gaps: &str| {
         let settings = crowded().with(None, "gaps", gaps);
         let result = Trial::new(&settings, scheme("qclimb-ps", &settings)).run(&incasts());
-        let found: u64 = result.flows.iter().map(|flow| u64::from(flow.found_lost)).sum();
-        let unneeded: u64 = result.flows.iter().map(|flow| u64::from(flow.unneeded)).sum();
-        let timeouts: u64 = result.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
-        println!(
-            "{gaps} {found} {unneeded} {timeouts} {} {}",
-            result.retransmissions,
-            fcts(&result).iter().sum::<u64>()
-        );
-        0
+        assert!(fcts(&result).len() == incasts().len() && result.retransmissions > 100);
+        result.flows.iter().map(|flow| u64::from(flow.found_lost)).sum::<u64>()
     };
-    assert_eq!([run("first"), run("every")], [1, 2]);
+    let [first, every] = ["first", "every"].map(found);
+    assert!(every > 2 * first, "{first} and {every}");
 }
