@@ -123,7 +123,10 @@ pub enum LossDetection {
 /// Of which gaps a receiver speaks that compares priorities, and what its sender takes for lost. The paper can be read either
 /// way: an ACK tells "the OOO packet received" and has a flag (§3.2.2), and the sender retransmits "the first packet that
 /// corresponds to the cumulative acknowledgment value" (§3.2.3).
+///
+/// As wide as what else [`LossDetection`] holds, so that each ACK finds that one's tag as a whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Gaps {
     /// Of the first, as §4.2 compares priorities: the one segment at the cumulative edge is lost, so that a round trip repairs
     /// one hole.

@@ -26,7 +26,7 @@ use crate::tcp::board::Board;
 use crate::tcp::congestion::{Delivery, Window, imminence};
 use crate::tcp::header::{GapReport, Header};
 use crate::tcp::messages::{Messages, Span};
-use crate::tcp::params::{Gaps, LossDetection, Restart, TcpParams, WindowRule};
+use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
 use crate::tcp::rack::Rack;
 use crate::tcp::rto::Rto;
 use crate::tcp::steps::StepClock;
@@ -283,9 +283,9 @@ impl TcpSender {
                 }
                 self.mark_late(now, params);
             }
-            LossDetection::ByPriority(gaps) => {
+            LossDetection::ByPriority(_) => {
                 if ack.gap == GapReport::Retransmit {
-                    self.lose_asked(ack, gaps, params);
+                    self.lose_asked(ack, params);
                 }
             }
         }
@@ -323,7 +323,8 @@ impl TcpSender {
     /// packet for an ACK; the others count no longer and go as the window allows. The paper halves the window "when a loss is
     /// detected", and does not say how often; here once a window of data, as fast recovery does.
     #[cold]
-    fn lose_asked(&mut self, ack: &Ack, gaps: Gaps, params: &TcpParams) {
+    fn lose_asked(&mut self, ack: &Ack, params: &TcpParams) {
+        let Some(gaps) = params.gaps() else { return };
         let found = asked::lose(&mut self.asked, gaps, &mut self.board, ack, self.nxt);
         if !found.is_empty() {
             count_found(&mut self.messages, &self.board, found);
