@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use crate::coflow::coordinator::Announcements;
 use crate::message::FlowEvent;
 use crate::readings::Reading;
 use crate::site::{Node, Place, Site};
@@ -124,6 +125,9 @@ pub trait Gauges {
     /// Bytes queued at a node's port.
     fn backlog_bytes(&mut self, node: Node, port: u16) -> u64;
 
+    /// Bytes that a host has sent of each message of a class that is under way, where its tagger counts them.
+    fn sent(&mut self, host: u32, class: u8, see: &mut dyn FnMut(u32, u64));
+
     /// What the tagger of a host and class of flow says of itself.
     fn tagger(&mut self, host: u32, class: u8, see: &mut dyn FnMut(Reading));
 }
@@ -154,6 +158,8 @@ pub struct FabricSite {
     pub hosts: Arc<[Site]>,
     /// By number.
     pub switches: Arc<[Site]>,
+    /// The flows of the run's coflows, where anybody knows them before they begin.
+    pub announcements: Arc<Announcements>,
     /// For random streams of the controller's own.
     pub seed: u64,
 }

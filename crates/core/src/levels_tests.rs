@@ -23,6 +23,8 @@ impl Gauges for Nowhere {
         0
     }
 
+    fn sent(&mut self, _: u32, _: u8, _: &mut dyn FnMut(u32, u64)) {}
+
     fn tagger(&mut self, _: u32, _: u8, _: &mut dyn FnMut(Reading)) {}
 }
 

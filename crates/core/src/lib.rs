@@ -14,6 +14,7 @@
 pub mod admission;
 pub mod balancer;
 pub mod climb;
+pub mod coflow;
 pub mod controller;
 pub mod deadline_first;
 pub mod discipline;

@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 
 use crate::awafs::HostThresholds;
 use crate::climb::{self, Climb};
+use crate::coflow::tagger::LevelTagger;
 use crate::controller::Published;
 use crate::deadline_first;
 use crate::levels::{Levels, level};
@@ -225,6 +226,8 @@ pub enum Tagger {
     },
     /// AWAFS at end hosts.
     Adaptive(Box<HostThresholds>),
+    /// The level of the coflow, from a coordinator.
+    Coflow(Box<LevelTagger>),
     /// A tagger of the user's own.
     Boxed(Box<dyn TagPackets>),
 }
@@ -279,6 +282,7 @@ impl Tagger {
         match self {
             Tagger::Cluster(tagger) => return tagger.tag(facts),
             Tagger::Adaptive(host) => return host.tag(facts),
+            Tagger::Coflow(levels) => return levels.tag(facts),
             Tagger::Ends { sent } => {
                 let last = facts.offset + u64::from(facts.payload) == facts.size;
                 return Tag::with_sent(if *sent { facts.offset } else { 0 }, last);
@@ -299,6 +303,7 @@ impl Tagger {
             | Tagger::Cluster(_)
             | Tagger::Ends { .. }
             | Tagger::Adaptive(_)
+            | Tagger::Coflow(_)
             | Tagger::Boxed(_) => 0,
         };
         Tag::with_rank(rank)
@@ -320,6 +325,7 @@ impl Tagger {
             Tagger::Boxed(own) => own.on_event(event, now),
             Tagger::DemotionByGap { sent, .. } => sent.on_event(event, now),
             Tagger::Adaptive(host) => host.on_event(event),
+            Tagger::Coflow(levels) => levels.on_event(event),
             _ => {}
         }
     }
@@ -330,7 +336,15 @@ impl Tagger {
             Tagger::Boxed(own) => own.on_table(published),
             Tagger::Levels(levels) => levels.on_table(published),
             Tagger::Adaptive(host) => host.on_table(published),
+            Tagger::Coflow(levels) => levels.on_table(published),
             _ => {}
+        }
+    }
+
+    /// Bytes sent of each message under way, where they are counted for a controller that asks.
+    pub fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
+        if let Tagger::Coflow(levels) = self {
+            levels.sent(see);
         }
     }
 

@@ -5,13 +5,15 @@ use crate::error::Error;
 use crate::plan::Plan;
 use crate::simulator;
 use flowsieve_schemes::settings::{Origin, SettingsError};
+pub use flowsieve_workload::coflow_trace::Like;
+use flowsieve_workload::coflow_trace::{self, Placing};
 use flowsieve_workload::flow_list::{self, Extras, FlowList};
 use flowsieve_workload::flux::Import;
 pub use flowsieve_workload::flux::Layout;
 use flowsieve_workload::{Calibration, stand_ins};
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Writes the flows of the plan's points with this seed; the points have to agree on them.
 pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> {
@@ -46,6 +48,21 @@ pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) 
         return Err(Error::Input(format!("`{calibration}` is no calibration; expected one of {names}")));
     };
     write(&stand_in.generate(calibration, seed), out)
+}
+
+/// Writes the flows of a coflow trace, with the arrivals that it has, and says which flows it left out. Ports are hosts; `hosts`
+/// gives another number of these, onto which ports are put by their own.
+pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write) -> Result<Option<String>, Error> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| Error::Input(format!("{name}: {error}")))?;
+    let trace =
+        coflow_trace::read(&name, BufReader::new(file), like).map_err(|error| Error::Input(error.to_string()))?;
+    let placing = if hosts.is_some() { Placing::Modulo } else { Placing::Same };
+    let placed = trace.place(hosts.unwrap_or(trace.ports), placing);
+    write(&FlowList { flows: placed.flows, ..FlowList::default() }, out)?;
+    let left_out =
+        || format!("{} flows of {} B are from a host to itself, and left out", placed.own_host, placed.own_host_bytes);
+    Ok((placed.own_host > 0).then(left_out))
 }
 
 /// Writes the flows of Flux's files, one file after the other.

@@ -11,6 +11,7 @@
 pub mod catalogue;
 mod claims;
 mod classes;
+mod coflow_weights;
 pub mod document;
 pub mod engine;
 mod error;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use flowsieve_schemes::settings::{Key, Section, Settings};
 use flowsieve_sim::topology::FABRIC_SETTINGS;
 
-use crate::{classes, plan, points, predictions, simulator, watch, workload};
+use crate::{classes, coflow_weights, plan, points, predictions, simulator, watch, workload};
 
 /// Every setting, by section.
 pub static KEYS: LazyLock<Vec<&Key>> = LazyLock::new(|| {
@@ -18,6 +18,7 @@ pub static KEYS: LazyLock<Vec<&Key>> = LazyLock::new(|| {
             points::SETTINGS,
             predictions::SETTINGS,
             classes::SETTINGS,
+            coflow_weights::SETTINGS,
         ],
     ]
     .concat();

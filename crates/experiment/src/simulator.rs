@@ -1,13 +1,17 @@
 //! The simulator as an engine of experiments: settings become a fabric, a scheme and flows.
 
 use crate::classes::{Builder, Built};
+use crate::coflow_weights;
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::points::Point;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
 use flowsieve_core::Time;
+use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
+use flowsieve_schemes::coflows::COFLOW_ORDER;
+use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError, units};
@@ -74,11 +78,15 @@ impl Engine for OwnSchemes {
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
         let settings = &point.settings;
         let fabric = Fabric::from_settings_in(settings, folder)?;
-        let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, folder)?;
+        let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
         let find = |name: &str| self.entries().find(|entry| entry.name == name);
-        let Built { scheme, predictions } =
+        let Built { mut scheme, predictions } =
             Builder { settings, workload: &workload, seed, folder, find: &find }.build(point)?;
-        refuse_huge_sketches(&settings.scheme(&point.variant.name), &scheme, &fabric)?;
+        let scope = settings.scheme(&point.variant.name);
+        refuse_without_coflows(&scope, &scheme, &workload)?;
+        coflow_weights::give(settings, &scope, &mut scheme, folder)?;
+        let announcements = announcements(&scheme, &workload, seed);
+        refuse_huge_sketches(&scope, &scheme, &fabric)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,
             fct_end: fct_end(settings, &workload)?,
@@ -92,6 +100,7 @@ impl Engine for OwnSchemes {
             scheme,
             workload,
             predictions,
+            announcements,
         };
         let loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
@@ -138,6 +147,30 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
     scheme.classes.iter().find_map(of).unwrap_or_default()
 }
 
+/// Refuses who orders coflows where there are none.
+fn refuse_without_coflows(scope: &Scope<'_>, scheme: &Scheme, workload: &Workload) -> Result<(), SettingsError> {
+    let orders = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Coordinator(_));
+    if workload.has_coflows() || workload.extent == Extent::Queries || !scheme.controllers.iter().any(orders) {
+        return Ok(());
+    }
+    let problem = format!("`{}` orders coflows, and this workload has none", scope.variant());
+    let expected = "`coflows`, `queries` or a `list` with a column `coflow` in [workload], or coflow_order = \"none\"";
+    Err(scope.error(&COFLOW_ORDER, problem).expected(expected))
+}
+
+/// The flows of all coflows, where a coordinator of the scheme hears of them at once.
+fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<Announcements>> {
+    let whole = |spec: &ControllerSpec| match &spec.kind {
+        ControllerKind::Coordinator(params) => params.announcement == Announcement::Whole,
+        ControllerKind::Central(_) => true,
+        _ => false,
+    };
+    (workload.has_coflows() && scheme.controllers.iter().any(whole)).then(|| {
+        // An error would have shown while the workload was read.
+        flowsieve_sim::announcements(workload.flows(seed).into_iter().flatten())
+    })
+}
+
 /// The workload of a point, and its flows that count in the order of their starts.
 pub(crate) fn flows(
     point: &Point,
@@ -145,7 +178,7 @@ pub(crate) fn flows(
     folder: &Path,
 ) -> Result<(Workload, Box<dyn Iterator<Item = Flow>>), Error> {
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
-    let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, folder)?;
+    let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
     let scope = point.settings.common();
     if workload.queries(seed).is_some() {
         let problem = "messages of queries start when others have been delivered, which only a run tells";
@@ -199,6 +232,8 @@ struct Run {
     workload: Workload,
     wire_overhead: u16,
     predictions: Option<Arc<dyn Predict>>,
+    /// The flows of coflows, where a coordinator hears of them.
+    announcements: Option<Arc<Announcements>>,
     fct_end: FctEnd,
     max_time: Option<Time>,
     sampling: Option<Sampling>,
@@ -271,6 +306,7 @@ impl Run {
             wire_overhead: self.wire_overhead,
             flows,
             predictions: self.predictions.as_ref(),
+            announcements: self.announcements.as_ref(),
             measure,
             fct_end: self.fct_end,
             seed: self.seed,

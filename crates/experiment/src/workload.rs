@@ -4,6 +4,7 @@
 //! links; the arrival rate comes from the mean of the very distribution that is drawn from, unless the experiment names
 //! its source's mean.
 
+mod coflows;
 mod crossings;
 mod files;
 mod pattern;
@@ -15,9 +16,11 @@ mod tests;
 mod traffic;
 
 pub use files::Files;
+pub(crate) use files::unreadable;
 pub use sizes::formula;
 
 use crate::error::Error;
+use coflows::COFLOWS;
 use files::List;
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::declare;
@@ -71,8 +74,15 @@ declare! {
 }
 
 /// Every setting of a workload, by the part that declares it.
-pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] =
-    &[sizes::SETTINGS, recorded::SETTINGS, traffic::SETTINGS, pattern::SETTINGS, SETTINGS, queries::SETTINGS];
+pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
+    sizes::SETTINGS,
+    coflows::SETTINGS,
+    recorded::SETTINGS,
+    traffic::SETTINGS,
+    pattern::SETTINGS,
+    SETTINGS,
+    queries::SETTINGS,
+];
 
 /// Which flows of a run there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,13 +171,20 @@ impl WorkloadFacts for Workload {
 }
 
 impl Workload {
-    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps what is read from them.
-    pub fn read(settings: &Settings, hosts: &Hosts, files: &Files, folder: &Path) -> Result<Workload, Error> {
+    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps what is read from them. `seed` is
+    /// the run's, by which coflows are placed.
+    pub fn read(
+        settings: &Settings,
+        hosts: &Hosts,
+        files: &Files,
+        (folder, seed): (&Path, u64),
+    ) -> Result<Workload, Error> {
         let scope = settings.common();
         let set = ParameterSet::read(&scope)?;
         let framing = framing(&scope, set)?;
         if let Some(path) = scope.optional(&LIST)? {
             refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &RECORDED, &LOAD, &FLOWS, &DURATION, &QUERIES])?;
+            refuse_beside(&scope, &LIST, &[&COFLOWS])?;
             let list = files.list(&scope, &LIST, &folder.join(path), hosts.racks.len() as u32)?;
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
@@ -185,6 +202,12 @@ impl Workload {
                 extent,
                 framing,
             });
+        }
+        if let Some(list) = coflows::read(settings, &scope, (hosts, &framing, seed), files, folder)? {
+            refuse_beside(&scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
+            let (extent, classes) = (Extent::Flows(list.flows().len() as u64), classes(&scope)?);
+            let origin = Origin::Listed(list);
+            return Ok(Workload { origin, classes, recorded: None, asked: None, extent, framing });
         }
         let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder, recorded: None };
         let recorded = Recorded::read(&reader)?;
@@ -285,6 +308,11 @@ impl Workload {
             }
             (Origin::Listed(list), _) => list.list.row(flow),
         }
+    }
+
+    /// Whether its flows are known before the run, to the last one, and belong to coflows.
+    pub fn has_coflows(&self) -> bool {
+        matches!(&self.origin, Origin::Listed(list) if list.extras.coflows)
     }
 
     /// The highest class of a list's flows, and where a flow that has it stands.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use flowsieve_experiment::export::Layout;
+use flowsieve_experiment::export::{Layout, Like};
 use flowsieve_experiment::thresholds::Method;
 use flowsieve_experiment::{Scale, catalogue};
 use std::path::PathBuf;
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Write the flows of an experiment as a list that can be replayed
     Flows(Flows),
+    /// Write the flows of a coflow trace as a list that can be replayed
+    Coflows(Coflows),
     /// Compute demotion thresholds for a distribution of flow sizes
     Thresholds(Thresholds),
     /// Say what a forest's predictions of flow sizes are worth, or write them into a flow list
@@ -127,6 +129,42 @@ impl From<ScaleArg> for Scale {
             ScaleArg::Smoke => Scale::Smoke,
             ScaleArg::Quick => Scale::Quick,
             ScaleArg::Paper => Scale::Paper,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  flowsieve coflows trace.txt > flows.csv
+      and list = \"flows.csv\" in the [workload] of an experiment sends them. With coflows = \"trace.txt\" an experiment reads the
+      trace itself, and can bring it to a load")]
+pub(crate) struct Coflows {
+    /// The trace, in the format of coflow-benchmark or of Sincronia
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// So many hosts, each of them the ports whose number leaves its own as remainder; else as many as ports
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    pub(crate) hosts: Option<u32>,
+    /// How sizes and arrivals are taken
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) like: LikeArg,
+}
+
+/// How sizes and arrivals of a coflow trace are taken.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(crate) enum LikeArg {
+    /// As they stand
+    #[default]
+    Trace,
+    /// As CoflowSim takes them, so that results can be held against its own
+    Coflowsim,
+}
+
+impl From<LikeArg> for Like {
+    fn from(like: LikeArg) -> Like {
+        match like {
+            LikeArg::Trace => Like::Trace,
+            LikeArg::Coflowsim => Like::CoflowSim,
         }
     }
 }

@@ -6,7 +6,7 @@ mod output;
 mod progress;
 mod validation;
 
-use args::{Cli, Command, Compare, Doctor, Flows, Forest, List, Reproduce, Run, Traced, What};
+use args::{Cli, Coflows, Command, Compare, Doctor, Flows, Forest, List, Reproduce, Run, Traced, What};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute, execute_sharing};
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor(&args),
         Command::Reproduce(args) => reproduction(&args),
         Command::Flows(args) => write_flows(&args),
+        Command::Coflows(args) => write_coflows(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
         Command::Forest { what } => forest(&what),
         Command::Validate(args) => validation::validate(&args),
@@ -176,6 +177,18 @@ fn write_flows(args: &Flows) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
     let plan = plan::read(&args.file, &changes, &Simulator)?;
     to_output(|out| export::flows(&plan, args.seed, out))
+}
+
+fn write_coflows(args: &Coflows) -> Result<(), Error> {
+    let mut left_out = None;
+    to_output(|out| {
+        left_out = export::coflows(&args.file, args.hosts, args.like.into(), out)?;
+        Ok(())
+    })?;
+    if let Some(left_out) = left_out {
+        tell(left_out);
+    }
+    Ok(())
 }
 
 fn forest(what: &Forest) -> Result<(), Error> {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use flowsieve_core::awafs::{ActuatorParams, HostActuator};
+use flowsieve_core::coflow::coordinator::{Coordinator, CoordinatorParams};
 use flowsieve_core::controller::{Controller, FabricSite, Hears};
 use flowsieve_core::levels::{Adaptation, NetworkParams, NetworkThresholds, OwnThresholds};
 use flowsieve_core::{Site, Time};
@@ -39,6 +40,8 @@ pub enum ControllerKind {
     NetworkThresholds(NetworkParams),
     /// At each host one of the user's own, which hears of its host alone.
     AtHosts(Custom<dyn Controller>),
+    /// One [`Coordinator`].
+    Coordinator(CoordinatorParams),
     /// One of the user's own.
     Central(MakeController),
 }
@@ -46,7 +49,8 @@ pub enum ControllerKind {
 impl ControllerKind {
     /// Whether there is one at each host, which hears of its host alone.
     pub fn is_at_hosts(&self) -> bool {
-        !matches!(self, ControllerKind::NetworkThresholds(_) | ControllerKind::Central(_))
+        use ControllerKind::{Central, Coordinator, NetworkThresholds};
+        !matches!(self, NetworkThresholds(_) | Coordinator(_) | Central(_))
     }
 
     /// The controllers: of each host by number, or one. `site` gives what one of the user's own is made with.
@@ -63,6 +67,7 @@ impl ControllerKind {
                 let rates = fabric.hosts.iter().flat_map(|host| host.ports.iter()).map(|port| port.rate.bps());
                 vec![Box::new(NetworkThresholds::new(params, rates.fold(0, u64::saturating_add)))]
             }
+            ControllerKind::Coordinator(params) => vec![Box::new(Coordinator::new(params, fabric))],
             ControllerKind::AtHosts(make) => hosts.map(|host| make(&site(host))).collect(),
             ControllerKind::Central(make) => vec![make(fabric)],
         }
@@ -75,6 +80,7 @@ impl fmt::Debug for ControllerKind {
             ControllerKind::OwnThresholds(queues, of) => write!(f, "thresholds of {queues} queues at hosts, {of:?}"),
             ControllerKind::Actuators(class, params) => write!(f, "actuators at hosts of class {class}, {params:?}"),
             ControllerKind::NetworkThresholds(params) => params.fmt(f),
+            ControllerKind::Coordinator(params) => params.fmt(f),
             ControllerKind::AtHosts(_) => f.write_str("custom, at hosts"),
             ControllerKind::Central(_) => f.write_str("custom"),
         }

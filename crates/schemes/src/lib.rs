@@ -4,6 +4,7 @@
 mod adaptation;
 pub mod afq;
 pub mod awafs;
+pub mod coflows;
 pub mod controller;
 pub mod d2tcp;
 pub mod dctcp;
@@ -14,6 +15,7 @@ pub mod messages;
 pub mod nos2;
 pub mod parameters;
 pub mod parts;
+pub mod pcoflow;
 pub mod pfabric;
 pub mod pias;
 pub mod qclimb;
@@ -42,6 +44,8 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     adaptation::SETTINGS,
     awafs::SETTINGS,
     qclimb::SETTINGS,
+    coflows::SETTINGS,
+    pcoflow::SETTINGS,
     qcluster::SETTINGS,
     qcluster::GROUP_SETTINGS,
 ];

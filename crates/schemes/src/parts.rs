@@ -117,6 +117,10 @@ pub struct Parts {
     pub host_queues: u64,
     /// What ECN marking compares with its threshold.
     pub marking: MarkingName,
+    /// The threshold of marking, in full packets: ECN's, or where RED begins.
+    pub mark_packets: u64,
+    /// RED's probability where it ends.
+    pub red_probability: f64,
     /// Buffer of a port, in full packets.
     pub buffer_packets: u64,
     /// What the buffer limits.
@@ -141,6 +145,8 @@ impl Parts {
         queues: 1,
         host_queues: 0,
         marking: MarkingName::PerPort,
+        mark_packets: 65,
+        red_probability: 1.0,
         buffer_packets: 240,
         admission: AdmissionName::PerPort,
         unlimited: false,

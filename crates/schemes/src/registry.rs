@@ -3,7 +3,8 @@
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
 use crate::{
-    afq, awafs, d2tcp, dctcp, es8, fair_queueing, las, nos2, pfabric, pias, qclimb, qcluster, sp_pifo, textbook,
+    afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, las, nos2, pcoflow, pfabric, pias, qclimb, qcluster,
+    sp_pifo, textbook,
 };
 
 /// What a scheme must know of a flow beyond its packets.
@@ -109,6 +110,14 @@ pub const REGISTRY: &[Entry] = &[
     qclimb::PRECISE,
     qclimb::PROMOTED,
     qclimb::FIXED,
+    coflows::DSRED,
+    coflows::ELASTIC,
+    coflows::SINCRONIA,
+    coflows::SEBF,
+    coflows::AALO,
+    pcoflow::ECN,
+    pcoflow::DROP,
+    pcoflow::MOVE,
 ];
 
 /// The scheme of this name.

@@ -7,6 +7,7 @@ use flowsieve_core::awafs::HostThresholds;
 use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::balancer::{Balancer, FlowletTable};
 use flowsieve_core::climb::{Climb, ClimbParams};
+use flowsieve_core::coflow::tagger::{HostRules, LevelTagger};
 use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
@@ -137,6 +138,8 @@ pub enum TaggerSpec {
     Ends(bool),
     /// [`Tagger::Adaptive`].
     Adaptive(Arc<HostParams>),
+    /// [`Tagger::Coflow`].
+    Coflow(HostRules),
     /// One of the user's own.
     Custom(Custom<dyn TagPackets>),
 }
@@ -160,6 +163,7 @@ impl TaggerSpec {
             TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
             TaggerSpec::Ends(sent) => Tagger::Ends { sent: *sent },
             TaggerSpec::Adaptive(params) => Tagger::Adaptive(Box::new(HostThresholds::new(params))),
+            TaggerSpec::Coflow(rules) => Tagger::Coflow(Box::new(LevelTagger::new(*rules))),
             TaggerSpec::Custom(make) => Tagger::Boxed(make(&site())),
         }
     }
@@ -271,6 +275,7 @@ debug_by_shape! {
         TaggerSpec::Cluster(tagger) => format!("{tagger:?}"),
         TaggerSpec::Ends(sent) => format!("ends of flows, bytes sent: {sent}"),
         TaggerSpec::Adaptive(params) => format!("{params:?}"),
+        TaggerSpec::Coflow(rules) => format!("{rules:?}"),
         TaggerSpec::Custom(_) => "custom".into();
     BalancerSpec:
         BalancerSpec::Ecmp => "ECMP".into(),

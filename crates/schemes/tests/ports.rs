@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Ecn;
+use flowsieve_core::pcoflow::PcoflowRules;
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::{
     Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Rate, Scheduler, Tag, Time, Verdict, Victims,
@@ -113,6 +114,8 @@ struct Bench {
     inside: Vec<u32>,
     /// A queue may hold a flow's packets in another order than they came, if their tags differ.
     sorted: bool,
+    /// A coflow's packets may move to a queue where others of their flow wait.
+    moves: bool,
     shares: bool,
     pool: Pool,
     victims: Victims,
@@ -132,6 +135,7 @@ impl Bench {
             inside: Vec::new(),
             // The one discipline that is defined so: packets by rank, whatever their flow.
             sorted: matches!(spec.kind, PortKind::Pifo(_)),
+            moves: matches!(spec.kind, PortKind::Pcoflow(PcoflowRules { moves: true, .. })),
             shares: spec.shares_memory(),
             pool: Pool::new(100_000),
             victims: Victims::default(),
@@ -215,7 +219,9 @@ impl Bench {
             let ahead = self.inside.iter().take_while(|&&inside| inside != packet);
             let overtaken = ahead.copied().find(|&ahead| {
                 let ahead = &self.metas[ahead as usize];
-                (ahead.flow, ahead.queue) == (meta.flow, meta.queue) && (!self.sorted || ahead.tag == meta.tag)
+                (ahead.flow, ahead.queue) == (meta.flow, meta.queue)
+                    && (!self.sorted || ahead.tag == meta.tag)
+                    && (!self.moves || (ahead.coflow, ahead.kind) == (meta.coflow, meta.kind))
             });
             self.leave(packet)?;
             prop_assert_eq!(overtaken, None, "{} overtook one of its flow and queue", packet);

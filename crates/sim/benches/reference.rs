@@ -120,6 +120,7 @@ fn main() {
             wire_overhead: 0,
             flows: Flows::Given(&flows),
             predictions: (entry.knows == Knows::Bounds).then_some(&bounds),
+            announcements: None,
             measure: Measure::All,
             fct_end: FctEnd::Ack,
             seed: 1,

@@ -56,11 +56,13 @@ impl Controllers {
             return Ok(None);
         }
         let sites = Sites::new(run_spec.fabric, run_spec.seed);
+        let announcements = run_spec.announcements.cloned().unwrap_or_default();
         let kind = |(spec, number): (&ControllerSpec, u8)| {
             if spec.hears == Hears::AsItHappens(Time::ZERO) {
                 return Err(SimError::HearsAtOnce { controller: spec.name });
             }
-            let controllers = spec.kind.build(&sites.fabric(number), |host| sites.controller(host, number));
+            let controllers =
+                spec.kind.build(&sites.fabric(number, &announcements), |host| sites.controller(host, number));
             Ok(Kind {
                 next: first(&controllers),
                 versions: vec![0; controllers.len()],
@@ -141,6 +143,16 @@ impl Controllers {
     pub(crate) fn observe(&self, host: Option<u32>, see: &mut dyn FnMut(Reading)) {
         for kind in self.kinds.iter().filter(|kind| kind.spec.kind.is_at_hosts() == host.is_some()) {
             kind.controllers[host.unwrap_or(0) as usize].observe(see);
+        }
+    }
+
+    /// What they have counted at all, by name.
+    pub(crate) fn count(&self, see: &mut dyn FnMut(&str, u64)) {
+        for controller in self.kinds.iter().flat_map(|kind| &kind.controllers) {
+            controller.observe(&mut |reading| match reading {
+                Reading::Count { name, count } if count > 0 => see(name, count),
+                _ => {}
+            });
         }
     }
 
@@ -276,6 +288,10 @@ impl<K: Key> Gauges for View<'_, K> {
 
     fn backlog_bytes(&mut self, node: Node, port: u16) -> u64 {
         self.scheduler_mut(self.link(node, port)).backlog_bytes()
+    }
+
+    fn sent(&mut self, host: u32, class: u8, see: &mut dyn FnMut(u32, u64)) {
+        self.tagger_mut(host, class).sent(see);
     }
 
     fn tagger(&mut self, host: u32, class: u8, see: &mut dyn FnMut(Reading)) {

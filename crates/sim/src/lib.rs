@@ -29,4 +29,4 @@ pub mod topology;
 pub mod trace;
 
 pub use run::{QUERY_EPOCH, run, run_sampled, run_traced};
-pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError};
+pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use flowsieve_core::Time;
+use flowsieve_core::coflow::coordinator::{Announced, Announcements};
 use flowsieve_schemes::Scheme;
 use flowsieve_workload::{ClosedLoop, Flow, Predict, Queries};
 
@@ -21,6 +22,8 @@ pub struct RunSpec<'a> {
     pub flows: Flows<'a>,
     /// Who predicts the sizes of messages as they begin, where anybody does.
     pub predictions: Option<&'a Arc<dyn Predict>>,
+    /// The flows of coflows, for controllers that hear of a coflow's later flows with the first one.
+    pub announcements: Option<&'a Arc<Announcements>>,
     /// Which flows count, and when the run is over.
     pub measure: Measure,
     /// When a flow ends.
@@ -54,6 +57,15 @@ pub enum Flows<'a> {
         /// As in [`Flows::Given`], with or without an end; with numbers from [`Queries::messages`] on.
         beside: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
     },
+}
+
+/// The flows among these that belong to coflows, for [`RunSpec::announcements`].
+pub fn announcements(flows: impl Iterator<Item = Flow>) -> Arc<Announcements> {
+    let announced = |flow: Flow| {
+        let (message, from, to, bytes) = (flow.id, flow.src, flow.dst, flow.bytes);
+        Some(Announced { coflow: flow.coflow?, message, from, to, bytes })
+    };
+    Arc::new(Announcements::new(flows.filter_map(announced).collect()))
 }
 
 impl Flows<'_> {

@@ -29,6 +29,7 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
         wire_overhead: 0,
         flows: Flows::Given(&numbered),
         predictions: None,
+        announcements: None,
         measure: Measure::All,
         fct_end: FctEnd::Arrival,
         seed: 1,

@@ -110,6 +110,48 @@ pub enum Problem {
         /// In bytes.
         upper: u64,
     },
+    /// A line that is over before all that it promises.
+    #[error("the line ends where {what} should be; expected as many as the line says")]
+    LineEnds {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A line that has more than it promises.
+    #[error("`{field}` follows after all that the line promises; expected the end of the line")]
+    LineGoesOn {
+        /// What is too much.
+        field: String,
+    },
+    /// As many of something as were not promised.
+    #[error("{what}: {found}; expected {promised}, as was said before")]
+    Promised {
+        /// Of what.
+        what: &'static str,
+        /// How many there should be.
+        promised: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A coflow's number that another coflow has.
+    #[error("a second coflow {id}; expected each number once")]
+    RepeatedId {
+        /// The number.
+        id: u32,
+    },
+    /// A port that stands twice on one side of a coflow.
+    #[error("port {port} is a {what} twice; expected each once")]
+    PortTwice {
+        /// The port.
+        port: u32,
+        /// Mapper or reducer.
+        what: &'static str,
+    },
+    /// A coflow that sends nothing.
+    #[error("a coflow without flows; expected at least one sender and one receiver")]
+    NoFlows,
+    /// Sizes whose sum cannot be counted.
+    #[error("all flows up to here have more than 2^64 bytes together; expected less")]
+    TooManyBytes,
     /// More features than are kept in memory.
     #[error("{rows} rows of {features} features; expected at most {limit} numbers in all")]
     TooManyFeatures {

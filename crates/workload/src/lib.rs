@@ -33,6 +33,7 @@ mod arrivals;
 mod builtins;
 mod class_share;
 mod closed_loop;
+pub mod coflow_trace;
 mod deadlines;
 mod distribution;
 mod error;

@@ -15,6 +15,8 @@ pub(crate) struct Lines<R> {
     reader: R,
     /// Lines read so far.
     number: u64,
+    /// Bytes that a line may have.
+    limit: usize,
     /// The line read last.
     buffer: Vec<u8>,
 }
@@ -22,7 +24,12 @@ pub(crate) struct Lines<R> {
 impl<R: BufRead> Lines<R> {
     /// The lines of `reader`, which errors call `file`.
     pub(crate) fn new(file: &str, reader: R) -> Lines<R> {
-        Lines { file: file.to_string(), reader, number: 0, buffer: Vec::new() }
+        Lines::with_limit(file, reader, MAX_LINE_BYTES)
+    }
+
+    /// The same for lines of up to so many bytes.
+    pub(crate) fn with_limit(file: &str, reader: R, limit: usize) -> Lines<R> {
+        Lines { file: file.to_string(), reader, number: 0, limit, buffer: Vec::new() }
     }
 
     /// Moves to the next line that is no comment and not blank; false at the end of the file. An error says that a row
@@ -64,10 +71,10 @@ impl<R: BufRead> Lines<R> {
         self.buffer.clear();
         self.number += 1;
         // One byte more than allowed tells a line that is too long.
-        let mut bounded = self.reader.by_ref().take(MAX_LINE_BYTES as u64 + 1);
+        let mut bounded = self.reader.by_ref().take(self.limit as u64 + 1);
         let read = bounded.read_until(b'\n', &mut self.buffer).map_err(|error| self.error_in_file(error.into()))?;
-        if read > MAX_LINE_BYTES {
-            return Err(self.error_in_line(Problem::LongLine { limit: MAX_LINE_BYTES, expected: expected() }));
+        if read > self.limit {
+            return Err(self.error_in_line(Problem::LongLine { limit: self.limit, expected: expected() }));
         }
         Ok(read > 0)
     }

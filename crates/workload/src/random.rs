@@ -51,6 +51,12 @@ pub enum Purpose {
     JobOrder = 21,
     /// Where kinds of jobs lie; the entity is the stage.
     JobKinds = 22,
+    /// Which hosts the ports of a coflow trace are.
+    CoflowHosts = 23,
+    /// Gaps between the flows of generated coflows.
+    CoflowArrivals = 24,
+    /// Which structure a generated coflow has, and where it lies; the entity is the coflow.
+    CoflowShapes = 25,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.

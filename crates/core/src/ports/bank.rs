@@ -88,13 +88,27 @@ impl FifoBank {
         packet: u32,
         context: &mut PortContext<'_>,
     ) -> Verdict {
+        self.enqueue_marked_by(index, index, metas, packet, context)
+    }
+
+    /// The same, where a marker by queue looks at another queue's length than that of the one that the packet joins.
+    #[inline(always)]
+    pub fn enqueue_marked_by(
+        &mut self,
+        index: usize,
+        marked_by: usize,
+        metas: &mut [Meta],
+        packet: u32,
+        context: &mut PortContext<'_>,
+    ) -> Verdict {
         let meta = &mut metas[packet as usize];
         let queued = self.queues[index].bytes();
         if !self.limits.admit(meta.len, queued, self.bytes, context.pool) {
             return Verdict::Dropped { queued_before: queued.into() };
         }
         meta.queue = index as u8;
-        if self.marker.marks(meta.len, index, queued, self.bytes, context.random) && meta.mark() {
+        let looked_at = self.queues[marked_by].bytes();
+        if self.marker.marks(meta.len, marked_by, looked_at, self.bytes, context.random) && meta.mark() {
             *context.marks += 1;
         }
         self.bytes += u64::from(meta.len);
@@ -128,6 +142,22 @@ impl FifoBank {
             others.iter_mut().for_each(|queue| first.append(metas, queue));
             self.occupied = u64::from(!first.is_empty());
         }
+    }
+
+    /// Makes a queue of these packets, of those that it held. The others are in no list then.
+    pub(crate) fn set_queue(&mut self, index: usize, metas: &mut [Meta], packets: &[u32]) {
+        self.bytes -= u64::from(std::mem::take(&mut self.queues[index]).bytes());
+        self.occupied &= !(1 << index);
+        packets.iter().for_each(|&packet| self.append(index, metas, packet));
+    }
+
+    /// Appends a packet, in no list, that the port has taken before.
+    pub(crate) fn append(&mut self, index: usize, metas: &mut [Meta], packet: u32) {
+        let meta = &mut metas[packet as usize];
+        meta.queue = index as u8;
+        self.bytes += u64::from(meta.len);
+        self.occupied |= 1 << index;
+        self.queues[index].push(metas, packet);
     }
 
     /// The packets of a queue.

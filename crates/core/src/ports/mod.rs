@@ -6,8 +6,10 @@ pub mod bank;
 pub mod fair_queueing;
 pub mod flow_queues;
 pub mod host_queues;
+pub mod pcoflow;
 pub mod pfabric;
 pub mod pifo;
+mod presence;
 pub mod qcluster;
 pub mod sp_pifo;
 
@@ -25,6 +27,7 @@ use crate::flow_queues::{FlowScheduler, Order};
 use crate::host_queues::{HostQueueRules, HostQueues};
 use crate::marker::Marker;
 use crate::meta::Meta;
+use crate::pcoflow::{PcoflowPort, PcoflowRules};
 use crate::pfabric::{PfabricPool, PoolRules};
 use crate::pifo::{Pifo, PifoRules};
 use crate::qcluster::{ClusterParams, ClusterPort};
@@ -144,6 +147,8 @@ ports! {
     Afq(AfqRules) => Box<Afq>;
     /// Bit-by-bit round robin over flows.
     Fair(BitByBit) => Box<FairQueueing>;
+    /// pCoflow's bands.
+    Pcoflow(PcoflowRules) => Box<PcoflowPort>;
     /// AWAFS's queues.
     Awafs(AwafsParams) => Box<AwafsPort>;
 }

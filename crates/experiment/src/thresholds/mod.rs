@@ -145,7 +145,7 @@ impl Asked {
         settings.common().read(&QUEUES)?;
         // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
         let hosts = Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), round_trip_ps: 0 };
-        let workload = Workload::read(&settings, &hosts, &Files::default(), Path::new(""))?;
+        let workload = Workload::read(&settings, &hosts, &Files::default(), (Path::new(""), 1))?;
         let law = SizeLaw::from_quantiles(&|p| workload.quantile_bytes(p)).map_err(refused)?;
         Ok(Asked { workload, law, load, queues: queues as usize })
     }

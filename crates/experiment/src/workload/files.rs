@@ -4,9 +4,11 @@
 //! all of them share one copy, and a file that changes meanwhile cannot make runs differ. A sweep over many large
 //! lists keeps the latest, as many as one list may hold, and reads the others again.
 
+use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::Error;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
+use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::{Calibration, Flow, Predict, Prediction, StandIn, Trace};
 use std::fs::File;
@@ -32,7 +34,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    fn new(name: &str, list: FlowList) -> List {
+    pub(super) fn new(name: &str, list: FlowList) -> List {
         let extras = Extras::of(&list);
         let highest_class_at = format!("{name}:{}", list.highest_class.1);
         List { digest: digest(&list, &extras), extras, highest_class_at, sizes: OnceLock::new(), list }
@@ -71,6 +73,8 @@ pub struct Files {
     lists: Kept<(PathBuf, u32), List>,
     /// By name, calibration and seed.
     stand_ins: Kept<(&'static str, Calibration, u64), List>,
+    /// By path, and how it is taken.
+    coflows: Kept<(PathBuf, Like), ReadCoflows>,
     /// By path.
     traces: Kept<PathBuf, ReadTrace>,
 }
@@ -94,6 +98,24 @@ impl Files {
     pub(super) fn stand_in(&self, of: &StandIn, calibration: Calibration, seed: u64) -> Result<Arc<List>, Error> {
         let make = || Ok(List::new(of.name, of.generate(calibration, seed)));
         once(&self.stand_ins, (of.name, calibration, seed), |list: &List| list.flows().len(), make)
+    }
+
+    /// The coflow trace at `path`.
+    pub(super) fn coflows(&self, scope: &Scope<'_>, path: &Path, like: Like) -> Result<Arc<ReadCoflows>, Error> {
+        let flows = |read: &ReadCoflows| read.trace.coflows.iter().map(|coflow| coflow.flows.len()).sum();
+        once(&self.coflows, (path.to_path_buf(), like), flows, || {
+            let trace = coflow_trace::read(&path.display().to_string(), open(scope, &COFLOWS, path)?, like);
+            let trace = trace.map_err(|error| Error::Input(error.to_string()))?;
+            let mut hasher = blake3::Hasher::new();
+            for coflow in &trace.coflows {
+                hasher.update(&coflow.id.to_le_bytes()).update(&coflow.arrival_ps.to_le_bytes());
+                for flow in &coflow.flows {
+                    hasher.update(&flow.src.to_le_bytes()).update(&flow.dst.to_le_bytes());
+                    hasher.update(&flow.bytes.to_le_bytes());
+                }
+            }
+            Ok(ReadCoflows { trace, digest: hasher.finalize().to_hex().to_string() })
+        })
     }
 
     /// The trace of starts at `path`.
@@ -155,7 +177,7 @@ fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<File>, Se
 }
 
 /// The error of a file that a key names and that cannot be read.
-pub(super) fn unreadable(scope: &Scope<'_>, key: &Key, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
+pub(crate) fn unreadable(scope: &Scope<'_>, key: &Key, path: &Path, problem: impl std::fmt::Display) -> SettingsError {
     let expected = "a file that can be read; its path is relative to the experiment file's folder";
     scope.error(key, format!("{}: {problem}", path.display())).expected(expected)
 }

@@ -146,8 +146,7 @@ declare! {
     );
     static RED_PROBABILITY: Setting<f64> = Setting::number(
         Section::Network, "red_probability", 0.0, 1.0, "RED: marking probability at red_max",
-    )
-    .with_default(1.0);
+    );
     static RED_AVERAGE: Setting<f64> = Setting::number_above(
         Section::Network, "red_average", 0.0, 1.0,
         "RED: weight of the newest backlog in the average; 1 is instantaneous",
@@ -279,7 +278,7 @@ fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, Settings
         MarkingName::RedPerQueue => (MarkScope::Queue, true),
     };
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
-    let from = 65 * mtu;
+    let from = parts.mark_packets * mtu;
     if !red {
         let above = scope.read_or(&ECN_THRESHOLD, from)?;
         return Ok(Marker::Threshold { above, scope: length, counts_arriving });
@@ -292,7 +291,7 @@ fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, Settings
     Ok(Marker::Red {
         min,
         max,
-        most: (scope.read(&RED_PROBABILITY)? * f64::from(u32::MAX)).round() as u32,
+        most: (scope.read_or(&RED_PROBABILITY, parts.red_probability)? * f64::from(u32::MAX)).round() as u32,
         weight: (scope.read(&RED_AVERAGE)? * f64::from(WHOLE)).round().max(1.0) as u32,
         scope: length,
         counts_arriving,

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use flowsieve_core::Site;
+use flowsieve_core::coflow::coordinator::Announcements;
 use flowsieve_core::controller::FabricSite;
 use flowsieve_core::site::{Racks, SitePort};
 use flowsieve_workload::random::{Purpose, stream};
@@ -75,10 +76,11 @@ impl<'a> Sites<'a> {
     }
 
     /// What a controller of the whole fabric is made with, of the kind at this place.
-    pub fn fabric(&self, kind: u8) -> FabricSite {
+    pub fn fabric(&self, kind: u8, announcements: &Arc<Announcements>) -> FabricSite {
         FabricSite {
             hosts: (0..self.fabric.hosts).map(|host| self.node(Node::Host(host))).collect(),
             switches: (0..self.fabric.switches.len() as u32).map(|switch| self.node(Node::Switch(switch))).collect(),
+            announcements: Arc::clone(announcements),
             seed: self.seed(Part::Controller, u32::MAX, kind),
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use flowsieve_core::Time;
+use flowsieve_core::coflow::coordinator::Announcements;
 use flowsieve_results::PointResult;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
@@ -57,13 +58,14 @@ pub(crate) struct Trial {
     pub(crate) wire_overhead: u16,
     pub(crate) fct_end: FctEnd,
     pub(crate) predictions: Option<Arc<dyn Predict>>,
+    pub(crate) announcements: Option<Arc<Announcements>>,
 }
 
 impl Trial {
     /// A flow ends when it has arrived.
     pub(crate) fn new(settings: &Settings, scheme: Scheme) -> Trial {
         let fabric = Fabric::from_settings(settings).expect("a fabric");
-        Trial { fabric, scheme, wire_overhead: 0, fct_end: FctEnd::Arrival, predictions: None }
+        Trial { fabric, scheme, wire_overhead: 0, fct_end: FctEnd::Arrival, predictions: None, announcements: None }
     }
 
     /// A flow ends when its sender knows that it has arrived.
@@ -96,6 +98,7 @@ impl Trial {
             wire_overhead: self.wire_overhead,
             flows,
             predictions: self.predictions.as_ref(),
+            announcements: self.announcements.as_ref(),
             measure: Measure::All,
             fct_end: self.fct_end,
             seed: 1,

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+use flowsieve_core::coflow::coordinator::Announcements;
 use flowsieve_core::controller::Hears;
 use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::program::Watches;
@@ -16,7 +17,7 @@ use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
 use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, announcements};
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Predict};
 use proptest::prelude::*;
@@ -32,6 +33,7 @@ pub(crate) struct Case {
     pub(crate) fct_end: FctEnd,
     pub(crate) measure: Measure,
     pub(crate) predictions: Arc<dyn Predict>,
+    pub(crate) announcements: Arc<Announcements>,
     pub(crate) seed: u64,
     pub(crate) max_time: Option<Time>,
     pub(crate) partitioning: Partitioning,
@@ -66,6 +68,7 @@ impl Case {
             wire_overhead: self.wire_overhead,
             flows,
             predictions: Some(&self.predictions),
+            announcements: Some(&self.announcements),
             measure: self.measure,
             fct_end: self.fct_end,
             seed: self.seed,
@@ -253,6 +256,12 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.2, "misusing_hosts", &["1", "2"]),
         maybe(0.3, "inference", &["1ns", "1200ns", "40us"]),
         maybe(0.5, "slack", &["0B", "1pkt", "9KB"]),
+        maybe(0.4, "coflow_order", &["none", "sebf", "fifo", "tcf", "d-clas"]),
+        maybe(0.5, "levels level_slack", &["sparse; 0", "sparse; 2"]),
+        maybe(0.8, "coordinator_delay", &["1ns", "3us", "20us"]),
+        maybe(0.3, "coordinator_period", &["7us", "100us"]),
+        maybe(0.3, "announce", &["flow"]),
+        maybe(0.3, "pcoflow_slots", &["1", "5"]),
     ])
 }
 
@@ -293,7 +302,7 @@ fn flows(hosts: u32, mut drafts: Vec<DraftFlow>) -> Vec<Flow> {
             bytes: draft.bytes,
             class: draft.class,
             deadline_ps: draft.due,
-            coflow: None,
+            coflow: (draft.bytes % 5 < 3).then_some(draft.bytes as u32 % 7),
         }
     };
     (0..).zip(drafts).map(flow).collect()
@@ -411,6 +420,7 @@ fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
             of.class = 1
         }
         ControllerKind::Actuators(class, _) => *class = 1,
+        ControllerKind::Coordinator(params) => params.classes = 1..2,
         ControllerKind::AtHosts(_) | ControllerKind::Central(_) => unreachable!("no scheme of the registry"),
     }
     spec
@@ -467,9 +477,11 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
             }
             _ => {}
         }
+        let flows = flows(fabric.hosts, drafts);
         Some(Case {
-            flows: flows(fabric.hosts, drafts),
             predictions: predictions(seed),
+            announcements: announcements(flows.iter().copied()),
+            flows,
             fabric,
             scheme,
             wire_overhead: overhead,

@@ -18,6 +18,7 @@ pub(crate) fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Cas
         fct_end: FctEnd::Arrival,
         measure: Measure::All,
         predictions: predictions(1),
+        announcements: std::sync::Arc::default(),
         seed: 1,
         max_time: None,
         partitioning: Partitioning::Whole,

@@ -23,8 +23,9 @@ pub(crate) struct Kind {
 
 /// Those of a run.
 pub(crate) fn kinds(run_spec: &RunSpec<'_>, sites: &Sites<'_>) -> Vec<Kind> {
+    let announcements = run_spec.announcements.cloned().unwrap_or_default();
     let kind = |(spec, number): (&ControllerSpec, u8)| {
-        let controllers = spec.kind.build(&sites.fabric(number), |host| sites.controller(host, number));
+        let controllers = spec.kind.build(&sites.fabric(number, &announcements), |host| sites.controller(host, number));
         let (spec, versions) = (spec.clone(), vec![0; controllers.len()]);
         Kind { spec, controllers, versions, unheard: Vec::new(), tables: Vec::new() }
     };
@@ -127,6 +128,10 @@ impl Gauges for Twin<'_> {
 
     fn backlog_bytes(&mut self, node: Node, port: u16) -> u64 {
         self.ports[self.link(node, port)].scheduler.backlog_bytes()
+    }
+
+    fn sent(&mut self, host: u32, class: u8, see: &mut dyn FnMut(u32, u64)) {
+        self.hosts[host as usize].taggers[usize::from(class)].sent(see);
     }
 
     fn tagger(&mut self, host: u32, class: u8, see: &mut dyn FnMut(Reading)) {

@@ -200,6 +200,8 @@ mod tests {
             0
         }
 
+        fn sent(&mut self, _: u32, _: u8, _: &mut dyn FnMut(u32, u64)) {}
+
         fn tagger(&mut self, _: u32, _: u8, see: &mut dyn FnMut(Reading)) {
             self.0.observe(see);
         }

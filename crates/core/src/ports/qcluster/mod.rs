@@ -9,7 +9,6 @@
 //! arrives, and stays counted if the port then turns it away: a switch counts before its memory decides. Where disorder
 //! avoidance sends a packet to a queue of another group, its weight counts in neither.
 
-mod presence;
 pub mod sketch;
 pub mod weights;
 
@@ -18,10 +17,10 @@ use crate::bank::FifoBank;
 use crate::discipline::{Discipline, Group};
 use crate::marker::Marker;
 use crate::meta::{Kind, Meta};
+use crate::ports::presence::Presence;
 use crate::readings::{Gauge, Reading};
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
-use presence::Presence;
 use sketch::{Keep, SchedulingSketch, SketchParams};
 use weights::{QueueWeights, WeightParams};
 
@@ -220,10 +219,10 @@ impl ClusterPort {
         let weight = if cluster.weight == Weight::Sent { visit.weight } else { meta.tag.number() };
         let wanted = (cluster.first + cluster.weights.choose(weight)) as u8;
         let queue = match (self.avoidance, &self.presence) {
-            (Avoidance::Oracle, Some(presence)) => presence.keep_order(meta.flow, wanted, cluster.keep),
+            (Avoidance::Oracle, Some(presence)) => cluster.keep.order(presence.lowest(meta.flow), wanted),
             (Avoidance::Audited, Some(presence)) => {
                 let queue = self.sketch.keep_order(&visit, wanted, cluster.keep);
-                self.overtakes += u64::from(presence.keep_order(meta.flow, queue, cluster.keep) != queue);
+                self.overtakes += u64::from(cluster.keep.order(presence.lowest(meta.flow), queue) != queue);
                 queue
             }
             (Avoidance::Timed, _) => self.sketch.keep_order(&visit, wanted, cluster.keep),

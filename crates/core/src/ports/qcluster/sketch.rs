@@ -28,6 +28,17 @@ pub enum Keep {
     Queue,
 }
 
+impl Keep {
+    /// The queue for a packet that would best go to `wanted`, where `lowest` is the last one that holds a packet of its flow.
+    pub(crate) fn order(self, lowest: Option<u8>, wanted: u8) -> u8 {
+        match (lowest, self) {
+            (None, _) => wanted,
+            (Some(lowest), Keep::NoRise) => wanted.max(lowest),
+            (Some(lowest), Keep::Queue) => lowest,
+        }
+    }
+}
+
 /// A sketch's shape and gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SketchParams {

@@ -1,0 +1,64 @@
+//! Coflows: the orders in which a coordinator puts those under way, and how an order becomes a few priorities.
+//!
+//! A coflow is a set of flows that is done when all of them are. What a coordinator knows of those under way is a
+//! [`Snapshot`]; an [`OrderRule`] makes an order of it, pure, so that a further rule needs nothing but a function here.
+//! [`Levels`] maps an order to priorities; [`coordinator`] does both beside a network, and [`tagger`] writes the result into
+//! packets.
+//!
+//! Left out: rates (MADD and Sincronia's greedy walk belong to a model without packets), deadlines, admission.
+
+mod bssi;
+pub mod coordinator;
+mod levels;
+mod order;
+pub mod tagger;
+
+pub use levels::{LevelRule, Levels, MOST_LEVELS};
+pub use order::OrderRule;
+
+use crate::units::Time;
+
+/// The coflows under way, as somebody knows them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// How many ports there are: hosts send over the first half of them and receive over the second.
+    pub ports: usize,
+    /// In the order in which they became known, which decides where an order's rule does not.
+    pub coflows: Vec<Coflow>,
+}
+
+/// A coflow under way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coflow {
+    /// What it is known by: see [`key`].
+    pub key: u32,
+    /// When it began.
+    pub since: Time,
+    /// Its flows.
+    pub flows: u32,
+    /// The longest of them, in bytes.
+    pub longest: u64,
+    /// Bytes to be sent, of all flows.
+    pub bytes: u64,
+    /// Bytes that have been sent.
+    pub sent: u64,
+    /// Above zero. A coflow of twice the weight is worth two.
+    pub weight: f64,
+    /// What it asks of ports, ascending, each once.
+    pub demands: Vec<Demand>,
+}
+
+/// What a coflow asks of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Which.
+    pub port: u32,
+    /// For how long its bytes take the port's line, in ps.
+    pub time: u64,
+}
+
+/// What a message's coflow is known by. A message without one is a coflow of its own, above all others.
+#[inline]
+pub fn key(coflow: Option<u32>, message: u32) -> u32 {
+    coflow.unwrap_or(!message)
+}

@@ -1,0 +1,302 @@
+//! pCoflow's queue (Hernandez Benet et al., ICIN 2021, §III-D and E): strict priorities in which no packet of a coflow
+//! overtakes an earlier one, though the coflow's priority rises.
+//!
+//! The paper has one push-in first-out queue with a band for each priority. A packet's rank is one behind the end of its own
+//! band or of the lowest band that still holds a packet of its coflow, whichever is later (Equation 1). Bands end in the order
+//! of their priorities, so that the rule says: *join the lower of both bands, at its end*. That is a bank of FIFO queues with
+//! one more look-up, and what is built here.
+//!
+//! **Never out of order.** An earlier packet of the coflow that still waits is in a band not below the lowest one that the
+//! coflow occupies. A later one joins that band or a lower one, behind it. So it is for any tags, drops and mixes of coflows;
+//! and where two coflows share a slot of a bounded table, since to share only lowers bands.
+//!
+//! **It starves more than strict priority.** A single packet in the last band holds all later packets of its coflow there, of
+//! every sender, for as long as others keep a higher band busy. So a port counts the packets that join below their tag, and
+//! how long they wait.
+//!
+//! Left out: Equation 1 as the static rank of a PIFO with bounds that fall at each departure, as §III-E has it: so packets of
+//! a coflow do overtake each other (a test shows it).
+
+use crate::bank::FifoBank;
+use crate::discipline::Discipline;
+use crate::hash::{mix, reduce};
+use crate::meta::{Kind, Meta, NONE};
+use crate::ports::presence::Presence;
+use crate::readings::Reading;
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::units::Time;
+
+/// What pCoflow's queue is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PcoflowRules {
+    /// Bands, from 1 to 64.
+    pub bands: usize,
+    /// Whose packets keep their order.
+    pub keeps: Keeps,
+    /// How many owners it can tell apart, by a hash; `None`: all.
+    pub slots: Option<usize>,
+    /// Whose length a marker by queue looks at.
+    pub marks: Marks,
+    /// Waiting packets follow a priority that rises, instead of holding back those behind them: the ideal without reordering
+    /// of Fig. 1. Each such move walks the bands that the coflow occupies. Needs a table without limit.
+    pub moves: bool,
+}
+
+/// Whose packets keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// A coflow's; a flow without a coflow is one of its own.
+    Coflows,
+    /// A flow's, which the paper takes to need too much memory in a switch.
+    Flows,
+}
+
+/// Whose length is compared with the threshold of marking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// That of the band that the packet was tagged for, as in the example of §III-E.
+    Tagged,
+    /// That of the band that it joins, as in the text there.
+    Joined,
+}
+
+/// The most slots of a bounded table.
+pub const MOST_SLOTS: usize = 1 << 24;
+
+/// Bytes that a slot takes in a switch for each band: a count of 32 bits.
+const SLOT_BYTES: u64 = 4;
+
+impl PortRules for PcoflowRules {
+    type Port = PcoflowPort;
+
+    fn build(&self, site: &PortSite) -> PcoflowPort {
+        PcoflowPort::new(self, site)
+    }
+
+    fn sketch_bytes(&self) -> u64 {
+        self.slots.map_or(0, |slots| slots as u64 * self.bands as u64 * SLOT_BYTES)
+    }
+}
+
+/// A port with pCoflow's queue.
+pub struct PcoflowPort {
+    bank: FifoBank,
+    rules: PcoflowRules,
+    owners: Owners,
+    below: Below,
+}
+
+/// Packets that joined a band below that of their tag.
+#[derive(Debug, Default)]
+struct Below {
+    packets: u64,
+    queued: u64,
+    /// Sums of instants in ps: of departures less those of arrivals is how long all have waited.
+    arrived: u128,
+    left: u128,
+    last: Time,
+}
+
+impl Below {
+    fn enter(&mut self, now: Time) {
+        self.packets += 1;
+        self.queued += 1;
+        self.arrived += u128::from(now.0);
+        self.last = now;
+    }
+
+    fn leave(&mut self, now: Time) {
+        self.queued -= 1;
+        self.left += u128::from(now.0);
+        self.last = now;
+    }
+
+    /// How long they waited, all together and up to the last of their arrivals and departures, in ns.
+    fn waited_ns(&self) -> u64 {
+        let until = self.left + u128::from(self.queued) * u128::from(self.last.0);
+        u64::try_from((until - self.arrived) / 1_000).unwrap_or(u64::MAX)
+    }
+}
+
+/// Which bands hold whose packets.
+enum Owners {
+    /// All coflows, and the flows that have none.
+    All { coflows: Box<Presence>, flows: Box<Presence> },
+    /// As many as there are slots.
+    Hashed(Slots),
+}
+
+/// Whose a packet is.
+#[derive(Clone, Copy)]
+enum Owner {
+    Coflow(u32),
+    Flow(u32),
+}
+
+/// A table in which owners share slots.
+struct Slots {
+    /// Slot after slot, by band.
+    counts: Vec<u32>,
+    bands: usize,
+}
+
+impl Slots {
+    fn of(&self, owner: Owner) -> usize {
+        let word = match owner {
+            Owner::Coflow(number) => u64::from(number),
+            Owner::Flow(key) => 1 << 32 | u64::from(key),
+        };
+        reduce(mix(word), self.counts.len() / self.bands) * self.bands
+    }
+}
+
+impl Owners {
+    #[inline]
+    fn lowest(&self, owner: Owner) -> Option<u8> {
+        match (self, owner) {
+            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.lowest(number),
+            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.lowest(key),
+            (Owners::Hashed(slots), _) => {
+                let from = slots.of(owner);
+                let lowest = slots.counts[from..from + slots.bands].iter().rposition(|&count| count > 0);
+                lowest.map(|band| band as u8)
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, owner: Owner, band: u8) {
+        match (self, owner) {
+            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.add(number, band),
+            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.add(key, band),
+            (Owners::Hashed(slots), _) => {
+                let at = slots.of(owner) + usize::from(band);
+                slots.counts[at] += 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, owner: Owner, band: u8) {
+        match (self, owner) {
+            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.remove(number, band),
+            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.remove(key, band),
+            (Owners::Hashed(slots), _) => {
+                let at = slots.of(owner) + usize::from(band);
+                slots.counts[at] -= 1;
+            }
+        }
+    }
+}
+
+impl PcoflowPort {
+    /// # Panics
+    /// Where there are not 1 to 64 bands, no slots, or a bounded table that moves packets; set-up checks it.
+    pub fn new(rules: &PcoflowRules, site: &PortSite) -> PcoflowPort {
+        let bands = rules.bands;
+        let presence = || Box::new(Presence::new(bands));
+        let owners = match rules.slots {
+            None => Owners::All { coflows: presence(), flows: presence() },
+            Some(slots) => {
+                assert!((1..=MOST_SLOTS).contains(&slots) && !rules.moves, "slots, and no moves beside them");
+                Owners::Hashed(Slots { counts: vec![0; slots * bands], bands })
+            }
+        };
+        let bank = FifoBank::new(bands, site.admission, site.marker, Discipline::StrictPriority);
+        PcoflowPort { bank, rules: *rules, owners, below: Below::default() }
+    }
+
+    /// Whose a packet is. Without payload it is nobody's, so that no history holds it back.
+    #[inline]
+    fn owner(&self, meta: &Meta) -> Option<Owner> {
+        (meta.kind == Kind::Data).then_some(match (self.rules.keeps, meta.coflow) {
+            (Keeps::Coflows, coflow) if coflow != NONE => Owner::Coflow(coflow),
+            _ => Owner::Flow(meta.flow),
+        })
+    }
+
+    /// The band of a packet's tag.
+    #[inline]
+    fn tagged(&self, meta: &Meta) -> u8 {
+        meta.tag.priority().min(self.rules.bands as u8 - 1)
+    }
+
+    /// Moves what waits of an owner in lower bands to the end of this one, in the order in which it would leave.
+    #[cold]
+    fn raise(&mut self, metas: &mut [Meta], owner: Owner, to: u8) {
+        for band in to + 1..self.rules.bands as u8 {
+            let waiting: Vec<u32> = self.bank.queue(band.into()).iter(metas).collect();
+            let (own, others): (Vec<u32>, Vec<u32>) =
+                waiting.into_iter().partition(|&packet| self.is_of(&metas[packet as usize], owner));
+            if own.is_empty() {
+                continue;
+            }
+            self.bank.set_queue(band.into(), metas, &others);
+            for packet in own {
+                self.bank.append(to.into(), metas, packet);
+                self.owners.remove(owner, band);
+                self.owners.add(owner, to);
+            }
+        }
+    }
+
+    fn is_of(&self, meta: &Meta, owner: Owner) -> bool {
+        match (self.owner(meta), owner) {
+            (Some(Owner::Coflow(a)), Owner::Coflow(b)) | (Some(Owner::Flow(a)), Owner::Flow(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl PortScheduler for PcoflowPort {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let meta = &metas[packet as usize];
+        let tagged = self.tagged(meta);
+        let Some(owner) = self.owner(meta) else {
+            return self.bank.enqueue_in(tagged.into(), metas, packet, context);
+        };
+        let mut band = self.owners.lowest(owner).map_or(tagged, |lowest| lowest.max(tagged));
+        if band > tagged && self.rules.moves {
+            self.raise(metas, owner, tagged);
+            band = tagged;
+        }
+        let marked_by = if self.rules.marks == Marks::Tagged { tagged } else { band };
+        let verdict = self.bank.enqueue_marked_by(band.into(), marked_by.into(), metas, packet, context);
+        if verdict.is_accepted() {
+            self.owners.add(owner, band);
+            if band > tagged {
+                self.below.enter(context.now);
+            }
+        }
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.bank.dequeue(metas, context)?;
+        let meta = &metas[packet as usize];
+        if let Some(owner) = self.owner(meta) {
+            self.owners.remove(owner, meta.queue);
+            if meta.queue > self.tagged(meta) {
+                self.below.leave(context.now);
+            }
+        }
+        Some(packet)
+    }
+
+    fn bypass_bytes(&self) -> u64 {
+        self.bank.bypass_bytes()
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.bank.backlog_bytes()
+    }
+
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        see(Reading::Count { name: "joined_below_tag", count: self.below.packets });
+        see(Reading::Count { name: "joined_below_tag_wait_ns", count: self.below.waited_ns() });
+    }
+
+    fn queues(&self) -> usize {
+        self.bank.queues()
+    }
+}

@@ -1,0 +1,55 @@
+//! Which flows, or coflows, have packets in a port, and in which of its queues; exactly.
+//!
+//! Packet disorder avoidance would like to know it of flows, and a switch cannot (QCluster §3.5): the oracle variant decides
+//! by it, and the timed one is held against it. pCoflow's registers hold it of coflows (§III-E).
+
+use crate::flow_queues::FlowQueues;
+
+/// Packets queued, by key and queue.
+pub(crate) struct Presence {
+    /// Only to find a key's slot; its queues stay empty.
+    keys: FlowQueues,
+    /// Slot after slot, by queue.
+    counts: Vec<u32>,
+    /// By slot, bit i: queue i holds a packet.
+    occupied: Vec<u64>,
+    queues: usize,
+}
+
+impl Presence {
+    /// For 1 to 64 queues.
+    pub(crate) fn new(queues: usize) -> Presence {
+        Presence { keys: FlowQueues::default(), counts: Vec::new(), occupied: Vec::new(), queues }
+    }
+
+    /// The last queue, which is served last, that holds a packet of `key`.
+    #[inline]
+    pub(crate) fn lowest(&self, key: u32) -> Option<u8> {
+        let occupied = self.occupied[self.keys.find(key)? as usize];
+        occupied.checked_ilog2().map(|lowest| lowest as u8)
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, key: u32, queue: u8) {
+        let slot = self.keys.find(key).unwrap_or_else(|| self.keys.open(key, 0)) as usize;
+        if slot >= self.occupied.len() {
+            self.occupied.resize(slot + 1, 0);
+            self.counts.resize((slot + 1) * self.queues, 0);
+        }
+        self.occupied[slot] |= 1 << queue;
+        self.counts[slot * self.queues + usize::from(queue)] += 1;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, key: u32, queue: u8) {
+        let Some(slot) = self.keys.find(key) else { return };
+        let count = &mut self.counts[slot as usize * self.queues + usize::from(queue)];
+        *count -= 1;
+        if *count == 0 {
+            self.occupied[slot as usize] &= !(1 << queue);
+            if self.occupied[slot as usize] == 0 {
+                self.keys.close(slot);
+            }
+        }
+    }
+}

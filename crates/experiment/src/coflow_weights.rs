@@ -1,0 +1,43 @@
+//! Weights of coflows, which a coordinator's order heeds.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use flowsieve_schemes::controller::ControllerKind;
+use flowsieve_schemes::settings::{Scope, Section, Setting, Settings};
+use flowsieve_schemes::{Scheme, declare};
+use flowsieve_workload::coflow_trace::weights;
+
+use crate::error::Error;
+use crate::workload::unreadable;
+
+declare! {
+    static COFLOW_WEIGHTS: Setting<String> = Setting::file(
+        Section::Scheme, "coflow_weights",
+        "weights of coflows, of which one of weight 2 counts as half as large: CSV rows of coflow,weight; of others 1",
+    );
+}
+
+/// Gives the scheme's coordinator the weights that the settings name. Paths are relative to `folder`.
+pub(crate) fn give(settings: &Settings, scope: &Scope<'_>, scheme: &mut Scheme, folder: &Path) -> Result<(), Error> {
+    let coordinators = scheme.controllers.iter_mut().filter_map(|spec| match &mut spec.kind {
+        ControllerKind::Coordinator(params) => Some(params),
+        _ => None,
+    });
+    for params in coordinators {
+        let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { continue };
+        let path = folder.join(path);
+        let file = File::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
+        let read = weights(&path.display().to_string(), BufReader::new(file));
+        let read = read.map_err(|error| Error::Input(error.to_string()))?;
+        let mut hasher = blake3::Hasher::new();
+        for (coflow, weight) in &read {
+            hasher.update(&coflow.to_le_bytes()).update(&weight.to_le_bytes());
+        }
+        settings.note("coflow_weights.digest", hasher.finalize().to_hex());
+        params.weights = Arc::new(read);
+    }
+    Ok(())
+}

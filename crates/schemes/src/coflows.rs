@@ -1,0 +1,253 @@
+//! Schemes that serve coflows one after the other: a coordinator orders them, hosts write the order's levels into packets,
+//! and switches serve these by strict priority. Senders are DCTCP's.
+//!
+//! [`DSRED`] and [`ELASTIC`] are the switches without an order, with which pCoflow (ICIN 2021, §IV) compares itself and with
+//! which it should: eight queues of 500 packets each, with RED from 200 to 400, and eight that share 4,000, marked above 200
+//! as pCoflow's bands are. [`SINCRONIA`], [`SEBF`] and [`AALO`] have the first and an order. `coflow_order` gives any of them,
+//! and pCoflow's own ([`crate::pcoflow`]), another one or none; without an order all packets have one priority.
+//!
+//! RED's probability is not stated: a tenth. Varys is named by its order, SEBF: its rates (MADD) need senders that are paced.
+//! Aalo's queues share a port by weights, ten for the first to one for the last, of which its paper says no more than that
+//! they fall (SIGCOMM 2015, §4.2).
+
+use std::sync::Arc;
+
+use flowsieve_core::bank::BankRules;
+use flowsieve_core::coflow::coordinator::{Announcement, CoordinatorParams, Decides};
+use flowsieve_core::coflow::tagger::HostRules;
+use flowsieve_core::coflow::{LevelRule, OrderRule};
+use flowsieve_core::controller::Hears;
+use flowsieve_core::discipline::Discipline;
+use flowsieve_core::{PortKind, Time};
+
+use crate::controller::{ControllerKind, ControllerSpec};
+use crate::declare;
+use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Parts, QUEUES};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::{PortSpec, Scheme, TaggerSpec};
+use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+
+/// How coflows are ordered, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderName {
+    /// Not at all.
+    None,
+    /// By what they demand.
+    By(OrderRule),
+    /// By bytes sent.
+    Attained,
+}
+
+/// How an order becomes levels, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LevelsName {
+    Rank,
+    Sparse,
+}
+
+declare! {
+    /// How coflows are ordered.
+    pub static COFLOW_ORDER: Setting<OrderName> = Setting::choice(
+        Section::Scheme,
+        "coflow_order",
+        &[
+            ("none", OrderName::None),
+            ("bssi", OrderName::By(OrderRule::Bssi)),
+            ("sebf", OrderName::By(OrderRule::Sebf)),
+            ("scf", OrderName::By(OrderRule::Scf)),
+            ("ncf", OrderName::By(OrderRule::Ncf)),
+            ("tcf", OrderName::By(OrderRule::Tcf)),
+            ("fifo", OrderName::By(OrderRule::Fifo)),
+            ("d-clas", OrderName::Attained),
+        ],
+        "in which order coflows are served: Sincronia's, by the smallest bottleneck, longest flow, number of flows or bytes in all, \
+         as they come, or Aalo's, by bytes sent",
+    );
+    static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
+        Section::Scheme,
+        "coflow_demands",
+        &[("remaining", true), ("first", false)],
+        "what an order looks at: the demands that are left, or those that there were at first",
+    )
+    .with_default(true);
+    static LEVELS: Setting<LevelsName> = Setting::choice(
+        Section::Scheme,
+        "levels",
+        &[("rank", LevelsName::Rank), ("sparse", LevelsName::Sparse)],
+        "how the places of an order become priorities: one each until they run out, or so that few coflows change theirs",
+    )
+    .with_default(LevelsName::Rank);
+    static LEVEL_SLACK: Setting<u64> = Setting::count(
+        Section::Scheme, "level_slack", 0, 64,
+        "levels = \"sparse\": so many coflows more may share the last level than have to",
+    )
+    .with_default(1);
+    static NEW_LEVEL: Setting<u64> = Setting::count(
+        Section::Scheme, "new_level", 0, 63, "priority of coflows that have no place in the order yet; not given: the last",
+    );
+    static ANNOUNCE: Setting<Announcement> = Setting::choice(
+        Section::Scheme,
+        "announce",
+        &[("coflow", Announcement::Whole), ("flow", Announcement::Flow)],
+        "what the coordinator learns of: a whole coflow at its first flow, or each flow as it begins",
+    )
+    .with_default(Announcement::Whole);
+    static COORDINATOR_DELAY: Setting<u64> = Setting::time(
+        Section::Scheme, "coordinator_delay", 1, MAX_TIME_PS, "from hosts to the coordinator, and back: one way",
+    )
+    .with_default(Time::from_us(50).0);
+    static COORDINATOR_PERIOD: Setting<u64> = Setting::time(
+        Section::Scheme, "coordinator_period", 1_000_000, MAX_TIME_PS,
+        "the coordinator decides once in this time; not given: whenever a coflow begins or ends, and every 10 ms with d-clas",
+    );
+    static DCLAS_FIRST: Setting<u64> = Setting::size(
+        Section::Scheme, "dclas_first", 1, 1_000_000_000_000_000, "d-clas: bytes at which a coflow leaves the first level",
+    )
+    .with_default(10_000_000);
+    static DCLAS_FACTOR: Setting<u64> = Setting::count(
+        Section::Scheme, "dclas_factor", 2, 1_000_000, "d-clas: how many times as many bytes the next level takes",
+    )
+    .with_default(10);
+    static DCLAS_BETWEEN: Setting<bool> = Setting::choice(
+        Section::Scheme,
+        "dclas_between",
+        &[("weighted", true), ("strict", false)],
+        "d-clas: whether levels share a port by weights or are served one after the other",
+    )
+    .with_default(true);
+}
+
+/// Eight queues with RED, and no order.
+pub const DSRED: Entry = Entry {
+    name: "dsred",
+    summary: "eight priorities of 500 packets with RED each, and nobody who orders coflows",
+    paper: "Hernandez Benet et al., ICIN 2021",
+    knows: Knows::Nothing,
+    build: |context| build(context, &RED_PARTS, OrderName::None),
+};
+
+/// Eight queues that share their memory, in Sincronia's order.
+pub const ELASTIC: Entry = Entry {
+    name: "sp-elastic",
+    summary: "coflows in Sincronia's order over eight priorities that share 4,000 packets",
+    paper: "the queue that pCoflow has to be compared with, ours",
+    knows: Knows::Coflow,
+    build: |context| build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi)),
+};
+
+/// Sincronia's order.
+pub const SINCRONIA: Entry = Entry {
+    name: "sincronia",
+    summary: "coflows in the order of a primal-dual approximation, by priorities",
+    paper: "Agarwal et al., SIGCOMM 2018",
+    knows: Knows::Coflow,
+    build: |context| build(context, &RED_PARTS, OrderName::By(OrderRule::Bssi)),
+};
+
+/// Varys' order.
+pub const SEBF: Entry = Entry {
+    name: "sebf",
+    summary: "coflows by their smallest effective bottleneck, as Varys orders them, by priorities",
+    paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
+    knows: Knows::Coflow,
+    build: |context| build(context, &RED_PARTS, OrderName::By(OrderRule::Sebf)),
+};
+
+/// Aalo.
+pub const AALO: Entry = Entry {
+    name: "aalo",
+    summary: "coflows fall through ten priorities by bytes sent, without their sizes",
+    paper: "Chowdhury and Stoica, SIGCOMM 2015",
+    knows: Knows::Coflow,
+    build: |context| build(context, &Parts { queues: 10, ..RED_PARTS }, OrderName::Attained),
+};
+
+/// Eight priorities of 500 packets with RED from 200 to 400 each.
+pub(crate) const RED_PARTS: Parts = Parts {
+    tagger: None,
+    discipline: DisciplineName::StrictPriority,
+    queues: 8,
+    marking: MarkingName::RedPerQueue,
+    mark_packets: 200,
+    red_probability: 0.1,
+    buffer_packets: 500,
+    admission: AdmissionName::PerQueue,
+    ..Parts::DEFAULT
+};
+
+/// Eight priorities that share 4,000 packets, marked above 200 each.
+pub(crate) const ELASTIC_PARTS: Parts =
+    Parts { marking: MarkingName::PerQueue, buffer_packets: 4_000, admission: AdmissionName::PerPort, ..RED_PARTS };
+
+/// A scheme of these parts with a coordinator, unless the settings say otherwise.
+pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
+    let mut scheme = parts::build(context, parts)?;
+    let order = scope.read_or(&COFLOW_ORDER, order)?;
+    let levels = scope.read_or(&QUEUES, parts.queues)? as usize;
+    let decides = match order {
+        OrderName::None => return Ok(scheme),
+        OrderName::By(rule) => {
+            let slack = scope.read(&LEVEL_SLACK)? as usize;
+            let levels = match scope.read(&LEVELS)? {
+                LevelsName::Rank => LevelRule::Rank,
+                LevelsName::Sparse => LevelRule::Sparse { slack },
+            };
+            Decides::Order { rule, levels, remaining: scope.read(&COFLOW_DEMANDS)? }
+        }
+        OrderName::Attained => {
+            if scope.read(&DCLAS_BETWEEN)? {
+                share_by_weights(&mut scheme, levels)?;
+            }
+            Decides::Attained { first: scope.read(&DCLAS_FIRST)?, factor: scope.read(&DCLAS_FACTOR)? }
+        }
+    };
+    let new_level = scope.optional(&NEW_LEVEL)?.unwrap_or(match order {
+        // A coflow that has sent nothing is of the first level.
+        OrderName::Attained => 0,
+        _ => levels as u64 - 1,
+    });
+    if new_level >= levels as u64 {
+        return Err(scope.invalid(&NEW_LEVEL, format!("0 to {}, one of the queues", levels - 1)));
+    }
+    let reports = !matches!(decides, Decides::Order { remaining: false, .. });
+    for class in &mut scheme.classes {
+        class.tagger = TaggerSpec::Coflow(HostRules { new_level: new_level as u8, reports });
+    }
+    let every = (order == OrderName::Attained).then_some(Time::from_us(10_000));
+    let delay = Time(scope.read(&COORDINATOR_DELAY)?);
+    let params = CoordinatorParams {
+        decides,
+        levels,
+        announcement: scope.read(&ANNOUNCE)?,
+        period: scope.optional(&COORDINATOR_PERIOD)?.map(Time).or(every),
+        weights: Arc::default(),
+        classes: 0..scheme.classes.len() as u8,
+    };
+    scheme.controllers.push(ControllerSpec {
+        name: "coflow coordinator",
+        period: params.period,
+        hears: Hears::AsItHappens(delay),
+        publishes_after: delay,
+        kind: ControllerKind::Coordinator(params),
+    });
+    Ok(scheme)
+}
+
+/// Where ports serve by strict priority, queues share them by weights: as many for the first as there are queues, one for the
+/// last.
+fn share_by_weights(scheme: &mut Scheme, queues: usize) -> Result<(), SettingsError> {
+    scheme.ports = scheme.ports.try_map(|_, port| {
+        let kind = match &port.kind {
+            PortKind::Bank(BankRules { queues: of_port, discipline: Discipline::StrictPriority })
+                if *of_port == queues =>
+            {
+                let weights = (1..=queues as u32).rev().collect();
+                PortKind::Bank(BankRules { queues, discipline: Discipline::WeightedRoundRobin { weights } })
+            }
+            other => other.clone(),
+        };
+        Ok::<PortSpec, SettingsError>(PortSpec { kind, ..port.clone() })
+    })?;
+    Ok(())
+}

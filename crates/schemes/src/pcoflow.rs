@@ -1,0 +1,83 @@
+//! pCoflow (Hernandez Benet et al., ICIN 2021): Sincronia's order over switches in which a coflow's packets keep their order
+//! though its priority rises ([`flowsieve_core::pcoflow`]). Eight bands, 4,000 packets in all, each band marked above 200.
+//!
+//! [`ECN`] lets bands grow into each other's space, [`DROP`] gives each 500 packets; all later results of the paper are
+//! those of the first. [`MOVE`] is the ideal of its Fig. 1, as it is read here: what waits follows a rising priority.
+//!
+//! The host's own port has the bands, too. A packet that waits there keeps its tag, so that a plain port would put packets
+//! out of order before a switch could help; the paper says nothing of it.
+//!
+//! The base is a round trip of 66.7 us and a least timeout of 200 us ("RTO 3 RTTs and 200 us", §IV), which an experiment
+//! says.
+
+use flowsieve_core::PortKind;
+use flowsieve_core::coflow::OrderRule;
+use flowsieve_core::pcoflow::{Keeps, MOST_SLOTS, Marks, PcoflowRules};
+
+use crate::coflows::{self, ELASTIC_PARTS, OrderName};
+use crate::declare;
+use crate::parts::{self, AdmissionName, Parts};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::{PortSpec, Scheme};
+use crate::settings::{Section, Setting, SettingsError};
+
+declare! {
+    static PCOFLOW_KEY: Setting<Keeps> = Setting::choice(
+        Section::Scheme, "pcoflow_key", &[("coflow", Keeps::Coflows), ("flow", Keeps::Flows)],
+        "whose packets pCoflow's queue keeps in order",
+    )
+    .with_default(Keeps::Coflows);
+    static PCOFLOW_SLOTS: Setting<u64> = Setting::count(
+        Section::Scheme, "pcoflow_slots", 1, MOST_SLOTS as u64,
+        "coflows that pCoflow's queue can tell apart, by a hash; not given: all",
+    );
+    static PCOFLOW_MARKS: Setting<Marks> = Setting::choice(
+        Section::Scheme, "pcoflow_marks", &[("tag", Marks::Tagged), ("band", Marks::Joined)],
+        "whose length pCoflow's marking looks at: the band of the packet's tag, or the one that it joins",
+    )
+    .with_default(Marks::Tagged);
+}
+
+/// Bands that grow into each other's space.
+pub const ECN: Entry = Entry {
+    name: "pcoflow-ecn",
+    summary: "coflows in Sincronia's order; switches let none of a coflow's packets overtake another; bands share memory",
+    paper: "Hernandez Benet et al., ICIN 2021",
+    knows: Knows::Coflow,
+    build: |context| build(context, &ELASTIC_PARTS, false),
+};
+
+/// Bands of 500 packets each.
+pub const DROP: Entry = Entry {
+    name: "pcoflow-drop",
+    summary: "the same with 500 packets a band",
+    build: |context| {
+        let parts = Parts { buffer_packets: 500, admission: AdmissionName::PerQueue, ..ELASTIC_PARTS };
+        build(context, &parts, false)
+    },
+    ..ECN
+};
+
+/// Waiting packets follow their coflow's priority.
+pub const MOVE: Entry = Entry {
+    name: "pcoflow-move",
+    summary: "the ideal without reordering: packets that wait follow their coflow's priority as it rises",
+    build: |context| build(context, &ELASTIC_PARTS, true),
+    ..ECN
+};
+
+fn build(context: &Context<'_>, parts: &Parts, moves: bool) -> Result<Scheme, SettingsError> {
+    let scope = &context.scope;
+    let mut scheme = coflows::build(context, parts, OrderName::By(OrderRule::Bssi))?;
+    let slots = scope.optional(&PCOFLOW_SLOTS)?.map(|slots| slots as usize);
+    if moves && slots.is_some() {
+        return Err(scope.invalid(&PCOFLOW_SLOTS, "none: who moves packets has to know whose they are"));
+    }
+    let (keeps, marks) = (scope.read(&PCOFLOW_KEY)?, scope.read(&PCOFLOW_MARKS)?);
+    scheme.ports = scheme.ports.try_map(|_, port| {
+        let Some(bands) = parts::own_queues(scope, port)? else { return Ok(port.clone()) };
+        let kind = PortKind::Pcoflow(PcoflowRules { bands, keeps, slots, marks, moves });
+        Ok::<_, SettingsError>(PortSpec { kind, ..port.clone() })
+    })?;
+    Ok(scheme)
+}

@@ -1,0 +1,80 @@
+//! A coordinator of coflows, told as packet traces.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod by_hand;
+
+use by_hand::{Trial, fcts, flow, rack, scheme};
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::settings::Settings;
+use flowsieve_workload::Flow;
+
+const US: u64 = 1_000_000;
+
+/// Sincronia's order, heard of 10 us later, and known at hosts 10 us after that.
+fn ordered(name: &str, settings: &Settings) -> (Settings, Scheme) {
+    let settings = settings.clone().with(Some(name), "coordinator_delay", "10us");
+    let scheme = scheme(name, &settings);
+    (settings, scheme)
+}
+
+fn of(coflow: u32, flow: Flow) -> Flow {
+    Flow { coflow: Some(coflow), ..flow }
+}
+
+fn run(settings: &Settings, scheme: Scheme, flows: &[Flow]) -> flowsieve_results::PointResult {
+    let mut trial = Trial::new(settings, scheme);
+    let numbered = (0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow });
+    trial.announcements = Some(flowsieve_sim::announcements(numbered));
+    trial.run(flows)
+}
+
+#[test]
+fn order__holds_at_hosts_two_delays_after_a_coflow_begins() {
+    // Coflow 1 has 100 packets from host 0 and coflow 2 has 40 from host 1, both to host 2; so coflow 2 goes first, at
+    // the switch's port to host 2, as soon as there is an order. Its short flows from host 3 show when: three packets to
+    // host 2, beside three of coflow 1 from host 4, which are at the switch 0.2 + 1.2 n us after their start.
+    let (settings, scheme) = ordered("sincronia", &rack(5));
+    let short = |start| {
+        let flows = [
+            of(1, flow(0, (0, 2), 100)),
+            of(2, flow(0, (1, 2), 40)),
+            of(1, flow(start, (4, 2), 3)),
+            of(2, flow(start, (3, 2), 3)),
+        ];
+        let fcts = fcts(&run(&settings, scheme.clone(), &flows));
+        (fcts[2], fcts[3])
+    };
+    // Before 20 us all have the last level, and wait behind what is in the queue; from then on coflow 2 passes everything.
+    let (first, second) = short(19 * US);
+    assert!(first > 10 * US && second > 10 * US, "{first} {second}");
+    let (first, second) = short(20 * US);
+    assert!(second < 8 * US && first > 10 * US, "{first} {second}");
+}
+
+#[test]
+fn announcement__whole_or_flow_by_flow() {
+    // Nothing is put out of order here, which would hide what is looked for. Coflow 1 begins with 300 packets, and 2,000 follow at 2 ms. Coflow 2 has 400, to the same host. Known whole, coflow 1 is the
+    // larger one from the beginning; known by its flows it is the smaller one until then.
+    let level_of_first = |announce: &str| {
+        let settings = rack(4).with(Some("pcoflow-move"), "announce", announce);
+        let (settings, scheme) = ordered("pcoflow-move", &settings);
+        let flows = [of(1, flow(0, (0, 3), 300)), of(2, flow(0, (1, 3), 400)), of(1, flow(2_000 * US, (2, 3), 2_000))];
+        fcts(&run(&settings, scheme, &flows))[0]
+    };
+    let (whole, by_flow) = (level_of_first("coflow"), level_of_first("flow"));
+    // 300 packets take 360 us, and 700 take 840. What was sent before there was an order is shared.
+    assert!(by_flow < 600 * US && whole > 700 * US, "{by_flow} {whole}");
+}
+
+#[test]
+fn lifts__are_counted_and_fewer_where_levels_stay() {
+    // Six coflows from six hosts to one, the smaller the earlier it is done; each end lifts those behind it.
+    let lifts = |levels: &str| {
+        let settings = rack(7).with(Some("sincronia"), "levels", levels);
+        let (settings, scheme) = ordered("sincronia", &settings);
+        let flows: Vec<Flow> = (0..6).map(|host| of(host, flow(0, (host, 6), 20 * (u64::from(host) + 1)))).collect();
+        let result = run(&settings, scheme, &flows);
+        result.counts.get("coflow_lifts").copied().unwrap_or(0)
+    };
+    assert_eq!((lifts("rank"), lifts("sparse")), (5 + 4 + 3 + 2, 0));
+}
