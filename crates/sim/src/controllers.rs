@@ -146,16 +146,6 @@ impl Controllers {
         }
     }
 
-    /// What they have counted at all, by name.
-    pub(crate) fn count(&self, see: &mut dyn FnMut(&str, u64)) {
-        for controller in self.kinds.iter().flat_map(|kind| &kind.controllers) {
-            controller.observe(&mut |reading| match reading {
-                Reading::Count { name, count } if count > 0 => see(name, count),
-                _ => {}
-            });
-        }
-    }
-
     /// How often each kind published up to the end of the run: controllers at hosts by the mean of as many as ever did at once.
     pub(crate) fn periodic(&self, end: Time) -> impl Iterator<Item = PeriodicPart> {
         self.kinds.iter().map(move |kind| {

@@ -136,7 +136,6 @@ fn run_with<K: Key>(
     let mut result = measure::result(run_spec, &run.built, (&run.flows, run.arrivals_ended), ended)?;
     if let Some(controllers) = &run.controllers {
         result.periodic.extend(controllers.periodic(Time(result.simulated_ps)));
-        controllers.count(&mut |name, count| *result.counts.entry(name.to_owned()).or_default() += count);
     }
     if let Some(sampler) = run.sampler {
         let (series, warning) = sampler.finish(run_spec.fabric);

@@ -65,16 +65,3 @@ fn announcement__whole_or_flow_by_flow() {
     // 300 packets take 360 us, and 700 take 840. What was sent before there was an order is shared.
     assert!(by_flow < 600 * US && whole > 700 * US, "{by_flow} {whole}");
 }
-
-#[test]
-fn lifts__are_counted_and_fewer_where_levels_stay() {
-    // Six coflows from six hosts to one, the smaller the earlier it is done; each end lifts those behind it.
-    let lifts = |levels: &str| {
-        let settings = rack(7).with(Some("sincronia"), "levels", levels);
-        let (settings, scheme) = ordered("sincronia", &settings);
-        let flows: Vec<Flow> = (0..6).map(|host| of(host, flow(0, (host, 6), 20 * (u64::from(host) + 1)))).collect();
-        let result = run(&settings, scheme, &flows);
-        result.counts.get("coflow_lifts").copied().unwrap_or(0)
-    };
-    assert_eq!((lifts("rank"), lifts("sparse")), (5 + 4 + 3 + 2, 0));
-}

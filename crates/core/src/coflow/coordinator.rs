@@ -18,7 +18,6 @@ use std::sync::Arc;
 use super::{Coflow, Demand, LevelRule, Levels, OrderRule, Snapshot, key};
 use crate::controller::{Audience, Controller, FabricSite, Gauges, HostEvent, Publish, Table};
 use crate::message::FlowEvent;
-use crate::readings::Reading;
 use crate::units::{Rate, Time};
 
 /// A flow of a coflow, before it begins.
@@ -123,7 +122,6 @@ pub struct Coordinator {
     /// When it decides next.
     next: Time,
     published: Vec<(u32, u64)>,
-    orders: u64,
 }
 
 /// A coflow under way.
@@ -167,7 +165,6 @@ impl Coordinator {
             known: 0,
             next: Time::NEVER,
             published: Vec::new(),
-            orders: 0,
         }
     }
 
@@ -291,7 +288,7 @@ impl Controller for Coordinator {
             }
             FlowEvent::MessageEnd { message, .. } => {
                 let Some(flow) = self.flows.remove(&message.id) else { return };
-                self.serve(flow, flow.bytes - flow.sent);
+                self.serve(flow, flow.bytes.saturating_sub(flow.sent));
                 let Some(active) = self.coflows.get_mut(&flow.coflow) else { return };
                 active.unfinished -= 1;
                 if active.unfinished == 0 {
@@ -314,18 +311,12 @@ impl Controller for Coordinator {
         };
         self.ask_hosts(gauges);
         let values = self.decided();
-        self.orders += 1;
         if values != self.published {
             self.published.clone_from(&values);
             for class in self.params.classes.clone() {
                 publish(Audience::Hosts { class }, Table { name: LEVEL, values: values.clone() });
             }
         }
-    }
-
-    fn observe(&self, see: &mut dyn FnMut(Reading)) {
-        see(Reading::Count { name: "coflow_orders", count: self.orders });
-        see(Reading::Count { name: "coflow_lifts", count: self.levels.lifts() });
     }
 }
 
