@@ -22,6 +22,7 @@ fi
 examples() {
     case $1 in
         experiment) echo experiments ;;
+        coflow_trace) echo crates/flowsieve/tests/golden ;;
         cdf) echo crates/workload/data ;;
         forest) echo crates/core/tests/data ;;
     esac

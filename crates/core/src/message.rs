@@ -49,6 +49,8 @@ pub struct Effort {
     pub timeouts: u32,
     /// Packets that were taken for lost before the timer.
     pub found_lost: u32,
+    /// Duplicate ACKs: what is outstanding has not changed by them (RFC 5681).
+    pub duplicate_acks: u32,
 }
 
 /// What a receiver held because something before it was missing, from the end of one message to that of the next.

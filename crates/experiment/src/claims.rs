@@ -16,6 +16,9 @@
 //! Without `baseline` a claim is of the scheme's figure itself: `claimed = "10KB"` or `["23KB", "28KB"]`. With `schemes`, a
 //! list, it is of all of them: `claimed = "rising"` or `"close"`. With `unmeasured`, a reason, it is listed as text.
 //!
+//! Coflows have size classes, too, and `SN`, `LN`, `SW` and `LW`; with `baseline_class` they are compared with coflows of such
+//! another class, under the same scheme unless `baseline` names one.
+//!
 //! `series`, `of` and `time` say of which series a claim is; `workload`, `deadline`, `started` and `senders` of which
 //! flows; `at` narrows it to values of other swept keys, and `note` says what else there is to it. `stand_in` names the
 //! workload that stands in for the paper's, where that could not be had: then the claim's direction alone is judged.

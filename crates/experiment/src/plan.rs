@@ -9,7 +9,9 @@ use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::{Scale, ScaleTable};
 use crate::settings::find;
-use flowsieve_results::{Axis, Claim, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses};
+use flowsieve_results::{
+    Axis, Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
+};
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
 use std::collections::BTreeMap;
@@ -32,11 +34,19 @@ declare! {
     static SIZE_CLASSES: Setting<Vec<u64>> = Setting::sizes(
         Section::Report, "size_classes", "bounds between the size classes of tables and plots",
     );
+    static LONG_COFLOWS: Setting<u64> = Setting::size(
+        Section::Report, "long_coflows", 1, 1_000_000_000_000_000, "coflows are long if their longest flow has this size",
+    )
+    .with_default(5_000_000);
+    static WIDE_COFLOWS: Setting<u64> = Setting::count(
+        Section::Report, "wide_coflows", 1, 1_000_000_000, "coflows are wide if they have so many flows",
+    )
+    .with_default(51);
 }
 
 /// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
 /// now. The changelog says why each time.
-const MODEL: u32 = 8;
+const MODEL: u32 = 9;
 
 /// What the command line adds to an experiment file.
 #[derive(Debug, Clone, Default)]
@@ -152,6 +162,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
             ("model".to_owned(), MODEL.to_string()),
         ]),
         classes,
+        coflow_classes: coflow_classes(&document)?,
         record,
         claims,
         unmeasured: document.claims.unmeasured.clone(),
@@ -159,7 +170,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         points: Vec::new(),
     };
     let kept = kept(&experiment);
-    let mut warnings = Vec::new();
+    let mut of_points: Vec<(String, Vec<String>)> = Vec::new();
     let mut loads: Vec<WireLoads> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
@@ -169,8 +180,10 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         }
         let prepared = engine.prepare(point, first_seed, folder)?;
         for warning in prepared.warnings {
-            let warning = format!("{}: {warning}", point.label());
-            warnings.push(warning);
+            match of_points.iter_mut().find(|(other, _)| *other == warning) {
+                Some((_, labels)) => labels.push(point.label()),
+                None => of_points.push((warning, vec![point.label()])),
+            }
         }
         let settings = point.settings.effective();
         let part = |seed| PartId { seed, key: part_key(&settings, seed, &kept) };
@@ -194,6 +207,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         infos.push(info);
     }
     runs.sort_by_key(|run| (run.seed, run.point));
+    let mut warnings: Vec<String> = of_points.iter().map(of_several).collect();
     refuse_unread(&points, &document, changes, scale.as_ref(), &mut warnings)?;
     warnings.extend(twins(&infos));
     experiment.points = infos;
@@ -202,6 +216,15 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         claims::check(&document.claims.measured, &experiment)?;
     }
     Ok(Plan { experiment, points, runs, warnings, loads, folder: folder.to_path_buf() })
+}
+
+/// A warning with the points that it is about.
+fn of_several((warning, labels): &(String, Vec<String>)) -> String {
+    match labels.as_slice() {
+        [] => warning.clone(),
+        [one] => format!("{one}: {warning}"),
+        [first, others @ ..] => format!("{first} and {} more: {warning}", others.len()),
+    }
 }
 
 /// What a part keeps of its flows, where that is not all: it cannot be had again from them.
@@ -228,6 +251,11 @@ fn size_classes(document: &Document) -> Result<SizeClasses, Error> {
     let Some(bounds) = scope.optional(&SIZE_CLASSES)? else { return Ok(SizeClasses::default()) };
     let classes = SizeClasses::from_bounds(&bounds);
     classes.map_err(|error| scope.error(&SIZE_CLASSES, error.to_string()).expected("bounds that rise").into())
+}
+
+fn coflow_classes(document: &Document) -> Result<CoflowClassBounds, Error> {
+    let scope = document.settings.common();
+    Ok(CoflowClassBounds { long_bytes: scope.read(&LONG_COFLOWS)?, wide_flows: scope.read(&WIDE_COFLOWS)? })
 }
 
 fn record(document: &Document) -> Result<Record, Error> {

@@ -102,8 +102,13 @@ impl Engine for OwnSchemes {
             predictions,
             announcements,
         };
-        let loads = run.wire_loads();
+        let mut loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
+        if let Some(placed) = &run.workload.placed {
+            loads.extend(placed.busiest_load.map(|load| ("busiest host".to_owned(), load)));
+            let says = || format!("{} flows within a host are left out", placed.left_out);
+            warnings.extend((placed.left_out > 0).then(says));
+        }
         let (trace, cut) = run.expected_trace().unzip();
         warnings.extend(cut.flatten());
         Ok(Prepared {

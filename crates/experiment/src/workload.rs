@@ -20,7 +20,7 @@ pub(crate) use files::unreadable;
 pub use sizes::formula;
 
 use crate::error::Error;
-use coflows::COFLOWS;
+use coflows::{COFLOWS, PlacedFacts};
 use files::List;
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::declare;
@@ -141,6 +141,8 @@ pub struct Workload {
     recorded: Option<Recorded>,
     /// What goes on beside drawn flows.
     asked: Option<Asked>,
+    /// What a coflow trace became on these hosts.
+    pub(crate) placed: Option<PlacedFacts>,
     /// Which flows there are.
     pub extent: Extent,
     /// How packets lie on the wire, as the load counts them.
@@ -199,15 +201,16 @@ impl Workload {
                 classes,
                 recorded: None,
                 asked: None,
+                placed: None,
                 extent,
                 framing,
             });
         }
-        if let Some(list) = coflows::read(settings, &scope, (hosts, &framing, seed), files, folder)? {
+        if let Some((list, facts)) = coflows::read(settings, &scope, (hosts, &framing, seed), files, folder)? {
             refuse_beside(&scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
             let (extent, classes) = (Extent::Flows(list.flows().len() as u64), classes(&scope)?);
             let origin = Origin::Listed(list);
-            return Ok(Workload { origin, classes, recorded: None, asked: None, extent, framing });
+            return Ok(Workload { origin, classes, recorded: None, asked: None, placed: Some(facts), extent, framing });
         }
         let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder, recorded: None };
         let recorded = Recorded::read(&reader)?;
@@ -226,7 +229,7 @@ impl Workload {
         }
         let asked = Asked::read(&reader, hosts, &framing)?;
         let extent = if asked.is_some() { Extent::Queries } else { extent(&scope, recorded.as_ref())? };
-        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, asked, extent, framing })
+        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, asked, placed: None, extent, framing })
     }
 
     /// The flows in the order of their starts: without end, or all of a list; those beside queries.

@@ -82,10 +82,15 @@ fn what(claim: &Claim) -> String {
         (None, figure) if figure.is_of_flows() => {
             format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))
         }
-        (None, Figure::Coflows(_)) => {
+        (None, Figure::Coflows(..)) => {
             let all = claim.class.up_to_bytes.is_none() && claim.class.above_bytes == 0;
-            let coflows = if all { "coflows".into() } else { flows_of(&claim.class).replace("flows", "coflows") };
-            format!("{} of {coflows}", claim.figure.name().replace("cct", "CCT"))
+            let coflows = match claim.coflow_class {
+                Some(class) => format!("{} coflows", class.name()),
+                None if all => "coflows".into(),
+                None => flows_of(&claim.class).replace("flows", "coflows"),
+            };
+            let other = claim.baseline_class.map_or(String::new(), |class| format!(" / {}", class.name()));
+            format!("{} of {coflows}{other}", claim.figure.name().replace("cct", "CCT"))
         }
         (None, figure) => figure.name(),
     };

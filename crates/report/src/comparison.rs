@@ -11,7 +11,7 @@ use crate::terminal::aligned;
 /// The statistics that the text shows; the data has all.
 const SHOWN: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
 
-const COFLOWS: Figure = Figure::Coflows(Statistic::Mean);
+const COFLOWS: Figure = Figure::Coflows(Statistic::Mean, Metric::Fct);
 
 /// A scheme beside a baseline.
 #[derive(Serialize)]
@@ -136,6 +136,8 @@ fn over_loads(
         series: None,
         class: class.clone(),
         only: Only::default(),
+        coflow_class: None,
+        baseline_class: None,
         scheme: scheme.to_owned(),
         baselines: vec![baseline.to_owned()],
         loads: Vec::new(),
@@ -169,11 +171,13 @@ impl Compared {
                 text += &format!("\n{case}\n");
             }
             let classes = at.comparison.classes.iter().filter(|class| class.flows > 0);
-            let classes = classes.map(|class| (class.class.name.as_str(), class));
-            let coflows = at.comparison.coflows.iter().map(|coflows| ("coflows (CCT)", coflows));
-            for (index, (name, class)) in classes.chain(coflows).enumerate() {
+            let classes = classes.map(|class| (class.class.name.clone(), class));
+            let coflows = at.comparison.coflows.iter().map(|coflows| ("coflows (CCT)".into(), coflows));
+            let by_class = at.comparison.coflow_classes.iter();
+            let by_class = by_class.map(|(class, coflows)| (format!("coflows {} (CCT)", class.name()), coflows));
+            for (index, (name, class)) in classes.chain(coflows).chain(by_class).enumerate() {
                 let load = at.load.filter(|_| index == 0).map_or(String::new(), |load| load.to_string());
-                rows.push(row(load, name, class));
+                rows.push(row(load, &name, class));
             }
         }
         text += &aligned(&rows, 2);

@@ -92,7 +92,7 @@ fn attributes(experiment: &Experiment, index: usize) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use flowsieve_results::{PointInfo, Record, SizeClasses};
+    use flowsieve_results::{CoflowClassBounds, PointInfo, Record, SizeClasses};
 
     use super::*;
 
@@ -115,6 +115,7 @@ mod tests {
             changes: Vec::new(),
             versions: BTreeMap::new(),
             classes: SizeClasses::default(),
+            coflow_classes: CoflowClassBounds::default(),
             record: Record::Full,
             claims: Vec::new(),
             unmeasured: Vec::new(),

@@ -1,6 +1,6 @@
 //! What a table or a plot is of: the flows of a size class, or coflows.
 
-use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
+use flowsieve_results::{ClassSummary, CoflowClass, Metric, ResultDir, Statistic};
 
 use crate::cases::Case;
 use crate::format::{Unit, flows_of};
@@ -9,15 +9,22 @@ use crate::format::{Unit, flows_of};
 pub(crate) enum Group {
     /// By its place among the size classes.
     Class(usize),
-    Coflows,
+    /// All of them, or those of a class.
+    Coflows(Option<CoflowClass>),
 }
 
 impl Group {
-    /// The size classes, and coflows where there are any.
+    /// The size classes; coflows where there are any, and their classes where there are several.
     pub(crate) fn all(dir: &ResultDir) -> Vec<Group> {
         let classes = (0..dir.manifest().experiment.classes.as_slice().len()).map(Group::Class);
-        let coflows = dir.summary().points.iter().any(|point| point.coflows.flows() > 0);
-        classes.chain(coflows.then_some(Group::Coflows)).collect()
+        let is_there = |group: &Group| (0..dir.summary().points.len()).any(|point| group.at(dir, point).flows() > 0);
+        let all = Some(Group::Coflows(None)).filter(is_there);
+        let mut by_class: Vec<Group> =
+            CoflowClass::ALL.map(|class| Group::Coflows(Some(class))).into_iter().filter(is_there).collect();
+        if by_class.len() < 2 {
+            by_class.clear();
+        }
+        classes.chain(all).chain(by_class).collect()
     }
 
     /// Its statistics at a point.
@@ -25,7 +32,8 @@ impl Group {
         let point = &dir.summary().points[point];
         match self {
             Group::Class(class) => &point.classes[class],
-            Group::Coflows => &point.coflows,
+            Group::Coflows(None) => &point.coflows,
+            Group::Coflows(Some(class)) => point.coflow_class(class),
         }
     }
 
@@ -33,7 +41,7 @@ impl Group {
     pub(crate) fn class(self) -> Option<usize> {
         match self {
             Group::Class(class) => Some(class),
-            Group::Coflows => None,
+            Group::Coflows(_) => None,
         }
     }
 
@@ -41,7 +49,8 @@ impl Group {
     pub(crate) fn name(self, dir: &ResultDir) -> String {
         match self {
             Group::Class(class) => flows_of(&dir.manifest().experiment.classes.as_slice()[class]),
-            Group::Coflows => "coflows".into(),
+            Group::Coflows(None) => "coflows".into(),
+            Group::Coflows(Some(class)) => format!("{} coflows ({})", class.in_words(), class.name()),
         }
     }
 
@@ -49,15 +58,7 @@ impl Group {
     pub(crate) fn time(self) -> &'static str {
         match self {
             Group::Class(_) => "FCT",
-            Group::Coflows => "CCT",
-        }
-    }
-
-    /// What is measured of it: coflows have no ideal time to be slowed down from.
-    pub(crate) fn metrics(self) -> &'static [Metric] {
-        match self {
-            Group::Class(_) => &Metric::ALL,
-            Group::Coflows => &[Metric::Fct],
+            Group::Coflows(_) => "CCT",
         }
     }
 

@@ -1,6 +1,6 @@
 //! The table of a result as data.
 
-use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
+use flowsieve_results::{ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
 use serde_json::{Map, Value, json};
 
 use crate::claims::claims_json;
@@ -41,12 +41,15 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
             "fct_mean_ratio_to_first": ratio,
         })
     };
-    let coflows = |coflows: &ClassSummary| {
-        let other = baseline.map(|baseline| &dir.summary().points[baseline].coflows);
+    let of_coflows = |class: Option<CoflowClass>, of: &dyn Fn(&PointSummary) -> &ClassSummary| {
+        let coflows = of(summary);
+        let other = baseline.map(|baseline| of(&dir.summary().points[baseline]));
         json!({
+            "class": class,
             "coflows": coflows.flows(),
             "unfinished": coflows.unfinished(),
             "cct_us": statistics(coflows, Metric::Fct, PS_PER_US),
+            "slowdown": statistics(coflows, Metric::Slowdown, 1.0),
             "cct_mean_ratio_to_first": other.and_then(|other| coflows.ratio(other, Metric::Fct, Statistic::Mean)),
         })
     };
@@ -69,7 +72,12 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
         "axes": axes,
         "exact_percentiles": summary.exact,
         "classes": summary.classes.iter().enumerate().map(class).collect::<Vec<_>>(),
-        "coflows": Some(&summary.coflows).filter(|all| all.flows() > 0).map(coflows),
+        "coflows": (summary.coflows.flows() > 0).then(|| of_coflows(None, &|point| &point.coflows)),
+        "coflow_classes": CoflowClass::ALL
+            .into_iter()
+            .filter(|class| summary.coflow_class(*class).flows() > 0)
+            .map(|class| of_coflows(Some(class), &move |point| point.coflow_class(class)))
+            .collect::<Vec<_>>(),
         "size_bins": summary.bins.iter().map(bin).collect::<Vec<_>>(),
         "runs": runs,
     })

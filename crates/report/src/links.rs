@@ -33,6 +33,7 @@ pub(crate) struct RunRow {
     pub(crate) timeouts: String,
     pub(crate) retransmissions: String,
     pub(crate) out_of_order: String,
+    pub(crate) duplicate_acks: String,
     pub(crate) simulated: String,
     pub(crate) longest_ideal: String,
     /// What acted periodically, how often.
@@ -119,6 +120,7 @@ pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
         timeouts: sum(|run| run.timeouts),
         retransmissions: sum(|run| run.retransmissions),
         out_of_order: sum(|run| run.out_of_order),
+        duplicate_acks: sum(|run| run.duplicate_acks),
         simulated: time(mean(runs.iter().map(|run| run.simulated_ps))),
         longest_ideal: time(runs.iter().map(|run| run.longest_ideal_ps).max().unwrap_or(0)),
         ticks: ticks(&runs),

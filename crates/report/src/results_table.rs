@@ -17,8 +17,6 @@ pub(crate) struct ResultTable {
     /// What is counted, and what its completion time is called.
     pub(crate) counted: &'static str,
     pub(crate) time: &'static str,
-    /// What follows that, each by statistic.
-    pub(crate) others: Vec<&'static str>,
     /// Unit of its completion time.
     pub(crate) unit: &'static str,
     pub(crate) loads: Vec<LoadRows>,
@@ -66,9 +64,9 @@ pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: G
         load: at.name(),
         rows: at.points.iter().map(|&point| row(dir, point, group, unit)).collect(),
     };
-    let (counted, others): (_, Vec<_>) = match group {
-        Group::Class(_) => ("Flows", vec!["Slowdown"]),
-        Group::Coflows => ("Coflows", Vec::new()),
+    let counted = match group {
+        Group::Class(_) => "Flows",
+        Group::Coflows(_) => "Coflows",
     };
     ResultTable {
         case: number,
@@ -76,7 +74,6 @@ pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: G
         title: group.name(dir),
         counted,
         time: group.time(),
-        others,
         unit: unit.name,
         loads: case.loads.iter().map(rows).collect(),
     }
@@ -102,10 +99,9 @@ fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
         flows: count(this.flows()),
         unfinished: Some(this.unfinished()).filter(|&flows| flows > 0).map_or(String::new(), count),
         is_baseline,
-        cells: group
-            .metrics()
-            .iter()
-            .flat_map(|&metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
+        cells: Metric::ALL
+            .into_iter()
+            .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
             .collect(),
     }
 }

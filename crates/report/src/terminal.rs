@@ -74,13 +74,13 @@ fn runs(dir: &ResultDir, case: &Case) -> String {
 }
 
 fn block(dir: &ResultDir, case: &Case, group: Group, unit: Unit, first: &str) -> String {
-    let (counted, slowdowns): (_, &[_]) = match group {
-        Group::Class(_) => ("flows", &["slowdown", "its p99"]),
-        Group::Coflows => ("coflows", &[]),
+    let counted = match group {
+        Group::Class(_) => "flows",
+        Group::Coflows(_) => "coflows",
     };
     let statistics = Statistic::ALL.map(Statistic::name);
     let versus = format!("/ {first}");
-    let header = [&["load", "scheme", counted], &statistics[..], slowdowns, &[&versus]].concat();
+    let header = [&["load", "scheme", counted], &statistics[..], &["slowdown", "its p99", &versus]].concat();
     let header = header.into_iter().map(String::from).collect();
     let mut rows = vec![header];
     for at in &case.loads {
@@ -114,9 +114,7 @@ fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, group: Group, u
     };
     let mut row = vec![load, experiment.points[point].scheme.clone(), flows];
     row.extend(Statistic::ALL.map(fct));
-    if group.metrics().contains(&Metric::Slowdown) {
-        row.extend([Statistic::Mean, Statistic::P99].map(slowdown));
-    }
+    row.extend([Statistic::Mean, Statistic::P99].map(slowdown));
     row.push(ratio);
     row
 }

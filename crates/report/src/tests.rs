@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use flowsieve_results::{
-    Axis, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, Record,
-    ResultDir, ResultWriter, SchemeInfo, SizeClasses,
+    Axis, CoflowClassBounds, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo,
+    PointResult, Record, ResultDir, ResultWriter, SchemeInfo, SizeClasses,
 };
 
 use crate::{table, write};
@@ -165,6 +165,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
         changes: vec!["run.seeds=3".into()],
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
+        coflow_classes: CoflowClassBounds::default(),
         record: Record::Full,
         claims: Vec::new(),
         unmeasured: Vec::new(),
@@ -224,11 +225,11 @@ fn table__with_coflows() {
     let coflows = &table[table.find("CCT in").unwrap()..table.find("Runs;").unwrap()];
     insta::assert_snapshot!(coflows);
     let page = page(&dir);
-    // A table of CCT and no slowdown, and a plot of each: mean and p99, and their ratios.
+    // Plots for all and for both classes: mean and p99, and their ratios.
     assert!(page.contains(
-        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th></tr>"
+        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th><th colspan=\"5\" class=\"group\">Slowdown</th></tr>"
     ));
-    assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 4);
+    assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 12);
     let json = crate::table_json(&dir);
     assert_eq!(json["points"][0]["coflows"]["coflows"], 300);
     let compared = crate::compared(&dir, Some(("pias", "dctcp"))).unwrap().remove(0).text();

@@ -19,9 +19,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Axis;
 use crate::classes::SizeClass;
 use crate::statistics::{Estimate, Ratio};
+use crate::{Axis, CoflowClass, CoflowGroup};
 
 mod check;
 mod figure;
@@ -69,6 +69,12 @@ pub struct Claim {
     /// Which of these.
     #[serde(default, skip_serializing_if = "Only::is_all")]
     pub only: Only,
+    /// Coflows of which class, if they are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coflow_class: Option<CoflowClass>,
+    /// The class of the coflows that these are compared with, if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_class: Option<CoflowClass>,
     /// The scheme; of an order the first.
     pub scheme: String,
     /// What it is compared with: one scheme for a change, none for a value, the other schemes of an order.
@@ -90,6 +96,13 @@ pub struct Claim {
     /// The claim whose words these are, here under another calibration of its stand-in: their directions are held together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
+}
+
+impl Claim {
+    /// The coflows that it is about, if it is about any.
+    pub fn coflow_group(&self) -> CoflowGroup {
+        self.coflow_class.map_or_else(|| CoflowGroup::Size(self.class.clone()), CoflowGroup::Class)
+    }
 }
 
 /// As data one baseline is a text, any other number of them a list.
@@ -274,6 +287,8 @@ mod tests {
             series: None,
             class: SizeClass::between(0, None),
             only: Only::default(),
+            coflow_class: None,
+            baseline_class: None,
             scheme: "a".into(),
             baselines: baselines.iter().map(|name| name.to_string()).collect(),
             loads: Vec::new(),

@@ -1,17 +1,17 @@
 //! Coflows: groups of flows that are done when all of them are. `coflows.parquet`: a row a coflow.
 //!
-//! Columns: point, seed, coflow, flows, unfinished, bytes, start_ps, cct_ps (null: a flow did not finish). A result
-//! without coflows has no such file.
+//! Columns: point, seed, coflow, flows, unfinished, bytes, start_ps, cct_ps (null: a flow did not finish), senders,
+//! receivers, longest_bytes, ideal_ps (null: not known), slowdown. A result without coflows has no such file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array, UInt64Array};
+use arrow_array::{ArrayRef, Float64Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
-use crate::classes::SizeClass;
+use crate::coflow_class::{CoflowClassBounds, CoflowGroup};
 use crate::disorder::Disorder;
 use crate::flows::write_table;
 use crate::statistics::Figures;
@@ -19,32 +19,55 @@ use crate::summary::SeedStats;
 use crate::{Breakdown, FlowRow, ResultError};
 
 /// A coflow from the start of its first flow to the end of its last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CoflowRow {
     /// Its number, the same under every scheme.
     pub coflow: u32,
-    /// Flows of it that were counted.
+    /// Flows of it that were counted: its width.
     pub flows: u64,
     /// Flows that did not finish.
     pub unfinished: u64,
+    /// Hosts that send.
+    pub senders: u64,
+    /// Hosts that receive.
+    pub receivers: u64,
     /// Payload of all of them.
     pub bytes: u64,
+    /// Payload of the longest.
+    pub longest_bytes: u64,
     /// Start of the first.
     pub start_ps: u64,
     /// Coflow completion time: from there to the end of the last; `None` if one did not finish.
     pub cct_ps: Option<u64>,
+    /// The least CCT that it could have, as the fabric tells it; `None` where nobody did.
+    pub ideal_ps: Option<u64>,
 }
 
-/// The coflows of these flows, by number.
-pub(crate) fn of_flows(flows: &[FlowRow]) -> Vec<CoflowRow> {
+impl CoflowRow {
+    /// CCT over ideal CCT; `None` for an unfinished coflow, and without an ideal.
+    pub fn slowdown(&self) -> Option<f64> {
+        Some(self.cct_ps? as f64 / self.ideal_ps.filter(|&ideal_ps| ideal_ps > 0)? as f64)
+    }
+}
+
+/// The coflows of these flows, by number, with their ideal CCTs.
+pub(crate) fn of_flows(flows: &[FlowRow], ideals_ps: &BTreeMap<u32, u64>) -> Vec<CoflowRow> {
     // By coflow: its row so far, and the end of its last flow.
     let mut found: BTreeMap<u32, (CoflowRow, u64)> = BTreeMap::new();
+    let (mut senders, mut receivers) = (BTreeSet::new(), BTreeSet::new());
     for flow in flows {
         let Some(coflow) = flow.coflow else { continue };
-        let new = CoflowRow { coflow, flows: 0, unfinished: 0, bytes: 0, start_ps: u64::MAX, cct_ps: None };
-        let (row, end) = found.entry(coflow).or_insert((new, 0));
+        let new = || {
+            let ideal_ps = ideals_ps.get(&coflow).copied();
+            (CoflowRow { coflow, start_ps: u64::MAX, ideal_ps, ..CoflowRow::default() }, 0)
+        };
+        let (row, end) = found.entry(coflow).or_insert_with(new);
         row.flows += 1;
+        row.senders += u64::from(senders.insert((coflow, flow.src)));
+        row.receivers += u64::from(receivers.insert((coflow, flow.dst)));
         row.bytes = row.bytes.saturating_add(flow.bytes);
+        row.longest_bytes = row.longest_bytes.max(flow.bytes);
         row.start_ps = row.start_ps.min(flow.start_ps);
         match flow.fct_ps {
             Some(fct_ps) => *end = (*end).max(flow.start_ps.saturating_add(fct_ps)),
@@ -67,20 +90,23 @@ pub struct CoflowStats {
     pub unfinished: u64,
     /// CCT of the others; `None` if there are none.
     pub cct_ps: Option<Figures>,
+    /// Their slowdown: CCT over ideal CCT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<Figures>,
 }
 
 impl CoflowStats {
     /// `None` without any coflow.
-    pub(crate) fn of(rows: &[CoflowRow]) -> Option<CoflowStats> {
-        let mut ccts: Vec<f64> = rows.iter().filter_map(|row| row.cct_ps).map(|cct_ps| cct_ps as f64).collect();
-        let (coflows, unfinished) = (rows.len() as u64, (rows.len() - ccts.len()) as u64);
-        (coflows > 0).then(|| CoflowStats { coflows, unfinished, cct_ps: Figures::of(&mut ccts) })
-    }
-
-    /// Of those whose payload is in a size class; `None` without any.
-    pub(crate) fn of_class(rows: &[CoflowRow], class: &SizeClass) -> Option<CoflowStats> {
-        let rows: Vec<CoflowRow> = rows.iter().filter(|row| class.holds(row.bytes)).copied().collect();
-        CoflowStats::of(&rows)
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a CoflowRow>) -> Option<CoflowStats> {
+        let (mut coflows, mut ccts, mut slowdowns) = (0, Vec::new(), Vec::new());
+        for row in rows {
+            coflows += 1;
+            ccts.extend(row.cct_ps.map(|cct_ps| cct_ps as f64));
+            slowdowns.extend(row.slowdown());
+        }
+        let unfinished = coflows - ccts.len() as u64;
+        let (cct_ps, slowdown) = (Figures::of(&mut ccts), Figures::of(&mut slowdowns));
+        (coflows > 0).then_some(CoflowStats { coflows, unfinished, cct_ps, slowdown })
     }
 
     /// As statistics of a run.
@@ -92,7 +118,7 @@ impl CoflowStats {
             largest_bytes: 0,
             least_slowdown: None,
             fct: self.cct_ps,
-            slowdown: None,
+            slowdown: self.slowdown,
             fct_variation: None,
             fairness: None,
             disorder: Disorder::default(),
@@ -101,13 +127,25 @@ impl CoflowStats {
     }
 }
 
-/// The coflows of a size class that a claim is about.
+/// The coflows of a run that are in a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClaimedCoflows {
-    /// The class of their payload.
-    pub class: SizeClass,
+pub struct GroupedCoflows {
+    /// The group.
+    #[serde(rename = "class")]
+    pub group: CoflowGroup,
     /// Those of a run.
     pub stats: CoflowStats,
+}
+
+impl GroupedCoflows {
+    /// Of each group that any of these coflows is in.
+    pub(crate) fn of(rows: &[CoflowRow], groups: &[CoflowGroup], bounds: &CoflowClassBounds) -> Vec<GroupedCoflows> {
+        let of = |group: &CoflowGroup| {
+            let stats = CoflowStats::of(rows.iter().filter(|row| group.holds(row, bounds)))?;
+            Some(GroupedCoflows { group: group.clone(), stats })
+        };
+        groups.iter().filter_map(of).collect()
+    }
 }
 
 /// Writes `coflows.parquet` from the coflows of each run, by point and seed.
@@ -129,6 +167,17 @@ pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)]) -> Result<
             Field::new("cct_ps", DataType::UInt64, true),
             Arc::new(UInt64Array::from_iter(rows().map(|(.., row)| row.cct_ps))),
         ),
+        (field("senders", DataType::UInt64), whole(|row| row.senders)),
+        (field("receivers", DataType::UInt64), whole(|row| row.receivers)),
+        (field("longest_bytes", DataType::UInt64), whole(|row| row.longest_bytes)),
+        (
+            Field::new("ideal_ps", DataType::UInt64, true),
+            Arc::new(UInt64Array::from_iter(rows().map(|(.., row)| row.ideal_ps))),
+        ),
+        (
+            Field::new("slowdown", DataType::Float64, true),
+            Arc::new(Float64Array::from_iter(rows().map(|(.., row)| row.slowdown()))),
+        ),
     ];
     write_table(path, columns)
 }
@@ -136,48 +185,77 @@ pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classes::SizeClass;
+    use crate::coflow_class::CoflowClass;
 
     #[test]
     fn of_flows__from_the_first_start_to_the_last_end() {
-        let flow = |coflow, start_ps, fct_ps| FlowRow {
+        let flow = |coflow, (src, dst), bytes, start_ps, fct_ps| FlowRow {
             coflow,
-            bytes: 5,
+            src,
+            dst,
+            bytes,
             start_ps,
             fct_ps,
             ideal_ps: 1,
             ..FlowRow::default()
         };
         let flows = [
-            flow(Some(7), 100, Some(50)),
-            flow(None, 0, Some(900)),
-            flow(Some(3), 10, Some(5)),
-            flow(Some(7), 120, Some(10)),
-            flow(Some(3), 12, None),
+            flow(Some(7), (0, 1), 5, 100, Some(50)),
+            flow(None, (0, 1), 9, 0, Some(900)),
+            flow(Some(3), (1, 2), 5, 10, Some(5)),
+            flow(Some(7), (0, 2), 6, 120, Some(10)),
+            flow(Some(3), (1, 2), 5, 12, None),
         ];
-        let row = |coflow, unfinished, start_ps, cct_ps| CoflowRow {
-            coflow,
+        let third = CoflowRow {
+            coflow: 3,
             flows: 2,
-            unfinished,
+            unfinished: 1,
+            senders: 1,
+            receivers: 1,
             bytes: 10,
-            start_ps,
-            cct_ps,
+            longest_bytes: 5,
+            start_ps: 10,
+            cct_ps: None,
+            ideal_ps: None,
         };
-        let rows = [row(3, 1, 10, None), row(7, 0, 100, Some(50))];
-        assert_eq!(of_flows(&flows), rows);
+        let seventh = CoflowRow {
+            coflow: 7,
+            unfinished: 0,
+            receivers: 2,
+            bytes: 11,
+            longest_bytes: 6,
+            start_ps: 100,
+            cct_ps: Some(50),
+            ideal_ps: Some(20),
+            ..third
+        };
+        let rows = of_flows(&flows, &BTreeMap::from([(7, 20)]));
+        assert_eq!(rows, [third, seventh]);
+        assert_eq!(rows.iter().map(CoflowRow::slowdown).collect::<Vec<_>>(), [None, Some(2.5)]);
         let stats = CoflowStats::of(&rows).unwrap();
         assert_eq!((stats.coflows, stats.unfinished), (2, 1));
-        assert_eq!(stats.cct_ps, Figures::of(&mut [50.0]));
+        assert_eq!((stats.cct_ps, stats.slowdown), (Figures::of(&mut [50.0]), Figures::of(&mut [2.5])));
         assert_eq!(CoflowStats::of(&[]), None);
     }
 
     #[test]
-    fn of_class__by_the_payload_of_all_its_flows() {
-        let row = |bytes, cct_ps| CoflowRow { coflow: 0, flows: 2, unfinished: 0, bytes, start_ps: 0, cct_ps };
-        let rows = [row(100, Some(7)), row(101, Some(50)), row(99, Some(3)), row(500, None)];
-        let of = |above, up_to| CoflowStats::of_class(&rows, &SizeClass::between(above, up_to));
-        let (small, large) = (of(0, Some(100)).unwrap(), of(100, None).unwrap());
-        assert_eq!((small.coflows, small.unfinished, small.cct_ps), (2, 0, Figures::of(&mut [7.0, 3.0])));
-        assert_eq!((large.coflows, large.unfinished, large.cct_ps), (2, 1, Figures::of(&mut [50.0])));
-        assert_eq!(of(500, None), None);
+    fn of__groups_by_the_payload_of_all_flows_and_by_class() {
+        let row =
+            |bytes, flows, cct_ps| CoflowRow { bytes, longest_bytes: bytes, flows, cct_ps, ..CoflowRow::default() };
+        let rows = [row(100, 1, Some(7)), row(101, 9, Some(50)), row(99, 1, Some(3)), row(500, 8, None)];
+        let bounds = CoflowClassBounds { long_bytes: 101, wide_flows: 9 };
+        let size = |above, up_to| CoflowGroup::Size(SizeClass::between(above, up_to));
+        let mut groups = vec![size(0, Some(100)), size(100, None), size(500, None)];
+        groups.extend(CoflowClass::ALL.map(CoflowGroup::Class));
+        let found = GroupedCoflows::of(&rows, &groups, &bounds);
+        let found: Vec<_> =
+            found.iter().map(|of| (of.group.name(), of.stats.coflows, of.stats.unfinished, of.stats.cct_ps)).collect();
+        let two = Figures::of(&mut [7.0, 3.0]);
+        let one = Figures::of(&mut [50.0]);
+        assert_eq!(
+            found,
+            [("0-100B", 2, 0, two), (">100B", 2, 1, one), ("SN", 2, 0, two), ("LN", 1, 1, None), ("LW", 1, 0, one)]
+        );
     }
 }

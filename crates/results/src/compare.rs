@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::classes::SizeClass;
 use crate::statistics::{Ratio, Statistic};
 use crate::summary::{ClassSummary, Metric};
-use crate::{FlowRow, ResultDir, ResultError};
+use crate::{CoflowClass, FlowRow, ResultDir, ResultError};
 
 /// Flow by flow, over all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,6 +68,9 @@ pub struct Comparison {
     /// Of coflows, whose CCT is paired by seed as FCT is; `None` where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coflows: Option<ClassComparison>,
+    /// The same by class of coflows, of those that there are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub coflow_classes: Vec<(CoflowClass, ClassComparison)>,
 }
 
 /// Compares a scheme with a baseline at each of their points, in the order of the sweep. No points: one of the two is
@@ -89,8 +92,13 @@ pub fn compare(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Vec<Comp
         };
         let [this, other] = points.map(|point| &point.coflows);
         let coflows = (this.flows() > 0).then(|| of_groups(this, other));
+        let of_coflows = |class: CoflowClass| {
+            let [this, other] = points.map(|point| point.coflow_class(class));
+            (this.flows() > 0).then(|| (class, of_groups(this, other)))
+        };
+        let coflow_classes = CoflowClass::ALL.into_iter().filter_map(of_coflows).collect();
         let classes = (0..classes.len()).map(of_class).collect();
-        comparisons.push(Comparison { point, baseline, classes, coflows });
+        comparisons.push(Comparison { point, baseline, classes, coflows, coflow_classes });
     }
     Ok(comparisons)
 }

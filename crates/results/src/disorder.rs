@@ -14,6 +14,8 @@ pub struct Disorder {
     pub found_lost: u64,
     /// Data packets that arrived though they had before.
     pub unneeded: u64,
+    /// Duplicate ACKs that senders received.
+    pub duplicate_acks: u64,
     /// The most that a receiver held of one flow because something before it was missing, in bytes.
     pub held_most_bytes: u64,
     /// That over time, of the flows that finished: in bytes times nanoseconds.
@@ -30,6 +32,7 @@ impl Disorder {
             timeouts: row.timeouts.into(),
             found_lost: row.found_lost.into(),
             unneeded: row.unneeded.into(),
+            duplicate_acks: row.duplicate_acks.into(),
             held_most_bytes: row.held_most_bytes,
             held_byte_ns: if finished { row.held_byte_ns as f64 } else { 0.0 },
             fct_ns: row.fct_ps.map_or(0.0, |fct_ps| fct_ps as f64 / 1e3),
@@ -41,6 +44,7 @@ impl Disorder {
         self.timeouts += other.timeouts;
         self.found_lost += other.found_lost;
         self.unneeded += other.unneeded;
+        self.duplicate_acks += other.duplicate_acks;
         self.held_most_bytes = self.held_most_bytes.max(other.held_most_bytes);
         self.held_byte_ns += other.held_byte_ns;
         self.fct_ns += other.fct_ns;
@@ -67,14 +71,15 @@ mod tests {
             timeouts,
             found_lost: 2,
             unneeded: 1,
+            duplicate_acks: 7,
             ..FlowRow::default()
         };
         let mut all = Disorder::default();
         for row in [row(Some(10_000_000), 10_000_000, 0), row(Some(30_000_000), 0, 4), row(None, 77, 1)] {
             all.add(&Disorder::of(&row));
         }
-        assert_eq!((all.timeouts, all.found_lost, all.unneeded, all.held_most_bytes), (5, 6, 3, 3_000));
-        assert_eq!(all.held_mean_bytes(), Some(250.0));
+        assert_eq!((all.timeouts, all.found_lost, all.unneeded, all.duplicate_acks), (5, 6, 3, 21));
+        assert_eq!((all.held_most_bytes, all.held_mean_bytes()), (3_000, Some(250.0)));
         assert_eq!(Disorder::default().held_mean_bytes(), None);
     }
 }

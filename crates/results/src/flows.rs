@@ -2,7 +2,7 @@
 //!
 //! Columns: point, seed (both in the joined file alone), flow, src, dst, class, bytes, start_ps, fct_ps (null:
 //! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
-//! none), found_lost, unneeded, held_most_bytes, held_byte_ns; and, where a run has measured the steps of any flow,
+//! none), found_lost, unneeded, held_most_bytes, held_byte_ns, duplicate_acks; and, where a run has measured the steps of any flow,
 //! inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not known). Rows are grouped by
 //! point, then seed. The file carries no time and no version of a library, so that equal rows make equal bytes.
 
@@ -141,6 +141,7 @@ fn schema(columns: FlowColumns) -> SchemaRef {
         count("unneeded"),
         whole("held_most_bytes"),
         whole("held_byte_ns"),
+        count("duplicate_acks"),
     ]);
     if columns.steps {
         fields.extend(Step::ALL.map(|step| Field::new(step_column(step), DataType::UInt64, true)));
@@ -148,7 +149,7 @@ fn schema(columns: FlowColumns) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 18] {
+fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 19] {
     let count = |of: fn(&FlowRow) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
     let whole = |of: fn(&FlowRow) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
     [
@@ -170,6 +171,7 @@ fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 18] {
         count(|row| row.unneeded),
         whole(|row| row.held_most_bytes),
         whole(|row| row.held_byte_ns),
+        count(|row| row.duplicate_acks),
     ]
 }
 
@@ -283,6 +285,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         (optional::<UInt32Type>(path, batch, "found_lost")?, optional::<UInt32Type>(path, batch, "unneeded")?);
     let (held_most, held) =
         (optional::<UInt64Type>(path, batch, "held_most_bytes")?, optional::<UInt64Type>(path, batch, "held_byte_ns")?);
+    let duplicate_acks = optional::<UInt32Type>(path, batch, "duplicate_acks")?;
     let steps = steps(path, batch)?;
     if ideal.values().contains(&0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
@@ -305,6 +308,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         unneeded: unneeded.map_or(0, |column| column.value(at)),
         held_most_bytes: held_most.map_or(0, |column| column.value(at)),
         held_byte_ns: held.map_or(0, |column| column.value(at)),
+        duplicate_acks: duplicate_acks.map_or(0, |column| column.value(at)),
         steps: steps.as_ref().and_then(|steps| steps.at(at)),
     }));
     Ok(())

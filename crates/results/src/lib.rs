@@ -19,6 +19,7 @@
 
 pub mod claims;
 pub mod classes;
+mod coflow_class;
 mod coflows;
 pub mod compare;
 pub mod disorder;
@@ -41,7 +42,8 @@ mod writer;
 
 pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
 pub use classes::{SizeClass, SizeClasses};
-pub use coflows::{ClaimedCoflows, CoflowRow, CoflowStats};
+pub use coflow_class::{CoflowClass, CoflowClassBounds, CoflowGroup};
+pub use coflows::{CoflowRow, CoflowStats, GroupedCoflows};
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
 pub use flow_sketch::FlowSketch;

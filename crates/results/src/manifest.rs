@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::claims::{Claim, Only, Unmeasured};
 use crate::flow_sketch::FlowSketch;
-use crate::{ClaimedCoflows, CoflowStats, Figure, PointResult, SizeClass, SizeClasses};
+use crate::{
+    CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, PointResult, SizeClass, SizeClasses,
+};
 
 /// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
 /// column means, or its removal, makes another.
@@ -104,6 +106,9 @@ pub struct Experiment {
     pub versions: BTreeMap<String, String>,
     /// The size classes of its summary.
     pub classes: SizeClasses,
+    /// Where its classes of coflows begin.
+    #[serde(default, skip_serializing_if = "CoflowClassBounds::are_default")]
+    pub coflow_classes: CoflowClassBounds,
     /// Which flows are kept.
     #[serde(default, skip_serializing_if = "Record::is_full")]
     pub record: Record,
@@ -143,7 +148,7 @@ impl Experiment {
     /// The groups of flows that claims are about and that are not size classes of its own, each once.
     pub fn claimed_groups(&self) -> Vec<(Only, SizeClass)> {
         let mut claimed: Vec<(Only, SizeClass)> = Vec::new();
-        let of_flows = self.claims.iter().filter(|claim| !matches!(claim.figure, Figure::Coflows(_)));
+        let of_flows = self.claims.iter().filter(|claim| !claim.figure.is_of_coflows());
         for group in of_flows.map(|claim| (claim.only, claim.class.clone())) {
             let shown = group.0.is_all() && self.classes.as_slice().contains(&group.1);
             if !shown && !claimed.contains(&group) {
@@ -155,14 +160,19 @@ impl Experiment {
 
     /// The size classes of coflows that claims are about, each once; all of them together left out.
     pub fn claimed_coflows(&self) -> Vec<SizeClass> {
-        let of_coflows = self.claims.iter().filter(|claim| matches!(claim.figure, Figure::Coflows(_)));
         let mut claimed: Vec<SizeClass> = Vec::new();
-        for class in of_coflows.map(|claim| &claim.class) {
+        for class in self.claims.iter().filter(|claim| claim.figure.is_of_coflows()).map(|claim| &claim.class) {
             if *class != SizeClass::between(0, None) && !claimed.contains(class) {
                 claimed.push(class.clone());
             }
         }
         claimed
+    }
+
+    /// The groups of coflows that are reported.
+    pub(crate) fn coflow_groups(&self) -> Vec<CoflowGroup> {
+        let classes = CoflowClass::ALL.into_iter().map(CoflowGroup::Class);
+        classes.chain(self.claimed_coflows().into_iter().map(CoflowGroup::Size)).collect()
     }
 
     /// The sizes at which its classes and those of its claims begin and end.
@@ -193,9 +203,9 @@ pub struct Run {
     /// Its coflows together, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<CoflowStats>,
-    /// Those of size classes that claims are about.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claimed_coflows: Vec<ClaimedCoflows>,
+    /// Those of the groups that reports and claims are about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "claimed_coflows")]
+    pub grouped_coflows: Vec<GroupedCoflows>,
     /// What claims about series are held against, by claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claimed_series: BTreeMap<String, f64>,

@@ -33,7 +33,7 @@ impl ResultDir {
                 Some(sketch) => RunFlows::of_sketch(run.seed, sketch.clone(), run.coflows),
                 None => RunFlows::of(run.seed, &flows, run.coflows),
             };
-            runs_of_point.push(run_flows.with_claimed(&run.claimed_coflows));
+            runs_of_point.push(run_flows.with_grouped(&run.grouped_coflows));
             left[run.point as usize] -= 1;
             if left[run.point as usize] == 0 && misfit.is_ok() {
                 misfit = summary.add_point(std::mem::take(&mut runs_of_point));

@@ -45,6 +45,8 @@ pub struct FlowRow {
     pub held_most_bytes: u64,
     /// That payload over time, in bytes times nanoseconds.
     pub held_byte_ns: u64,
+    /// Duplicate ACKs that its sender received (RFC 5681).
+    pub duplicate_acks: u32,
     /// How long its sender had it in each step of QCLIMB; `None` for an unfinished flow, and under other schemes.
     pub steps: Option<StepRow>,
 }
@@ -208,6 +210,9 @@ pub struct PointResult {
     /// Data packets that arrived though they had before.
     #[serde(default)]
     pub unneeded: u64,
+    /// Duplicate ACKs that senders received.
+    #[serde(default)]
+    pub duplicate_acks: u64,
     /// What parts of the scheme counted, by the names that they give it; what none of them saw is left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
@@ -217,6 +222,9 @@ pub struct PointResult {
     /// Its coflows by number. They travel in `coflows.parquet` once parts are joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coflows: Vec<CoflowRow>,
+    /// The least CCT that each coflow could have, by number; those that nobody knows are missing. They travel with the coflows.
+    #[serde(skip)]
+    pub ideal_ccts_ps: BTreeMap<u32, u64>,
     /// What changed over time, beside what the flows themselves tell. It travels in `series.parquet` once parts are joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
@@ -233,7 +241,8 @@ impl PointResult {
         series.extend(self.series.iter().cloned());
         PointResult {
             deadlines: Deadlines { flows: with_deadline.count() as u64, missed },
-            coflows: coflows::of_flows(&self.flows),
+            coflows: coflows::of_flows(&self.flows, &self.ideal_ccts_ps),
+            ideal_ccts_ps: BTreeMap::new(),
             series,
             flows: Vec::new(),
             ..self.clone()

@@ -10,7 +10,7 @@ use crate::classes::SizeClass;
 use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
-use crate::{Breakdown, ClaimedCoflows, CoflowStats, Experiment, FlowRow, Only};
+use crate::{Breakdown, CoflowClass, CoflowGroup, CoflowStats, Experiment, FlowRow, GroupedCoflows, Only};
 
 /// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
 const BINS: usize = 20;
@@ -128,6 +128,8 @@ pub struct PointSummary {
     pub bins: Vec<ClassSummary>,
     /// The coflows of the runs that have any: each counts as a flow, and its CCT as an FCT.
     pub coflows: ClassSummary,
+    /// The same by class of coflows, in the order of [`CoflowClass::ALL`].
+    pub coflow_classes: [ClassSummary; 4],
     /// The same of the size classes of coflows that claims are about.
     pub claimed_coflows: Vec<ClassSummary>,
     /// Whether percentiles are those of the flows themselves and not of sketches.
@@ -142,9 +144,19 @@ impl PointSummary {
         shown.chain(claimed).find(|summary| summary.class == *class)
     }
 
-    /// The coflows of a size class, if they are all of them or a claim is about them.
-    pub fn coflows_of(&self, class: &SizeClass) -> Option<&ClassSummary> {
-        [&self.coflows].into_iter().chain(&self.claimed_coflows).find(|summary| summary.class == *class)
+    /// The coflows of a class.
+    pub fn coflow_class(&self, class: CoflowClass) -> &ClassSummary {
+        &self.coflow_classes[class.index()]
+    }
+
+    /// The coflows of a group; of sizes if it is all of them, or a claim is about them.
+    pub fn coflows_of(&self, group: &CoflowGroup) -> Option<&ClassSummary> {
+        match group {
+            CoflowGroup::Class(class) => Some(self.coflow_class(*class)),
+            CoflowGroup::Size(class) => {
+                [&self.coflows].into_iter().chain(&self.claimed_coflows).find(|summary| summary.class == *class)
+            }
+        }
     }
 }
 
@@ -186,20 +198,28 @@ impl Summary {
                 class: SizeClass::between(0, None),
                 seeds: runs.iter().filter_map(|run| Some(run.coflows?.stats(run.seed))).collect(),
             },
-            claimed_coflows: self.claimed_coflows.iter().map(|class| coflows_of(&runs, class)).collect(),
+            coflow_classes: CoflowClass::ALL.map(|class| coflows_of(&runs, &CoflowGroup::Class(class))),
+            claimed_coflows: {
+                let of = |class: &SizeClass| coflows_of(&runs, &CoflowGroup::Size(class.clone()));
+                self.claimed_coflows.iter().map(of).collect()
+            },
             exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(_))),
         });
         Ok(())
     }
 }
 
-/// The coflows of a size class that a claim is about.
-fn coflows_of(runs: &[RunFlows], class: &SizeClass) -> ClassSummary {
+/// The coflows of a group. Where it is no size class, they may have any size.
+fn coflows_of(runs: &[RunFlows], group: &CoflowGroup) -> ClassSummary {
     let of = |run: &RunFlows| {
-        let found = run.claimed_coflows.iter().find(|claimed| claimed.class == *class)?;
+        let found = run.grouped_coflows.iter().find(|grouped| grouped.group == *group)?;
         Some(found.stats.stats(run.seed))
     };
-    ClassSummary { class: class.clone(), seeds: runs.iter().filter_map(of).collect() }
+    let class = match group {
+        CoflowGroup::Size(class) => class.clone(),
+        CoflowGroup::Class(_) => SizeClass::between(0, None),
+    };
+    ClassSummary { class, seeds: runs.iter().filter_map(of).collect() }
 }
 
 /// The flows of one run, as far as statistics need them.
@@ -207,7 +227,7 @@ pub(crate) struct RunFlows {
     seed: u64,
     kept: Kept,
     coflows: Option<CoflowStats>,
-    claimed_coflows: Vec<ClaimedCoflows>,
+    grouped_coflows: Vec<GroupedCoflows>,
 }
 
 enum Kept {
@@ -252,17 +272,17 @@ impl RunFlows {
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
-        RunFlows { seed, kept: Kept::Rows(flows), coflows, claimed_coflows: Vec::new() }
+        RunFlows { seed, kept: Kept::Rows(flows), coflows, grouped_coflows: Vec::new() }
     }
 
     /// Of the sketch of a run.
     pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch, coflows: Option<CoflowStats>) -> RunFlows {
-        RunFlows { seed, kept: Kept::Sketch(sketch), coflows, claimed_coflows: Vec::new() }
+        RunFlows { seed, kept: Kept::Sketch(sketch), coflows, grouped_coflows: Vec::new() }
     }
 
-    /// With its coflows of classes that claims are about.
-    pub(crate) fn with_claimed(self, coflows: &[ClaimedCoflows]) -> RunFlows {
-        RunFlows { claimed_coflows: coflows.to_vec(), ..self }
+    /// With its coflows by groups.
+    pub(crate) fn with_grouped(self, coflows: &[GroupedCoflows]) -> RunFlows {
+        RunFlows { grouped_coflows: coflows.to_vec(), ..self }
     }
 
     fn fits(&self, class: &SizeClass) -> bool {

@@ -1,12 +1,12 @@
-//! `summary.csv`: a row for each point and size class, and one of the class `coflows` where flows belong to any: their
-//! number stands in the place of flows, and their CCT in that of FCT.
+//! `summary.csv`: a row for each point and size class, and where flows belong to coflows one of the class `coflows` and one
+//! for each class of these: their number stands in the place of flows, and their CCT in that of FCT.
 //!
 //! FCT in µs. `…_pm` is half the 95 % interval over seeds; `fct_mean_ratio` is the mean FCT over that of the first
 //! scheme at the same load and axes, paired by seed, with the ends of its interval, and `fct_mean_gain` one over that:
 //! NOS2's FCT gain (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals
 //! and ratios are rounded to six significant digits, for they go through functions whose last bit may differ between
 //! machines. An empty cell: no finished flow, or no interval, since there is one seed. The last columns are sums over
-//! seeds: timeouts, packets taken for lost before one, and packets that arrived twice; and what a flow's receiver held
+//! seeds: timeouts, packets taken for lost before one, packets that arrived twice, and duplicate ACKs; and what a flow's receiver held
 //! because something before it was missing: the mean over the FCTs, and the most. Where a run has measured steps, the
 //! last are the shares of the flows' time in each: means over the seeds, rounded; empty where those of no flow are
 //! known.
@@ -18,7 +18,7 @@ use crate::disorder::Disorder;
 use crate::statistics::Statistic;
 use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
-use crate::{Experiment, ResultError};
+use crate::{CoflowClass, Experiment, ResultError};
 
 const PS_PER_US: f64 = 1e6;
 
@@ -62,6 +62,13 @@ pub(crate) fn write(
         if point.coflows.flows() > 0 {
             write("coflows", &point.coflows, baseline.map(|baseline| &baseline.coflows))?;
         }
+        for class in CoflowClass::ALL {
+            let coflows = point.coflow_class(class);
+            if coflows.flows() > 0 {
+                let baseline = baseline.map(|baseline| baseline.coflow_class(class));
+                write(&format!("coflows {}", class.name()), coflows, baseline)?;
+            }
+        }
     }
     csv.flush().map_err(ResultError::io("write", path))
 }
@@ -80,7 +87,15 @@ fn header(axes: &[&str], steps: &[Step]) -> Vec<String> {
         names.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
     }
     names.extend(["fct_cv", "fct_cv_pm"].map(String::from));
-    let disorder = ["timeouts", "found_lost", "unneeded", "held_mean_bytes", "held_mean_bytes_pm", "held_most_bytes"];
+    let disorder = [
+        "timeouts",
+        "found_lost",
+        "unneeded",
+        "duplicate_acks",
+        "held_mean_bytes",
+        "held_mean_bytes_pm",
+        "held_most_bytes",
+    ];
     names.extend(disorder.map(String::from));
     names.extend(steps.iter().map(|step| format!("{}_share", step.name())));
     names
@@ -124,6 +139,7 @@ fn disorder(class: &ClassSummary) -> Vec<String> {
         of(|disorder| disorder.timeouts).sum::<u64>().to_string(),
         of(|disorder| disorder.found_lost).sum::<u64>().to_string(),
         of(|disorder| disorder.unneeded).sum::<u64>().to_string(),
+        of(|disorder| disorder.duplicate_acks).sum::<u64>().to_string(),
         held.map_or(String::new(), |held| rounded(held.value)),
         held.and_then(|held| held.half_width).map_or(String::new(), rounded),
         of(|disorder| disorder.held_most_bytes).max().unwrap_or(0).to_string(),

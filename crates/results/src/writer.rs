@@ -26,8 +26,8 @@ use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo,
 use crate::summary::RunFlows;
 use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
 use crate::{
-    ClaimedCoflows, CoflowStats, FlowRow, FlowSketch, PointResult, ResultDir, ResultError, SizeClass, Summary, coflows,
-    series, summary_csv,
+    CoflowStats, FlowRow, FlowSketch, GroupedCoflows, PointResult, ResultDir, ResultError, Summary, coflows, series,
+    summary_csv,
 };
 
 /// `point.json` of a part.
@@ -146,7 +146,7 @@ impl ResultWriter {
             }
             _ => {}
         }
-        let cuts = experiment.cuts();
+        let (cuts, coflow_groups) = (experiment.cuts(), experiment.coflow_groups());
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let columns = FlowColumns { joined: true, steps: self.any_has_steps(&experiment)? };
@@ -165,10 +165,7 @@ impl ResultWriter {
                 for (mut part, mut reader) in parts {
                     let rows = std::mem::take(&mut part.measured.coflows);
                     let coflows = CoflowStats::of(&rows);
-                    let claimed =
-                        |class: SizeClass| Some(ClaimedCoflows { stats: CoflowStats::of_class(&rows, &class)?, class });
-                    let claimed_coflows: Vec<_> =
-                        experiment.claimed_coflows().into_iter().filter_map(claimed).collect();
+                    let grouped_coflows = GroupedCoflows::of(&rows, &coflow_groups, &experiment.coflow_classes);
                     coflows_by_run.push((index, part.seed, rows));
                     let series = std::mem::take(&mut part.measured.series);
                     let claimed_series =
@@ -181,14 +178,14 @@ impl ResultWriter {
                         Some(sketch) => RunFlows::of_sketch(part.seed, sketch.clone(), coflows),
                         None => RunFlows::of(part.seed, &flows, coflows),
                     };
-                    summarised.push(run_flows.with_claimed(&claimed_coflows));
+                    summarised.push(run_flows.with_grouped(&grouped_coflows));
                     runs.push(Run {
                         point: index,
                         seed: part.seed,
                         flows: part.flows,
                         sketch,
                         coflows,
-                        claimed_coflows,
+                        grouped_coflows,
                         claimed_series,
                         measured: part.measured,
                     });

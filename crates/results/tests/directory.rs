@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use flowsieve_results::{
-    Axis, Drops, Experiment, FlowRow, LinkClass, Metric, PartId, PeriodicPart, PointInfo, PointResult, Record,
-    ResultDir, ResultError, ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
+    Axis, CoflowClassBounds, Drops, Experiment, FlowRow, LinkClass, Metric, PartId, PeriodicPart, PointInfo,
+    PointResult, Record, ResultDir, ResultError, ResultWriter, RunInfo, SchemeInfo, SizeClasses, Statistic,
 };
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -84,6 +84,7 @@ fn experiment() -> Experiment {
         changes: vec![],
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
+        coflow_classes: CoflowClassBounds::default(),
         record: Record::Full,
         claims: vec![],
         unmeasured: vec![],

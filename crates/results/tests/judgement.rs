@@ -4,8 +4,8 @@ mod made;
 
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Claim, ClassSummary, Expected, Figure, Metric, Only, PointSummary, QuantileSketch, Ratio, Record, ResultDir,
-    Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
+    Claim, ClassSummary, CoflowClass, Expected, Figure, Metric, Only, PointSummary, QuantileSketch, Ratio, Record,
+    ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
 use made::{Made, made};
 
@@ -64,6 +64,8 @@ fn claim(expected: Expected) -> Claim {
         tolerance: 0.02,
         note: String::new(),
         stand_in: None,
+        coflow_class: None,
+        baseline_class: None,
         repeats: None,
     }
 }
@@ -478,6 +480,58 @@ fn coflows__in_summaries_comparisons_and_claims() {
     assert_eq!(found, [(Verdict::NotResolved, "coflows did not finish".to_string())]);
     let none = verdicts(Made::default(), vec![of("mean cct", Expected::Lower)]);
     assert_eq!(none, [(Verdict::NotResolved, "nothing to compare at one of its points".to_string())]);
+}
+
+#[test]
+fn coflows__by_class_in_summaries_comparisons_and_claims() {
+    // Each flow is a coflow of its own, narrow, and as slow as the flow. Small ones are short, the others more than 5 MB long.
+    let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
+        for flow in &mut run.flows {
+            flow.coflow = Some(flow.flow);
+            flow.bytes *= if flow.bytes > 100_000 { 50 } else { 1 };
+        }
+        run.ideal_ccts_ps = run.flows.iter().map(|flow| (flow.flow, flow.ideal_ps)).collect();
+    };
+    let of = |name: &str, class, baseline_class, expected| Claim {
+        figure: serde_json::from_str(&format!("\"{name}\"")).unwrap(),
+        class: SizeClass::between(0, None),
+        coflow_class: CoflowClass::parse(class),
+        baseline_class: CoflowClass::parse(baseline_class),
+        baselines: if baseline_class.is_empty() { vec!["base".into()] } else { Vec::new() },
+        ..claim(expected)
+    };
+    let claims = vec![
+        of("mean cct", "LN", "SN", Expected::Higher),
+        of("mean cct", "SN", "LN", Expected::Higher),
+        of("mean cct", "SN", "", Expected::Change(-0.3)),
+        of("p50 coflow slowdown", "LN", "", Expected::Change(-0.3)),
+        of("mean cct", "SW", "SN", Expected::Higher),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let written = made(folder.path(), &Made { run, claims, ..Made::default() });
+    let dir = ResultDir::open(folder.path()).unwrap();
+    assert_eq!(dir.summary(), written.summary());
+    let point = &dir.summary().points[0];
+    let counts = CoflowClass::ALL.map(|class| point.coflow_class(class).flows());
+    let long = point.coflows.flows() - counts[0];
+    assert!(long > 0 && counts == [counts[0], long, 0, 0], "{counts:?}");
+    let all = point.classes.last().unwrap();
+    for metric in Metric::ALL {
+        let mean = |of: &ClassSummary| of.estimate(metric, Statistic::Mean).unwrap().value;
+        assert!((mean(&point.coflows) / mean(all) - 1.0).abs() < 1e-12);
+    }
+    let compared = compare(&dir, "new", "base").unwrap();
+    let names: Vec<&str> = compared[0].coflow_classes.iter().map(|(class, _)| class.name()).collect();
+    assert_eq!(names, ["SN", "LN"]);
+    let checked: Vec<_> = dir.checked_claims().into_iter().map(|(_, checked)| checked).collect();
+    let verdicts: Vec<Verdict> = checked.iter().map(|checked| checked.verdict).collect();
+    use Verdict::{Agrees, Disagrees, NotResolved};
+    assert_eq!(verdicts, [Agrees, Disagrees, Agrees, Disagrees, NotResolved]);
+    assert_eq!(checked[4].why, "nothing to compare at one of its points");
+    let csv = std::fs::read_to_string(folder.path().join("summary.csv")).unwrap();
+    let classes = ["coflows", "coflows SN", "coflows LN", "coflows SW"]
+        .map(|class| csv.lines().filter(|line| line.contains(&format!(",{class},0,,3,"))).count());
+    assert_eq!(classes, [4, 4, 4, 0], "{csv}");
 }
 
 fn rows(path: &std::path::Path) -> i64 {

@@ -37,6 +37,8 @@ fn measured(folder: &Path, record: Record) -> ResultDir {
         tolerance: 0.0,
         note: String::new(),
         stand_in: None,
+        coflow_class: None,
+        baseline_class: None,
         repeats: None,
     };
     made(folder, &Made { run: measure, claims: vec![claim], record, ..Made::default() })

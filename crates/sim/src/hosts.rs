@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowsieve_core::controller::HostEvent;
-use flowsieve_core::message::{Bounds, Held};
+use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, PortScheduler, Time};
@@ -100,9 +100,7 @@ pub(crate) struct Upcoming {
 pub(crate) struct Sent {
     pub(crate) message: u32,
     pub(crate) acknowledged: Time,
-    pub(crate) retransmissions: u32,
-    pub(crate) timeouts: u32,
-    pub(crate) found_lost: u32,
+    pub(crate) effort: Effort,
 }
 
 /// The receiving side of a finished message.
@@ -317,13 +315,7 @@ impl Hosts {
                     }
                 }
                 FlowEvent::MessageEnd { message, effort: Some(effort), .. } => {
-                    self.sent.push(Sent {
-                        message: message.id,
-                        acknowledged: now,
-                        retransmissions: effort.retransmissions,
-                        timeouts: effort.timeouts,
-                        found_lost: effort.found_lost,
-                    });
+                    self.sent.push(Sent { message: message.id, acknowledged: now, effort });
                     let following = self.following.as_mut();
                     if following.is_some_and(|it| it.acknowledged(message.id, now, host, &self.rules)) {
                         network.schedule(source - host - 1, self.next_start());

@@ -54,6 +54,11 @@ impl Train {
         let last = bytes - (packets - 1) * u64::from(segment);
         Train { packets, full: u32::from(segment) + beside, last: last as u32 + beside }
     }
+
+    /// How long a link of this rate takes for all of it.
+    pub(crate) fn time_on(&self, rate: Rate) -> Time {
+        Time((self.packets - 1).saturating_mul(rate.serialise(self.full).0).saturating_add(rate.serialise(self.last).0))
+    }
 }
 
 /// From the message's start to the arrival of its last byte.

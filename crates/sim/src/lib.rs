@@ -12,6 +12,7 @@ mod features;
 mod following;
 mod hosts;
 pub mod ideal;
+mod ideal_cct;
 mod link;
 mod measure;
 mod network;

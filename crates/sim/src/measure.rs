@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use flowsieve_core::message::Held;
+use flowsieve_core::message::{Effort, Held};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
 use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PointResult, StepRow};
@@ -14,6 +14,7 @@ use crate::build::Built;
 use crate::event::Key;
 use crate::hosts::{Received, Sent};
 use crate::ideal::{self, Hop, Train};
+use crate::ideal_cct::{self, IdealCcts};
 use crate::link::Tally;
 use crate::observations::Observations;
 use crate::queued_before::QueuedBefore;
@@ -234,6 +235,7 @@ pub(crate) fn result<K: Key>(
         .filter(|flow| counts(run_spec.measure, flow))
         .map(|flow| row(run_spec, &mut ways, flow, &records))
         .collect();
+    let ideal_ccts_ps = ideal_ccts(run_spec, &mut ways, flows);
     if rows.is_empty() {
         return Err(SimError::NoFlows("in the measuring window"));
     }
@@ -257,8 +259,10 @@ pub(crate) fn result<K: Key>(
         out_of_order: rows.iter().map(|row| u64::from(row.out_of_order)).sum(),
         found_lost: rows.iter().map(|row| u64::from(row.found_lost)).sum(),
         unneeded: rows.iter().map(|row| u64::from(row.unneeded)).sum(),
+        duplicate_acks: rows.iter().map(|row| u64::from(row.duplicate_acks)).sum(),
         counts: observed.counts(),
         flows: rows,
+        ideal_ccts_ps,
         ..PointResult::default()
     };
     if !run_spec.flows.are_closed() {
@@ -288,14 +292,9 @@ fn goodput(run_spec: &RunSpec<'_>, flows: &[Flow], records: &Records, last_start
 
 fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) -> FlowRow {
     let (sent, received) = records.of(flow);
+    let effort = sent.map_or(Effort::default(), |sent| sent.effort);
     let held = records.held.get(&flow.id).copied().unwrap_or_default();
-    let demand = Demand::new(run_spec, flow);
-    let mut ideal = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), demand.train);
-    let transport = transport(run_spec, flow);
-    if run_spec.fct_end == FctEnd::Ack && transport.answers() {
-        let bytes = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
-        ideal += ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), bytes);
-    }
+    let ideal = ideal_fct(run_spec, ways, flow, Demand::new(run_spec, flow).train);
     let end = end(run_spec, flow, (sent, received));
     FlowRow {
         flow: flow.id,
@@ -306,17 +305,53 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) 
         start_ps: flow.start_ps,
         fct_ps: end.map(|end| end.0 - flow.start_ps),
         ideal_ps: ideal.0,
-        retransmissions: sent.map_or(0, |sent| sent.retransmissions),
-        timeouts: sent.map_or(0, |sent| sent.timeouts),
+        retransmissions: effort.retransmissions,
+        timeouts: effort.timeouts,
         out_of_order: received.map_or(0, |received| received.out_of_order),
         deadline_ps: flow.deadline_ps.map(NonZeroU64::get),
         coflow: flow.coflow,
-        found_lost: sent.map_or(0, |sent| sent.found_lost),
+        found_lost: effort.found_lost,
         unneeded: records.unneeded.get(&flow.id).copied().unwrap_or(0),
         held_most_bytes: held.most_bytes,
         held_byte_ns: held.byte_ns,
+        duplicate_acks: effort.duplicate_acks,
         steps: records.steps.get(&flow.id).map(step_row),
     }
+}
+
+/// The ideal FCT of a flow with this train of packets, to the end that the run counts.
+fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, train: Train) -> Time {
+    let mut ideal = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), train);
+    let transport = transport(run_spec, flow);
+    if run_spec.fct_end == FctEnd::Ack && transport.answers() {
+        let bytes = u32::from(transport.header) + u32::from(run_spec.wire_overhead);
+        ideal += ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), bytes);
+    }
+    ideal
+}
+
+/// The ideal CCT of each coflow among these flows, by number.
+fn ideal_ccts(run_spec: &RunSpec<'_>, ways: &mut Ways, flows: &[Flow]) -> BTreeMap<u32, u64> {
+    let mut ccts = IdealCcts::default();
+    for flow in flows.iter().filter(|flow| counts(run_spec.measure, flow)) {
+        let (Some(coflow), train) = (flow.coflow, Demand::new(run_spec, flow).train) else { continue };
+        let stages = ways.between(run_spec, flow.src, flow.dst);
+        let Some(rates) = stages.first().map(|first| first.rate).zip(stages.last().map(|last| last.rate)) else {
+            continue;
+        };
+        let last = Train { packets: 1, ..train };
+        ccts.add(&ideal_cct::Flow {
+            coflow,
+            src: flow.src,
+            dst: flow.dst,
+            start: Time(flow.start_ps),
+            ideal: ideal_fct(run_spec, ways, flow, train),
+            last_ideal: ideal_fct(run_spec, ways, flow, last),
+            train,
+            rates,
+        });
+    }
+    ccts.finish()
 }
 
 /// The time that a flow spent in each step, as results have it.

@@ -234,7 +234,7 @@ fn own_tagger__ages_a_starving_flow_and_hears_of_everything() {
         ..Message::default()
     };
     let (first, second) = (message(0, 3, 0), message(1, 2, 7_000_000));
-    let effort = |times| Some(Effort { retransmissions: times, timeouts: times, found_lost: 0 });
+    let effort = |times| Some(Effort { retransmissions: times, timeouts: times, ..Effort::default() });
     let expected = [
         (FlowEvent::MessageStart { flow: 0, message: first, idle: Time::NEVER }, at(0)),
         (FlowEvent::Timeout { flow: 0 }, at(2_004_464)),

@@ -4,13 +4,13 @@ use super::Given;
 use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
 use crate::document::Wrong;
 use crate::settings::{KEYS as SETTINGS, find};
-use flowsieve_results::{Axis, Claim, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
+use flowsieve_results::{Axis, Claim, CoflowClass, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
 use flowsieve_schemes::settings::{Kind, MAX_TIME_PS, Origin, Raw, Value as Setting, one_of};
 
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "id",
     "where",
     "metric",
@@ -18,6 +18,7 @@ pub(super) const KEYS: [&str; 22] = [
     "of",
     "time",
     "class",
+    "baseline_class",
     "workload",
     "deadline",
     "started",
@@ -92,11 +93,15 @@ impl Fields {
             let problem = format!("`{}` is of {of}", figure.name());
             return Err(Wrong::new(origin.clone(), problem).expected("a metric of flows, or all flows"));
         }
+        let coflow_class = if figure.is_of_coflows() { self.coflow_class("class")? } else { None };
+        let baseline_class = self.baseline_class(coflow_class)?;
         let names = self.names()?;
         let (origin, raw) = self.needed("claimed")?;
         let expected = match names.len() {
             _ if self.find("schemes").is_some() => claimed_order(origin, raw)?,
-            1 => claimed_value(series.as_ref().map_or(figure.unit(), SeriesAt::unit), origin, raw)?,
+            1 if baseline_class.is_none() => {
+                claimed_value(series.as_ref().map_or(figure.unit(), SeriesAt::unit), origin, raw)?
+            }
             _ => claimed_ratio(origin, raw)?,
         };
         let tolerance = self.tolerance(expected)?;
@@ -107,7 +112,9 @@ impl Fields {
                 place: self.optional_text("where")?,
                 figure,
                 series,
-                class: self.class()?,
+                class: if coflow_class.is_some() { SizeClass::between(0, None) } else { self.class()? },
+                coflow_class,
+                baseline_class,
                 only: self.only()?,
                 scheme: names.remove(0),
                 baselines: names,
@@ -271,6 +278,24 @@ impl Fields {
             Wrong::new(origin, format!("{name:?} is no size class"))
                 .expected("such as \"0-100KB\", \"100KB-10MB\", \">10MB\" or \"all\"")
         })
+    }
+
+    /// A class of coflows; `None` where the key is not there, or names no such class.
+    fn coflow_class(&self, key: &str) -> Result<Option<CoflowClass>, Wrong> {
+        if self.find(key).is_none() { Ok(None) } else { Ok(CoflowClass::parse(&self.text(key)?.1)) }
+    }
+
+    /// With what other class of coflows these are compared.
+    fn baseline_class(&self, coflow_class: Option<CoflowClass>) -> Result<Option<CoflowClass>, Wrong> {
+        const KEY: &str = "baseline_class";
+        let Some((origin, _)) = self.find(KEY) else { return Ok(None) };
+        if coflow_class.is_none() || self.find("schemes").is_some() {
+            let problem = "a class of coflows is compared with another one of them";
+            return Err(Wrong::new(origin.clone(), problem).expected("a metric of coflows, and such a `class`"));
+        }
+        let class = self.coflow_class(KEY)?.filter(|class| Some(*class) != coflow_class);
+        let wrong = || Wrong::new(origin.clone(), format!("`{KEY}` is no other class of coflows"));
+        Ok(Some(class.ok_or_else(|| wrong().expected("\"SN\", \"LN\", \"SW\" or \"LW\", and not that of `class`"))?))
     }
 
     fn loads(&self) -> Result<Vec<f64>, Wrong> {

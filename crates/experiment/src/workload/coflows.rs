@@ -1,11 +1,12 @@
 //! Coflow traces as workloads: read, made anew, placed and brought to a load.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, Placing, PodLocal};
+use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, Placed, Placing, PodLocal};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
 
@@ -73,6 +74,30 @@ fn of_coflows() -> [&'static Key; 4] {
 /// The longest time between the first arrival and the last: 200 days, before a run's clock ends.
 const MAX_SPAN_PS: f64 = 1.7e19;
 
+/// What a trace became on these hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PlacedFacts {
+    /// The share of its rate that the busiest host's link carries between the first arrival and the last, one way, headers and
+    /// framing counted; `None` where all arrive at once.
+    pub(crate) busiest_load: Option<f64>,
+    /// Flows within a host, which are left out.
+    pub(crate) left_out: u64,
+}
+
+impl PlacedFacts {
+    fn of(placed: &Placed, span_ps: u64, hosts: &Hosts, framing: &Framing) -> PlacedFacts {
+        let mut bits: BTreeMap<(u32, bool), f64> = BTreeMap::new();
+        for flow in &placed.flows {
+            let of_flow = wire_bits(flow.bytes, framing);
+            *bits.entry((flow.src, false)).or_default() += of_flow;
+            *bits.entry((flow.dst, true)).or_default() += of_flow;
+        }
+        let busiest = bits.into_values().fold(0.0, f64::max);
+        let carried = span_ps as f64 / 1e12 * hosts.bps as f64;
+        PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host }
+    }
+}
+
 /// A trace, with the name of its contents.
 #[derive(Debug)]
 pub(crate) struct ReadCoflows {
@@ -87,7 +112,7 @@ pub(super) fn read(
     (hosts, framing, seed): (&Hosts, &Framing, u64),
     files: &Files,
     folder: &Path,
-) -> Result<Option<Arc<List>>, Error> {
+) -> Result<Option<(Arc<List>, PlacedFacts)>, Error> {
     let Some(path) = scope.optional(&COFLOWS)? else {
         return match of_coflows().into_iter().chain(of_generated()).find(|key| scope.is_given(key)) {
             Some(key) => Err(without(scope, key, "coflows").into()),
@@ -122,7 +147,8 @@ pub(super) fn read(
         return Err(scope.error(&COFLOWS, problem).into());
     }
     let name = path.display().to_string();
-    Ok(Some(Arc::new(List::new(&name, FlowList { flows: placed.flows, ..FlowList::default() }))))
+    let facts = PlacedFacts::of(&placed, trace.span_ps(), hosts, framing);
+    Ok(Some((Arc::new(List::new(&name, FlowList { flows: placed.flows, ..FlowList::default() })), facts)))
 }
 
 fn without(scope: &Scope<'_>, key: &Key, other: &str) -> SettingsError {

@@ -2,7 +2,7 @@
 
 use super::{Checked, Claim, Expected, Figure, Verdict, verdict};
 use crate::statistics::{Estimate, Ratio};
-use crate::{ClassSummary, Count, Experiment, Manifest, Metric, Run, SeedStats, Series, Summary};
+use crate::{ClassSummary, Count, Experiment, Manifest, Run, SeedStats, Series, Summary};
 
 /// Values by seed.
 type BySeed = Vec<(u64, f64)>;
@@ -174,8 +174,9 @@ impl Claim {
             |sketched: bool| (sketched && !summary.points[point].exact).then_some("sketches of flows do not tell it");
         let finished = || group.is_some_and(|group| group.unfinished() > 0).then_some("flows did not finish");
         match self.figure {
-            Figure::Coflows(_) => {
-                let unfinished = group.is_some_and(|coflows| coflows.unfinished() > 0);
+            Figure::Coflows(..) => {
+                let groups = [group, self.baseline_group(summary, point)];
+                let unfinished = groups.iter().flatten().any(|coflows| coflows.unfinished() > 0);
                 unfinished.then_some("coflows did not finish")
             }
             // Flows that did not finish are among those that missed their deadline.
@@ -201,13 +202,16 @@ impl Claim {
         let pairs = experiment.pairs(scheme, baseline).into_iter().filter(|&(point, _)| self.is_at(experiment, point));
         let of = |(point, baseline): (usize, usize)| {
             // A ratio to nothing, or of nothing, has no logarithm.
-            let positive = |point| {
-                let values = self.values(manifest, summary, point);
+            let positive = |point, group| {
+                let values = self.values_of(manifest, point, group);
                 values.into_iter().filter(|(_, value)| *value > 0.0).collect::<BySeed>()
             };
-            let others = positive(baseline);
+            let others = positive(baseline, self.baseline_group(summary, baseline));
             let both = |(seed, value)| others.iter().find(|other| other.0 == seed).map(|other| (seed, value, other.1));
-            Pair { load: experiment.points[point].load, seeds: positive(point).into_iter().filter_map(both).collect() }
+            Pair {
+                load: experiment.points[point].load,
+                seeds: positive(point, self.group(summary, point)).into_iter().filter_map(both).collect(),
+            }
         };
         pairs.map(of).collect()
     }
@@ -216,26 +220,39 @@ impl Claim {
     fn group<'a>(&self, summary: &'a Summary, point: usize) -> Option<&'a ClassSummary> {
         let point = &summary.points[point];
         match self.figure {
-            Figure::Coflows(_) => point.coflows_of(&self.class),
+            Figure::Coflows(..) => point.coflows_of(&self.coflow_group()),
             _ => point.group(&self.class, &self.only),
         }
     }
 
+    /// What these are compared with, at a point of the baseline.
+    fn baseline_group<'a>(&self, summary: &'a Summary, point: usize) -> Option<&'a ClassSummary> {
+        match self.baseline_class {
+            Some(class) => Some(summary.points[point].coflow_class(class)),
+            None => self.group(summary, point),
+        }
+    }
+
     fn values(&self, manifest: &Manifest, summary: &Summary, point: usize) -> BySeed {
+        self.values_of(manifest, point, self.group(summary, point))
+    }
+
+    fn values_of(&self, manifest: &Manifest, point: usize, group: Option<&ClassSummary>) -> BySeed {
         let of_group = |of: &dyn Fn(&SeedStats) -> Option<f64>| {
-            let seeds = self.group(summary, point).into_iter().flat_map(|group| &group.seeds);
+            let seeds = group.into_iter().flat_map(|group| &group.seeds);
             seeds.filter_map(|seed| Some((seed.seed, of(seed)?))).collect()
         };
         let of_runs = |of: &dyn Fn(&Run) -> Option<f64>| {
             manifest.runs_of(point).filter_map(|run| Some((run.seed, of(run)?))).collect()
         };
         match self.figure {
-            Figure::Flows(statistic, metric) => of_group(&|seed| seed.get(metric, statistic)),
+            Figure::Flows(statistic, metric) | Figure::Coflows(statistic, metric) => {
+                of_group(&|seed| seed.get(metric, statistic))
+            }
             Figure::Variation => of_group(&|seed| seed.fct_variation),
             Figure::Held => of_group(&|seed| seed.disorder.held_mean_bytes()),
             Figure::Share(step) => of_group(&|seed| seed.breakdown.share(step)),
             Figure::Fairness => of_group(&|seed| seed.fairness),
-            Figure::Coflows(statistic) => of_group(&|seed| seed.get(Metric::Fct, statistic)),
             Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),
             Figure::Series => of_runs(&|run| run.claimed_series.get(&self.id).copied()),
         }

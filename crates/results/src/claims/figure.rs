@@ -20,8 +20,8 @@ pub enum Figure {
     Share(Step),
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
     Fairness,
-    /// A statistic of the CCT of coflows.
-    Coflows(Statistic),
+    /// A statistic of coflows, whose completion time is the CCT.
+    Coflows(Statistic, Metric),
     /// A count over whole runs, or the share that it makes.
     Count(Count),
     /// A value of a series: [`SeriesAt`] says which.
@@ -43,6 +43,8 @@ pub enum Count {
     LossEvents,
     /// Data packets that arrived though they had before.
     Unneeded,
+    /// Duplicate ACKs that senders received.
+    DuplicateAcks,
     /// Packets lost of any cause.
     Drops,
     /// Packets that got an ECN mark.
@@ -54,13 +56,14 @@ pub enum Count {
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 10] = [
+    const ALL: [(Count, &'static str); 11] = [
         (Count::Timeouts, "timeouts"),
         (Count::Retransmissions, "retransmissions"),
         (Count::OutOfOrder, "out of order"),
         (Count::FoundLost, "found lost"),
         (Count::LossEvents, "loss events"),
         (Count::Unneeded, "unneeded"),
+        (Count::DuplicateAcks, "duplicate acks"),
         (Count::Drops, "drops"),
         (Count::Marks, "marks"),
         (Count::MissedDeadlines, "missed deadlines"),
@@ -76,6 +79,7 @@ impl Count {
             Count::FoundLost => run.found_lost,
             Count::LossEvents => run.found_lost + run.timeouts,
             Count::Unneeded => run.unneeded,
+            Count::DuplicateAcks => run.duplicate_acks,
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
             Count::MissedDeadlines => run.deadlines.missed,
@@ -108,9 +112,10 @@ impl Figure {
     /// Every figure, in the order in which they are listed.
     pub fn all() -> impl Iterator<Item = Figure> {
         let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
+        let of_coflows = |metric| Statistic::ALL.map(|statistic| Figure::Coflows(statistic, metric));
         let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held]);
         let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness]);
-        let groups = groups.chain(Statistic::ALL.map(Figure::Coflows));
+        let groups = groups.chain(Metric::ALL.into_iter().flat_map(of_coflows));
         groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
     }
 
@@ -118,7 +123,8 @@ impl Figure {
     pub fn name(self) -> String {
         match self {
             Figure::Flows(statistic, metric) => format!("{} {}", statistic.name(), metric.name()),
-            Figure::Coflows(statistic) => format!("{} cct", statistic.name()),
+            Figure::Coflows(statistic, Metric::Fct) => format!("{} cct", statistic.name()),
+            Figure::Coflows(statistic, Metric::Slowdown) => format!("{} coflow slowdown", statistic.name()),
             Figure::Variation => "cv fct".into(),
             Figure::Held => "held bytes".into(),
             Figure::Share(step) => format!("{} share", step.name()),
@@ -135,13 +141,18 @@ impl Figure {
 
     /// Whether it may be of a size class.
     pub fn has_classes(self) -> bool {
-        self.is_of_flows() || matches!(self, Figure::Coflows(_))
+        self.is_of_flows() || self.is_of_coflows()
+    }
+
+    /// Whether it is of coflows.
+    pub fn is_of_coflows(self) -> bool {
+        matches!(self, Figure::Coflows(..))
     }
 
     /// What it is in; of a series [`SeriesAt::unit`] says it.
     pub fn unit(self) -> Unit {
         match self {
-            Figure::Flows(_, Metric::Fct) | Figure::Coflows(_) => Unit::Time,
+            Figure::Flows(_, Metric::Fct) | Figure::Coflows(_, Metric::Fct) => Unit::Time,
             Figure::Held => Unit::Size,
             Figure::Share(_) | Figure::Count(Count::DeadlinesMet) => Unit::Share,
             _ => Unit::Number,
@@ -236,7 +247,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 34);
+        assert_eq!(names.len(), 40);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 

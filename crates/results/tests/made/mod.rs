@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flowsieve_results::{
-    Claim, Drops, Experiment, FlowRow, LinkClass, PartId, PointInfo, PointResult, Record, ResultDir, ResultWriter,
-    SchemeInfo, SizeClasses,
+    Claim, CoflowClassBounds, Drops, Experiment, FlowRow, LinkClass, PartId, PointInfo, PointResult, Record, ResultDir,
+    ResultWriter, SchemeInfo, SizeClasses,
 };
 
 pub(crate) const LOADS: [f64; 2] = [0.5, 0.8];
@@ -116,6 +116,7 @@ fn experiment(made: &Made) -> Experiment {
         changes: Vec::new(),
         versions: BTreeMap::new(),
         classes: SizeClasses::default(),
+        coflow_classes: CoflowClassBounds::default(),
         record: made.record,
         claims: made.claims.clone(),
         unmeasured: Vec::new(),

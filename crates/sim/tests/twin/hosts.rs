@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use flowsieve_core::message::{Bounds, Held};
+use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
@@ -52,10 +52,8 @@ impl Host {
 pub(crate) struct Record {
     pub(crate) acknowledged: Option<u64>,
     pub(crate) arrived: Option<u64>,
-    pub(crate) retransmissions: u32,
-    pub(crate) timeouts: u32,
+    pub(crate) effort: Effort,
     pub(crate) out_of_order: u32,
-    pub(crate) found_lost: u32,
     pub(crate) unneeded: u32,
     pub(crate) held: Held,
     /// Nanoseconds in each step.
@@ -203,8 +201,7 @@ impl Twin<'_> {
                 FlowEvent::MessageEnd { message, effort: Some(effort), .. } => {
                     let record = &mut self.records[message.id as usize];
                     record.acknowledged = Some(now);
-                    (record.retransmissions, record.timeouts) = (effort.retransmissions, effort.timeouts);
-                    record.found_lost = effort.found_lost;
+                    record.effort = effort;
                     record.steps = self.seen.steps(now, self.run_spec.scheme, host, &message);
                     self.follow(message.id);
                 }

@@ -18,14 +18,14 @@ use hosts::Record;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// What of a flow's row the twin knows: start, FCT, retransmissions, timeouts, packets out of order; packets found lost, packets
-/// that came twice, and what its receiver held; nanoseconds in each step.
-type Row = ((u32, u64, Option<u64>, u32, u32, u32), (u32, u32, u64, u64), Option<[u64; 5]>);
+/// What of a flow's row the twin knows: start, FCT, retransmissions, timeouts, packets out of order; packets found lost, duplicate ACKs,
+/// packets that came twice, and what its receiver held; nanoseconds in each step.
+type Row = ((u32, u64, Option<u64>, u32, u32, u32), (u32, u32, u32, u64, u64), Option<[u64; 5]>);
 
 fn row(row: &FlowRow) -> Row {
     (
         (row.flow, row.start_ps, row.fct_ps, row.retransmissions, row.timeouts, row.out_of_order),
-        (row.found_lost, row.unneeded, row.held_most_bytes, row.held_byte_ns),
+        (row.found_lost, row.duplicate_acks, row.unneeded, row.held_most_bytes, row.held_byte_ns),
         row.steps.map(|steps| Step::ALL.map(|step| steps.get(step))),
     )
 }
@@ -36,9 +36,10 @@ fn row_of_twin(case: &Case, flow: &Flow, record: &Record) -> Row {
     let answered = classes[class].transport.facts().answers();
     let end = if case.fct_end == FctEnd::Ack && answered { record.acknowledged } else { record.arrived };
     let fct = end.map(|end| end - flow.start_ps);
+    let effort = record.effort;
     (
-        (flow.id, flow.start_ps, fct, record.retransmissions, record.timeouts, record.out_of_order),
-        (record.found_lost, record.unneeded, record.held.most_bytes, record.held.byte_ns),
+        (flow.id, flow.start_ps, fct, effort.retransmissions, effort.timeouts, record.out_of_order),
+        (effort.found_lost, effort.duplicate_acks, record.unneeded, record.held.most_bytes, record.held.byte_ns),
         record.steps,
     )
 }

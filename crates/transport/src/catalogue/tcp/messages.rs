@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use flowsieve_core::Message;
 use flowsieve_core::message::Effort;
 
+use super::board::Board;
+
 /// A message on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -18,7 +20,7 @@ pub struct Span {
     /// [step](crate::tcp::steps).
     pub watch: u32,
     /// What its delivery cost: segments that were sent again, timeouts while it was the oldest on its connection, and
-    /// segments taken for lost before the timer. Timeouts of the SYN and of probes count, too.
+    /// segments taken for lost before the timer; and duplicate ACKs. Timeouts of the SYN and of probes count, too.
     pub effort: Effort,
 }
 
@@ -97,6 +99,24 @@ impl Messages {
                 let at = self.waiting.partition_point(|span| span.end <= seq);
                 self.waiting.get_mut(at)
             }
+        }
+    }
+
+    /// The lost ones of these segments were found before the timer.
+    #[cold]
+    pub(crate) fn count_found_lost(&mut self, board: &Board, segments: impl IntoIterator<Item = u32>) {
+        for seq in segments.into_iter().filter(|&seq| board.is_lost(seq)) {
+            if let Some(span) = self.of_mut(seq) {
+                span.effort.found_lost += 1;
+            }
+        }
+    }
+
+    /// An ACK asks once more for the oldest outstanding segment.
+    #[cold]
+    pub(crate) fn count_duplicate_ack(&mut self, oldest: u32) {
+        if let Some(span) = self.of_mut(oldest) {
+            span.effort.duplicate_acks += 1;
         }
     }
 

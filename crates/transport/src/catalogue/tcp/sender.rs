@@ -265,6 +265,8 @@ impl TcpSender {
             let outstanding = self.board.una < self.nxt;
             self.deadline = if outstanding { self.rto.deadline(now, params.rto) } else { Time::NEVER };
             self.end_recovery();
+        } else if ack.cumulative == self.board.una && self.board.una < self.nxt {
+            self.messages.count_duplicate_ack(ack.cumulative);
         }
         delivered += self.board.sack(ack.block);
         match params.loss_detection {
@@ -272,7 +274,7 @@ impl TcpSender {
             LossDetection::DupAck(threshold) => {
                 let found = self.board.lose_below_acknowledged(threshold.max(1));
                 if !found.is_empty() {
-                    count_found(&mut self.messages, &self.board, found);
+                    self.messages.count_found_lost(&self.board, found);
                 }
                 self.begin_recovery(params);
             }
@@ -311,7 +313,7 @@ impl TcpSender {
         let Some(rack) = &mut self.rack else { return };
         while let Some(seq) = rack.next_late(now, |seq| self.board.has_arrived(seq)) {
             self.board.lose(seq);
-            count_found(&mut self.messages, &self.board, seq..seq + 1);
+            self.messages.count_found_lost(&self.board, seq..seq + 1);
         }
         self.begin_recovery(params);
     }
@@ -327,7 +329,7 @@ impl TcpSender {
         let Some(gaps) = params.gaps() else { return };
         let found = asked::lose(&mut self.asked, gaps, &mut self.board, ack, self.nxt);
         if !found.is_empty() {
-            count_found(&mut self.messages, &self.board, found);
+            self.messages.count_found_lost(&self.board, found);
             self.begin_recovery(params);
             self.fast_due = true;
         }
@@ -479,16 +481,6 @@ impl TcpSender {
         self.last_sent = now;
         if oldest || self.deadline == Time::NEVER {
             self.deadline = self.rto.deadline(now, params.rto);
-        }
-    }
-}
-
-/// The lost ones of these segments were found before the timer.
-#[cold]
-fn count_found(messages: &mut Messages, board: &Board, segments: impl IntoIterator<Item = u32>) {
-    for seq in segments.into_iter().filter(|&seq| board.is_lost(seq)) {
-        if let Some(span) = messages.of_mut(seq) {
-            span.effort.found_lost += 1;
         }
     }
 }

@@ -1,0 +1,108 @@
+//! The ideal CCT: a bound that no schedule of a coflow's flows can pass.
+//!
+//! A host's link carries all data of the coflow that the host sends, or receives, one packet at a time. Whichever packet is the
+//! last there, the rest of its way is still to come, or was before. So the CCT is at least the link's time for these bytes,
+//! headers and framing counted, and the least such rest. It is also at least each flow's own ideal FCT, from when that flow
+//! starts. In a fabric in which only hosts' links can be full this is what a coflow alone takes, or little more; elsewhere
+//! it is a bound.
+
+use std::collections::BTreeMap;
+
+use flowsieve_core::{Rate, Time};
+
+use crate::ideal::Train;
+
+/// What the data of a coflow's flows needs of one host's link.
+#[derive(Clone, Copy)]
+struct Port {
+    data: Time,
+    rest: Time,
+}
+
+/// A flow as this needs it.
+pub(crate) struct Flow {
+    pub(crate) coflow: u32,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) start: Time,
+    /// Its ideal FCT.
+    pub(crate) ideal: Time,
+    /// The same of its last packet alone.
+    pub(crate) last_ideal: Time,
+    pub(crate) train: Train,
+    /// The rates of the sender's and of the receiver's link.
+    pub(crate) rates: (Rate, Rate),
+}
+
+/// Coflows flow by flow.
+#[derive(Default)]
+pub(crate) struct IdealCcts {
+    /// By coflow and host, and whether the host receives.
+    ports: BTreeMap<(u32, u32, bool), Port>,
+    /// By coflow: the first start, and the end of the flow that would be the last if each had the fabric for itself.
+    spans: BTreeMap<u32, (Time, Time)>,
+}
+
+impl IdealCcts {
+    pub(crate) fn add(&mut self, flow: &Flow) {
+        for (host, receives, rate) in [(flow.src, false, flow.rates.0), (flow.dst, true, flow.rates.1)] {
+            let time = flow.train.time_on(rate);
+            let rest = flow.last_ideal - rate.serialise(flow.train.last);
+            let port = self.ports.entry((flow.coflow, host, receives)).or_insert(Port { data: Time::ZERO, rest });
+            port.data = Time(port.data.0.saturating_add(time.0));
+            port.rest = port.rest.min(rest);
+        }
+        let end = Time(flow.start.0.saturating_add(flow.ideal.0));
+        let span = self.spans.entry(flow.coflow).or_insert((flow.start, end));
+        *span = (span.0.min(flow.start), span.1.max(end));
+    }
+
+    /// The bounds by coflow, in ps.
+    pub(crate) fn finish(self) -> BTreeMap<u32, u64> {
+        let own = |(coflow, (start, end)): (u32, (Time, Time))| (coflow, (end - start).0);
+        let mut bounds: BTreeMap<u32, u64> = self.spans.into_iter().map(own).collect();
+        for ((coflow, ..), port) in self.ports {
+            let bound = bounds.entry(coflow).or_default();
+            *bound = (*bound).max(port.data.0.saturating_add(port.rest.0));
+        }
+        bounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEN_GBPS: u64 = 10_000_000_000;
+
+    /// A packet of 1,250 bytes takes 1 us on a host's link; the rest of its way 3 us.
+    fn flow(coflow: u32, (src, dst): (u32, u32), packets: u64, start_us: u64) -> Flow {
+        let rate = Rate::new(TEN_GBPS).unwrap();
+        let train = Train { packets, full: 1_250, last: 1_250 };
+        let (start, ideal, last_ideal) = (Time::from_us(start_us), Time::from_us(packets + 3), Time::from_us(4));
+        Flow { coflow, src, dst, start, ideal, last_ideal, train, rates: (rate, rate) }
+    }
+
+    fn bounds(flows: &[Flow]) -> Vec<(u32, u64)> {
+        let mut ccts = IdealCcts::default();
+        flows.iter().for_each(|flow| ccts.add(flow));
+        ccts.finish().into_iter().map(|(coflow, ps)| (coflow, ps / 1_000_000)).collect()
+    }
+
+    #[test]
+    fn finish__the_fullest_port_and_the_rest_of_the_way() {
+        // One flow: as long as it takes alone.
+        assert_eq!(bounds(&[flow(4, (0, 1), 10, 7)]), [(4, 13)]);
+        // Host 0 sends 30 packets, host 2 receives 25; another coflow counts for itself.
+        let flows = [flow(1, (0, 1), 10, 0), flow(1, (0, 2), 20, 0), flow(1, (3, 2), 5, 0), flow(9, (0, 2), 1, 0)];
+        assert_eq!(bounds(&flows), [(1, 33), (9, 4)]);
+        // What a host sends does not wait for what it receives.
+        assert_eq!(bounds(&[flow(1, (0, 1), 10, 0), flow(1, (2, 0), 10, 0)]), [(1, 13)]);
+    }
+
+    #[test]
+    fn finish__a_flow_that_starts_later_ends_later() {
+        assert_eq!(bounds(&[flow(1, (0, 1), 10, 5), flow(1, (0, 1), 10, 100)]), [(1, 108)]);
+        assert_eq!(bounds(&[flow(1, (0, 1), 10, 5), flow(1, (0, 1), 10, 6)]), [(1, 23)]);
+    }
+}
