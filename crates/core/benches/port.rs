@@ -6,22 +6,24 @@
 //! full sees two arrivals and one eviction or drop for each departure. Packets of 16 flows and 8 priorities take turns
 //! in an order that no branch predictor learns.
 
+mod common;
+
 use std::hint::black_box;
 use std::time::Duration;
 
+use common::{PACKET_BYTES, Port};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use flowsieve_core::admission::{Admission, Pool};
+use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pfabric::PfabricPool;
 use flowsieve_core::pifo::Pifo;
-use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Tag, Time, Victims};
+use flowsieve_core::{Meta, Scheduler, Tag};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-const PACKET_BYTES: u16 = 1_500;
 const QUEUES: usize = 8;
 const FLOWS: usize = 16;
 /// Packets that wait; of 1,500 bytes, so that the last is half of a switch port's usual buffer.
@@ -47,75 +49,6 @@ fn arrivals() -> Vec<Meta> {
     (0..1 << 14).map(packet).collect()
 }
 
-/// A port with the frames that it was handed.
-struct Port {
-    scheduler: Scheduler,
-    arrivals: Vec<Meta>,
-    arrived: usize,
-    metas: Vec<Meta>,
-    free: Vec<u32>,
-    pool: Pool,
-    victims: Victims,
-    random: Xoshiro256PlusPlus,
-    marks: u64,
-}
-
-impl Port {
-    /// A port at which `backlog` packets wait.
-    fn new(scheduler: Scheduler, backlog: u32) -> Port {
-        let frames = backlog + 2;
-        let mut port = Port {
-            scheduler,
-            arrivals: arrivals(),
-            arrived: 0,
-            metas: vec![Meta::default(); frames as usize],
-            free: (0..frames).collect(),
-            pool: Pool::default(),
-            victims: Victims::default(),
-            random: Xoshiro256PlusPlus::seed_from_u64(2),
-            marks: 0,
-        };
-        (0..backlog).for_each(|_| port.arrive());
-        assert_eq!(port.scheduler.backlog_bytes(), u64::from(backlog) * u64::from(PACKET_BYTES));
-        port
-    }
-
-    #[inline]
-    fn arrive(&mut self) {
-        let packet = self.free.pop().expect("a frame for every packet that fits");
-        self.metas[packet as usize] = self.arrivals[self.arrived];
-        self.arrived = (self.arrived + 1) % self.arrivals.len();
-        let mut context = PortContext {
-            now: Time::ZERO,
-            pool: &mut self.pool,
-            victims: &mut self.victims,
-            random: &mut self.random,
-            marks: &mut self.marks,
-        };
-        let verdict = self.scheduler.enqueue(&mut self.metas, packet, &mut context);
-        while let Some(victim) = self.victims.pop() {
-            self.free.push(victim);
-        }
-        if !verdict.is_accepted() {
-            self.free.push(packet);
-        }
-    }
-
-    #[inline]
-    fn depart(&mut self) -> u32 {
-        let mut context = PortContext {
-            now: Time::ZERO,
-            pool: &mut self.pool,
-            victims: &mut self.victims,
-            random: &mut self.random,
-            marks: &mut self.marks,
-        };
-        let packet = self.scheduler.dequeue(&mut self.metas, &mut context).expect("a packet waits");
-        self.free.push(packet);
-        packet
-    }
-}
-
 /// Queues of priorities with marks of the whole port's length, as PIAS has them.
 fn bank(discipline: Discipline) -> Scheduler {
     let marker =
@@ -137,7 +70,7 @@ fn steady(criterion: &mut Criterion) {
     for (name, make) in SCHEDULERS {
         let mut group = criterion.benchmark_group(format!("port/{name}"));
         for backlog in BACKLOGS {
-            let mut port = Port::new(make(), backlog);
+            let mut port = Port::new(make(), arrivals(), backlog);
             group.bench_function(BenchmarkId::from_parameter(backlog), |bencher| {
                 bencher.iter(|| {
                     port.arrive();
@@ -152,7 +85,7 @@ fn steady(criterion: &mut Criterion) {
 fn full(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("port/pFabric, full");
     for backlog in [24, 140] {
-        let mut port = Port::new(Scheduler::Pfabric(PfabricPool::new(u64::from(backlog) * 1_500)), backlog);
+        let mut port = Port::new(Scheduler::Pfabric(PfabricPool::new(u64::from(backlog) * 1_500)), arrivals(), backlog);
         group.bench_function(BenchmarkId::from_parameter(backlog), |bencher| {
             bencher.iter(|| {
                 port.arrive();
