@@ -1,5 +1,7 @@
 //! What links, ports and transports counted, by point over its seeds.
 
+use std::collections::BTreeMap;
+
 use flowsieve_results::{Goodput, LinkClass, PointResult, QuantileSketch, ResultDir};
 
 use crate::format::{count, number, per_cent, size, time};
@@ -34,6 +36,8 @@ pub(crate) struct RunRow {
     pub(crate) retransmissions: String,
     pub(crate) out_of_order: String,
     pub(crate) duplicate_acks: String,
+    /// What parts of the scheme counted.
+    pub(crate) counts: String,
     pub(crate) simulated: String,
     pub(crate) longest_ideal: String,
     /// What acted periodically, how often.
@@ -108,6 +112,23 @@ pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
 }
 
 /// The row of a point's runs.
+/// What parts of the scheme counted in all runs; of a sum of waiting times the mean of those who waited.
+fn counts(runs: &[&PointResult]) -> String {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, number) in runs.iter().flat_map(|run| &run.counts) {
+        let sum = sums.entry(name).or_default();
+        *sum = sum.saturating_add(*number);
+    }
+    let in_words = |(name, &sum): (&&str, &u64)| {
+        let waited = name.strip_suffix("_wait_ns").and_then(|of| sum.saturating_mul(1_000).checked_div(*sums.get(of)?));
+        match waited {
+            Some(mean_ps) => format!("these waited {} on average", time(mean_ps)),
+            None => format!("{} {}", name.replace('_', " "), count(sum)),
+        }
+    };
+    sums.iter().map(in_words).collect::<Vec<_>>().join(", ")
+}
+
 pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
     let runs: Vec<&PointResult> = dir.manifest().runs_of(point).map(|run| &run.measured).collect();
     let sum = |of: fn(&PointResult) -> u64| count(runs.iter().map(|run| of(run)).fold(0, u64::saturating_add));
@@ -124,6 +145,7 @@ pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
         simulated: time(mean(runs.iter().map(|run| run.simulated_ps))),
         longest_ideal: time(runs.iter().map(|run| run.longest_ideal_ps).max().unwrap_or(0)),
         ticks: ticks(&runs),
+        counts: counts(&runs),
         fewest_ticks: runs
             .iter()
             .flat_map(|run| &run.periodic)

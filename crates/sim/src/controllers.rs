@@ -7,7 +7,7 @@
 //! It leaves out packets: what hosts and controllers tell each other takes no room on any link, is never lost, and takes one
 //! delay for all hosts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
@@ -46,6 +46,8 @@ struct Kind {
     sent: VecDeque<(Time, Audience, Published)>,
     /// When any of them published, and how many did.
     published: Vec<(Time, u64)>,
+    /// When a decision added to what one of them counts, to which count, and how much.
+    counted: Vec<(Time, &'static str, u64)>,
 }
 
 impl Controllers {
@@ -71,6 +73,7 @@ impl Controllers {
                 heard: 0,
                 sent: VecDeque::new(),
                 published: Vec::new(),
+                counted: Vec::new(),
             })
         };
         let kinds: Vec<Kind> = specs.iter().zip(0..).map(kind).collect::<Result<_, _>>()?;
@@ -155,6 +158,26 @@ impl Controllers {
             PeriodicPart { name: kind.spec.name.into(), period_ps: period, ticks }
         })
     }
+
+    /// What decisions up to the end of the run added to counts, by name.
+    pub(crate) fn counts(&self, end: Time) -> BTreeMap<&'static str, u64> {
+        let mut counts = BTreeMap::new();
+        for (_, name, count) in self.kinds.iter().flat_map(|kind| &kind.counted).filter(|(at, ..)| *at <= end) {
+            *counts.entry(*name).or_default() += count;
+        }
+        counts
+    }
+}
+
+/// What a controller counts.
+fn counts(controller: &dyn Controller) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    controller.observe(&mut |reading| {
+        if let Reading::Count { name, count } = reading {
+            counts.insert(name, count);
+        }
+    });
+    counts
 }
 
 fn first(controllers: &[Box<dyn Controller>]) -> Time {
@@ -200,12 +223,16 @@ impl Kind {
             if controller.next() > now {
                 continue;
             }
-            let before = *version;
+            let (before, counted) = (*version, counts(&**controller));
             controller.decide(now, view, &mut |to, table| {
                 *version += 1;
                 self.sent.push_back((arrives, to, Published { version: *version, table }));
             });
             publishing += u64::from(*version > before);
+            for (name, count) in counts(&**controller) {
+                let more = count - counted.get(name).copied().unwrap_or(0);
+                self.counted.extend((more > 0).then_some((now, name, more)));
+            }
             assert!(controller.next() > now, "a controller that has decided chooses a later instant");
         }
         if publishing > 0 {

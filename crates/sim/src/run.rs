@@ -135,7 +135,9 @@ fn run_with<K: Key>(
     run.gather();
     let mut result = measure::result(run_spec, &run.built, (&run.flows, run.arrivals_ended), ended)?;
     if let Some(controllers) = &run.controllers {
-        result.periodic.extend(controllers.periodic(Time(result.simulated_ps)));
+        let end = Time(result.simulated_ps);
+        result.periodic.extend(controllers.periodic(end));
+        result.counts.extend(controllers.counts(end).into_iter().map(|(name, count)| (name.to_owned(), count)));
     }
     if let Some(sampler) = run.sampler {
         let (series, warning) = sampler.finish(run_spec.fabric);

@@ -65,3 +65,16 @@ fn announcement__whole_or_flow_by_flow() {
     // 300 packets take 360 us, and 700 take 840. What was sent before there was an order is shared.
     assert!(by_flow < 600 * US && whole > 700 * US, "{by_flow} {whole}");
 }
+
+#[test]
+fn lifts__each_end_of_a_coflow_lifts_those_behind_it() {
+    // Coflows of 10, 40 and 100 packets have the first three levels. The end of the first lifts two, that of the second one.
+    // Sparse levels need not change for either.
+    let lifts = |levels: &str| {
+        let settings = rack(4).with(Some("sincronia"), "levels", levels);
+        let (settings, scheme) = ordered("sincronia", &settings);
+        let flows = [of(1, flow(0, (0, 3), 10)), of(2, flow(0, (1, 3), 40)), of(3, flow(0, (2, 3), 100))];
+        run(&settings, scheme, &flows).counts.get("coflow_lifts").copied()
+    };
+    assert_eq!([lifts("rank"), lifts("sparse")], [Some(3), None]);
+}

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use super::{Coflow, Demand, LevelRule, Levels, OrderRule, Snapshot, key};
 use crate::controller::{Audience, Controller, FabricSite, Gauges, HostEvent, Publish, Table};
 use crate::message::FlowEvent;
+use crate::readings::Reading;
 use crate::units::{Rate, Time};
 
 /// A flow of a coflow, before it begins.
@@ -302,6 +303,10 @@ impl Controller for Coordinator {
 
     fn next(&self) -> Time {
         self.next
+    }
+
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        see(Reading::Count { name: "coflow_lifts", count: self.levels.lifts() });
     }
 
     fn decide(&mut self, now: Time, gauges: &mut dyn Gauges, publish: Publish<'_>) {
