@@ -104,7 +104,7 @@ pub(crate) struct Twin<'a> {
     pub(crate) ports: Vec<Port>,
     /// By switch.
     pools: Vec<Pool>,
-    switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
+    pub(crate) switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
     pub(crate) programs: Vec<Option<Box<dyn SwitchProgram>>>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) controllers: Vec<Kind>,
@@ -164,11 +164,13 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
             shares: place != Place::Nic && spec.shares_memory(),
         }
     };
+    let programs = programs(run_spec, &sites);
     let switch = |number: usize| {
         let mut random = stream(run_spec.seed, Purpose::Spray, number as u64);
         let salt = random.next_u64();
         let groups = fabric.routes[number].groups.len();
-        (run_spec.scheme.balancers.at(fabric.switches[number].place).build(groups, salt), random)
+        let watches = programs[number].as_ref().map(|program| program.watches()).unwrap_or_default();
+        (run_spec.scheme.balancers.at(fabric.switches[number].place).build(groups, salt, watches), random)
     };
     let mut twin = Twin {
         run_spec: *run_spec,
@@ -179,7 +181,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         ports: (0..fabric.links.len()).map(port).collect(),
         pools: vec![Pool::new(run_spec.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
-        programs: programs(run_spec, &sites),
+        programs,
         hosts: (0..fabric.hosts).map(|host| Host::new(run_spec.scheme, host, &sites)).collect(),
         controllers: kinds(run_spec, &sites),
         tables_sent: vec![0; run_spec.scheme.controllers.len()],
