@@ -15,7 +15,7 @@ use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
-use flowsieve_sim::{Flows, QUERY_EPOCH, RunSpec};
+use flowsieve_sim::{FctEnd, Flows, QUERY_EPOCH, RunSpec};
 use flowsieve_transport::Packet;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use flowsieve_workload::{ClosedLoop, Flow, Queries};
@@ -57,6 +57,9 @@ pub(crate) enum Event {
         switch: usize,
     },
 }
+
+/// Where programs go on, the end of the run is looked for at the last start, and as often from there.
+const PROGRAM_EPOCH: Time = Time::from_us(1_000);
 
 /// What switches do not see of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -269,9 +272,16 @@ impl<'a> Twin<'a> {
             None if self.queries.is_none() => self.messages.last().map_or(0, |flow| flow.start_ps),
             _ => u64::MAX,
         };
+        let mut look = Time(last_start);
         while let Some(Reverse((time, event))) = self.queue.pop() {
             if self.run_spec.max_time.is_some_and(|stop| time >= stop) {
                 return;
+            }
+            while time >= look && self.programs_go_on() {
+                if self.all_have_ended() {
+                    return;
+                }
+                look += PROGRAM_EPOCH;
             }
             // What leaves at that very instant counts; thresholds adapt before it and departures follow.
             let before_arrivals =
@@ -301,6 +311,17 @@ impl<'a> Twin<'a> {
             }
         }
         self.drained = true;
+    }
+
+    /// Whether a switch's program has its timer set, which may have no end.
+    fn programs_go_on(&self) -> bool {
+        self.programs.iter().flatten().any(|program| program.next_timer() != Time::NEVER)
+    }
+
+    /// Whether all messages have ended, which are all acknowledged where that is their end.
+    fn all_have_ended(&self) -> bool {
+        let ack = self.run_spec.fct_end == FctEnd::Ack;
+        self.records.iter().all(|record| if ack { record.acknowledged } else { record.arrived }.is_some())
     }
 
     /// Whether anything will happen but controllers' doings.
