@@ -9,7 +9,7 @@
 //! - passes on what changed its best, in each round once by each port: down everywhere, and up only if it came from below.
 //!
 //! The first packet of a flowlet takes the best port to its rack, and ECMP until one is known; the switch keeps the way for
-//! the others ([`Watches::flowlets`]).
+//! the others ([`Asked::Flowlets`]).
 //!
 //! # Utilisation
 //! `U ← bytes + U · (1 − Δt / τ)`, in integers, of the bytes that the port has put on its line, when a probe comes by it. A
@@ -28,7 +28,7 @@ use std::cmp::Ordering;
 
 use crate::balancer::ecmp_way;
 use crate::meta::Meta;
-use crate::program::{Counted, ProgramPacket, SwitchPorts, SwitchProgram, Watches};
+use crate::program::{Asked, Counted, ProgramPacket, SwitchPorts, SwitchProgram, Watches};
 use crate::site::{Node, Place, Site, SitePort};
 use crate::units::{Rate, Time};
 
@@ -138,9 +138,8 @@ impl Hula {
         let racks = site.racks.count();
         let offset = |rack: u32| u128::from(params.interval.0) * u128::from(rack) / racks as u128;
         let to_switches = |order: Ordering| {
-            let leads = |port: &SitePort| {
-                matches!(port.behind, Node::Switch(_)) && port.place.cmp(&site.place) == order
-            };
+            let leads =
+                |port: &SitePort| matches!(port.behind, Node::Switch(_)) && port.place.cmp(&site.place) == order;
             (0..).zip(site.ports.iter()).filter(|(_, port)| leads(port)).map(|(number, _)| number).collect()
         };
         Hula {
@@ -169,7 +168,7 @@ impl Hula {
 
 impl SwitchProgram for Hula {
     fn watches(&self) -> Watches {
-        Watches { flowlets: Some(self.params.flowlet_gap), sent_bytes: Counted::ToSwitches, ..Watches::default() }
+        Watches { packets: Asked::Flowlets(self.params.flowlet_gap), sent_bytes: Counted::ToSwitches }
     }
 
     fn choose(&mut self, packet: &Meta, _: u16, group: u16, _: Time, _: &mut dyn SwitchPorts) -> usize {
@@ -186,9 +185,8 @@ impl SwitchProgram for Hula {
         }
         let own = self.lines[usize::from(port)].utilisation(ports.sent_bytes(port), now, self.params.memory);
         let (rack, used) = (probe.rack as usize, probe.used.max(own));
-        let stays = self.best[rack].is_some_and(|best| {
-            best.port != port && best.used <= used && now.since(best.at) < self.params.age
-        });
+        let stays = self.best[rack]
+            .is_some_and(|best| best.port != port && best.used <= used && now.since(best.at) < self.params.age);
         if stays {
             return;
         }

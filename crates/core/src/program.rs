@@ -30,16 +30,26 @@ pub struct ProgramPacket {
     pub payload: [u32; 6],
 }
 
-/// What a program is shown: the packets that have a choice, if it says nothing else.
+/// What a program is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watches {
-    /// Every packet that the switch forwards, those with a single way too.
-    pub every_packet: bool,
-    /// Of these only the first of each flowlet, which ends after so long without a packet. The switch keeps the way of the
-    /// others, as [`crate::balancer::FlowletTable`] does.
-    pub flowlets: Option<Time>,
+    /// For which packets it is asked.
+    pub packets: Asked,
     /// Ports with [`SwitchPorts::sent_bytes`].
     pub sent_bytes: Counted,
+}
+
+/// The packets for which a program is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// Those that have a choice.
+    #[default]
+    Choices,
+    /// Of these the first of each flowlet, which ends after so long without a packet. The switch keeps the way for the others
+    /// ([`crate::balancer::FlowletTable`]).
+    Flowlets(Time),
+    /// Every packet that the switch forwards, those with a single way too.
+    Every,
 }
 
 /// The ports of a program's switch that count what they send.

@@ -13,7 +13,7 @@ use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
 use flowsieve_core::predicted::Outlived;
-use flowsieve_core::program::Watches;
+use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
@@ -259,7 +259,9 @@ impl BalancerSpec {
             BalancerSpec::SprayRandom => Balancer::SprayRandom,
             BalancerSpec::Flowlet { gap } => Balancer::Flowlet(FlowletTable::new(*gap)),
             BalancerSpec::Hula(_) | BalancerSpec::Custom(_) => {
-                Balancer::Program(watches.flowlets.map(FlowletTable::new))
+                let flowlets =
+                    if let Asked::Flowlets(gap) = watches.packets { Some(FlowletTable::new(gap)) } else { None };
+                Balancer::Program(flowlets)
             }
         }
     }

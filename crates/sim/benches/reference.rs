@@ -134,7 +134,9 @@ fn main() {
     let rate = arrival_rate_per_host(options.load, LoadCounts::Ns2, rate_bps, &framing, &sizes).expect("a rate");
     for name in &options.schemes {
         let entry = registry::find(name).expect("a scheme");
-        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &WebSearch { load: options.load } }).expect("built");
+        let scheme =
+            (entry.build)(&Context { scope: settings.scheme(name), workload: &WebSearch { load: options.load } })
+                .expect("built");
         let flows = || -> Box<dyn Iterator<Item = _>> {
             let all = Generator::new(sizes.clone(), rate, fabric.hosts, 1).expect("a generator");
             Box::new(all.take(options.flows))

@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::program::Watches;
+use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::site::Racks;
 use flowsieve_core::{Scheduler, Time, Victims};
@@ -250,7 +250,7 @@ fn add_switch<K>(
     let route = |rack| {
         let host = racks.hosts(rack)[0];
         match routes.towards(host) {
-            _ if watches.every_packet => GROUP | first_group,
+            _ if watches.packets == Asked::Every => GROUP | first_group,
             _ if is_home(host) => LOCAL,
             [only] => local(only),
             _ => GROUP | (first_group + u32::from(routes.next[host as usize])),

@@ -79,7 +79,8 @@ pub(super) fn balancers(
         None => Ok(balancers),
         Some(place) => {
             let problem = format!("HULA at places `leaf` and `{}` differs", place.name());
-            let expected = "\"hula\" with the same times at all places or at none: each switch passes on what probes tell";
+            let expected =
+                "\"hula\" with the same times at all places or at none: each switch passes on what probes tell";
             Err(scope.at(place).error(&LOAD_BALANCING, problem).expected(expected))
         }
     }

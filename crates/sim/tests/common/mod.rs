@@ -10,7 +10,7 @@ use std::sync::Arc;
 use flowsieve_core::coflow::coordinator::Announcements;
 use flowsieve_core::controller::Hears;
 use flowsieve_core::levels::NetworkParams;
-use flowsieve_core::program::{Counted, Watches};
+use flowsieve_core::program::{Asked, Counted, Watches};
 use flowsieve_core::{Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
@@ -375,8 +375,11 @@ impl SwitchProgram for Gossip {
     fn watches(&self) -> Watches {
         let drawn = self.site.seed;
         Watches {
-            every_packet: drawn.is_multiple_of(2),
-            flowlets: (drawn / 2 % 3 == 0).then_some(Time::from_us(drawn / 6 % 20)),
+            packets: match drawn % 4 {
+                0 | 1 => Asked::Every,
+                2 => Asked::Flowlets(Time::from_us(drawn / 4 % 20)),
+                _ => Asked::Choices,
+            },
             sent_bytes: [Counted::None, Counted::ToSwitches, Counted::All, Counted::All][(drawn / 128 % 4) as usize],
         }
     }

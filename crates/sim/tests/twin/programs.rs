@@ -1,5 +1,6 @@
 //! The twin's switch programs: what they are told, and what they see and do at their switch's ports.
 
+use flowsieve_core::program::Asked;
 use flowsieve_core::{Kind, Meta, NONE, PortScheduler, ProgramPacket, SwitchPorts, SwitchProgram, Tag, Time};
 use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::{Node, Sites};
@@ -76,7 +77,7 @@ impl Twin<'_> {
     /// Which of several ways the program of the switch takes; nothing where it is not to be asked.
     pub(crate) fn ask_program(&mut self, switch: usize, from: Node, meta: &Meta, ways: usize) -> Option<usize> {
         let watches = self.programs[switch].as_ref()?.watches();
-        if ways == 1 && !watches.every_packet {
+        if ways == 1 && watches.packets != Asked::Every {
             return None;
         }
         let from = self.port_to(switch, from);
