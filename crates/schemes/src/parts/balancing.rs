@@ -81,7 +81,9 @@ pub(super) fn balancers(
             let problem = format!("HULA at places `leaf` and `{}` differs", place.name());
             let expected =
                 "\"hula\" with the same times at all places or at none: each switch passes on what probes tell";
-            Err(scope.at(place).error(&LOAD_BALANCING, problem).expected(expected))
+            let at = [place, Place::Leaf].map(|place| scope.at(place));
+            let given = at.iter().find(|at| at.is_given(&LOAD_BALANCING)).unwrap_or(scope);
+            Err(given.error(&LOAD_BALANCING, problem).expected(expected))
         }
     }
 }
