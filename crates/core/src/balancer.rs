@@ -22,8 +22,8 @@ pub enum Balancer {
     SprayRandom,
     /// A burst keeps its way; after a gap the next burst draws anew (LetFlow, NSDI 2017 §3).
     Flowlet(FlowletTable),
-    /// The switch's [program](crate::program) chooses.
-    Program,
+    /// The switch's [program](crate::program) chooses: for every packet, or for the first of a flowlet.
+    Program(Option<FlowletTable>),
 }
 
 impl Balancer {
@@ -31,7 +31,7 @@ impl Balancer {
     #[inline(always)]
     pub fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize> {
         Some(match self {
-            Balancer::Ecmp { salt } => reduce(mix(flow_of(meta) ^ *salt), ways),
+            Balancer::Ecmp { salt } => ecmp_way(meta, *salt, ways),
             Balancer::SprayRoundRobin { next } => {
                 let way = usize::from(next[group]);
                 next[group] = if way + 1 == ways { 0 } else { way as u16 + 1 };
@@ -39,9 +39,23 @@ impl Balancer {
             }
             Balancer::SprayRandom => reduce(random.next_u64(), ways),
             Balancer::Flowlet(table) => table.choose(meta, ways, now, random),
-            Balancer::Program => return None,
+            Balancer::Program(None) => return None,
+            Balancer::Program(Some(table)) => return table.goes_on(meta, ways, now),
         })
     }
+
+    /// The program has chosen this way for a packet.
+    pub fn chosen(&mut self, meta: &Meta, way: usize, now: Time) {
+        if let Balancer::Program(Some(table)) = self {
+            table.begin(meta, way as u16, now);
+        }
+    }
+}
+
+/// The way of a flow by a hash.
+#[inline(always)]
+pub(crate) fn ecmp_way(meta: &Meta, salt: u64, ways: usize) -> usize {
+    reduce(mix(flow_of(meta) ^ salt), ways)
 }
 
 /// Flowlet switching: a hashed table of the last packet's instant and way, as a switch's registers hold it. Flows that
@@ -60,12 +74,31 @@ impl FlowletTable {
     }
 
     fn choose(&mut self, meta: &Meta, ways: usize, now: Time, random: &mut dyn Rng) -> usize {
-        let entry = &mut self.entries[reduce(mix(flow_of(meta)), Self::ENTRIES)];
-        let (last, way) = *entry;
-        let fresh = usize::from(way) < ways && now.since(last) <= self.gap;
-        let way = if fresh { way } else { reduce(random.next_u64(), ways) as u16 };
-        *entry = (now, way);
-        usize::from(way)
+        self.goes_on(meta, ways, now).unwrap_or_else(|| {
+            let way = reduce(random.next_u64(), ways);
+            self.begin(meta, way as u16, now);
+            way
+        })
+    }
+
+    /// The way of a flowlet that goes on with this packet; `None`: the packet begins one.
+    #[inline(always)]
+    fn goes_on(&mut self, meta: &Meta, ways: usize, now: Time) -> Option<usize> {
+        let (last, way) = &mut self.entries[Self::entry(meta)];
+        let goes_on = usize::from(*way) < ways && now.since(*last) <= self.gap;
+        goes_on.then(|| {
+            *last = now;
+            usize::from(*way)
+        })
+    }
+
+    fn begin(&mut self, meta: &Meta, way: u16, now: Time) {
+        self.entries[Self::entry(meta)] = (now, way);
+    }
+
+    #[inline(always)]
+    fn entry(meta: &Meta) -> usize {
+        reduce(mix(flow_of(meta)), Self::ENTRIES)
     }
 }
 

@@ -21,6 +21,7 @@ pub mod discipline;
 pub mod fifo;
 pub mod forest;
 mod hash;
+pub mod hula;
 mod intake;
 pub mod levels;
 pub mod marker;

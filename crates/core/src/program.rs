@@ -14,6 +14,7 @@
 //! A program that draws makes a random stream of its own with its site's seed ([`crate::Site::seed`]).
 
 use crate::meta::Meta;
+use crate::site::Node;
 use crate::units::Time;
 
 /// A packet between the programs of two neighbours. It travels and waits like any other, and hosts do not hear it.
@@ -29,13 +30,49 @@ pub struct ProgramPacket {
     pub payload: [u32; 6],
 }
 
-/// What a program is shown beside the packets that have a choice.
+/// What a program is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watches {
+    /// For which packets it is asked.
+    pub packets: Asked,
+    /// Ports with [`SwitchPorts::sent_bytes`].
+    pub sent_bytes: Counted,
+}
+
+/// The packets for which a program is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// Those that have a choice.
+    #[default]
+    Choices,
+    /// Of these the first of each flowlet, which ends after so long without a packet. The switch keeps the way for the others
+    /// ([`crate::balancer::FlowletTable`]).
+    Flowlets(Time),
     /// Every packet that the switch forwards, those with a single way too.
-    pub every_packet: bool,
-    /// [`SwitchPorts::sent_bytes`], which is not counted otherwise.
-    pub sent_bytes: bool,
+    Every,
+}
+
+/// The ports of a program's switch that count what they send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counted {
+    /// None.
+    #[default]
+    None,
+    /// Those that lead to switches.
+    ToSwitches,
+    /// All.
+    All,
+}
+
+impl Counted {
+    /// Whether a port counts that leads to this node.
+    pub fn counts(self, behind: Node) -> bool {
+        match self {
+            Counted::None => false,
+            Counted::ToSwitches => matches!(behind, Node::Switch(_)),
+            Counted::All => true,
+        }
+    }
 }
 
 /// The ports of a program's switch, numbered as in its site.
@@ -48,7 +85,7 @@ pub trait SwitchPorts {
     /// each end.
     ///
     /// # Panics
-    /// Where the program does not watch it ([`Watches::sent_bytes`]).
+    /// Where the program does not watch the port ([`Watches::sent_bytes`]).
     fn sent_bytes(&mut self, port: u16) -> u64;
 
     /// Sends a packet: it joins its port at once, which may drop it.

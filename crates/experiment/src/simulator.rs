@@ -13,11 +13,12 @@ use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::parameters::ParameterSet;
-use flowsieve_schemes::scheme::{Class, TaggerSpec};
-use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError, units};
+use flowsieve_schemes::parts::LOAD_BALANCING;
+use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
+use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, Settings, SettingsError, units};
 use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
-use flowsieve_sim::topology::{Fabric, Link};
+use flowsieve_sim::topology::{Fabric, Link, Node};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{Flow, Predict, Queries};
 use std::path::Path;
@@ -87,6 +88,7 @@ impl Engine for OwnSchemes {
         coflow_weights::give(settings, &scope, &mut scheme, folder)?;
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
+        refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,
             fct_end: fct_end(settings, &workload)?,
@@ -139,6 +141,29 @@ fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> 
     Err(scope
         .error(key, format!("the sketches of {ports} ports take {took}"))
         .expected(format!("at most {most} in all")))
+}
+
+/// Refuses HULA where it would be without effect: its probes go up and down, and tell of ways among which switches choose.
+fn refuse_probes_without_a_choice(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+    if !matches!(scheme.balancers.at(Place::Leaf), BalancerSpec::Hula(_)) {
+        return Ok(());
+    }
+    let refuse = |problem: String| {
+        let expected = "another load_balancing, or a fabric of tiers with several shortest ways";
+        Err(scope.at(Place::Leaf).error(&LOAD_BALANCING, problem).expected(expected))
+    };
+    if fabric.routes.iter().flat_map(|routes| &routes.groups).all(|group| group.len() == 1) {
+        return refuse("HULA has nothing to choose: between any two hosts there is one shortest way".to_owned());
+    }
+    let beside =
+        |link: &&Link| !matches!(link.to, Node::Host(_)) && fabric.place_of(link.from) == fabric.place_of(link.to);
+    match fabric.links.iter().find(beside) {
+        None => Ok(()),
+        Some(link) => {
+            let [from, to] = [link.from, link.to].map(|node| fabric.name(node));
+            refuse(format!("HULA's probes go up and down, and the link between {from} and {to} does neither"))
+        }
+    }
 }
 
 /// The thresholds of the first class of flows that is tagged by any.

@@ -154,6 +154,16 @@ const CASES: &[Case] = &[
     ("a closed loop of requests", &[("load = [0.6, 0.8]\n", ""), ("flows = 100", "flows = 100\narrivals = \"closed-loop\"\npattern = \"incast\"\nfan_in = 3")]),
     ("outstanding flows without a closed loop", &[("flows = 100", "flows = 100\noutstanding = 3")]),
     ("a law of no time to think", &[("load = [0.6, 0.8]\n", ""), ("flows = 100", "flows = 100\narrivals = \"closed-loop\"\nthink_law = \"exponential\"")]),
+    ("HULA where there is no choice", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"single-switch\""), ("fabric_link = \"40Gbps\"\n", ""), ("queues = 8", "queues = 8\nload_balancing = \"hula\"")]),
+    ("HULA over one spine", &[("spines = 2", "spines = 1"), ("queues = 8", "queues = 8\nload_balancing = \"hula\"")]),
+    ("HULA where switches are beside each other", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_link = \"10Gbps\"\nfabric_link = \"40Gbps\"", "kind = \"custom\"\nfile = \"ring.csv\""), ("queues = 8", "queues = 8\nload_balancing = \"hula\"")]),
+    ("HULA at the leaves alone", &[("[sweep]", "[network.leaf]\nload_balancing = \"hula\"\n[sweep]")]),
+    ("HULA with other times at the spines", &[("queues = 8", "queues = 8\nload_balancing = \"hula\""), ("[sweep]", "[network.spine]\nprobe_interval = \"1ms\"\n[sweep]")]),
+    ("probes more often than can be", &[("queues = 8", "queues = 8\nload_balancing = \"hula\"\nprobe_interval = \"100ns\"")]),
+    ("probes that come too seldom for their age", &[("queues = 8", "queues = 8\nload_balancing = \"hula\"\nhula_age = \"100us\"")]),
+    ("probes that come too seldom for utilisation", &[("queues = 8", "queues = 8\nload_balancing = \"hula\"\nprobe_interval = \"1ms\"\nhula_memory = \"400us\"")]),
+    ("a priority that no packet has", &[("queues = 8", "queues = 8\nload_balancing = \"hula\"\nhula_probe_priority = 256")]),
+    ("probes without HULA", &[("queues = 8", "queues = 8\nload_balancing = \"flowlet\"\nprobe_interval = \"1ms\"")]),
     ("a missing edge list", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"custom\"\nfile = \"none.csv\"")]),
 ];
 
@@ -173,6 +183,10 @@ fn folder_with_files() -> tempfile::TempDir {
         ("gaps.csv", "start_s,src,dst,bytes\r\n0,0,1,1000\r\n\r\n0.1,,1,1000\r\n"),
         ("deadlines.csv", "start_s,src,dst,bytes,deadline_s\n0,0,1,1000,\n0,0,1,1000,0\n"),
         ("zero.csv", "start_s\n0\n"),
+        (
+            "ring.csv",
+            "host0,a,1Gbps,1us\nhost1,b,1Gbps,1us\nhost2,c,1Gbps,1us\nhost3,d,1Gbps,1us\na,b,1Gbps,1us\nb,c,1Gbps,1us\nc,d,1Gbps,1us\nd,a,1Gbps,1us\n",
+        ),
         ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n0.1,8,1,1000\n"),
     ];
     for (name, text) in files {

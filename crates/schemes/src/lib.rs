@@ -36,6 +36,7 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     parts::PORT_SETTINGS,
     afq::SETTINGS,
     parts::SETTINGS,
+    parts::BALANCING_SETTINGS,
     parts::SENDING_SETTINGS,
     messages::SETTINGS,
     pfabric::SETTINGS,

@@ -2,11 +2,14 @@
 //! not make itself can be set otherwise in the experiment, for all places or for one. The two parameter sets differ here
 //! and in [`crate::parameters`], nowhere else.
 
+mod balancing;
 mod port;
 mod sending;
 
 use flowsieve_core::{Rate, Time};
 
+pub(crate) use balancing::SETTINGS as BALANCING_SETTINGS;
+pub use balancing::{BalancingName, LOAD_BALANCING};
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
@@ -18,7 +21,7 @@ use crate::declare;
 use crate::parameters::ParameterSet;
 use crate::registry::Context;
 use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
-use crate::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
+use crate::settings::{Key, Place, Scope, Section, Setting, SettingsError};
 
 /// The taggers by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,19 +38,6 @@ pub enum TaggerName {
     Attained,
     /// The rank is the deadline's.
     Deadline,
-}
-
-/// How a switch chooses among equal paths, by the names that settings use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BalancingName {
-    /// By flow.
-    Ecmp,
-    /// Each packet the next path.
-    Spray,
-    /// Each packet any path.
-    SprayRandom,
-    /// By flow, anew after a pause.
-    Flowlet,
 }
 
 declare! {
@@ -69,21 +59,6 @@ declare! {
         Section::Scheme, "edf_rate",
         "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last",
     );
-    static LOAD_BALANCING: Setting<BalancingName> = Setting::choice(
-        Section::Network,
-        "load_balancing",
-        &[
-            ("ecmp", BalancingName::Ecmp),
-            ("spray", BalancingName::Spray),
-            ("spray-random", BalancingName::SprayRandom),
-            ("flowlet", BalancingName::Flowlet),
-        ],
-        "how a switch chooses among equal paths",
-    );
-    static FLOWLET_GAP: Setting<u64> = Setting::time(
-        Section::Network, "flowlet_gap", 1, MAX_TIME_PS, "idle time after which a flow may take another path",
-    )
-    .with_default(Time::from_us(500).0);
     static MISUSING_HOSTS: Setting<u64> = Setting::count(
         Section::Transport, "misusing_hosts", 0, 65_536,
         "hosts, the first ones, that claim the highest priority and rank for all that they send",
@@ -165,7 +140,7 @@ impl Default for Parts {
 pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = ParameterSet::read(scope)?;
-    let balancers = ByPlace::try_from_fn(|place| balancer(&scope.at(place), parts, set))?;
+    let balancers = balancing::balancers(scope, parts, set)?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let nic = sending::nic(scope, set, &transport)?;
@@ -221,29 +196,6 @@ fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError>
             let rate = scope.read_or(&EDF_RATE, host_link(scope)?)?;
             TaggerSpec::DeadlineFirst(link_rate(scope, &EDF_RATE, rate)?)
         }
-    })
-}
-
-fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
-    if let Some(own) = &parts.balancer {
-        return match scope.is_given(&LOAD_BALANCING) {
-            true => {
-                let expected =
-                    format!("no `load_balancing` for `{}`, whose switches choose by themselves", scope.variant());
-                Err(scope.invalid(&LOAD_BALANCING, expected))
-            }
-            false => Ok(own.clone()),
-        };
-    }
-    let of_the_set = match set {
-        ParameterSet::Ns2 => BalancingName::Spray,
-        ParameterSet::Rfc => BalancingName::Ecmp,
-    };
-    Ok(match scope.read_or(&LOAD_BALANCING, parts.load_balancing.unwrap_or(of_the_set))? {
-        BalancingName::Ecmp => BalancerSpec::Ecmp,
-        BalancingName::Spray => BalancerSpec::SprayRoundRobin,
-        BalancingName::SprayRandom => BalancerSpec::SprayRandom,
-        BalancingName::Flowlet => BalancerSpec::Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) },
     })
 }
 

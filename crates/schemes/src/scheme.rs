@@ -8,10 +8,12 @@ use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::balancer::{Balancer, FlowletTable};
 use flowsieve_core::climb::{Climb, ClimbParams};
 use flowsieve_core::coflow::tagger::{HostRules, LevelTagger};
+use flowsieve_core::hula::{Hula, HulaParams};
 use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
 use flowsieve_core::message_gap::MessageGap;
 use flowsieve_core::predicted::Outlived;
+use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::scheduler::{Line, PortSite};
 use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
 use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
@@ -227,19 +229,40 @@ pub enum BalancerSpec {
         /// Idle time that ends a flowlet.
         gap: Time,
     },
+    /// [`Hula`].
+    Hula(HulaParams),
     /// One of the user's own.
     Custom(Custom<dyn SwitchProgram>),
 }
 
 impl BalancerSpec {
-    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch. A program is made apart.
-    pub fn build(&self, groups: usize, salt: u64) -> Balancer {
+    /// Whether switches have a program.
+    pub fn is_program(&self) -> bool {
+        matches!(self, BalancerSpec::Hula(_) | BalancerSpec::Custom(_))
+    }
+
+    /// The program of a switch, if it has one; its site is asked for then.
+    pub fn program(&self, site: impl FnOnce() -> Site) -> Option<Box<dyn SwitchProgram>> {
+        match self {
+            BalancerSpec::Hula(params) => Some(Box::new(Hula::new(&site(), *params))),
+            BalancerSpec::Custom(make) => Some(make(&site())),
+            _ => None,
+        }
+    }
+
+    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch. What its program watches says
+    /// whether it is asked for flowlets.
+    pub fn build(&self, groups: usize, salt: u64, watches: Watches) -> Balancer {
         match self {
             BalancerSpec::Ecmp => Balancer::Ecmp { salt },
             BalancerSpec::SprayRoundRobin => Balancer::SprayRoundRobin { next: vec![0; groups] },
             BalancerSpec::SprayRandom => Balancer::SprayRandom,
             BalancerSpec::Flowlet { gap } => Balancer::Flowlet(FlowletTable::new(*gap)),
-            BalancerSpec::Custom(_) => Balancer::Program,
+            BalancerSpec::Hula(_) | BalancerSpec::Custom(_) => {
+                let flowlets =
+                    if let Asked::Flowlets(gap) = watches.packets { Some(FlowletTable::new(gap)) } else { None };
+                Balancer::Program(flowlets)
+            }
         }
     }
 
@@ -282,5 +305,6 @@ debug_by_shape! {
         BalancerSpec::SprayRoundRobin => "spray, round robin".into(),
         BalancerSpec::SprayRandom => "spray, random".into(),
         BalancerSpec::Flowlet { gap } => format!("flowlets, gap {gap}"),
+        BalancerSpec::Hula(params) => format!("{params:?}"),
         BalancerSpec::Custom(_) => "custom".into();
 }

@@ -1,9 +1,12 @@
 //! The reference run of `docs/performance.md`: 144 hosts, 9 leaves of 16 at 10 Gbit/s, 4 spines at 40 Gbit/s, web search
 //! at load 0.6, sprayed, the `ns2` parameters.
 //!
-//!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree] [--ecmp]
+//!     cargo bench -p flowsieve-sim --bench reference -- [SCHEME ...] [--flows N] [--runs N] [--fat-tree | --racks-of-8]
+//!         [--balancing NAME] [--load PERCENT]
 //!
-//! prints packet-hops per CPU-second of each run, and the median. One run and nothing else (`--runs 1`) is what
+//! `--racks-of-8` is the fat-tree of HULA's figures: k = 4 with 8 hosts a rack, 10 Gbit/s, 40 Gbit/s between switches.
+//!
+//! Prints packet-hops per CPU-second of each run, and the median. One run and nothing else (`--runs 1`) is what
 //! callgrind counts. Schemes that schedule by bounds have some within a half and twice the size.
 
 use flowsieve_schemes::settings::Settings;
@@ -18,9 +21,9 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const LOAD: f64 = 0.6;
-
-struct WebSearch;
+struct WebSearch {
+    load: f64,
+}
 
 impl WorkloadFacts for WebSearch {
     fn distribution(&self) -> Option<&str> {
@@ -28,7 +31,7 @@ impl WorkloadFacts for WebSearch {
     }
 
     fn load(&self) -> Option<f64> {
-        Some(LOAD)
+        Some(self.load)
     }
 
     fn quantile_bytes(&self, _: f64) -> Option<u64> {
@@ -45,20 +48,36 @@ struct Options {
     schemes: Vec<String>,
     flows: usize,
     runs: usize,
-    fat_tree: bool,
-    ecmp: bool,
+    fabric: FabricKind,
+    balancing: Option<String>,
+    load: f64,
+}
+
+enum FabricKind {
+    LeafSpine,
+    FatTree,
+    RacksOf8,
 }
 
 fn options() -> Options {
-    let mut options = Options { schemes: Vec::new(), flows: 2_000, runs: 5, fat_tree: false, ecmp: false };
+    let mut options = Options {
+        schemes: Vec::new(),
+        flows: 2_000,
+        runs: 5,
+        fabric: FabricKind::LeafSpine,
+        balancing: None,
+        load: 0.6,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|n| n.parse().ok()).expect("a number after the option");
         match argument.as_str() {
             "--flows" => options.flows = number(),
             "--runs" => options.runs = number(),
-            "--fat-tree" => options.fat_tree = true,
-            "--ecmp" => options.ecmp = true,
+            "--fat-tree" => options.fabric = FabricKind::FatTree,
+            "--racks-of-8" => options.fabric = FabricKind::RacksOf8,
+            "--balancing" => options.balancing = Some(arguments.next().expect("a name after the option")),
+            "--load" => options.load = number() as f64 / 100.0,
             "--bench" => {}
             scheme => options.schemes.push(scheme.to_owned()),
         }
@@ -69,30 +88,36 @@ fn options() -> Options {
     options
 }
 
-fn settings(fat_tree: bool) -> Settings {
+fn settings(fabric: &FabricKind) -> Settings {
     let settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
-    if !fat_tree {
-        return settings
+    match fabric {
+        FabricKind::LeafSpine => settings
             .with(None, "kind", "leaf-spine")
             .with(None, "leaves", 9)
             .with(None, "spines", 4)
             .with(None, "hosts_per_leaf", 16)
             .with(None, "host_link", "10Gbps")
-            .with(None, "fabric_link", "40Gbps");
+            .with(None, "fabric_link", "40Gbps"),
+        FabricKind::FatTree => settings
+            .with(None, "kind", "fat-tree")
+            .with(None, "k", 16)
+            .with(None, "host_link", "100Gbps")
+            .with(None, "fabric_link", "100Gbps")
+            .with(None, "core_link", "100Gbps"),
+        FabricKind::RacksOf8 => settings
+            .with(None, "kind", "fat-tree")
+            .with(None, "k", 4)
+            .with(None, "hosts_per_edge", 8)
+            .with(None, "host_link", "10Gbps")
+            .with(None, "fabric_link", "40Gbps"),
     }
-    settings
-        .with(None, "kind", "fat-tree")
-        .with(None, "k", 16)
-        .with(None, "host_link", "100Gbps")
-        .with(None, "fabric_link", "100Gbps")
-        .with(None, "core_link", "100Gbps")
 }
 
 fn main() {
     let options = options();
-    let mut settings = settings(options.fat_tree);
-    if options.ecmp {
-        settings = settings.with(None, "load_balancing", "ecmp");
+    let mut settings = settings(&options.fabric);
+    if let Some(balancing) = &options.balancing {
+        settings = settings.with(None, "load_balancing", balancing.as_str());
     }
     let law = BoundsLaw { lower: (0.5, 1.0), upper: (1.0, 2.0), outside: 0.0 };
     let bounds: Arc<dyn Predict> = Arc::new(DrawnBounds { law, seed: 1 });
@@ -106,10 +131,12 @@ fn main() {
         data_packets_per_ack: 1,
     };
     let rate_bps = fabric.links[fabric.host_uplink[0] as usize].rate.bps();
-    let rate = arrival_rate_per_host(LOAD, LoadCounts::Ns2, rate_bps, &framing, &sizes).expect("a rate");
+    let rate = arrival_rate_per_host(options.load, LoadCounts::Ns2, rate_bps, &framing, &sizes).expect("a rate");
     for name in &options.schemes {
         let entry = registry::find(name).expect("a scheme");
-        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &WebSearch }).expect("built");
+        let scheme =
+            (entry.build)(&Context { scope: settings.scheme(name), workload: &WebSearch { load: options.load } })
+                .expect("built");
         let flows = || -> Box<dyn Iterator<Item = _>> {
             let all = Generator::new(sizes.clone(), rate, fabric.hosts, 1).expect("a generator");
             Box::new(all.take(options.flows))

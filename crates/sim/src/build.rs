@@ -3,11 +3,11 @@
 use std::collections::BinaryHeap;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::program::Watches;
+use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::site::Racks;
 use flowsieve_core::{Scheduler, Time, Victims};
-use flowsieve_schemes::scheme::{BalancerSpec, Nic};
+use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
@@ -83,8 +83,8 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
     let links_in = numbers.0;
     let placement = Placement { hosts, switches, from, to };
 
-    // Only programs of the user's own have timers.
-    let timed = Place::ALL.iter().any(|&place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_)));
+    // Programs may have timers.
+    let timed = Place::ALL.iter().any(|&place| scheme.balancers.at(place).is_program());
     let sites = Sites::new(fabric, run_spec.seed);
     let racks = sites.racks();
     let least_delay = fabric.links.iter().map(|link| link.delay).min().unwrap_or(Time::ZERO);
@@ -226,10 +226,9 @@ fn ways_home(fabric: &Fabric, racks: &Racks, placement: &Placement) -> Vec<(u32,
 /// The program of a switch, if it has one.
 fn program(run_spec: &RunSpec<'_>, switch: u32, sites: &Sites<'_>, placement: &Placement) -> Option<Program> {
     let RunSpec { fabric, scheme, .. } = *run_spec;
-    let BalancerSpec::Custom(make) = scheme.balancers.at(fabric.place_of(Node::Switch(switch))) else { return None };
-    let site = sites.program(switch);
+    let own = scheme.balancers.at(fabric.place_of(Node::Switch(switch))).program(|| sites.program(switch))?;
     let links = fabric.ports[switch as usize].iter().map(|&link| placement.from[link as usize].1);
-    Some(Program::new(make(&site), site, links.collect()))
+    Some(Program::new(own, sites.program(switch), links.collect()))
 }
 
 /// Adds a switch, with what its program watches.
@@ -251,7 +250,7 @@ fn add_switch<K>(
     let route = |rack| {
         let host = racks.hosts(rack)[0];
         match routes.towards(host) {
-            _ if watches.every_packet => GROUP | first_group,
+            _ if watches.packets == Asked::Every => GROUP | first_group,
             _ if is_home(host) => LOCAL,
             [only] => local(only),
             _ => GROUP | (first_group + u32::from(routes.next[host as usize])),
@@ -262,12 +261,14 @@ fn add_switch<K>(
         network.groups.push((network.ways.len() as u32, group.len() as u32));
         network.ways.extend(group.iter().map(local));
     }
-    if watches.sent_bytes {
-        fabric.ports[number as usize].iter().map(local).for_each(|link| network.count_sent(link));
+    for link in &fabric.ports[number as usize] {
+        if watches.sent_bytes.counts(fabric.links[*link as usize].to) {
+            network.count_sent(local(link));
+        }
     }
     network.pools.push(Pool::new(run_spec.scheme.shared_buffer));
-    let balancer =
-        run_spec.scheme.balancers.at(fabric.switches[number as usize].place).build(routes.groups.len(), salt);
+    let spec = run_spec.scheme.balancers.at(fabric.switches[number as usize].place);
+    let balancer = spec.build(routes.groups.len(), salt, watches);
     network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 

@@ -94,7 +94,9 @@ impl Programs {
         let group = program.site.next[usize::from(meta.dst)];
         let way = program.call(network, source, |own, ports| own.choose(&meta, from, group, now, ports));
         let ways = &program.site.groups[usize::from(group)];
-        program.links[usize::from(ways[way.min(ways.len() - 1)])]
+        let way = way.min(ways.len() - 1);
+        network.switches[switch as usize].balancer.chosen(&meta, way, now);
+        program.links[usize::from(ways[way])]
     }
 
     /// A packet for a switch's program comes by link `from`.

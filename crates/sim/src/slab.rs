@@ -57,7 +57,8 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
 /// What a switch's program sends, as it lies in the slab.
 pub(crate) fn pack_program_packet(packet: &ProgramPacket) -> (Meta, Body) {
     let ProgramPacket { port: _, len, priority, payload } = *packet;
-    let meta = Meta { len, tag: Tag::with_priority(priority), dst: SWITCH, kind: Kind::Control, ..Meta::default() };
+    let tag = Tag::with_priority(priority);
+    let meta = Meta { flow: NONE, len, tag, dst: SWITCH, kind: Kind::Control, ..Meta::default() };
     (meta, Body { words: payload, src: SWITCH, ..Body::default() })
 }
 

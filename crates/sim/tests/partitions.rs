@@ -1,6 +1,8 @@
 //! The same result however the fabric is cut, however often a run is made, and however wide the keys of events are.
 
 mod common;
+#[path = "common/hula.rs"]
+mod hula;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +15,7 @@ use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
+use hula::hula_case;
 use proptest::prelude::*;
 
 /// Everything that a result says but the number of events, which is the engine's own business.
@@ -92,6 +95,15 @@ proptest! {
     fn run__the_same_however_a_window_is_cut(case in case(80), from_us in 0u64..150, span_us in 1u64..150) {
         let measure = Measure::Window { from: Time::from_us(from_us), to: Time::from_us(from_us + span_us) };
         check(&Case { measure, max_time: Some(Time::from_us(20_000)), ..case })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(60))]
+
+    #[test]
+    fn run__the_same_however_it_is_cut_where_probes_tell_of_ways(case in hula_case(80)) {
+        check(&case)?;
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use flowsieve_core::coflow::coordinator::Announcements;
 use flowsieve_core::controller::Hears;
 use flowsieve_core::levels::NetworkParams;
-use flowsieve_core::program::Watches;
+use flowsieve_core::program::{Asked, Counted, Watches};
 use flowsieve_core::{Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
@@ -358,7 +358,7 @@ impl Gossip {
 
     fn hear_port(&mut self, port: u16, ports: &mut dyn SwitchPorts) {
         self.hear(&[ports.backlog_bytes(port) as u32]);
-        if self.watches().sent_bytes {
+        if self.watches().sent_bytes.counts(self.site.ports[usize::from(port)].behind) {
             self.hear(&[ports.sent_bytes(port) as u32]);
         }
     }
@@ -374,7 +374,14 @@ impl Gossip {
 impl SwitchProgram for Gossip {
     fn watches(&self) -> Watches {
         let drawn = self.site.seed;
-        Watches { every_packet: drawn.is_multiple_of(2), sent_bytes: (drawn / 2).is_multiple_of(2) }
+        Watches {
+            packets: match drawn % 4 {
+                0 | 1 => Asked::Every,
+                2 => Asked::Flowlets(Time::from_us(drawn / 4 % 20)),
+                _ => Asked::Choices,
+            },
+            sent_bytes: [Counted::None, Counted::ToSwitches, Counted::All, Counted::All][(drawn / 128 % 4) as usize],
+        }
     }
 
     fn choose(&mut self, meta: &Meta, from: u16, group: u16, now: Time, ports: &mut dyn SwitchPorts) -> usize {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use flowsieve_core::program::Watches;
+use flowsieve_core::program::{Asked, Counted, Watches};
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{
     Kind, Message, Meta, Node, Place, PortKind, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time,
@@ -70,7 +70,7 @@ struct Meter {
 
 impl SwitchProgram for Meter {
     fn watches(&self) -> Watches {
-        Watches { every_packet: true, sent_bytes: true }
+        Watches { packets: Asked::Every, sent_bytes: Counted::All }
     }
 
     fn choose(&mut self, packet: &Meta, from: u16, group: u16, now: Time, ports: &mut dyn SwitchPorts) -> usize {

@@ -15,7 +15,7 @@ use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_schemes::settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
-use flowsieve_sim::{Flows, QUERY_EPOCH, RunSpec};
+use flowsieve_sim::{FctEnd, Flows, QUERY_EPOCH, RunSpec};
 use flowsieve_transport::Packet;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 use flowsieve_workload::{ClosedLoop, Flow, Queries};
@@ -57,6 +57,9 @@ pub(crate) enum Event {
         switch: usize,
     },
 }
+
+/// Where programs go on, the end of the run is looked for at the last start, and as often from there.
+const PROGRAM_EPOCH: Time = Time::from_us(1_000);
 
 /// What switches do not see of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +107,7 @@ pub(crate) struct Twin<'a> {
     pub(crate) ports: Vec<Port>,
     /// By switch.
     pools: Vec<Pool>,
-    switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
+    pub(crate) switches: Vec<(Balancer, Xoshiro256PlusPlus)>,
     pub(crate) programs: Vec<Option<Box<dyn SwitchProgram>>>,
     pub(crate) hosts: Vec<Host>,
     pub(crate) controllers: Vec<Kind>,
@@ -164,11 +167,13 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
             shares: place != Place::Nic && spec.shares_memory(),
         }
     };
+    let programs = programs(run_spec, &sites);
     let switch = |number: usize| {
         let mut random = stream(run_spec.seed, Purpose::Spray, number as u64);
         let salt = random.next_u64();
         let groups = fabric.routes[number].groups.len();
-        (run_spec.scheme.balancers.at(fabric.switches[number].place).build(groups, salt), random)
+        let watches = programs[number].as_ref().map(|program| program.watches()).unwrap_or_default();
+        (run_spec.scheme.balancers.at(fabric.switches[number].place).build(groups, salt, watches), random)
     };
     let mut twin = Twin {
         run_spec: *run_spec,
@@ -179,7 +184,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         ports: (0..fabric.links.len()).map(port).collect(),
         pools: vec![Pool::new(run_spec.scheme.shared_buffer); fabric.switches.len()],
         switches: (0..fabric.switches.len()).map(switch).collect(),
-        programs: programs(run_spec, &sites),
+        programs,
         hosts: (0..fabric.hosts).map(|host| Host::new(run_spec.scheme, host, &sites)).collect(),
         controllers: kinds(run_spec, &sites),
         tables_sent: vec![0; run_spec.scheme.controllers.len()],
@@ -267,9 +272,16 @@ impl<'a> Twin<'a> {
             None if self.queries.is_none() => self.messages.last().map_or(0, |flow| flow.start_ps),
             _ => u64::MAX,
         };
+        let mut look = Time(last_start);
         while let Some(Reverse((time, event))) = self.queue.pop() {
             if self.run_spec.max_time.is_some_and(|stop| time >= stop) {
                 return;
+            }
+            while time >= look && self.programs_go_on() {
+                if self.all_have_ended() {
+                    return;
+                }
+                look += PROGRAM_EPOCH;
             }
             // What leaves at that very instant counts; thresholds adapt before it and departures follow.
             let before_arrivals =
@@ -299,6 +311,17 @@ impl<'a> Twin<'a> {
             }
         }
         self.drained = true;
+    }
+
+    /// Whether a switch's program has its timer set, which may have no end.
+    fn programs_go_on(&self) -> bool {
+        self.programs.iter().flatten().any(|program| program.next_timer() != Time::NEVER)
+    }
+
+    /// Whether all messages have ended, which are all acknowledged where that is their end.
+    fn all_have_ended(&self) -> bool {
+        let ack = self.run_spec.fct_end == FctEnd::Ack;
+        self.records.iter().all(|record| if ack { record.acknowledged } else { record.arrived }.is_some())
     }
 
     /// Whether anything will happen but controllers' doings.

@@ -5,6 +5,8 @@ mod common;
 mod controllers;
 mod engine;
 mod hosts;
+#[path = "../common/hula.rs"]
+mod hula;
 mod programs;
 mod steps;
 
@@ -15,6 +17,7 @@ use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
 use hosts::Record;
+use hula::hula_case;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -199,6 +202,15 @@ proptest! {
 
     #[test]
     fn run__agrees_with_the_twin_where_thresholds_adapt(case in case_of(BY_THE_CLOCK.to_vec(), 100)) {
+        check(&case)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(200))]
+
+    #[test]
+    fn run__agrees_with_the_twin_where_probes_tell_of_ways(case in hula_case(60).prop_filter("ACKs", is_answered)) {
         check(&case)?;
     }
 }

@@ -1,7 +1,7 @@
 //! The twin's switch programs: what they are told, and what they see and do at their switch's ports.
 
-use flowsieve_core::{Kind, Meta, PortScheduler, ProgramPacket, SwitchPorts, SwitchProgram, Tag, Time};
-use flowsieve_schemes::scheme::BalancerSpec;
+use flowsieve_core::program::Asked;
+use flowsieve_core::{Kind, Meta, NONE, PortScheduler, ProgramPacket, SwitchPorts, SwitchProgram, Tag, Time};
 use flowsieve_sim::RunSpec;
 use flowsieve_sim::topology::{Node, Sites};
 
@@ -9,9 +9,9 @@ use crate::engine::{Body, Event, Twin};
 
 /// The program of each switch.
 pub(crate) fn programs(run_spec: &RunSpec<'_>, sites: &Sites<'_>) -> Vec<Option<Box<dyn SwitchProgram>>> {
-    let program = |switch| match run_spec.scheme.balancers.at(run_spec.fabric.place_of(Node::Switch(switch))) {
-        BalancerSpec::Custom(make) => Some(make(&sites.program(switch))),
-        _ => None,
+    let program = |switch| {
+        let spec = run_spec.scheme.balancers.at(run_spec.fabric.place_of(Node::Switch(switch)));
+        spec.program(|| sites.program(switch))
     };
     (0..run_spec.fabric.switches.len() as u32).map(program).collect()
 }
@@ -40,7 +40,7 @@ impl SwitchPorts for Ports<'_, '_> {
     fn send(&mut self, packet: ProgramPacket) {
         let ProgramPacket { port, len, priority, payload } = packet;
         let tag = Tag::with_priority(priority);
-        let meta = Meta { len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
+        let meta = Meta { flow: NONE, len, tag, kind: Kind::Control, dst: u16::MAX, ..Meta::default() };
         let sent = self.twin.new_packet(meta, Body::OfSwitch { payload });
         self.twin.enqueue(self.link(port), sent);
     }
@@ -77,12 +77,21 @@ impl Twin<'_> {
     /// Which of several ways the program of the switch takes; nothing where it is not to be asked.
     pub(crate) fn ask_program(&mut self, switch: usize, from: Node, meta: &Meta, ways: usize) -> Option<usize> {
         let watches = self.programs[switch].as_ref()?.watches();
-        if ways == 1 && !watches.every_packet {
+        if ways == 1 && watches.packets != Asked::Every {
             return None;
         }
         let from = self.port_to(switch, from);
         let group = self.run_spec.fabric.routes[switch].next[usize::from(meta.dst)];
-        self.call_program(switch, |program, now, ports| program.choose(meta, from, group, now, ports).min(ways - 1))
+        let (balancer, random) = &mut self.switches[switch];
+        if let Some(way) = balancer.choose(meta, group.into(), ways, self.now, random) {
+            return Some(way); // of a flowlet that goes on
+        }
+        let choose = |program: &mut dyn SwitchProgram, now, ports: &mut dyn SwitchPorts| {
+            program.choose(meta, from, group, now, ports).min(ways - 1)
+        };
+        let way = self.call_program(switch, choose)?;
+        self.switches[switch].0.chosen(meta, way, self.now);
+        Some(way)
     }
 
     pub(crate) fn on_program_packet(&mut self, switch: usize, from: Node, meta: &Meta, payload: [u32; 6]) {

@@ -1,0 +1,218 @@
+//! HULA: a switch sends each flowlet over the way whose most used link is used least, which probes tell (Katta, Hira, Kim,
+//! Sivaraman and Rexford, SOSR 2016).
+//!
+//! Each leaf sends a probe by each of its ports that lead up, once an interval. A probe carries the leaf's rack, the
+//! utilisation of the most used link so far, and its round. A switch that gets one
+//! - takes the larger of that and the utilisation of its own line *towards* the rack: the one by which the probe came in;
+//! - keeps for each rack the best port. It is replaced by a better one, by a newer value of its own, or by any when it has
+//!   been silent for [`HulaParams::age`];
+//! - passes on what changed its best, in each round once by each port: down everywhere, and up only if it came from below.
+//!
+//! The first packet of a flowlet takes the best port to its rack, and ECMP until one is known; the switch keeps the way for
+//! the others ([`Asked::Flowlets`]).
+//!
+//! # Utilisation
+//! `U ← bytes + U · (1 − Δt / τ)`, in integers, of the bytes that the port has put on its line, when a probe comes by it. A
+//! line that is always busy has U = rate · τ, and what is compared is the share of that, in millionths. Where Δt > τ, U is the
+//! bytes of the mean τ of that time.
+//!
+//! # Where the text is silent
+//! HULA's paper was not at hand: rules and constants are those of the public P4 code of its successor. These are ours:
+//! - The n-th of N racks sends its probes n/N of an interval after the first, so that probes make no bursts.
+//! - A probe that comes by a port that is on no shortest way to its rack is ignored. So probes never go round, and a best
+//!   port is always one of the ways to choose from.
+//! - Of equally good ports the one that was first stays.
+//! - A best port that is silent stays until another probe comes.
+
+use std::cmp::Ordering;
+
+use crate::balancer::ecmp_way;
+use crate::meta::Meta;
+use crate::program::{Asked, Counted, ProgramPacket, SwitchPorts, SwitchProgram, Watches};
+use crate::site::{Node, Place, Site, SitePort};
+use crate::units::{Rate, Time};
+
+/// What HULA is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HulaParams {
+    /// Between two probes of a leaf. Above zero.
+    pub interval: Time,
+    /// How long a flowlet's way lasts without a packet.
+    pub flowlet_gap: Time,
+    /// After so long without a probe a best port gives way to any other.
+    pub age: Time,
+    /// τ, the memory of utilisation. Above zero.
+    pub memory: Time,
+    /// The priority of probes. What exceeds a port's last queue joins it.
+    pub probe_priority: u8,
+}
+
+/// Bytes of a probe, the least Ethernet frame.
+pub const PROBE_BYTES: u16 = 64;
+
+/// In millionths: a line that is always busy.
+const BUSY: u128 = 1_000_000;
+
+/// How much of a line is used.
+struct Line {
+    rate: Rate,
+    /// When it was counted last, and the bytes sent up to then.
+    counted: (Time, u64),
+    /// U, in bytes.
+    used: u64,
+}
+
+impl Line {
+    fn new(rate: Rate) -> Line {
+        Line { rate, counted: (Time::ZERO, 0), used: 0 }
+    }
+
+    /// Its utilisation in millionths, with what it has sent in all by now.
+    fn utilisation(&mut self, sent: u64, now: Time, memory: Time) -> u32 {
+        let (memory, span) = (u128::from(memory.0), u128::from(now.since(self.counted.0).0));
+        let bytes = u128::from(sent - self.counted.1);
+        let used = match memory.checked_sub(span) {
+            Some(rest) => bytes + u128::from(self.used) * rest / memory,
+            None => bytes * memory / span,
+        };
+        self.counted = (now, sent);
+        self.used = used as u64;
+        let full = u128::from(self.rate.bps()) * memory / 8_000_000_000_000;
+        u32::try_from(used * BUSY / full.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// What is known of the ways to a rack.
+#[derive(Clone, Copy)]
+struct Best {
+    port: u16,
+    /// The utilisation of the most used link on the way, in millionths.
+    used: u32,
+    /// When the last probe of it came.
+    at: Time,
+}
+
+/// What a probe says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Probe {
+    rack: u32,
+    used: u32,
+    /// Counts the rack's probes, from 1.
+    round: u64,
+}
+
+impl Probe {
+    fn packed(self) -> [u32; 6] {
+        [self.rack, self.used, self.round as u32, (self.round >> 32) as u32, 0, 0]
+    }
+
+    fn unpacked([rack, used, low, high, ..]: [u32; 6]) -> Probe {
+        Probe { rack, used, round: u64::from(high) << 32 | u64::from(low) }
+    }
+}
+
+/// The program of one switch.
+pub struct Hula {
+    site: Site,
+    params: HulaParams,
+    /// The rack of a leaf.
+    rack: Option<u32>,
+    /// Ports to switches further from the hosts, and nearer to them.
+    up: Vec<u16>,
+    down: Vec<u16>,
+    next: Time,
+    /// Its own last one.
+    round: u64,
+    /// By port.
+    lines: Vec<Line>,
+    /// By rack.
+    best: Vec<Option<Best>>,
+    /// By rack: the last round that was passed on.
+    passed: Vec<u64>,
+}
+
+impl Hula {
+    /// The program at this switch.
+    pub fn new(site: &Site, params: HulaParams) -> Hula {
+        let rack = site.rack().filter(|_| site.place == Place::Leaf);
+        let racks = site.racks.count();
+        let offset = |rack: u32| u128::from(params.interval.0) * u128::from(rack) / racks as u128;
+        let to_switches = |order: Ordering| {
+            let leads =
+                |port: &SitePort| matches!(port.behind, Node::Switch(_)) && port.place.cmp(&site.place) == order;
+            (0..).zip(site.ports.iter()).filter(|(_, port)| leads(port)).map(|(number, _)| number).collect()
+        };
+        Hula {
+            params,
+            rack,
+            up: to_switches(Ordering::Greater),
+            down: to_switches(Ordering::Less),
+            next: rack.map_or(Time::NEVER, |rack| Time(offset(rack) as u64)),
+            round: 0,
+            lines: site.ports.iter().map(|port| Line::new(port.rate)).collect(),
+            best: vec![None; racks],
+            passed: vec![0; racks],
+            site: site.clone(),
+        }
+    }
+
+    /// Sends a probe by those of these ports that are on no way to the probe's own rack.
+    fn send(&self, probe: Probe, by: &[u16], ports: &mut dyn SwitchPorts) {
+        let ways = self.site.ways_to_rack(probe.rack);
+        for &port in by.iter().filter(|port| ways.binary_search(port).is_err()) {
+            let (priority, payload) = (self.params.probe_priority, probe.packed());
+            ports.send(ProgramPacket { port, len: PROBE_BYTES, priority, payload });
+        }
+    }
+}
+
+impl SwitchProgram for Hula {
+    fn watches(&self) -> Watches {
+        Watches { packets: Asked::Flowlets(self.params.flowlet_gap), sent_bytes: Counted::ToSwitches }
+    }
+
+    fn choose(&mut self, packet: &Meta, _: u16, group: u16, _: Time, _: &mut dyn SwitchPorts) -> usize {
+        let ways = &self.site.groups[usize::from(group)];
+        let best = self.best[self.site.racks.of(packet.dst.into()) as usize];
+        let known = best.and_then(|best| ways.binary_search(&best.port).ok());
+        known.unwrap_or_else(|| ecmp_way(packet, self.site.seed, ways.len()))
+    }
+
+    fn on_program_packet(&mut self, packet: &ProgramPacket, now: Time, ports: &mut dyn SwitchPorts) {
+        let (port, probe) = (packet.port, Probe::unpacked(packet.payload));
+        if self.site.ways_to_rack(probe.rack).binary_search(&port).is_err() {
+            return;
+        }
+        let own = self.lines[usize::from(port)].utilisation(ports.sent_bytes(port), now, self.params.memory);
+        let (rack, used) = (probe.rack as usize, probe.used.max(own));
+        let stays = self.best[rack]
+            .is_some_and(|best| best.port != port && best.used <= used && now.since(best.at) < self.params.age);
+        if stays {
+            return;
+        }
+        self.best[rack] = Some(Best { port, used, at: now });
+        if probe.round > self.passed[rack] {
+            self.passed[rack] = probe.round;
+            let probe = Probe { used, ..probe };
+            self.send(probe, &self.down, ports);
+            if self.down.binary_search(&port).is_ok() {
+                self.send(probe, &self.up, ports);
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, now: Time, ports: &mut dyn SwitchPorts) {
+        let Some(rack) = self.rack else { return };
+        self.next = Time(now.0.saturating_add(self.params.interval.0));
+        self.round += 1;
+        self.send(Probe { rack, used: 0, round: self.round }, &self.up, ports);
+    }
+}
+
+#[cfg(test)]
+#[path = "hula_tests.rs"]
+mod tests;

@@ -1,0 +1,129 @@
+//! Load balancing, from the settings.
+
+use flowsieve_core::Time;
+use flowsieve_core::hula::HulaParams;
+
+use super::Parts;
+use crate::declare;
+use crate::parameters::ParameterSet;
+use crate::scheme::{BalancerSpec, ByPlace};
+use crate::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
+
+/// How a switch chooses among equal paths, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BalancingName {
+    /// By flow.
+    Ecmp,
+    /// Each packet the next path.
+    Spray,
+    /// Each packet any path.
+    SprayRandom,
+    /// By flow, anew after a pause.
+    Flowlet,
+    /// The same, by what probes tell of the paths.
+    Hula,
+}
+
+/// HULA's interval in ps from and up to these: probes come often, and its multiples are times.
+const INTERVAL_PS: (u64, u64) = (Time::from_us(1).0, MAX_TIME_PS);
+
+declare! {
+    /// How a switch chooses among equal paths.
+    pub static LOAD_BALANCING: Setting<BalancingName> = Setting::choice(
+        Section::Network,
+        "load_balancing",
+        &[
+            ("ecmp", BalancingName::Ecmp),
+            ("spray", BalancingName::Spray),
+            ("spray-random", BalancingName::SprayRandom),
+            ("flowlet", BalancingName::Flowlet),
+            ("hula", BalancingName::Hula),
+        ],
+        "how a switch chooses among equal paths",
+    );
+    static FLOWLET_GAP: Setting<u64> = Setting::time(
+        Section::Network, "flowlet_gap", 1, MAX_TIME_PS, "idle time after which a flow may take another path",
+    )
+    .with_default(Time::from_us(500).0);
+    static PROBE_INTERVAL: Setting<u64> = Setting::time(
+        Section::Network, "probe_interval", INTERVAL_PS.0, INTERVAL_PS.1, "HULA: time between two probes of a leaf",
+    )
+    .with_default(Time::from_us(200).0);
+    static HULA_AGE: Setting<u64> = Setting::time(
+        Section::Network, "hula_age", INTERVAL_PS.0, MAX_TIME_PS,
+        "HULA: time without a probe after which the best path to a leaf gives way to any other",
+    );
+    static HULA_MEMORY: Setting<u64> = Setting::time(
+        Section::Network, "hula_memory", INTERVAL_PS.0, MAX_TIME_PS, "HULA: time over which a link's utilisation is taken",
+    );
+    static HULA_PROBE_PRIORITY: Setting<u64> = Setting::count(
+        Section::Network, "hula_probe_priority", 0, 255,
+        "HULA: priority of probes, 0 the highest; one beyond a port's last queue joins that",
+    )
+    .with_default(0);
+}
+
+/// The balancers of all places.
+pub(super) fn balancers(
+    scope: &Scope<'_>,
+    parts: &Parts,
+    set: ParameterSet,
+) -> Result<ByPlace<BalancerSpec>, SettingsError> {
+    let balancers = ByPlace::try_from_fn(|place| balancer(&scope.at(place), parts, set))?;
+    let of_switches = [Place::Leaf, Place::Spine, Place::Core];
+    let params = |place: Place| match balancers.at(place) {
+        BalancerSpec::Hula(params) => Some(*params),
+        _ => None,
+    };
+    match of_switches.into_iter().find(|&place| params(place) != params(Place::Leaf)) {
+        None => Ok(balancers),
+        Some(place) => {
+            let problem = format!("HULA at places `leaf` and `{}` differs", place.name());
+            let expected =
+                "\"hula\" with the same times at all places or at none: each switch passes on what probes tell";
+            let at = [place, Place::Leaf].map(|place| scope.at(place));
+            let given = at.iter().find(|at| at.is_given(&LOAD_BALANCING)).unwrap_or(scope);
+            Err(given.error(&LOAD_BALANCING, problem).expected(expected))
+        }
+    }
+}
+
+fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
+    if let Some(own) = &parts.balancer {
+        return match scope.is_given(&LOAD_BALANCING) {
+            true => {
+                let expected =
+                    format!("no `load_balancing` for `{}`, whose switches choose by themselves", scope.variant());
+                Err(scope.invalid(&LOAD_BALANCING, expected))
+            }
+            false => Ok(own.clone()),
+        };
+    }
+    let of_the_set = match set {
+        ParameterSet::Ns2 => BalancingName::Spray,
+        ParameterSet::Rfc => BalancingName::Ecmp,
+    };
+    Ok(match scope.read_or(&LOAD_BALANCING, parts.load_balancing.unwrap_or(of_the_set))? {
+        BalancingName::Ecmp => BalancerSpec::Ecmp,
+        BalancingName::Spray => BalancerSpec::SprayRoundRobin,
+        BalancingName::SprayRandom => BalancerSpec::SprayRandom,
+        BalancingName::Flowlet => BalancerSpec::Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) },
+        BalancingName::Hula => BalancerSpec::Hula(hula(scope)?),
+    })
+}
+
+fn hula(scope: &Scope<'_>) -> Result<HulaParams, SettingsError> {
+    let interval = scope.read(&PROBE_INTERVAL)?;
+    let intervals = |setting: &Setting<u64>, count: u64, least: u64, expected: &str| {
+        let time = scope.read_or(setting, count.saturating_mul(interval).min(MAX_TIME_PS))?;
+        let key: &Key = setting;
+        if time < least { Err(scope.invalid(key, expected)) } else { Ok(Time(time)) }
+    };
+    Ok(HulaParams {
+        interval: Time(interval),
+        flowlet_gap: Time(scope.read(&FLOWLET_GAP)?),
+        age: intervals(&HULA_AGE, 3, interval, "at least `probe_interval`, or every path is forgotten at once")?,
+        memory: intervals(&HULA_MEMORY, 2, interval, "at least `probe_interval`, after which it is read")?,
+        probe_priority: scope.read(&HULA_PROBE_PRIORITY)? as u8,
+    })
+}
