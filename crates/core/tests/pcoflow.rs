@@ -9,8 +9,9 @@ use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::pcoflow::{Keeps, Marks, PcoflowPort, PcoflowRules};
+use flowsieve_core::pcoflow_sp_pifo::PcoflowSpPifoRules;
 use flowsieve_core::readings::Reading;
-use flowsieve_core::scheduler::{Line, PortSite};
+use flowsieve_core::scheduler::{Line, PortRules, PortSite};
 use flowsieve_core::{Kind, Meta, NONE, PortScheduler, Rate, Scheduler, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,11 +20,14 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 const RULES: PcoflowRules =
     PcoflowRules { bands: 8, keeps: Keeps::Coflows, slots: None, marks: Marks::Tagged, moves: false };
 
-fn port(rules: PcoflowRules, admission: Admission, marker: Marker) -> Bench {
+fn site(admission: Admission, marker: Marker) -> PortSite {
     let rate = Rate::new(10_000_000_000).expect("a rate");
     let line = Line { byte_time: rate.byte_time(), overhead: 0 };
-    let site = PortSite { line, header: 40, admission, marker };
-    Bench::new(Scheduler::Pcoflow(Box::new(PcoflowPort::new(&rules, &site))))
+    PortSite { line, header: 40, admission, marker }
+}
+
+fn port(rules: PcoflowRules, admission: Admission, marker: Marker) -> Bench {
+    Bench::new(Scheduler::Pcoflow(Box::new(PcoflowPort::new(&rules, &site(admission, marker)))))
 }
 
 fn unlimited(rules: PcoflowRules) -> Bench {
@@ -64,6 +68,41 @@ fn example__of_the_paper() {
         assert_eq!(port.drain(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(count(&port, "joined_below_tag"), 1);
     }
+}
+
+#[test]
+fn sp_pifo__ranks_are_places_in_one_queue() {
+    // The paper's example, with one packet more: four of coflow 2 wait in band 1 behind two of coflow 1 when one comes for band 0.
+    let rules = PcoflowSpPifoRules { bands: 8 };
+    let mut port =
+        Bench::new(Scheduler::PcoflowSpPifo(Box::new(rules.build(&site(Admission::Unlimited, Marker::Off)))));
+    for (coflow, priority) in [(1, 0), (1, 0), (2, 1), (2, 1), (2, 1), (2, 0)] {
+        port.send(of(coflow, priority));
+    }
+    let ranks: Vec<u32> = port.metas.iter().map(|meta| meta.tag.rank()).collect();
+    assert_eq!(ranks, [1, 2, 3, 4, 5, 6]);
+    // Places move up as packets leave: after four departures the next packet of coflow 3 has the first place of all.
+    (0..4).for_each(|_| assert!(port.recv().is_some()));
+    port.send(of(3, 0));
+    port.send(of(2, 0));
+    assert_eq!(
+        [6, 7].map(|packet: usize| port.metas[packet].tag.rank()),
+        [1, 4],
+        "behind two of coflow 2 and that one"
+    );
+}
+
+#[test]
+fn sp_pifo__packets_of_a_coflow_overtake_each_other() {
+    // Coflow 1 fills its band, half of which leaves; what comes then has a place before what still waits.
+    let rules = PcoflowSpPifoRules { bands: 8 };
+    let mut port =
+        Bench::new(Scheduler::PcoflowSpPifo(Box::new(rules.build(&site(Admission::Unlimited, Marker::Off)))));
+    (0..8).for_each(|_| assert!(port.send(of(1, 0))));
+    let mut order: Vec<u32> = (0..6).filter_map(|_| port.recv()).collect();
+    port.send(of(1, 0));
+    order.extend(port.drain());
+    assert!(!order.is_sorted(), "{order:?}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 const EXPERIMENTS: [&str; 2] = ["ns2", "rfc"];
 
 /// Schemes that order coflows, which have experiments with some.
-const WITH_COFLOWS: [&str; 7] =
-    ["sp-elastic", "sincronia", "sebf", "aalo", "pcoflow-ecn", "pcoflow-drop", "pcoflow-move"];
+const WITH_COFLOWS: [&str; 8] =
+    ["sp-elastic", "sincronia", "sebf", "aalo", "pcoflow-ecn", "pcoflow-drop", "pcoflow-move", "pcoflow-sp-pifo"];
 
 fn orders_coflows(scheme: &str) -> bool {
     WITH_COFLOWS.contains(&scheme)

@@ -7,12 +7,12 @@
 //! The host's own port has the bands, too. A packet that waits there keeps its tag, so that a plain port would put packets
 //! out of order before a switch could help; the paper says nothing of it.
 //!
-//! The base is a round trip of 66.7 us and a least timeout of 200 us ("RTO 3 RTTs and 200 us", §IV), which an experiment
-//! says.
+//! The paper's round trip of 66.7 us, a third of its timeout of 200 us (§IV), is a setting of its experiments and not of these.
 
 use flowsieve_core::PortKind;
 use flowsieve_core::coflow::OrderRule;
 use flowsieve_core::pcoflow::{Keeps, MOST_SLOTS, Marks, PcoflowRules};
+use flowsieve_core::pcoflow_sp_pifo::PcoflowSpPifoRules;
 
 use crate::coflows::{self, ELASTIC_PARTS, OrderName};
 use crate::declare;
@@ -66,18 +66,37 @@ pub const MOVE: Entry = Entry {
     ..ECN
 };
 
+/// Equation 1's ranks in SP-PIFO's queues.
+pub const SP_PIFO: Entry = Entry {
+    name: "pcoflow-sp-pifo",
+    summary: "pCoflow's ranks, taken word by word, in SP-PIFO's queues, which put packets of a coflow out of order",
+    build: |context| {
+        let scheme = coflows::build(context, &ELASTIC_PARTS, OrderName::By(OrderRule::Bssi))?;
+        with_ports(context, scheme, |bands| PortKind::PcoflowSpPifo(PcoflowSpPifoRules { bands }))
+    },
+    ..ECN
+};
+
 fn build(context: &Context<'_>, parts: &Parts, moves: bool) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let mut scheme = coflows::build(context, parts, OrderName::By(OrderRule::Bssi))?;
+    let scheme = coflows::build(context, parts, OrderName::By(OrderRule::Bssi))?;
     let slots = scope.optional(&PCOFLOW_SLOTS)?.map(|slots| slots as usize);
     if moves && slots.is_some() {
         return Err(scope.invalid(&PCOFLOW_SLOTS, "none: who moves packets has to know whose they are"));
     }
     let (keeps, marks) = (scope.read(&PCOFLOW_KEY)?, scope.read(&PCOFLOW_MARKS)?);
+    with_ports(context, scheme, |bands| PortKind::Pcoflow(PcoflowRules { bands, keeps, slots, marks, moves }))
+}
+
+/// The scheme with ports of a kind, by how many bands they have, where no other discipline was chosen.
+fn with_ports(
+    context: &Context<'_>,
+    mut scheme: Scheme,
+    kind: impl Fn(usize) -> PortKind,
+) -> Result<Scheme, SettingsError> {
     scheme.ports = scheme.ports.try_map(|_, port| {
-        let Some(bands) = parts::own_queues(scope, port)? else { return Ok(port.clone()) };
-        let kind = PortKind::Pcoflow(PcoflowRules { bands, keeps, slots, marks, moves });
-        Ok::<_, SettingsError>(PortSpec { kind, ..port.clone() })
+        let Some(bands) = parts::own_queues(&context.scope, port)? else { return Ok(port.clone()) };
+        Ok::<_, SettingsError>(PortSpec { kind: kind(bands), ..port.clone() })
     })?;
     Ok(scheme)
 }

@@ -118,6 +118,7 @@ pub const REGISTRY: &[Entry] = &[
     pcoflow::ECN,
     pcoflow::DROP,
     pcoflow::MOVE,
+    pcoflow::SP_PIFO,
 ];
 
 /// The scheme of this name.

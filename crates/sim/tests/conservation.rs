@@ -5,6 +5,8 @@ mod common;
 #[path = "common/plain.rs"]
 mod plain;
 
+use std::collections::BTreeSet;
+
 use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
@@ -118,6 +120,15 @@ proptest! {
         for row in &result.flows {
             prop_assert!(row.fct_ps.is_none_or(|fct| fct >= row.ideal_ps), "{:?}", row);
         }
+        for (&coflow, &ideal) in &result.ideal_ccts_ps {
+            let flows = || result.flows.iter().filter(|row| row.coflow == Some(coflow));
+            let start = flows().map(|row| row.start_ps).min().unwrap_or(0);
+            let ends: Option<Vec<u64>> = flows().map(|row| Some(row.start_ps + row.fct_ps?)).collect();
+            let cct = ends.and_then(|ends| ends.into_iter().max()).map(|end| end - start);
+            prop_assert!(cct.is_none_or(|cct| cct >= ideal), "coflow {coflow}: {cct:?} and {ideal}");
+        }
+        let coflows: BTreeSet<u32> = result.flows.iter().filter_map(|row| row.coflow).collect();
+        prop_assert!(coflows.iter().eq(result.ideal_ccts_ps.keys()));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod fair_queueing;
 pub mod flow_queues;
 pub mod host_queues;
 pub mod pcoflow;
+pub mod pcoflow_sp_pifo;
 pub mod pfabric;
 pub mod pifo;
 mod presence;
@@ -28,6 +29,7 @@ use crate::host_queues::{HostQueueRules, HostQueues};
 use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::pcoflow::{PcoflowPort, PcoflowRules};
+use crate::pcoflow_sp_pifo::{PcoflowSpPifo, PcoflowSpPifoRules};
 use crate::pfabric::{PfabricPool, PoolRules};
 use crate::pifo::{Pifo, PifoRules};
 use crate::qcluster::{ClusterParams, ClusterPort};
@@ -149,6 +151,8 @@ ports! {
     Fair(BitByBit) => Box<FairQueueing>;
     /// pCoflow's bands.
     Pcoflow(PcoflowRules) => Box<PcoflowPort>;
+    /// pCoflow's ranks in SP-PIFO's queues.
+    PcoflowSpPifo(PcoflowSpPifoRules) => Box<PcoflowSpPifo>;
     /// AWAFS's queues.
     Awafs(AwafsParams) => Box<AwafsPort>;
 }

@@ -51,6 +51,17 @@ pub enum Keeps {
     Flows,
 }
 
+impl Keeps {
+    /// Whose a packet is. Without payload it is nobody's, so that no history holds it back.
+    #[inline]
+    pub(crate) fn owner(self, meta: &Meta) -> Option<Owner> {
+        (meta.kind == Kind::Data).then_some(match (self, meta.coflow) {
+            (Keeps::Coflows, coflow) if coflow != NONE => Owner::Coflow(coflow),
+            _ => Owner::Flow(meta.flow),
+        })
+    }
+}
+
 /// Whose length is compared with the threshold of marking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
@@ -119,7 +130,7 @@ impl Below {
 }
 
 /// Which bands hold whose packets.
-enum Owners {
+pub(crate) enum Owners {
     /// All coflows, and the flows that have none.
     All { coflows: Box<Presence>, flows: Box<Presence> },
     /// As many as there are slots.
@@ -128,13 +139,13 @@ enum Owners {
 
 /// Whose a packet is.
 #[derive(Clone, Copy)]
-enum Owner {
+pub(crate) enum Owner {
     Coflow(u32),
     Flow(u32),
 }
 
 /// A table in which owners share slots.
-struct Slots {
+pub(crate) struct Slots {
     /// Slot after slot, by band.
     counts: Vec<u32>,
     bands: usize,
@@ -151,8 +162,14 @@ impl Slots {
 }
 
 impl Owners {
+    /// A table of all of them.
+    pub(crate) fn exact(bands: usize) -> Owners {
+        let presence = || Box::new(Presence::new(bands));
+        Owners::All { coflows: presence(), flows: presence() }
+    }
+
     #[inline]
-    fn lowest(&self, owner: Owner) -> Option<u8> {
+    pub(crate) fn lowest(&self, owner: Owner) -> Option<u8> {
         match (self, owner) {
             (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.lowest(number),
             (Owners::All { flows, .. }, Owner::Flow(key)) => flows.lowest(key),
@@ -165,7 +182,7 @@ impl Owners {
     }
 
     #[inline]
-    fn add(&mut self, owner: Owner, band: u8) {
+    pub(crate) fn add(&mut self, owner: Owner, band: u8) {
         match (self, owner) {
             (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.add(number, band),
             (Owners::All { flows, .. }, Owner::Flow(key)) => flows.add(key, band),
@@ -177,7 +194,7 @@ impl Owners {
     }
 
     #[inline]
-    fn remove(&mut self, owner: Owner, band: u8) {
+    pub(crate) fn remove(&mut self, owner: Owner, band: u8) {
         match (self, owner) {
             (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.remove(number, band),
             (Owners::All { flows, .. }, Owner::Flow(key)) => flows.remove(key, band),
@@ -194,9 +211,8 @@ impl PcoflowPort {
     /// Where there are not 1 to 64 bands, no slots, or a bounded table that moves packets; set-up checks it.
     pub fn new(rules: &PcoflowRules, site: &PortSite) -> PcoflowPort {
         let bands = rules.bands;
-        let presence = || Box::new(Presence::new(bands));
         let owners = match rules.slots {
-            None => Owners::All { coflows: presence(), flows: presence() },
+            None => Owners::exact(bands),
             Some(slots) => {
                 assert!((1..=MOST_SLOTS).contains(&slots) && !rules.moves, "slots, and no moves beside them");
                 Owners::Hashed(Slots { counts: vec![0; slots * bands], bands })
@@ -204,15 +220,6 @@ impl PcoflowPort {
         };
         let bank = FifoBank::new(bands, site.admission, site.marker, Discipline::StrictPriority);
         PcoflowPort { bank, rules: *rules, owners, below: Below::default() }
-    }
-
-    /// Whose a packet is. Without payload it is nobody's, so that no history holds it back.
-    #[inline]
-    fn owner(&self, meta: &Meta) -> Option<Owner> {
-        (meta.kind == Kind::Data).then_some(match (self.rules.keeps, meta.coflow) {
-            (Keeps::Coflows, coflow) if coflow != NONE => Owner::Coflow(coflow),
-            _ => Owner::Flow(meta.flow),
-        })
     }
 
     /// The band of a packet's tag.
@@ -241,7 +248,7 @@ impl PcoflowPort {
     }
 
     fn is_of(&self, meta: &Meta, owner: Owner) -> bool {
-        match (self.owner(meta), owner) {
+        match (self.rules.keeps.owner(meta), owner) {
             (Some(Owner::Coflow(a)), Owner::Coflow(b)) | (Some(Owner::Flow(a)), Owner::Flow(b)) => a == b,
             _ => false,
         }
@@ -252,7 +259,7 @@ impl PortScheduler for PcoflowPort {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
         let meta = &metas[packet as usize];
         let tagged = self.tagged(meta);
-        let Some(owner) = self.owner(meta) else {
+        let Some(owner) = self.rules.keeps.owner(meta) else {
             return self.bank.enqueue_in(tagged.into(), metas, packet, context);
         };
         let mut band = self.owners.lowest(owner).map_or(tagged, |lowest| lowest.max(tagged));
@@ -274,7 +281,7 @@ impl PortScheduler for PcoflowPort {
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
         let packet = self.bank.dequeue(metas, context)?;
         let meta = &metas[packet as usize];
-        if let Some(owner) = self.owner(meta) {
+        if let Some(owner) = self.rules.keeps.owner(meta) {
             self.owners.remove(owner, meta.queue);
             if meta.queue > self.tagged(meta) {
                 self.below.leave(context.now);

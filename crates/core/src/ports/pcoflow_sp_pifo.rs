@@ -1,0 +1,92 @@
+//! pCoflow's ranks (Hernandez Benet et al., ICIN 2021, Equation 1) in SP-PIFO's queues: what a switch without a push-in queue
+//! could make of them, taken word by word.
+//!
+//! The rank is a place in one queue: one behind the end of the packet's band, or of the lowest band that holds a packet of its
+//! coflow. Bounds move up with each packet that joins and down with each that leaves (§III-E, "Update"). SP-PIFO compares
+//! these places with bounds of its own, which follow the ranks that arrive, though a place says nothing of the packets of
+//! another time. So packets of a coflow may overtake each other; receivers count it.
+//!
+//! [`crate::pcoflow`] is what the rule means, and needs no more queues.
+
+use std::collections::BTreeMap;
+
+use crate::meta::Meta;
+use crate::pcoflow::{Keeps, Owners};
+use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
+use crate::sp_pifo::SpPifo;
+use crate::tag::Tag;
+
+/// What pCoflow's ranks over SP-PIFO are set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PcoflowSpPifoRules {
+    /// Bands, and queues; from 1 to 64.
+    pub bands: usize,
+}
+
+impl PortRules for PcoflowSpPifoRules {
+    type Port = PcoflowSpPifo;
+
+    fn build(&self, site: &PortSite) -> PcoflowSpPifo {
+        PcoflowSpPifo {
+            queue: SpPifo::new(self.bands, site.admission, site.marker),
+            lengths: vec![0; self.bands],
+            owners: Owners::exact(self.bands),
+            joined: BTreeMap::new(),
+        }
+    }
+}
+
+/// A port with pCoflow's registers before SP-PIFO's queues.
+pub struct PcoflowSpPifo {
+    queue: SpPifo,
+    /// Packets by band.
+    lengths: Vec<u32>,
+    owners: Owners,
+    /// The band that each waiting packet has joined.
+    joined: BTreeMap<u32, u8>,
+}
+
+impl PcoflowSpPifo {
+    /// Behind the end of a band.
+    fn rank(&self, band: u8) -> u32 {
+        self.lengths[..=usize::from(band)].iter().sum::<u32>() + 1
+    }
+}
+
+impl PortScheduler for PcoflowSpPifo {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let meta = metas[packet as usize];
+        let owner = Keeps::Coflows.owner(&meta);
+        let tagged = meta.tag.priority().min(self.lengths.len() as u8 - 1);
+        let lowest = owner.and_then(|owner| self.owners.lowest(owner));
+        let band = lowest.map_or(tagged, |lowest| lowest.max(tagged));
+        metas[packet as usize].tag = Tag::new(meta.tag.priority(), self.rank(band));
+        let verdict = self.queue.enqueue(metas, packet, context);
+        if verdict.is_accepted() {
+            self.lengths[usize::from(band)] += 1;
+            self.joined.insert(packet, band);
+            if let Some(owner) = owner {
+                self.owners.add(owner, band);
+            }
+        }
+        verdict
+    }
+
+    fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        let packet = self.queue.dequeue(metas, context)?;
+        let band = self.joined.remove(&packet).expect("a waiting packet has joined a band");
+        self.lengths[usize::from(band)] -= 1;
+        if let Some(owner) = Keeps::Coflows.owner(&metas[packet as usize]) {
+            self.owners.remove(owner, band);
+        }
+        Some(packet)
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.queue.backlog_bytes()
+    }
+
+    fn queues(&self) -> usize {
+        self.queue.queues()
+    }
+}

@@ -1,0 +1,114 @@
+//! The command line of forests.
+
+use clap::{Args, Subcommand, ValueHint};
+use flowsieve_experiment::export::Layout;
+use std::path::PathBuf;
+
+const FOREST_EXAMPLES: &str = "\
+Examples:
+  flowsieve forest report trace.fsf trace.csv
+      errors, bounds and bounded shares of the last fifth of the trace, by class of size
+  flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv
+      all of the trace with the columns lower, upper and predicted
+  flowsieve forest trace kmeans-like > trace.csv
+      the flows of a stand-in with what was recorded of each, to train on
+  flowsieve forest import ml/KMeans/training/*.csv --drop job --scale cpu=1000 > trace.csv
+      the flows of Flux's traces, where a column is left out and one is counted in thousandths
+  flowsieve forest import simulator/KMeans/0.csv --simulator --predicted 2 > trace.csv
+      those of Flux's simulator, with the second prediction of their sizes";
+
+/// What to do with a forest.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Forest {
+    /// Hold its bounds and predicted sizes against the sizes of a trace
+    #[command(after_help = FOREST_EXAMPLES)]
+    Report {
+        /// The forest and the trace
+        #[command(flatten)]
+        of: Traced,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write the trace as a flow list with the columns lower, upper and predicted
+    #[command(after_help = FOREST_EXAMPLES)]
+    Apply {
+        /// The forest and the trace
+        #[command(flatten)]
+        of: Traced,
+    },
+    /// Write what stands in for a trace as a flow list
+    #[command(after_help = FOREST_EXAMPLES)]
+    Trace {
+        /// The stand-in, as `flowsieve list workloads` names it
+        name: String,
+        /// How much the past of its flows says about their sizes
+        #[arg(long, default_value = "calibrated", value_parser = ["calibrated", "tight", "loose"])]
+        calibration: String,
+        /// Which draw of it
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Write traces in the layout of Flux as a flow list
+    #[command(after_help = FOREST_EXAMPLES)]
+    Import(Import),
+}
+
+/// Files of Flux's traces.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The files, whose flows follow one another; all have the same header
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Leave a column out
+    #[arg(long, value_name = "COLUMN", conflicts_with = "simulator")]
+    pub(crate) drop: Vec<String>,
+    /// Multiply the numbers of a column, and round them: features are whole numbers
+    #[arg(long, value_name = "COLUMN=FACTOR", value_parser = scale, conflicts_with = "simulator")]
+    pub(crate) scale: Vec<(String, f64)>,
+    /// The files are those of Flux's simulator: column 0 is the size, the others are predictions of it
+    #[arg(long)]
+    pub(crate) simulator: bool,
+    /// The column that becomes the predicted size, from 1 [default: none]
+    #[arg(long, value_name = "N", requires = "simulator", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) predicted: Option<u16>,
+}
+
+impl Import {
+    /// How the files are read.
+    pub(crate) fn layout(&self) -> Layout {
+        if self.simulator {
+            Layout::Simulated { predicted: self.predicted.map(usize::from) }
+        } else {
+            Layout::Recorded { drop: self.drop.clone(), scale: self.scale.clone() }
+        }
+    }
+}
+
+/// A column and a number above 0.
+fn scale(text: &str) -> Result<(String, f64), String> {
+    let scale = text.rsplit_once('=').and_then(|(column, factor)| Some((column, factor.parse::<f64>().ok()?)));
+    let valid = scale.filter(|(column, factor)| !column.is_empty() && factor.is_finite() && *factor > 0.0);
+    let named = valid.map(|(column, factor)| (column.to_owned(), factor));
+    named.ok_or_else(|| "expected COLUMN=FACTOR with a number above 0, such as cpu=1000".to_owned())
+}
+
+/// A forest and a trace.
+#[derive(Debug, Args)]
+pub(crate) struct Traced {
+    /// The forest's file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) forest: PathBuf,
+    /// A flow list with the features that the forest reads
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) trace: PathBuf,
+    /// Share of the trace's flows that is left out, the first ones: those that the forest was trained on
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
+    pub(crate) from: f64,
+}
+
+/// A number from 0 to below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to below 1".to_owned())
+}
