@@ -9,7 +9,7 @@ use flowsieve_experiment::thresholds::Method;
 use flowsieve_experiment::{Scale, catalogue};
 use std::path::PathBuf;
 
-pub(crate) use forest::{Forest, Import, Traced};
+pub(crate) use forest::{Forest, Traced};
 
 /// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
 /// schemes.
