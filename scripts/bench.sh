@@ -34,6 +34,11 @@ if [ -n "${LARGE:-}" ]; then
     /usr/bin/time -f 'peak memory %M KB' "$reference" pias pfabric --fat-tree --flows 100000 --runs 1
 fi
 
+for balancing in flowlet hula flowlet hula; do
+    echo "-- $balancing"
+    "$reference" dctcp --racks-of-8 --balancing "$balancing" --load 50 --flows 4000
+done
+
 echo "== counts (callgrind --branch-sim=yes, the reference run less a run of 1 flow)"
 for scheme in $schemes; do
     for flows in 1 2000; do
