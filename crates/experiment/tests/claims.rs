@@ -70,6 +70,14 @@ deadline = false
 started = ["0s", "1ms"]
 senders = [0, 8]
 claimed = "81.6us"
+
+[[claims]]
+id = "seventh"
+metric = "mean cct"
+class = "LW"
+baseline_class = "SN"
+scheme = "dctcp"
+claimed = "higher"
 "#;
 
 /// The sixth claim, whose lines others share.
@@ -127,6 +135,10 @@ fn claims__messages() {
         ("a deadline that is none", "deadline = false", "deadline = \"1ms\""),
         ("a time that ends before it begins", "[\"0s\", \"1ms\"]", "[\"2ms\", \"1ms\"]"),
         ("a time that is none", "[\"0s\", \"1ms\"]", "[0, 1]"),
+        ("a class of coflows of flows", "metric = \"mean cct\"\nclass = \"LW\"", "metric = \"mean fct\"\nclass = \"LW\""),
+        ("a class of coflows beside itself", "baseline_class = \"SN\"", "baseline_class = \"LW\""),
+        ("a class of coflows beside another one", "baseline_class = \"SN\"", "baseline_class = \"10KB\""),
+        ("a class of coflows beside sizes", "class = \"LW\"\n", "class = \"0-10KB\"\n"),
         ("some of the flows of a count", "metric = \"timeouts\"", "metric = \"timeouts\"\ndeadline = true"),
         ("no tables", "[[claims]]\nid = \"first\"", "[claims]\nid = \"first\""),
     ];
@@ -226,7 +238,7 @@ fn reproduce__figures_share_their_points() {
     assert_eq!(all.estimate(&parts).left, 0);
     let page = all.page(&results);
     assert!(
-        page.starts_with("# paper\n\n12 claims: ")
+        page.starts_with("# paper\n\n14 claims: ")
             && page.contains(", 2 are not measured.")
             && page.contains("\n## fig-2: One load\n")
             && page.ends_with("\n## What was checked\n\n- `first`: at twice the load the same.\n"),
