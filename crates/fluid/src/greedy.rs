@@ -1,0 +1,269 @@
+//! Sincronia's rates: flow by flow in the order of their coflows, each gets what is left at all its links (SIGCOMM 2018, §4.2).
+//!
+//! Each rate but the last ones fills a link, so that few flows move: over a switch of equal links one for each port at most.
+//! They are found without a look at the others: senders and receivers whose links are open are bits, and so are those that a
+//! coflow, and a sender of it, still want. What stands before a flow that ends keeps its rate, so the walk goes on from there.
+
+use std::mem::take;
+
+use flowsieve_core::units::Time;
+
+use crate::bits::{Dense, Sparse};
+use crate::coflows::Coflows;
+use crate::engine::{Flow, Sharing};
+use crate::network::{Network, after, done, span, work};
+
+pub(crate) struct Greedy<'a> {
+    network: &'a Network,
+    flows: &'a [Flow],
+    /// By flow: the work left, as of when it last began to move.
+    left: Vec<f64>,
+    /// By slot: what a coflow still wants.
+    wants: Vec<Wants>,
+    /// The slots of coflows, the first to be served first.
+    order: Vec<u32>,
+    /// By slot: its place in the order.
+    place: Vec<u32>,
+    room: Room<'a>,
+    /// Who moves, in the order of the walk.
+    moving: Vec<Moving>,
+    /// The walk goes on at this place.
+    from: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Moving {
+    flow: u32,
+    slot: u32,
+    path: u32,
+    rate: f64,
+    since: Time,
+    end: Time,
+}
+
+/// What is left of links.
+struct Room<'a> {
+    network: &'a Network,
+    /// By link.
+    left: Vec<f64>,
+    /// Hosts whose link out has something left, and those whose link in has.
+    senders: Dense,
+    receivers: Dense,
+}
+
+impl Room<'_> {
+    fn all(network: &Network) -> Room<'_> {
+        let hosts = network.hosts();
+        let (senders, receivers) = (Dense::new(hosts), Dense::new(hosts));
+        let mut room = Room { network, left: network.rates.clone(), senders, receivers };
+        (0..hosts as u32).for_each(|host| {
+            room.senders.set(host, true);
+            room.receivers.set(host, true);
+        });
+        room
+    }
+
+    /// The rate of a flow that gets all that is left on its path; none where a link is full.
+    fn take(&mut self, path: u32) -> Option<f64> {
+        let rate = self.network.least(path, &self.left);
+        if rate <= 0.0 {
+            return None;
+        }
+        self.network.take(path, rate, &mut self.left);
+        self.see(path);
+        Some(rate)
+    }
+
+    fn give_back(&mut self, path: u32, rate: f64) {
+        self.network.give_back(path, rate, &mut self.left);
+        self.see(path);
+    }
+
+    fn see(&mut self, path: u32) {
+        let path = &self.network.paths[path as usize];
+        let is_open = |link: u32| self.left[link as usize] > 0.0;
+        self.senders.set(path.from, is_open(self.network.up[path.from as usize]));
+        self.receivers.set(path.to, is_open(self.network.down[path.to as usize]));
+    }
+}
+
+/// The flows of a coflow that have not ended.
+#[derive(Default)]
+struct Wants {
+    senders: Sparse,
+    receivers: Sparse,
+    /// By receiver, ascending: how many flows.
+    to: Vec<(u32, u32)>,
+    /// By sender, ascending.
+    rows: Vec<Row>,
+}
+
+/// Those of a sender.
+struct Row {
+    sender: u32,
+    receivers: Sparse,
+    /// By receiver, ascending: flows by number.
+    pairs: Vec<(u32, Vec<u32>)>,
+}
+
+impl Wants {
+    fn add(&mut self, sender: u32, receiver: u32, flow: u32) {
+        self.senders.insert(sender);
+        self.receivers.insert(receiver);
+        match self.to.binary_search_by_key(&receiver, |entry| entry.0) {
+            Ok(at) => self.to[at].1 += 1,
+            Err(at) => self.to.insert(at, (receiver, 1)),
+        }
+        let at = self.rows.binary_search_by_key(&sender, |row| row.sender).unwrap_or_else(|at| {
+            self.rows.insert(at, Row { sender, receivers: Sparse::default(), pairs: Vec::new() });
+            at
+        });
+        let row = &mut self.rows[at];
+        row.receivers.insert(receiver);
+        match row.pairs.binary_search_by_key(&receiver, |pair| pair.0) {
+            Ok(at) => row.pairs[at].1.push(flow),
+            Err(at) => row.pairs.insert(at, (receiver, vec![flow])),
+        }
+    }
+
+    fn remove(&mut self, sender: u32, receiver: u32, flow: u32) {
+        if let Ok(at) = self.to.binary_search_by_key(&receiver, |entry| entry.0) {
+            self.to[at].1 -= 1;
+            if self.to[at].1 == 0 {
+                self.to.remove(at);
+                self.receivers.remove(receiver);
+            }
+        }
+        let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { return };
+        let row = &mut self.rows[at];
+        let Ok(pair) = row.pairs.binary_search_by_key(&receiver, |pair| pair.0) else { return };
+        row.pairs[pair].1.retain(|&other| other != flow);
+        if row.pairs[pair].1.is_empty() {
+            // The pair stays: taking it out of a long row would cost by the row.
+            row.receivers.remove(receiver);
+            if row.receivers.words() == 0 {
+                self.rows.remove(at);
+                self.senders.remove(sender);
+            }
+        }
+    }
+
+    /// Gives flows what is left of their links, in order, and tells of each that moves.
+    fn walk(&self, room: &mut Room<'_>, flows: &[Flow], mut moves: impl FnMut(u32, u32, f64)) {
+        if !self.receivers.meets(&room.receivers) {
+            return;
+        }
+        for word in 0..self.senders.words() {
+            // A sender closes for those of this coflow only once it is visited.
+            for sender in self.senders.common(word, &room.senders) {
+                let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { continue };
+                self.rows[at].walk(room, flows, &mut moves);
+            }
+        }
+    }
+}
+
+impl Row {
+    fn walk(&self, room: &mut Room<'_>, flows: &[Flow], moves: &mut impl FnMut(u32, u32, f64)) {
+        for word in 0..self.receivers.words() {
+            for receiver in self.receivers.common(word, &room.receivers) {
+                let Ok(at) = self.pairs.binary_search_by_key(&receiver, |pair| pair.0) else { continue };
+                for &flow in &self.pairs[at].1 {
+                    let path = flows[flow as usize].path;
+                    if let Some(rate) = room.take(path) {
+                        moves(flow, path, rate);
+                    }
+                    if !room.senders.has(self.sender) {
+                        return;
+                    }
+                    if !room.receivers.has(receiver) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Greedy<'a> {
+    pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> Greedy<'a> {
+        let (wants, order, place, moving) = Default::default();
+        let left = flows.iter().map(|flow| work(flow.wire)).collect();
+        Greedy { network, flows, left, wants, order, place, room: Room::all(network), moving, from: 0 }
+    }
+
+    /// All that move from an index on stop.
+    fn stop(&mut self, index: usize, now: Time, coflows: &mut Coflows<'_>) {
+        for moving in self.moving.drain(index..) {
+            let left = &mut self.left[moving.flow as usize];
+            let done = if moving.end <= now { *left } else { done(moving.rate, now.since(moving.since)).min(*left) };
+            *left -= done;
+            coflows.add_left(moving.slot, moving.path, -done);
+            self.room.give_back(moving.path, moving.rate);
+        }
+    }
+}
+
+impl Sharing for Greedy<'_> {
+    fn advance(&mut self, to: Time, coflows: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>) {
+        let Some(first) = self.moving.iter().position(|moving| moving.end <= to) else { return };
+        // Those of the same coflow that stand before it may gain, where a receiver comes free.
+        let place = self.place[self.moving[first].slot as usize];
+        let first = self.moving.partition_point(|moving| self.place[moving.slot as usize] < place);
+        for moving in self.moving[first..].iter().filter(|moving| moving.end <= to) {
+            let path = &self.network.paths[moving.path as usize];
+            self.wants[moving.slot as usize].remove(path.from, path.to, moving.flow);
+            ended.push((moving.flow, to));
+        }
+        self.stop(first, to, coflows);
+        self.from = self.from.min(place as usize);
+    }
+
+    fn begin(&mut self, _: Time, flow: u32, slot: u32) {
+        let path = &self.network.paths[self.flows[flow as usize].path as usize];
+        if self.wants.len() <= slot as usize {
+            self.wants.resize_with(slot as usize + 1, Wants::default);
+        }
+        self.wants[slot as usize].add(path.from, path.to, flow);
+    }
+
+    fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>) {
+        self.stop(0, now, coflows);
+    }
+
+    fn order(&mut self, order: &[u32], _: &Coflows<'_>) {
+        self.order.clear();
+        self.order.extend(order);
+        self.place.resize(self.wants.len(), 0);
+        for (place, &slot) in order.iter().enumerate() {
+            self.place[slot as usize] = place as u32;
+        }
+        self.from = 0;
+    }
+
+    fn allocate(&mut self, now: Time) {
+        let mut moving = take(&mut self.moving);
+        for &slot in &self.order[self.from..] {
+            self.wants[slot as usize].walk(&mut self.room, self.flows, |flow, path, rate| {
+                let end = after(now, span(self.left[flow as usize], rate));
+                moving.push(Moving { flow, slot, path, rate, since: now, end });
+            });
+        }
+        self.moving = moving;
+        self.from = self.order.len();
+    }
+
+    fn next(&self) -> Time {
+        self.moving.iter().map(|moving| moving.end).min().unwrap_or(Time::NEVER)
+    }
+
+    fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
+        let mut moving: Vec<Moving> = self.moving.clone();
+        moving.sort_unstable_by_key(|moving| moving.flow);
+        for flow in self.wants.iter().flat_map(|wants| &wants.rows).flat_map(|row| &row.pairs).flat_map(|pair| &pair.1) {
+            let moved = moving.binary_search_by_key(flow, |moving| moving.flow);
+            let done = moved.map_or(0.0, |at| done(moving[at].rate, now.since(moving[at].since)));
+            visit(*flow, (self.left[*flow as usize] - done).max(0.0));
+        }
+    }
+}
