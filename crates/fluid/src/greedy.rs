@@ -260,7 +260,8 @@ impl Sharing for Greedy<'_> {
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
         let mut moving: Vec<Moving> = self.moving.clone();
         moving.sort_unstable_by_key(|moving| moving.flow);
-        for flow in self.wants.iter().flat_map(|wants| &wants.rows).flat_map(|row| &row.pairs).flat_map(|pair| &pair.1) {
+        for flow in self.wants.iter().flat_map(|wants| &wants.rows).flat_map(|row| &row.pairs).flat_map(|pair| &pair.1)
+        {
             let moved = moving.binary_search_by_key(flow, |moving| moving.flow);
             let done = moved.map_or(0.0, |at| done(moving[at].rate, now.since(moving[at].since)));
             visit(*flow, (self.left[*flow as usize] - done).max(0.0));

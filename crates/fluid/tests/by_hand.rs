@@ -1,11 +1,41 @@
-//! Disciplines on a switch with 10 Gbit/s a host: a MB takes 800 us. Times by hand, in us.
+//! Disciplines by hand. Times in us.
 
-mod common;
-
-use common::{ends_us, flow, outcome, switch};
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 use flowsieve_core::units::Time;
-use flowsieve_fluid::{Crossing, Discipline, Network, Order, Path, Spec, run};
+use flowsieve_fluid::{Crossing, Discipline, Flow, Network, Order, Outcome, Path, Spec, run};
+
+/// A switch with hosts at 10 Gbit/s, where a MB takes 0.8 ms; paths from each host to each, `from * hosts + to`.
+fn switch(hosts: u32) -> Network {
+    let whole = |link| Crossing { link, share: 1.0 };
+    let path = |from, to| Path { from, to, links: vec![whole(from), whole(hosts + to)] };
+    Network {
+        rates: vec![1e10; 2 * hosts as usize],
+        up: (0..hosts).collect(),
+        down: (hosts..2 * hosts).collect(),
+        paths: (0..hosts).flat_map(|from| (0..hosts).map(move |to| path(from, to))).collect(),
+    }
+}
+
+/// A flow of so many KB, without headers.
+fn flow(start_us: u64, path: u32, kilobytes: u64, coflow: u32) -> Flow {
+    let bytes = kilobytes * 1_000;
+    Flow { start: Time::from_us(start_us), payload: bytes, wire: bytes, path, coflow }
+}
+
+/// What comes of flows.
+fn outcome(network: &Network, flows: &[Flow], discipline: &Discipline) -> Outcome {
+    run(&Spec { network, flows, discipline, until: Time::NEVER }, &mut |_| {})
+}
+
+/// When each flow ends, in us.
+fn ends_us(network: &Network, flows: &[Flow], discipline: &Discipline) -> Vec<u64> {
+    let us = |end: Option<Time>| {
+        let end = end.expect("it ends").0;
+        assert_eq!(end % 1_000_000, 0, "whole us");
+        end / 1_000_000
+    };
+    outcome(network, flows, discipline).ends.into_iter().map(us).collect()
+}
 
 fn by(rule: OrderRule) -> Order {
     Order { rule, remaining: true, weights: Default::default() }
@@ -27,8 +57,12 @@ fn max_min__what_a_bottleneck_leaves_goes_to_others() {
     // Hosts 0, 1 and 2 send to 3, a third each; host 2 sends to 4, too, and has two thirds for that.
     let network = switch(5);
     let to = |from: u32, to: u32| from * 5 + to;
-    let flows =
-        [flow(0, to(0, 3), 1_000, 0), flow(0, to(1, 3), 1_000, 1), flow(0, to(2, 3), 1_000, 2), flow(0, to(2, 4), 2_000, 3)];
+    let flows = [
+        flow(0, to(0, 3), 1_000, 0),
+        flow(0, to(1, 3), 1_000, 1),
+        flow(0, to(2, 3), 1_000, 2),
+        flow(0, to(2, 4), 2_000, 3),
+    ];
     assert_eq!(ends_us(&network, &flows, &Discipline::MaxMin), [2_400, 2_400, 2_400, 2_400]);
 }
 
@@ -55,8 +89,8 @@ fn strict__a_class_has_what_higher_ones_leave() {
     let network = switch(4);
     let flows = [flow(0, 3, 2_000, 0), flow(0, 7, 2_000, 0), flow(0, 2, 1_000, 1)];
     let strict = |levels| Discipline::Strict { order: by(OrderRule::Tcf), rule: LevelRule::Rank, levels };
-    // 0 to 800: 1 sends to 3 at the full rate, half of its flow. Then both halve the link to 3 until 1's is done: 2 MB at half
-    // of the rate would be 3200, of which 1 MB is left: 1600. By then 0 has sent 1 MB; the other takes 800.
+    // Until 800 host 1 has the link to 3, and sends half of its flow. Then both have half of it: 1 is done at 2400, when 0
+    // has a MB to go, alone.
     assert_eq!(ends_us(&network, &flows, &strict(8)), [3_200, 2_400, 800]);
     // In one class the three share: 0 halves its link, 3 has a half from each; 1 MB by 1600; then two halves as before.
     assert_eq!(ends_us(&network, &flows, &strict(1)), [3_200, 3_200, 1_600]);
@@ -86,11 +120,10 @@ fn greedy__a_flow_that_waits_takes_over_from_one_behind_it() {
 fn madd__flows_of_a_coflow_end_together() {
     // Host 0 has 3 MB to send and is the bottleneck: 2400. The flow of 1 MB from host 1 ends with them, at a third of its link.
     let network = switch(4);
-    let flows = [flow(0, 2, 1_000, 0), flow(0, 3, 2_000, 0), flow(0, 6, 1_000, 0), flow(0, 0, 1, 1)];
-    let madd = Discipline::Madd(by(OrderRule::Sebf));
-    // Coflow 1, a KB from host 0 to itself, is first and takes it for 0.8 us; renewed then, coflow 0 needs 2400 more for host 0.
-    // But before, its flow to host 6 had the whole link for 0.8 us as a skipped one. So without that:
-    assert_eq!(ends_us(&network, &flows[..3], &madd)[..2], [2_400, 2_400]);
+    // So would it, if the coflow before it, which ends at 2400, too, did not leave its receiver nothing more.
+    let flows = [flow(0, 2, 1_000, 0), flow(0, 3, 2_000, 0), flow(0, 6, 1_000, 0), flow(0, 14, 1_000, 1)];
+    let madd = Discipline::Madd(by(OrderRule::Fifo));
+    assert_eq!(ends_us(&network, &flows, &madd), [2_400, 2_400, 2_400, 2_400]);
 }
 
 #[test]
@@ -108,7 +141,8 @@ fn run__stops_at_its_time() {
     let network = switch(2);
     let flows = [flow(0, 1, 1_000, 0), flow(0, 1, 2_000, 1), flow(9_000, 1, 1, 2)];
     let until = Time::from_us(2_000);
-    for discipline in [Discipline::MaxMin, Discipline::Madd(by(OrderRule::Tcf)), Discipline::Greedy(by(OrderRule::Tcf))] {
+    for discipline in [Discipline::MaxMin, Discipline::Madd(by(OrderRule::Tcf)), Discipline::Greedy(by(OrderRule::Tcf))]
+    {
         let spec = Spec { network: &network, flows: &flows, discipline: &discipline, until };
         let outcome = run(&spec, &mut |_| {});
         let first = if discipline == Discipline::MaxMin { 1_600 } else { 800 };

@@ -1,13 +1,10 @@
 //! Against a naive twin: every flow looked at in every step.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::outcome;
 use flowsieve_core::coflow::{Coflow, Demand, LevelRule, Levels, OrderRule, Snapshot};
 use flowsieve_core::units::Time;
-use flowsieve_fluid::{Crossing, Discipline, Flow, Network, Order, Path};
+use flowsieve_fluid::{Crossing, Discipline, Flow, Network, Order, Outcome, Path, Spec, run};
 use proptest::prelude::*;
 
 /// Runs flows; when each ends, in ps.
@@ -138,7 +135,10 @@ impl Naive<'_> {
             Discipline::Greedy(_) => {
                 self.rates = self.left.keys().map(|&flow| (flow, 0.0)).collect();
                 for key in self.order.clone() {
-                    self.fill(key, &mut free);
+                    let mut flows = self.of(key);
+                    let path = |flow: usize| &self.network.paths[self.flows[flow].path as usize];
+                    flows.sort_by_key(|&flow| (path(flow).from, path(flow).to, flow));
+                    self.fill(flows, &mut free);
                 }
             }
             Discipline::Madd(_) if renewed => {
@@ -146,7 +146,8 @@ impl Naive<'_> {
                 let mut skipped = Vec::new();
                 for key in self.order.clone() {
                     let flows: Vec<usize> = self.of(key);
-                    let wanted = |link: usize| flows.iter().map(|&flow| self.share(flow, link) * self.left[&flow]).sum();
+                    let wanted =
+                        |link: usize| flows.iter().map(|&flow| self.share(flow, link) * self.left[&flow]).sum();
                     let wanted: Vec<f64> = (0..free.len()).map(wanted).collect();
                     let time = |(wanted, free): (&f64, &f64)| if *wanted > 0.0 { wanted / free } else { 0.0 };
                     let bottleneck = wanted.iter().zip(&free).map(time).fold(0.0, f64::max);
@@ -163,7 +164,7 @@ impl Naive<'_> {
                 }
                 let by_age: Vec<u32> = self.since.iter().map(|(key, _)| *key).collect();
                 for key in skipped.into_iter().chain(by_age) {
-                    self.fill(key, &mut free);
+                    self.fill(self.of(key), &mut free);
                 }
             }
             Discipline::Madd(_) => {}
@@ -175,13 +176,8 @@ impl Naive<'_> {
         self.left.keys().copied().filter(|&flow| self.flows[flow].coflow == key).collect()
     }
 
-    /// Each flow of a coflow gets all that is left; by sender, receiver and number where it is not by number.
-    fn fill(&mut self, key: u32, free: &mut [f64]) {
-        let mut flows = self.of(key);
-        if self.levels.is_none() && self.rates.values().all(|rate| *rate == 0.0 || rate.fract() == 0.0) {
-            let place = |flow: &usize| self.network.paths[self.flows[*flow].path as usize].clone();
-            flows.sort_by_key(|flow| (place(flow).from, place(flow).to, *flow));
-        }
+    /// Each of some flows gets all that is left, in turn.
+    fn fill(&mut self, flows: Vec<usize>, free: &mut [f64]) {
         for flow in flows {
             let of = |link: &Crossing| free[link.link as usize] / link.share;
             let links = &self.network.paths[self.flows[flow].path as usize].links;
@@ -204,7 +200,8 @@ impl Naive<'_> {
     fn water(&mut self, mut rising: Vec<usize>, free: &mut [f64]) {
         while !rising.is_empty() {
             let flows = |link: usize| rising.iter().map(|&flow| self.share(flow, link)).sum::<f64>();
-            let level = |link: usize| if flows(link) > 0.0 { (free[link] / flows(link)).max(0.0) } else { f64::INFINITY };
+            let level =
+                |link: usize| if flows(link) > 0.0 { (free[link] / flows(link)).max(0.0) } else { f64::INFINITY };
             let link = (0..free.len()).min_by(|&a, &b| level(a).total_cmp(&level(b))).unwrap();
             let level = level(link);
             let (full, rest): (Vec<usize>, _) = rising.iter().partition(|&&flow| self.share(flow, link) > 0.0);
@@ -218,6 +215,10 @@ impl Naive<'_> {
             rising = rest;
         }
     }
+}
+
+fn outcome(network: &Network, flows: &[Flow], discipline: &Discipline) -> Outcome {
+    run(&Spec { network, flows, discipline, until: Time::NEVER }, &mut |_| {})
 }
 
 fn nothing(free: f64, rate: f64) -> f64 {
