@@ -69,7 +69,7 @@ declare! {
         Section::Scheme, "edf_rate",
         "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last",
     );
-    static LOAD_BALANCING: Setting<BalancingName> = Setting::choice(
+    pub(crate) static LOAD_BALANCING: Setting<BalancingName> = Setting::choice(
         Section::Network,
         "load_balancing",
         &[
@@ -235,16 +235,25 @@ fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<Balan
             false => Ok(own.clone()),
         };
     }
-    let of_the_set = match set {
-        ParameterSet::Ns2 => BalancingName::Spray,
-        ParameterSet::Rfc => BalancingName::Ecmp,
-    };
-    Ok(match scope.read_or(&LOAD_BALANCING, parts.load_balancing.unwrap_or(of_the_set))? {
+    Ok(match balancing(scope, parts.load_balancing, set)? {
         BalancingName::Ecmp => BalancerSpec::Ecmp,
         BalancingName::Spray => BalancerSpec::SprayRoundRobin,
         BalancingName::SprayRandom => BalancerSpec::SprayRandom,
         BalancingName::Flowlet => BalancerSpec::Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) },
     })
+}
+
+/// How switches choose among equal paths: as given, or as the scheme has it, or the parameter set.
+pub(crate) fn balancing(
+    scope: &Scope<'_>,
+    of_the_scheme: Option<BalancingName>,
+    set: ParameterSet,
+) -> Result<BalancingName, SettingsError> {
+    let of_the_set = match set {
+        ParameterSet::Ns2 => BalancingName::Spray,
+        ParameterSet::Rfc => BalancingName::Ecmp,
+    };
+    scope.read_or(&LOAD_BALANCING, of_the_scheme.unwrap_or(of_the_set))
 }
 
 /// A class that sends as another one does, with a tagger of its own.
