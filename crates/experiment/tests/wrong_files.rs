@@ -155,6 +155,17 @@ const CASES: &[Case] = &[
     ("outstanding flows without a closed loop", &[("flows = 100", "flows = 100\noutstanding = 3")]),
     ("a law of no time to think", &[("load = [0.6, 0.8]\n", ""), ("flows = 100", "flows = 100\narrivals = \"closed-loop\"\nthink_law = \"exponential\"")]),
     ("a missing edge list", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"custom\"\nfile = \"none.csv\"")]),
+    ("a scheme without a meaning at flow level", &[("seeds = 2", "seeds = 2\nfidelity = \"flow\"")]),
+    ("ports at flow level", &[("seeds = 2", "seeds = 2\nfidelity = \"flow\""), (", \"pias\"]", "]"), ("[schemes.pias]\nthresholds = \"equal-split\"\n", "")]),
+    ("a packet trace at flow level", &[("seeds = 2", "fidelity = \"flow\"\ntrace = \"csv\""), (", \"pias\"]", "]"), ("[schemes.pias]\nthresholds = \"equal-split\"\n", ""), ("[network]\nqueues = 8\nbuffer = \"360KB\"\necn_threshold = \"65pkt\"\n", "")]),
+    ("flowlets at flow level", &[("seeds = 2", "seeds = 2\nfidelity = \"flow\""), ("queues = 8", "load_balancing = \"flowlet\"")]),
+    ("a measuring window at flow level", &[("seeds = 2", "fidelity = \"flow\"\nmeasure = \"window\"\nwindow = [\"1ms\", \"2ms\"]"), ("flows = 100\n", "")]),
+    ("an order of coflows that there are not, at flow level", &[("seeds = 2", "fidelity = \"flow\""), ("[\"dctcp\", \"pias\"]", "[\"varys\"]")]),
+    ("rates that follow an order, of a scheme that has none", &[("seeds = 2", "fidelity = \"flow\""), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.dctcp]\nrates = \"madd\"")]),
+    ("rates at packet level", &[("thresholds = \"equal-split\"", "rates = \"max-min\"")]),
+    ("Varys at packet level", &[("[\"dctcp\", \"pias\"]", "[\"varys\"]")]),
+    ("flows within a host without coflows", &[("flows = 100", "flows = 100\nown_rack = \"keep\"")]),
+    ("flows within a host at packet level", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"own.txt\"\nown_rack = \"keep\"\ncoflow_hosts = \"modulo\"")]),
 ];
 
 fn message(text: &str, folder: &Path) -> String {
@@ -173,6 +184,7 @@ fn folder_with_files() -> tempfile::TempDir {
         ("gaps.csv", "start_s,src,dst,bytes\r\n0,0,1,1000\r\n\r\n0.1,,1,1000\r\n"),
         ("deadlines.csv", "start_s,src,dst,bytes,deadline_s\n0,0,1,1000,\n0,0,1,1000,0\n"),
         ("zero.csv", "start_s\n0\n"),
+        ("own.txt", "2 1\n0 0 1 1 1 1 1 1\n"),
         ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n0.1,8,1,1000\n"),
     ];
     for (name, text) in files {

@@ -160,3 +160,56 @@ fn spreads(scope: &Scope<'_>) -> Result<bool, SettingsError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::REGISTRY;
+    use crate::testing::none_given;
+
+    #[test]
+    fn read__each_scheme_as_its_paper_has_it_or_by_name_refused() {
+        let settings = none_given();
+        let of = |name: &str| read(name, &settings.scheme(name));
+        let level = |name| of(name).map(|level| (level.rates, level.order.map(|order| order.rule)));
+        assert_eq!(level("ps"), Ok((Rates::MaxMin, None)));
+        assert_eq!(level("dsred"), Ok((Rates::MaxMin, None)));
+        assert_eq!(level("sincronia"), Ok((Rates::Greedy, Some(OrderRule::Bssi))));
+        assert_eq!(level("varys"), Ok((Rates::Madd, Some(OrderRule::Sebf))));
+        let order = of("sebf").unwrap().order.unwrap();
+        assert_eq!((order.rule, order.levels), (OrderRule::Sebf, Some((LevelRule::Rank, 8))));
+        let refused = REGISTRY.iter().filter(|entry| of(entry.name).is_err());
+        for entry in refused.clone() {
+            let error = of(entry.name).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{}` has no meaning at flow level", entry.name)), "{error}");
+        }
+        assert_eq!(refused.count() + meanings().len(), REGISTRY.len() + ONLY.len());
+    }
+
+    #[test]
+    fn read__other_orders_and_rates() {
+        let of = |name: &str, keys: &[(&str, &str)]| {
+            let settings = keys.iter().fold(none_given(), |settings, &(key, to)| settings.with(Some(name), key, to));
+            read(name, &settings.scheme(name)).map_err(|error| error.to_string())
+        };
+        let level = of("dsred", &[("coflow_order", "fifo")]).unwrap();
+        assert_eq!(level.order.unwrap().levels, Some((LevelRule::Rank, 8)));
+        let level = of("sincronia", &[("coflow_order", "tcf"), ("rates", "madd")]).unwrap();
+        assert_eq!((level.rates, level.order.unwrap().rule), (Rates::Madd, OrderRule::Tcf));
+        assert_eq!(of("sincronia", &[("rates", "max-min")]).unwrap().order, None);
+        assert!(of("dctcp", &[("rates", "greedy")]).unwrap_err().contains("orders no coflows"));
+        assert!(of("dsred", &[("rates", "greedy")]).unwrap_err().contains("coflow_order"));
+        assert!(of("sebf", &[("coflow_order", "d-clas")]).unwrap_err().contains("bytes sent"));
+    }
+
+    #[test]
+    fn spreads__as_the_parameter_set_or_as_given() {
+        let of = |key: &str, to: &str| {
+            let settings = none_given().with(None, key, to);
+            read("dctcp", &settings.scheme("dctcp")).map(|level| level.spreads)
+        };
+        assert_eq!((of("parameters", "ns2"), of("parameters", "rfc")), (Ok(true), Ok(false)));
+        assert_eq!((of("load_balancing", "ecmp"), of("load_balancing", "spray")), (Ok(false), Ok(true)));
+        assert!(of("load_balancing", "flowlet").unwrap_err().to_string().contains("bursts"));
+    }
+}
