@@ -13,7 +13,8 @@ use flowsieve_experiment::{ExperimentText, Simulator};
 use flowsieve_results::PointResult;
 
 /// Four hosts in two racks, two spines between them. MB of 2^20 bytes; coflow 3 has a flow from a host to itself.
-const TRACE: &str = "4 4\n0 0 2 1 2 1 2 2 0 2 3\n1 1 4 2 2 0 2 1 0 3 2 1 2 1 1 3 4\n2 2 1 1 1 3 2 1\n3 2 2 1 2 2 2 1 2 0 1\n";
+const TRACE: &str =
+    "4 4\n0 0 2 1 2 1 2 2 0 2 3\n1 1 4 2 2 0 2 1 0 3 2 1 2 1 1 3 4\n2 2 1 1 1 3 2 1\n3 2 2 1 2 2 2 1 2 0 1\n";
 
 const FILE: &str = r#"
 [topology]

@@ -76,7 +76,7 @@ pub(crate) trait Sharing {
     fn order(&mut self, order: &[u32], coflows: &Coflows<'_>);
 
     /// New rates.
-    fn allocate(&mut self, now: Time);
+    fn allocate(&mut self, now: Time, coflows: &mut Coflows<'_>);
 
     /// When they have to be others, if nothing begins.
     fn next(&self) -> Time;
@@ -145,7 +145,7 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
             sharing.tell_left(now, &mut coflows);
             sharing.order(&coflows.ordered(order), &coflows);
         }
-        sharing.allocate(now);
+        sharing.allocate(now, &mut coflows);
         outcome.steps += 1;
         if outcome.steps.is_multiple_of(REPORT) {
             show(Progress { ended: count, steps: outcome.steps });

@@ -2,9 +2,8 @@
 //!
 //! Each rate but the last ones fills a link, so that few flows move: over a switch of equal links one for each port at most.
 //! They are found without a look at the others: senders and receivers whose links are open are bits, and so are those that a
-//! coflow, and a sender of it, still want. What stands before a flow that ends keeps its rate, so the walk goes on from there.
-
-use std::mem::take;
+//! coflow, and a sender of it, still want. What stands before a flow that ends has its rate whatever comes after it, so the walk
+//! goes on from there; and most of what it meets gets the rate that it had, and goes on as if nothing had been.
 
 use flowsieve_core::units::Time;
 
@@ -22,23 +21,33 @@ pub(crate) struct Greedy<'a> {
     wants: Vec<Wants>,
     /// The slots of coflows, the first to be served first.
     order: Vec<u32>,
-    /// By slot: its place in the order.
-    place: Vec<u32>,
     room: Room<'a>,
     /// Who moves, in the order of the walk.
     moving: Vec<Moving>,
-    /// The walk goes on at this place.
-    from: usize,
+    /// Who moved behind those, and may again; in the same order. Their links are open.
+    stopped: Vec<Moving>,
+    /// The walk goes on here.
+    from: Spot,
 }
 
 #[derive(Clone, Copy)]
 struct Moving {
-    flow: u32,
+    spot: Spot,
     slot: u32,
     path: u32,
     rate: f64,
     since: Time,
     end: Time,
+}
+
+/// A flow in the order of the walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot {
+    /// That of its coflow.
+    place: u32,
+    sender: u32,
+    receiver: u32,
+    flow: u32,
 }
 
 /// What is left of links.
@@ -70,20 +79,18 @@ impl Room<'_> {
             return None;
         }
         self.network.take(path, rate, &mut self.left);
-        self.see(path);
+        let path = &self.network.paths[path as usize];
+        let is_open = |link: u32| self.left[link as usize] > 0.0;
+        self.senders.set(path.from, is_open(self.network.up[path.from as usize]));
+        self.receivers.set(path.to, is_open(self.network.down[path.to as usize]));
         Some(rate)
     }
 
     fn give_back(&mut self, path: u32, rate: f64) {
         self.network.give_back(path, rate, &mut self.left);
-        self.see(path);
-    }
-
-    fn see(&mut self, path: u32) {
         let path = &self.network.paths[path as usize];
-        let is_open = |link: u32| self.left[link as usize] > 0.0;
-        self.senders.set(path.from, is_open(self.network.up[path.from as usize]));
-        self.receivers.set(path.to, is_open(self.network.down[path.to as usize]));
+        self.senders.set(path.from, true);
+        self.receivers.set(path.to, true);
     }
 }
 
@@ -148,30 +155,32 @@ impl Wants {
         }
     }
 
-    /// Gives flows what is left of their links, in order, and tells of each that moves.
-    fn walk(&self, room: &mut Room<'_>, flows: &[Flow], mut moves: impl FnMut(u32, u32, f64)) {
+    /// Gives flows from a spot on what is left of their links, and tells of each that moves.
+    fn walk(&self, from: Spot, room: &mut Room<'_>, flows: &[Flow], mut moves: impl FnMut(Spot, u32, f64)) {
         if !self.receivers.meets(&room.receivers) {
             return;
         }
         for word in 0..self.senders.words() {
-            // A sender closes for those of this coflow only once it is visited.
-            for sender in self.senders.common(word, &room.senders) {
+            // A row closes no other sender, so that those of a word stay as they are.
+            for sender in self.senders.common(word, &room.senders).filter(|&sender| sender >= from.sender) {
                 let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { continue };
-                self.rows[at].walk(room, flows, &mut moves);
+                let from = if sender == from.sender { from } else { Spot { place: from.place, ..Spot::default() } };
+                self.rows[at].walk(from, room, flows, &mut moves);
             }
         }
     }
 }
 
 impl Row {
-    fn walk(&self, room: &mut Room<'_>, flows: &[Flow], moves: &mut impl FnMut(u32, u32, f64)) {
+    fn walk(&self, from: Spot, room: &mut Room<'_>, flows: &[Flow], moves: &mut impl FnMut(Spot, u32, f64)) {
         for word in 0..self.receivers.words() {
-            for receiver in self.receivers.common(word, &room.receivers) {
+            for receiver in self.receivers.common(word, &room.receivers).filter(|&receiver| receiver >= from.receiver) {
                 let Ok(at) = self.pairs.binary_search_by_key(&receiver, |pair| pair.0) else { continue };
-                for &flow in &self.pairs[at].1 {
+                let first = if receiver == from.receiver { from.flow } else { 0 };
+                for &flow in self.pairs[at].1.iter().filter(|&&flow| flow >= first) {
                     let path = flows[flow as usize].path;
                     if let Some(rate) = room.take(path) {
-                        moves(flow, path, rate);
+                        moves(Spot { place: from.place, sender: self.sender, receiver, flow }, path, rate);
                     }
                     if !room.senders.has(self.sender) {
                         return;
@@ -187,36 +196,44 @@ impl Row {
 
 impl<'a> Greedy<'a> {
     pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> Greedy<'a> {
-        let (wants, order, place, moving) = Default::default();
+        let (wants, order, moving, stopped) = Default::default();
         let left = flows.iter().map(|flow| work(flow.wire)).collect();
-        Greedy { network, flows, left, wants, order, place, room: Room::all(network), moving, from: 0 }
+        let (room, from) = (Room::all(network), Spot::default());
+        Greedy { network, flows, left, wants, order, room, moving, stopped, from }
     }
 
-    /// All that move from an index on stop.
-    fn stop(&mut self, index: usize, now: Time, coflows: &mut Coflows<'_>) {
+    /// All that move from an index on stop, for now.
+    fn stop(&mut self, index: usize) {
         for moving in self.moving.drain(index..) {
-            let left = &mut self.left[moving.flow as usize];
-            let done = if moving.end <= now { *left } else { done(moving.rate, now.since(moving.since)).min(*left) };
-            *left -= done;
-            coflows.add_left(moving.slot, moving.path, -done);
             self.room.give_back(moving.path, moving.rate);
+            self.stopped.push(moving);
         }
     }
+}
+
+/// Takes what a flow has done from what is left of it.
+fn settle(moving: &Moving, now: Time, left: &mut [f64], coflows: &mut Coflows<'_>) {
+    let left = &mut left[moving.spot.flow as usize];
+    let done = if moving.end <= now { *left } else { done(moving.rate, now.since(moving.since)).min(*left) };
+    *left -= done;
+    coflows.add_left(moving.slot, moving.path, -done);
 }
 
 impl Sharing for Greedy<'_> {
     fn advance(&mut self, to: Time, coflows: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>) {
         let Some(first) = self.moving.iter().position(|moving| moving.end <= to) else { return };
-        // Those of the same coflow that stand before it may gain, where a receiver comes free.
-        let place = self.place[self.moving[first].slot as usize];
-        let first = self.moving.partition_point(|moving| self.place[moving.slot as usize] < place);
-        for moving in self.moving[first..].iter().filter(|moving| moving.end <= to) {
-            let path = &self.network.paths[moving.path as usize];
-            self.wants[moving.slot as usize].remove(path.from, path.to, moving.flow);
-            ended.push((moving.flow, to));
-        }
-        self.stop(first, to, coflows);
-        self.from = self.from.min(place as usize);
+        self.from = self.moving[first].spot;
+        self.stop(first);
+        let (left, wants) = (&mut self.left, &mut self.wants);
+        self.stopped.retain(|moving| {
+            let goes_on = moving.end > to;
+            if !goes_on {
+                settle(moving, to, left, coflows);
+                wants[moving.slot as usize].remove(moving.spot.sender, moving.spot.receiver, moving.spot.flow);
+                ended.push((moving.spot.flow, to));
+            }
+            goes_on
+        });
     }
 
     fn begin(&mut self, _: Time, flow: u32, slot: u32) {
@@ -228,29 +245,39 @@ impl Sharing for Greedy<'_> {
     }
 
     fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>) {
-        self.stop(0, now, coflows);
+        self.stop(0);
+        for moving in self.stopped.drain(..) {
+            settle(&moving, now, &mut self.left, coflows);
+        }
     }
 
     fn order(&mut self, order: &[u32], _: &Coflows<'_>) {
         self.order.clear();
         self.order.extend(order);
-        self.place.resize(self.wants.len(), 0);
-        for (place, &slot) in order.iter().enumerate() {
-            self.place[slot as usize] = place as u32;
-        }
-        self.from = 0;
+        self.from = Spot::default();
     }
 
-    fn allocate(&mut self, now: Time) {
-        let mut moving = take(&mut self.moving);
-        for &slot in &self.order[self.from..] {
-            self.wants[slot as usize].walk(&mut self.room, self.flows, |flow, path, rate| {
-                let end = after(now, span(self.left[flow as usize], rate));
-                moving.push(Moving { flow, slot, path, rate, since: now, end });
+    fn allocate(&mut self, now: Time, coflows: &mut Coflows<'_>) {
+        let (moving, left) = (&mut self.moving, &mut self.left);
+        let mut before = self.stopped.iter().peekable();
+        for (&slot, place) in self.order.iter().zip(0..).skip(self.from.place as usize) {
+            let from = if place == self.from.place { self.from } else { Spot { place, ..Spot::default() } };
+            self.wants[slot as usize].walk(from, &mut self.room, self.flows, |spot, path, rate| {
+                while let Some(other) = before.next_if(|other| other.spot < spot) {
+                    settle(other, now, left, coflows);
+                }
+                match before.next_if(|other| other.spot == spot) {
+                    Some(same) if same.rate == rate => return moving.push(*same),
+                    Some(other) => settle(other, now, left, coflows),
+                    None => {}
+                }
+                let end = after(now, span(left[spot.flow as usize], rate));
+                moving.push(Moving { spot, slot, path, rate, since: now, end });
             });
         }
-        self.moving = moving;
-        self.from = self.order.len();
+        before.for_each(|other| settle(other, now, left, coflows));
+        self.stopped.clear();
+        self.from.place = u32::MAX;
     }
 
     fn next(&self) -> Time {
@@ -258,11 +285,11 @@ impl Sharing for Greedy<'_> {
     }
 
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
-        let mut moving: Vec<Moving> = self.moving.clone();
-        moving.sort_unstable_by_key(|moving| moving.flow);
+        let mut moving: Vec<&Moving> = self.moving.iter().chain(&self.stopped).collect();
+        moving.sort_unstable_by_key(|moving| moving.spot.flow);
         for flow in self.wants.iter().flat_map(|wants| &wants.rows).flat_map(|row| &row.pairs).flat_map(|pair| &pair.1)
         {
-            let moved = moving.binary_search_by_key(flow, |moving| moving.flow);
+            let moved = moving.binary_search_by_key(flow, |moving| moving.spot.flow);
             let done = moved.map_or(0.0, |at| done(moving[at].rate, now.since(moving[at].since)));
             visit(*flow, (self.left[*flow as usize] - done).max(0.0));
         }

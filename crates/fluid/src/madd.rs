@@ -157,7 +157,7 @@ impl Sharing for Madd<'_> {
         self.renewed = true;
     }
 
-    fn allocate(&mut self, now: Time) {
+    fn allocate(&mut self, now: Time, _: &mut Coflows<'_>) {
         if !std::mem::take(&mut self.renewed) {
             return;
         }

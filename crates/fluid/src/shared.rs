@@ -150,7 +150,7 @@ impl Sharing for Shared<'_> {
         }
     }
 
-    fn allocate(&mut self, now: Time) {
+    fn allocate(&mut self, now: Time, _: &mut Coflows<'_>) {
         self.filling.fill();
         for &claim in self.claims.values() {
             let (group, rate) = (&mut self.groups[claim as usize], self.filling.rate(claim));
