@@ -109,12 +109,49 @@ struct Wants {
 struct Row {
     sender: u32,
     receivers: Sparse,
-    /// By receiver, ascending: flows by number.
-    pairs: Vec<(u32, Vec<u32>)>,
+    /// Receiver, flow and path, ascending. A flow that has ended is [`ENDED`], and is taken out with others.
+    flows: Vec<(u32, u32, u32)>,
+    ended: usize,
+}
+
+const ENDED: u32 = u32::MAX;
+
+impl Row {
+    /// The flows to a receiver.
+    fn to(&self, receiver: u32) -> impl Iterator<Item = (u32, u32)> {
+        let from = self.flows.partition_point(|flow| flow.0 < receiver);
+        let to = self.flows[from..].iter().take_while(move |flow| flow.0 == receiver);
+        to.filter(|flow| flow.1 != ENDED).map(|&(_, flow, path)| (flow, path))
+    }
+
+    fn add(&mut self, receiver: u32, flow: u32, path: u32) {
+        // Flows come by number, and often by receiver.
+        let behind = |other: &(u32, u32, u32)| other.0 <= receiver;
+        let at =
+            if self.flows.last().is_none_or(behind) { self.flows.len() } else { self.flows.partition_point(behind) };
+        self.flows.insert(at, (receiver, flow, path));
+        self.receivers.insert(receiver);
+    }
+
+    fn remove(&mut self, receiver: u32, flow: u32) {
+        let from = self.flows.partition_point(|other| other.0 < receiver);
+        let found = self.flows[from..].iter_mut().take_while(|other| other.0 == receiver).find(|other| other.1 == flow);
+        if let Some(found) = found {
+            found.1 = ENDED;
+            self.ended += 1;
+        }
+        if self.to(receiver).next().is_none() {
+            self.receivers.remove(receiver);
+        }
+        if 2 * self.ended > self.flows.len() {
+            self.flows.retain(|flow| flow.1 != ENDED);
+            self.ended = 0;
+        }
+    }
 }
 
 impl Wants {
-    fn add(&mut self, sender: u32, receiver: u32, flow: u32) {
+    fn add(&mut self, (sender, receiver): (u32, u32), flow: u32, path: u32) {
         self.senders.insert(sender);
         self.receivers.insert(receiver);
         match self.to.binary_search_by_key(&receiver, |entry| entry.0) {
@@ -122,15 +159,10 @@ impl Wants {
             Err(at) => self.to.insert(at, (receiver, 1)),
         }
         let at = self.rows.binary_search_by_key(&sender, |row| row.sender).unwrap_or_else(|at| {
-            self.rows.insert(at, Row { sender, receivers: Sparse::default(), pairs: Vec::new() });
+            self.rows.insert(at, Row { sender, receivers: Sparse::default(), flows: Vec::new(), ended: 0 });
             at
         });
-        let row = &mut self.rows[at];
-        row.receivers.insert(receiver);
-        match row.pairs.binary_search_by_key(&receiver, |pair| pair.0) {
-            Ok(at) => row.pairs[at].1.push(flow),
-            Err(at) => row.pairs.insert(at, (receiver, vec![flow])),
-        }
+        self.rows[at].add(receiver, flow, path);
     }
 
     fn remove(&mut self, sender: u32, receiver: u32, flow: u32) {
@@ -142,21 +174,15 @@ impl Wants {
             }
         }
         let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { return };
-        let row = &mut self.rows[at];
-        let Ok(pair) = row.pairs.binary_search_by_key(&receiver, |pair| pair.0) else { return };
-        row.pairs[pair].1.retain(|&other| other != flow);
-        if row.pairs[pair].1.is_empty() {
-            // The pair stays: taking it out of a long row would cost by the row.
-            row.receivers.remove(receiver);
-            if row.receivers.words() == 0 {
-                self.rows.remove(at);
-                self.senders.remove(sender);
-            }
+        self.rows[at].remove(receiver, flow);
+        if self.rows[at].receivers.words() == 0 {
+            self.rows.remove(at);
+            self.senders.remove(sender);
         }
     }
 
     /// Gives flows from a spot on what is left of their links, and tells of each that moves.
-    fn walk(&self, from: Spot, room: &mut Room<'_>, flows: &[Flow], mut moves: impl FnMut(Spot, u32, f64)) {
+    fn walk(&self, from: Spot, room: &mut Room<'_>, mut moves: impl FnMut(Spot, u32, f64)) {
         if !self.receivers.meets(&room.receivers) {
             return;
         }
@@ -165,20 +191,18 @@ impl Wants {
             for sender in self.senders.common(word, &room.senders).filter(|&sender| sender >= from.sender) {
                 let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { continue };
                 let from = if sender == from.sender { from } else { Spot { place: from.place, ..Spot::default() } };
-                self.rows[at].walk(from, room, flows, &mut moves);
+                self.rows[at].walk(from, room, &mut moves);
             }
         }
     }
 }
 
 impl Row {
-    fn walk(&self, from: Spot, room: &mut Room<'_>, flows: &[Flow], moves: &mut impl FnMut(Spot, u32, f64)) {
+    fn walk(&self, from: Spot, room: &mut Room<'_>, moves: &mut impl FnMut(Spot, u32, f64)) {
         for word in 0..self.receivers.words() {
             for receiver in self.receivers.common(word, &room.receivers).filter(|&receiver| receiver >= from.receiver) {
-                let Ok(at) = self.pairs.binary_search_by_key(&receiver, |pair| pair.0) else { continue };
                 let first = if receiver == from.receiver { from.flow } else { 0 };
-                for &flow in self.pairs[at].1.iter().filter(|&&flow| flow >= first) {
-                    let path = flows[flow as usize].path;
+                for (flow, path) in self.to(receiver).filter(|&(flow, _)| flow >= first) {
                     if let Some(rate) = room.take(path) {
                         moves(Spot { place: from.place, sender: self.sender, receiver, flow }, path, rate);
                     }
@@ -237,11 +261,12 @@ impl Sharing for Greedy<'_> {
     }
 
     fn begin(&mut self, _: Time, flow: u32, slot: u32) {
-        let path = &self.network.paths[self.flows[flow as usize].path as usize];
+        let Flow { path, .. } = self.flows[flow as usize];
+        let ends = &self.network.paths[path as usize];
         if self.wants.len() <= slot as usize {
             self.wants.resize_with(slot as usize + 1, Wants::default);
         }
-        self.wants[slot as usize].add(path.from, path.to, flow);
+        self.wants[slot as usize].add((ends.from, ends.to), flow, path);
     }
 
     fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>) {
@@ -262,7 +287,7 @@ impl Sharing for Greedy<'_> {
         let mut before = self.stopped.iter().peekable();
         for (&slot, place) in self.order.iter().zip(0..).skip(self.from.place as usize) {
             let from = if place == self.from.place { self.from } else { Spot { place, ..Spot::default() } };
-            self.wants[slot as usize].walk(from, &mut self.room, self.flows, |spot, path, rate| {
+            self.wants[slot as usize].walk(from, &mut self.room, |spot, path, rate| {
                 while let Some(other) = before.next_if(|other| other.spot < spot) {
                     settle(other, now, left, coflows);
                 }
@@ -287,8 +312,8 @@ impl Sharing for Greedy<'_> {
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
         let mut moving: Vec<&Moving> = self.moving.iter().chain(&self.stopped).collect();
         moving.sort_unstable_by_key(|moving| moving.spot.flow);
-        for flow in self.wants.iter().flat_map(|wants| &wants.rows).flat_map(|row| &row.pairs).flat_map(|pair| &pair.1)
-        {
+        let rows = self.wants.iter().flat_map(|wants| &wants.rows);
+        for (_, flow, _) in rows.flat_map(|row| &row.flows).filter(|flow| flow.1 != ENDED) {
             let moved = moving.binary_search_by_key(flow, |moving| moving.spot.flow);
             let done = moved.map_or(0.0, |at| done(moving[at].rate, now.since(moving[at].since)));
             visit(*flow, (self.left[*flow as usize] - done).max(0.0));
