@@ -207,8 +207,8 @@ impl Naive<'_> {
             let (full, rest): (Vec<usize>, _) = rising.iter().partition(|&&flow| self.share(flow, link) > 0.0);
             for flow in full {
                 self.rates.insert(flow, level);
-                for other in 0..free.len() {
-                    free[other] -= level * self.share(flow, other);
+                for (other, free) in free.iter_mut().enumerate() {
+                    *free -= level * self.share(flow, other);
                 }
             }
             free[link] = 0.0;
