@@ -1,5 +1,6 @@
 //! Weights of coflows, which a coordinator's order heeds.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -27,17 +28,22 @@ pub(crate) fn give(settings: &Settings, scope: &Scope<'_>, scheme: &mut Scheme, 
         _ => None,
     });
     for params in coordinators {
-        let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { continue };
-        let path = folder.join(path);
-        let file = File::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
-        let read = weights(&path.display().to_string(), BufReader::new(file));
-        let read = read.map_err(|error| Error::Input(error.to_string()))?;
-        let mut hasher = blake3::Hasher::new();
-        for (coflow, weight) in &read {
-            hasher.update(&coflow.to_le_bytes()).update(&weight.to_le_bytes());
-        }
-        settings.note("coflow_weights.digest", hasher.finalize().to_hex());
-        params.weights = Arc::new(read);
+        params.weights = read(settings, scope, folder)?;
     }
     Ok(())
+}
+
+/// The weights that the settings name; none where they name none. Paths are relative to `folder`.
+pub(crate) fn read(settings: &Settings, scope: &Scope<'_>, folder: &Path) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
+    let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { return Ok(Arc::default()) };
+    let path = folder.join(path);
+    let file = File::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
+    let read = weights(&path.display().to_string(), BufReader::new(file));
+    let read = read.map_err(|error| Error::Input(error.to_string()))?;
+    let mut hasher = blake3::Hasher::new();
+    for (coflow, weight) in &read {
+        hasher.update(&coflow.to_le_bytes()).update(&weight.to_le_bytes());
+    }
+    settings.note("coflow_weights.digest", hasher.finalize().to_hex());
+    Ok(Arc::new(read))
 }

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::simulator;
 use flowsieve_schemes::settings::{Origin, SettingsError};
 pub use flowsieve_workload::coflow_trace::Like;
-use flowsieve_workload::coflow_trace::{self, Placing};
+use flowsieve_workload::coflow_trace::{self, OwnRack, Placing};
 use flowsieve_workload::flow_list::{self, Extras, FlowList};
 use flowsieve_workload::flux::Import;
 pub use flowsieve_workload::flux::Layout;
@@ -58,7 +58,7 @@ pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write
     let trace =
         coflow_trace::read(&name, BufReader::new(file), like).map_err(|error| Error::Input(error.to_string()))?;
     let placing = if hosts.is_some() { Placing::Modulo } else { Placing::Same };
-    let placed = trace.place(hosts.unwrap_or(trace.ports), placing);
+    let placed = trace.place(hosts.unwrap_or(trace.ports), placing, OwnRack::Drop);
     write(&FlowList { flows: placed.flows, ..FlowList::default() }, out)?;
     let left_out =
         || format!("{} flows of {} B are from a host to itself, and left out", placed.own_host, placed.own_host_bytes);

@@ -18,6 +18,7 @@ mod error;
 pub mod execute;
 mod experiment_text;
 pub mod export;
+mod flow_level;
 pub mod forest;
 pub mod machine;
 mod overrides;

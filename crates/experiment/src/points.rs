@@ -7,6 +7,7 @@ use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
 use crate::workload::Files;
 use flowsieve_schemes::declare;
+use flowsieve_schemes::flow_level::RATES;
 use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::sync::Arc;
 
@@ -176,7 +177,18 @@ pub(crate) fn unread(
         Some(variant) => format!("`{name}` is for the scheme `{variant}`, which is not in the sweep"),
         None => format!("nothing reads `{name}` in [{table}]"),
     };
+    let is_of_rates = |point: &Point| point.settings.effective().get("run.fidelity").is_some_and(|of| of == "flow");
+    let at_flow_level = points.iter().all(is_of_rates);
     let expected = |(table, name): &(Table, &str)| match table {
+        _ if *name == RATES.name && !at_flow_level => "fidelity = \"flow\" in [run]: packets have no rates".to_owned(),
+        Table::Section(Section::Network | Section::Transport | Section::Run)
+        | Table::Scheme(_)
+        | Table::SchemeAt(..)
+        | Table::NetworkAt(_)
+            if at_flow_level && left_out(table).is_none() =>
+        {
+            format!("no `{name}` with fidelity = \"flow\", where there are rates and no packets")
+        }
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
         Table::Section(Section::Workload) => format!("no `{name}` with this workload"),
         Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),

@@ -4,14 +4,16 @@ use crate::classes::{Builder, Built};
 use crate::coflow_weights;
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
+use crate::flow_level;
 use crate::points::Point;
 use crate::watch::{self, Trace};
-use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
+use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, OWN_RACK, QUERIES, Workload};
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
+use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::parts::LOAD_BALANCING;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
@@ -20,6 +22,7 @@ use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link, Node};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_workload::coflow_trace::OwnRack;
 use flowsieve_workload::{Flow, Predict, Queries};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,12 +35,12 @@ declare! {
         "a flow ends when its last ACK is back, or when its last byte has arrived",
     )
     .with_default(FctEnd::Ack);
-    static MAX_TIME: Setting<u64> = Setting::time(
+    pub(crate) static MAX_TIME: Setting<u64> = Setting::time(
         Section::Run, "max_time", 1, MAX_TIME_PS, "simulated time at which a run stops whatever is left",
     );
 }
 
-/// Runs points in the packet-level simulator.
+/// Runs points in the packet-level simulator, or at flow level where they ask for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Simulator;
 
@@ -61,7 +64,7 @@ pub struct OwnSchemes(
 
 impl OwnSchemes {
     fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
-        REGISTRY.iter().chain(self.0)
+        REGISTRY.iter().chain(ONLY).chain(self.0)
     }
 }
 
@@ -78,6 +81,10 @@ impl Engine for OwnSchemes {
 
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
         let settings = &point.settings;
+        if settings.common().optional(&FIDELITY)? == Some(Fidelity::Flow) {
+            return flow_level::prepare(point, seed, folder);
+        }
+        refuse_own_rack(settings)?;
         let fabric = Fabric::from_settings_in(settings, folder)?;
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
         let find = |name: &str| self.entries().find(|entry| entry.name == name);
@@ -107,9 +114,7 @@ impl Engine for OwnSchemes {
         let mut loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
         if let Some(placed) = &run.workload.placed {
-            loads.extend(placed.busiest_load.map(|load| ("busiest host".to_owned(), load)));
-            let says = || format!("{} flows within a host are left out", placed.left_out);
-            warnings.extend((placed.left_out > 0).then(says));
+            placed.say(&mut loads, &mut warnings);
         }
         let (trace, cut) = run.expected_trace().unzip();
         warnings.extend(cut.flatten());
@@ -180,12 +185,32 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
 /// Refuses who orders coflows where there are none.
 fn refuse_without_coflows(scope: &Scope<'_>, scheme: &Scheme, workload: &Workload) -> Result<(), SettingsError> {
     let orders = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Coordinator(_));
-    if workload.has_coflows() || workload.extent == Extent::Queries || !scheme.controllers.iter().any(orders) {
+    if workload.extent == Extent::Queries || !scheme.controllers.iter().any(orders) {
+        return Ok(());
+    }
+    need_coflows(scope, workload)
+}
+
+/// Refuses a workload without coflows.
+pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(), SettingsError> {
+    if workload.has_coflows() {
         return Ok(());
     }
     let problem = format!("`{}` orders coflows, and this workload has none", scope.variant());
     let expected = "`coflows`, `queries` or a `list` with a column `coflow` in [workload], or coflow_order = \"none\"";
     Err(scope.error(&COFLOW_ORDER, problem).expected(expected))
+}
+
+/// Refuses flows from a host to itself, which no packet and no flow list has.
+fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
+    let scope = settings.common();
+    match scope.optional(&OWN_RACK)? {
+        Some(OwnRack::Keep) => {
+            let expected = "\"drop\", or fidelity = \"flow\" in [run]: packets and flow lists are between two hosts";
+            Err(scope.invalid(&OWN_RACK, expected))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The flows of all coflows, where a coordinator of the scheme hears of them at once.
@@ -207,6 +232,7 @@ pub(crate) fn flows(
     seed: u64,
     folder: &Path,
 ) -> Result<(Workload, Box<dyn Iterator<Item = Flow>>), Error> {
+    refuse_own_rack(&point.settings)?;
     let fabric = Fabric::from_settings_in(&point.settings, folder)?;
     let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
     let scope = point.settings.common();

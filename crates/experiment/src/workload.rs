@@ -38,6 +38,7 @@ use std::path::Path;
 use std::sync::Arc;
 use traffic::Drawn;
 
+pub(crate) use coflows::OWN_RACK;
 pub(crate) use queries::QUERIES;
 pub(crate) use sizes::{CDF, SIZES};
 pub use traffic::LOAD;
@@ -61,7 +62,7 @@ declare! {
         "share of the flows that are of class 1, drawn flow by flow; the others are of class 0",
     );
     /// Whether it is a window.
-    static MEASURE: Setting<bool> = Setting::choice(
+    pub(crate) static MEASURE: Setting<bool> = Setting::choice(
         Section::Run,
         "measure",
         &[("all", false), ("window", true)],

@@ -135,7 +135,11 @@ fn claims__messages() {
         ("a deadline that is none", "deadline = false", "deadline = \"1ms\""),
         ("a time that ends before it begins", "[\"0s\", \"1ms\"]", "[\"2ms\", \"1ms\"]"),
         ("a time that is none", "[\"0s\", \"1ms\"]", "[0, 1]"),
-        ("a class of coflows of flows", "metric = \"mean cct\"\nclass = \"LW\"", "metric = \"mean fct\"\nclass = \"LW\""),
+        (
+            "a class of coflows of flows",
+            "metric = \"mean cct\"\nclass = \"LW\"",
+            "metric = \"mean fct\"\nclass = \"LW\"",
+        ),
         ("a class of coflows beside itself", "baseline_class = \"SN\"", "baseline_class = \"LW\""),
         ("a class of coflows beside another one", "baseline_class = \"SN\"", "baseline_class = \"10KB\""),
         ("a class of coflows beside sizes", "class = \"LW\"\n", "class = \"0-10KB\"\n"),

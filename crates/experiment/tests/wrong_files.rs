@@ -165,6 +165,17 @@ const CASES: &[Case] = &[
     ("a priority that no packet has", &[("queues = 8", "queues = 8\nload_balancing = \"hula\"\nhula_probe_priority = 256")]),
     ("probes without HULA", &[("queues = 8", "queues = 8\nload_balancing = \"flowlet\"\nprobe_interval = \"1ms\"")]),
     ("a missing edge list", &[("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4", "kind = \"custom\"\nfile = \"none.csv\"")]),
+    ("a scheme without a meaning at flow level", &[("seeds = 2", "seeds = 2\nfidelity = \"flow\"")]),
+    ("ports at flow level", &[("seeds = 2", "seeds = 2\nfidelity = \"flow\""), (", \"pias\"]", "]"), ("[schemes.pias]\nthresholds = \"equal-split\"\n", "")]),
+    ("a packet trace at flow level", &[("seeds = 2", "fidelity = \"flow\"\ntrace = \"csv\""), (", \"pias\"]", "]"), ("[schemes.pias]\nthresholds = \"equal-split\"\n", ""), ("[network]\nqueues = 8\nbuffer = \"360KB\"\necn_threshold = \"65pkt\"\n", "")]),
+    ("flowlets at flow level", &[("seeds = 2", "seeds = 2\nfidelity = \"flow\""), ("queues = 8", "load_balancing = \"flowlet\"")]),
+    ("a measuring window at flow level", &[("seeds = 2", "fidelity = \"flow\"\nmeasure = \"window\"\nwindow = [\"1ms\", \"2ms\"]"), ("flows = 100\n", "")]),
+    ("an order of coflows that there are not, at flow level", &[("seeds = 2", "fidelity = \"flow\""), ("[\"dctcp\", \"pias\"]", "[\"varys\"]")]),
+    ("rates that follow an order, of a scheme that has none", &[("seeds = 2", "fidelity = \"flow\""), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.dctcp]\nrates = \"madd\"")]),
+    ("rates at packet level", &[("thresholds = \"equal-split\"", "rates = \"max-min\"")]),
+    ("Varys at packet level", &[("[\"dctcp\", \"pias\"]", "[\"varys\"]")]),
+    ("flows within a host without coflows", &[("flows = 100", "flows = 100\nown_rack = \"keep\"")]),
+    ("flows within a host at packet level", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"own.txt\"\nown_rack = \"keep\"\ncoflow_hosts = \"modulo\"")]),
 ];
 
 fn message(text: &str, folder: &Path) -> String {
@@ -187,6 +198,7 @@ fn folder_with_files() -> tempfile::TempDir {
             "ring.csv",
             "host0,a,1Gbps,1us\nhost1,b,1Gbps,1us\nhost2,c,1Gbps,1us\nhost3,d,1Gbps,1us\na,b,1Gbps,1us\nb,c,1Gbps,1us\nc,d,1Gbps,1us\nd,a,1Gbps,1us\n",
         ),
+        ("own.txt", "2 1\n0 0 1 1 1 1 1 1\n"),
         ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n0.1,8,1,1000\n"),
     ];
     for (name, text) in files {

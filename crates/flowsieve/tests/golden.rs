@@ -17,6 +17,9 @@ const EXPERIMENTS: [&str; 2] = ["ns2", "rfc"];
 const WITH_COFLOWS: [&str; 8] =
     ["sp-elastic", "sincronia", "sebf", "aalo", "pcoflow-ecn", "pcoflow-drop", "pcoflow-move", "pcoflow-sp-pifo"];
 
+/// Schemes without packets, whose results are kept by `crates/experiment/tests/flow_level.rs`.
+const WITHOUT_PACKETS: [&str; 1] = ["varys"];
+
 fn orders_coflows(scheme: &str) -> bool {
     WITH_COFLOWS.contains(&scheme)
 }
@@ -46,7 +49,7 @@ fn schemes() -> Vec<String> {
     // A scheme's line starts with its name, two columns in; what is said about it stands further right.
     let name =
         |line: &str| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned()).filter(|name| !name.is_empty());
-    listed.lines().filter_map(name).collect()
+    listed.lines().filter_map(name).filter(|name| !WITHOUT_PACKETS.contains(&name.as_str())).collect()
 }
 
 /// What is kept of a scheme's result: the digest of its flows, and `summary.csv`.

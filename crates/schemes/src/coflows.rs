@@ -25,7 +25,7 @@ use crate::declare;
 use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use crate::settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
 /// How coflows are ordered, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ declare! {
         "in which order coflows are served: Sincronia's, by the smallest bottleneck, longest flow, number of flows or bytes in all, \
          as they come, or Aalo's, by bytes sent",
     );
-    static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
+    pub(crate) static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
         Section::Scheme,
         "coflow_demands",
         &[("remaining", true), ("first", false)],
@@ -188,12 +188,7 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
     let decides = match order {
         OrderName::None => return Ok(scheme),
         OrderName::By(rule) => {
-            let slack = scope.read(&LEVEL_SLACK)? as usize;
-            let levels = match scope.read(&LEVELS)? {
-                LevelsName::Rank => LevelRule::Rank,
-                LevelsName::Sparse => LevelRule::Sparse { slack },
-            };
-            Decides::Order { rule, levels, remaining: scope.read(&COFLOW_DEMANDS)? }
+            Decides::Order { rule, levels: level_rule(scope)?, remaining: scope.read(&COFLOW_DEMANDS)? }
         }
         OrderName::Attained => {
             if scope.read(&DCLAS_BETWEEN)? {
@@ -232,6 +227,20 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
         kind: ControllerKind::Coordinator(params),
     });
     Ok(scheme)
+}
+
+/// How an order becomes levels.
+fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
+    let slack = scope.read(&LEVEL_SLACK)? as usize;
+    Ok(match scope.read(&LEVELS)? {
+        LevelsName::Rank => LevelRule::Rank,
+        LevelsName::Sparse => LevelRule::Sparse { slack },
+    })
+}
+
+/// How an order becomes levels, and how many there are, where a port has so many queues unless settings say otherwise.
+pub(crate) fn levels(scope: &Scope<'_>, queues: u64) -> Result<(LevelRule, usize), SettingsError> {
+    Ok((level_rule(scope)?, scope.read_or(&QUEUES, queues)? as usize))
 }
 
 /// Where ports serve by strict priority, queues share them by weights: as many for the first as there are queues, one for the

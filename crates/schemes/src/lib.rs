@@ -10,6 +10,7 @@ pub mod d2tcp;
 pub mod dctcp;
 pub mod es8;
 pub mod fair_queueing;
+pub mod flow_level;
 pub mod las;
 pub mod messages;
 pub mod nos2;
@@ -46,6 +47,7 @@ pub const SETTINGS: &[&[&settings::Key]] = &[
     awafs::SETTINGS,
     qclimb::SETTINGS,
     coflows::SETTINGS,
+    flow_level::SETTINGS,
     pcoflow::SETTINGS,
     qcluster::SETTINGS,
     qcluster::GROUP_SETTINGS,

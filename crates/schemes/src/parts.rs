@@ -9,6 +9,7 @@ mod sending;
 use flowsieve_core::{Rate, Time};
 
 pub(crate) use balancing::SETTINGS as BALANCING_SETTINGS;
+pub(crate) use balancing::balancing;
 pub use balancing::{BalancingName, LOAD_BALANCING};
 pub use port::QUEUES;
 pub(crate) use port::SETTINGS as PORT_SETTINGS;

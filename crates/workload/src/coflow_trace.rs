@@ -70,6 +70,15 @@ pub enum Placing {
     },
 }
 
+/// What becomes of flows from a host to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnRack {
+    /// They are left out: no network carries them.
+    Drop,
+    /// They are flows like others, over the host's link out and its link in, as CoflowSim has it: there a port is a rack.
+    Keep,
+}
+
 /// Flows of a trace, between hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Placed {
@@ -84,13 +93,13 @@ pub struct Placed {
 impl CoflowTrace {
     /// The flows of all coflows between hosts, of which there are at least two; of another number than ports only where
     /// `placing` says where ports are.
-    pub fn place(&self, hosts: u32, placing: Placing) -> Placed {
+    pub fn place(&self, hosts: u32, placing: Placing, own_rack: OwnRack) -> Placed {
         let of_port = self.hosts_of_ports(hosts, placing);
         let mut placed = Placed::default();
         for coflow in &self.coflows {
             for flow in &coflow.flows {
                 let [src, dst] = [flow.src, flow.dst].map(|port| of_port[port as usize]);
-                if src == dst {
+                if src == dst && own_rack == OwnRack::Drop {
                     placed.own_host += 1;
                     placed.own_host_bytes += flow.bytes;
                     continue;

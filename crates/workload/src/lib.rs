@@ -84,7 +84,7 @@ pub struct Flow {
     pub start_ps: u64,
     /// Sending host.
     pub src: u32,
-    /// Receiving host; never the sender.
+    /// Receiving host; the sender only where a coflow trace's flows within a host are kept, which no packet-level run takes.
     pub dst: u32,
     /// Payload, at least 1 byte.
     pub bytes: u64,

@@ -117,11 +117,15 @@ impl Case {
     /// The experiment file. Both hosts send, so that a run has two queues that are independent of each other.
     pub fn experiment(&self) -> String {
         let Case { discipline, sizes, packets, load } = self;
-        let scheme = discipline.scheme();
+        let (name, scheme) = (discipline.name(), discipline.scheme());
+        let of_run = match discipline {
+            Discipline::Rates => "fidelity = \"flow\"",
+            _ => "fct_end = \"arrival\"",
+        };
         let batch = self.batch();
         let flows = 2 * (batch.counted + 2 * batch.ends);
         format!(
-            "title = \"M/G/1: {scheme}, {sizes} messages of {packets} packets, load {load}\"\n\
+            "title = \"M/G/1: {name}, {sizes} messages of {packets} packets, load {load}\"\n\
              [topology]\n\
              kind = \"single-link\"\n\
              host_link = \"10Gbps\"\n\
@@ -139,7 +143,7 @@ impl Case {
              [sweep]\n\
              scheme = [\"{scheme}\"]\n\
              [run]\n\
-             fct_end = \"arrival\"\n",
+             {of_run}\n",
             sizes.setting(*packets)
         )
     }
@@ -148,7 +152,7 @@ impl Case {
 impl fmt::Display for Case {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Case { discipline, sizes, packets, load } = self;
-        write!(out, "{} {sizes} {packets} packets, load {load}", discipline.scheme())
+        write!(out, "{} {sizes} {packets} packets, load {load}", discipline.name())
     }
 }
 
@@ -192,8 +196,8 @@ mod tests {
 
     #[test]
     fn cases__are_all_combinations() {
-        assert_eq!(cases(Extent::All).len(), 4 * 3 * 2 * 4);
-        assert_eq!(cases(Extent::Quick).len(), 4 * 3 * 3);
+        assert_eq!(cases(Extent::All).len(), 5 * 3 * 2 * 4);
+        assert_eq!(cases(Extent::Quick).len(), 5 * 3 * 3);
         assert!(cases(Extent::Quick).iter().all(|case| cases(Extent::All).contains(case)));
     }
 

@@ -29,7 +29,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
         let _ = writeln!(
             text,
             "{:<5} {:<14} {:>7} {:>4}  {:>9.2} {simulated:>18}  {:>+10.2} {:>8.3} {:>8.2}  {verdict}",
-            case.discipline.scheme(),
+            case.discipline.name(),
             case.sizes.to_string(),
             case.packets,
             case.load,

@@ -19,20 +19,28 @@ pub enum Discipline {
     Srpt,
     /// The message that was served least, preemptively; those that were served alike share (foreground–background).
     Las,
+    /// Processor sharing at flow level, where there are rates and no packets.
+    Rates,
 }
 
 impl Discipline {
     /// All of them.
-    pub const ALL: [Discipline; 4] = [Discipline::Fcfs, Discipline::Ps, Discipline::Srpt, Discipline::Las];
+    pub const ALL: [Discipline; 5] =
+        [Discipline::Fcfs, Discipline::Ps, Discipline::Srpt, Discipline::Las, Discipline::Rates];
 
-    /// The scheme that is this discipline at packet granularity.
+    /// The scheme that is this discipline at packet granularity, or at flow level.
     pub fn scheme(self) -> &'static str {
         match self {
             Discipline::Fcfs => "fcfs",
-            Discipline::Ps => "ps",
+            Discipline::Ps | Discipline::Rates => "ps",
             Discipline::Srpt => "srpt",
             Discipline::Las => "las",
         }
+    }
+
+    /// What it is called in tables.
+    pub fn name(self) -> &'static str {
+        if self == Discipline::Rates { "rates" } else { self.scheme() }
     }
 }
 
@@ -44,7 +52,7 @@ pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
     match discipline {
         // Pollaczek and Khinchine.
         Discipline::Fcfs => law.mean() + rate * law.moment(law.most()) / (1.0 - load),
-        Discipline::Ps => law.mean() / (1.0 - load),
+        Discipline::Ps | Discipline::Rates => law.mean() / (1.0 - load),
         // Schrage and Miller (1966): wait until the service begins, then the residence.
         Discipline::Srpt => {
             let free = |x: f64| 1.0 - rate * law.brought_up_to(x);
@@ -64,7 +72,7 @@ pub(crate) fn response(discipline: Discipline, law: Law, load: f64) -> f64 {
 /// derives it. In units of the service of one packet, as everything here.
 pub(crate) fn packet_bias(discipline: Discipline, law: Law, load: f64) -> f64 {
     let of_packets = match discipline {
-        Discipline::Fcfs => return 0.0,
+        Discipline::Fcfs | Discipline::Rates => return 0.0,
         Discipline::Srpt => return 1.0,
         Discipline::Ps => packets::round_robin(law, load),
         Discipline::Las => packets::least_attained(law, load),
@@ -125,7 +133,8 @@ pub(super) mod tests {
             [Law::Exponential { mean: 64.0 }, Law::Uniform { most: 128.0 }, Law::bounded_pareto(1.5, 100.0, 64.0)]
         {
             for load in LOADS {
-                let [fcfs, ps, srpt, las] = Discipline::ALL.map(|discipline| response(discipline, law, load));
+                let [fcfs, ps, srpt, las, rates] = Discipline::ALL.map(|discipline| response(discipline, law, load));
+                assert_eq!(ps, rates);
                 assert!(srpt > law.mean() && srpt < ps.min(las).min(fcfs) + 1e-9, "{law:?} {load}");
                 // LAS is better than PS where the hazard falls, worse where it rises, and so is PS than FCFS by variation.
                 match law {

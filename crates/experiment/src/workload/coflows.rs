@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, Placed, Placing, PodLocal};
+use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
 
@@ -38,6 +38,13 @@ declare! {
         &[("random", PlacingName::Random), ("modulo", PlacingName::Modulo)],
         "which hosts a trace's ports are, where there is not a port for each host: drawn for each seed, or by their number",
     );
+    pub(crate) static OWN_RACK: Setting<OwnRack> = Setting::choice(
+        Section::Workload,
+        "own_rack",
+        &[("drop", OwnRack::Drop), ("keep", OwnRack::Keep)],
+        "coflows: whether flows from a host to itself are left out, or kept, which takes fidelity = \"flow\"",
+    )
+    .with_default(OwnRack::Drop);
     static SIZE_SCALE: Setting<f64> = Setting::number_above(
         Section::Workload, "size_scale", 0.0, 1e6, "coflows: all sizes are multiplied by this",
     )
@@ -67,8 +74,8 @@ fn of_generated() -> [&'static Key; 4] {
 }
 
 /// What says nothing without `coflows`.
-fn of_coflows() -> [&'static Key; 4] {
-    [&COFLOWS_LIKE, &COFLOW_HOSTS, &SIZE_SCALE, &GENERATED]
+fn of_coflows() -> [&'static Key; 5] {
+    [&COFLOWS_LIKE, &COFLOW_HOSTS, &OWN_RACK, &SIZE_SCALE, &GENERATED]
 }
 
 /// The longest time between the first arrival and the last: 200 days, before a run's clock ends.
@@ -95,6 +102,14 @@ impl PlacedFacts {
         let busiest = bits.into_values().fold(0.0, f64::max);
         let carried = span_ps as f64 / 1e12 * hosts.bps as f64;
         PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host }
+    }
+
+    /// What a person should know of it before it runs: a load beside those of the links, and a warning.
+    pub(crate) fn say(&self, loads: &mut Vec<(String, f64)>, warnings: &mut Vec<String>) {
+        loads.extend(self.busiest_load.map(|load| ("busiest host".to_owned(), load)));
+        if self.left_out > 0 {
+            warnings.push(format!("{} flows within a host are left out", self.left_out));
+        }
     }
 }
 
@@ -131,17 +146,18 @@ pub(super) fn read(
         None => read.trace.clone(),
     };
     trace.scale_sizes(scope.read(&SIZE_SCALE)?);
-    let placing = placing(scope, &trace, count, seed)?;
+    let (placing, own_rack) = (placing(scope, &trace, count, seed)?, scope.read(&OWN_RACK)?);
     if let Some(load) = scope.optional(&LOAD)? {
-        // Flows within a host load no link.
-        let bits: f64 = trace.place(count, placing).flows.iter().map(|flow| wire_bits(flow.bytes, framing)).sum();
+        // Flows within a host that are dropped load no link.
+        let bits: f64 =
+            trace.place(count, placing, own_rack).flows.iter().map(|flow| wire_bits(flow.bytes, framing)).sum();
         let span_ps = bits / (f64::from(count) * hosts.bps as f64 * load) * 1e12;
         if trace.span_ps() == 0 {
             return Err(scope.error(&LOAD, "all coflows arrive at once, so that no gaps give a load").into());
         }
         trace.scale_span(span_ps.clamp(1.0, MAX_SPAN_PS) as u64);
     }
-    let placed = trace.place(count, placing);
+    let placed = trace.place(count, placing, own_rack);
     if placed.flows.is_empty() {
         let problem = format!("{}: no flow is between two hosts", path.display());
         return Err(scope.error(&COFLOWS, problem).into());

@@ -99,17 +99,26 @@ fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<Balan
             false => Ok(own.clone()),
         };
     }
-    let of_the_set = match set {
-        ParameterSet::Ns2 => BalancingName::Spray,
-        ParameterSet::Rfc => BalancingName::Ecmp,
-    };
-    Ok(match scope.read_or(&LOAD_BALANCING, parts.load_balancing.unwrap_or(of_the_set))? {
+    Ok(match balancing(scope, parts.load_balancing, set)? {
         BalancingName::Ecmp => BalancerSpec::Ecmp,
         BalancingName::Spray => BalancerSpec::SprayRoundRobin,
         BalancingName::SprayRandom => BalancerSpec::SprayRandom,
         BalancingName::Flowlet => BalancerSpec::Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) },
         BalancingName::Hula => BalancerSpec::Hula(hula(scope)?),
     })
+}
+
+/// How switches choose among equal paths: as given, or as the scheme has it, or the parameter set.
+pub(crate) fn balancing(
+    scope: &Scope<'_>,
+    of_the_scheme: Option<BalancingName>,
+    set: ParameterSet,
+) -> Result<BalancingName, SettingsError> {
+    let of_the_set = match set {
+        ParameterSet::Ns2 => BalancingName::Spray,
+        ParameterSet::Rfc => BalancingName::Ecmp,
+    };
+    scope.read_or(&LOAD_BALANCING, of_the_scheme.unwrap_or(of_the_set))
 }
 
 fn hula(scope: &Scope<'_>) -> Result<HulaParams, SettingsError> {

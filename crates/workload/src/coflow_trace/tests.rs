@@ -22,7 +22,7 @@ fn read__a_reducers_bytes_come_in_equal_parts() {
     let expected =
         [flow(0, 2, third + 1), flow(1, 2, third), flow(2, 2, third), flow(0, 3, 1), flow(1, 3, 1), flow(2, 3, 1)];
     assert_eq!(trace.coflows, [TracedCoflow { id: 7, arrival_ps: 10_833_000_000_000, flows: expected.to_vec() }]);
-    let placed = trace.place(4, Placing::Same);
+    let placed = trace.place(4, Placing::Same, OwnRack::Drop);
     assert_eq!((placed.flows.len(), placed.own_host, placed.own_host_bytes), (5, 1, third));
 }
 
@@ -31,7 +31,8 @@ fn read__pairs_may_stand_several_times() {
     let trace = parse("16 1\n1 8 4 2 1 1 12 50 1 12 26 11 12 50 11 12 26\n").unwrap();
     let flows = [flow(1, 12, 50 * MB), flow(1, 12, 26 * MB), flow(11, 12, 50 * MB), flow(11, 12, 26 * MB)];
     assert_eq!(trace.coflows[0].flows, flows);
-    let numbered: Vec<_> = trace.place(16, Placing::Same).flows.iter().map(|flow| (flow.id, flow.coflow)).collect();
+    let numbered: Vec<_> =
+        trace.place(16, Placing::Same, OwnRack::Drop).flows.iter().map(|flow| (flow.id, flow.coflow)).collect();
     assert_eq!(numbered, [(0, Some(1)), (1, Some(1)), (2, Some(1)), (3, Some(1))]);
 }
 
@@ -98,7 +99,7 @@ fn read__sizes_that_cannot_be_summed() {
 #[test]
 fn place__ports_onto_fewer_hosts() {
     let trace = parse("6 1\n1 0 6 0 1 2 3 4 5 1 0:6\n").unwrap();
-    let modulo = trace.place(4, Placing::Modulo);
+    let modulo = trace.place(4, Placing::Modulo, OwnRack::Drop);
     assert_eq!(
         modulo.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(),
         [(1, 0), (2, 0), (3, 0), (1, 0)]

@@ -1,0 +1,173 @@
+//! From event to event: flows begin and end, coflows are ordered, and rates are made anew.
+
+use flowsieve_core::units::Time;
+
+use crate::coflows::Coflows;
+use crate::greedy::Greedy;
+use crate::madd::Madd;
+use crate::network::{Network, work};
+use crate::shared::Shared;
+use crate::{Discipline, Order};
+
+/// A flow, as it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// When it begins.
+    pub start: Time,
+    /// Its size, by which orders know it: above zero.
+    pub payload: u64,
+    /// Its bytes on the links: above zero.
+    pub wire: u64,
+    /// Its way: an index into [`Network::paths`].
+    pub path: u32,
+    /// What its coflow is known by: see [`flowsieve_core::coflow::key`].
+    pub coflow: u32,
+}
+
+/// Everything that a run depends on.
+pub struct Spec<'a> {
+    /// What flows cross.
+    pub network: &'a Network,
+    /// By start.
+    pub flows: &'a [Flow],
+    /// How they share it.
+    pub discipline: &'a Discipline,
+    /// The run stops here whatever is left.
+    pub until: Time,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// By flow: when it ended, if it did.
+    pub ends: Vec<Option<Time>>,
+    /// By link: the bytes that had crossed it when the last flow began.
+    pub crossed: Vec<f64>,
+    /// How often rates were made anew.
+    pub steps: u64,
+    /// When the run ended.
+    pub now: Time,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Flows that have ended.
+    pub ended: u64,
+    /// Steps so far.
+    pub steps: u64,
+}
+
+/// Makes rates, and knows what they have done.
+///
+/// In each step of a run: `advance` to the instant of the next event; `begin` for each flow that begins then; where there is an
+/// order and it is renewed, `tell_left`, and `order` with the result; and `allocate`.
+pub(crate) trait Sharing {
+    /// Everything goes on until `to`, at most [`Sharing::next`]. Adds the flows that have ended by then, and when.
+    fn advance(&mut self, to: Time, coflows: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>);
+
+    /// A flow begins, with this slot of its coflow.
+    fn begin(&mut self, now: Time, flow: u32, slot: u32);
+
+    /// Tells coflows what is left of their demands.
+    fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>);
+
+    /// All slots under way, the first to be served first.
+    fn order(&mut self, order: &[u32], coflows: &Coflows<'_>);
+
+    /// New rates.
+    fn allocate(&mut self, now: Time, coflows: &mut Coflows<'_>);
+
+    /// When they have to be others, if nothing begins.
+    fn next(&self) -> Time;
+
+    /// Every flow under way with the work that is left of it.
+    fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64));
+}
+
+/// So many steps lie between two reports of progress.
+const REPORT: u64 = 1 << 12;
+
+/// Runs flows to their ends.
+///
+/// # Panics
+/// Where flows are not sorted by start, or paths name links that there are not: mistakes of the caller.
+pub fn run(spec: &Spec<'_>, show: &mut dyn FnMut(Progress)) -> Outcome {
+    assert!(spec.flows.is_sorted_by_key(|flow| flow.start), "flows by start");
+    let (network, flows) = (spec.network, spec.flows);
+    match spec.discipline {
+        Discipline::MaxMin => drive(spec, Shared::max_min(network, flows), show),
+        Discipline::Strict { rule, levels, .. } => drive(spec, Shared::strict(network, flows, *rule, *levels), show),
+        Discipline::Greedy(_) => drive(spec, Greedy::new(network, flows), show),
+        Discipline::Madd(_) => drive(spec, Madd::new(network, flows), show),
+    }
+}
+
+fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progress)) -> Outcome {
+    let Spec { network, flows, discipline, until } = *spec;
+    let order: Option<&Order> = discipline.order();
+    let mut coflows = Coflows::new(network);
+    let mut outcome =
+        Outcome { ends: vec![None; flows.len()], crossed: vec![0.0; network.rates.len()], steps: 0, now: Time::ZERO };
+    // By flow: the slot of its coflow.
+    let mut slots: Vec<u32> = vec![0; flows.len()];
+    let (mut ended, mut count, mut begun) = (Vec::new(), 0u64, 0);
+    loop {
+        let starts = flows.get(begun).map_or(Time::NEVER, |flow| flow.start);
+        let now = sharing.next().min(starts);
+        if now == Time::NEVER {
+            break;
+        }
+        if now > until {
+            sharing.advance(until, &mut coflows, &mut ended);
+            ended.drain(..).for_each(|(flow, at)| outcome.ends[flow as usize] = Some(at));
+            outcome.now = until;
+            break;
+        }
+        outcome.now = now;
+        sharing.advance(now, &mut coflows, &mut ended);
+        let mut renewed = false;
+        count += ended.len() as u64;
+        for (flow, at) in ended.drain(..) {
+            outcome.ends[flow as usize] = Some(at);
+            renewed |= coflows.end(slots[flow as usize]);
+        }
+        while let Some(flow) = flows.get(begun).filter(|flow| flow.start <= now) {
+            slots[begun] = coflows.begin(now, flow);
+            sharing.begin(now, begun as u32, slots[begun]);
+            renewed = true;
+            begun += 1;
+            if begun == flows.len() {
+                outcome.crossed = crossed(spec, &sharing, &outcome.ends, now);
+            }
+        }
+        if let Some(order) = order.filter(|_| renewed) {
+            sharing.tell_left(now, &mut coflows);
+            sharing.order(&coflows.ordered(order), &coflows);
+        }
+        sharing.allocate(now, &mut coflows);
+        outcome.steps += 1;
+        if outcome.steps.is_multiple_of(REPORT) {
+            show(Progress { ended: count, steps: outcome.steps });
+        }
+    }
+    outcome
+}
+
+/// What has crossed each link, in bytes, when all flows have begun.
+fn crossed(spec: &Spec<'_>, sharing: &impl Sharing, ends: &[Option<Time>], now: Time) -> Vec<f64> {
+    let mut bytes = vec![0.0; spec.network.rates.len()];
+    let mut add = |path: u32, done: f64| {
+        for crossing in &spec.network.paths[path as usize].links {
+            bytes[crossing.link as usize] += crossing.share * done / work(1);
+        }
+    };
+    for (flow, _) in spec.flows.iter().zip(ends).filter(|(_, end)| end.is_some()) {
+        add(flow.path, work(flow.wire));
+    }
+    sharing.each_left(now, &mut |flow, left| {
+        let flow = &spec.flows[flow as usize];
+        add(flow.path, (work(flow.wire) - left).max(0.0));
+    });
+    bytes
+}

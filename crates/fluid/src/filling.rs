@@ -1,0 +1,216 @@
+//! Max-min rates by progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2): the rates of all rise together until a
+//! link is full, whose flows then keep theirs, and so on.
+//!
+//! Flows of one path have one rate, so that what is filled are claims: a path, and how many flows it has. Claims are in
+//! classes; one class is filled on what the classes before it have left.
+//!
+//! A link's level is what is left of it over the flows that still rise there. While others stop rising below it, it only grows.
+//! So a heap of levels that are too low at worst finds the next link: one that has grown goes back.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::network::Network;
+
+/// Claims on links, and their rates.
+pub(crate) struct Filling<'a> {
+    network: &'a Network,
+    claims: Vec<Claim>,
+    free: Vec<u32>,
+    /// By class and link: who is there.
+    places: Vec<Place>,
+    /// By class: the links where somebody is.
+    used: Vec<Vec<u32>>,
+    /// By link: what is left of its rate, the flows that still rise there, and their claims.
+    left: Vec<f64>,
+    rising: Vec<f64>,
+    open: Vec<u32>,
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Counts fillings.
+    round: u64,
+}
+
+struct Claim {
+    path: u32,
+    class: u32,
+    flows: f64,
+    rate: f64,
+    /// The filling in which it got its rate.
+    round: u64,
+    /// By link of its path: where it stands among the claims there.
+    at: Vec<u32>,
+}
+
+/// The claims of a class at a link.
+#[derive(Clone, Default)]
+struct Place {
+    /// Each with which link of its path this is.
+    claims: Vec<(u32, u32)>,
+    /// Their flows, by the shares that cross this link.
+    flows: f64,
+    /// Where the link stands among those that the class uses.
+    at: u32,
+}
+
+impl<'a> Filling<'a> {
+    /// For so many classes.
+    pub(crate) fn new(network: &'a Network, classes: usize) -> Filling<'a> {
+        let links = network.rates.len();
+        Filling {
+            network,
+            claims: Vec::new(),
+            free: Vec::new(),
+            places: vec![Place::default(); classes * links],
+            used: vec![Vec::new(); classes],
+            left: vec![0.0; links],
+            rising: vec![0.0; links],
+            open: vec![0; links],
+            heap: BinaryHeap::new(),
+            round: 0,
+        }
+    }
+
+    /// A new claim of no flow yet.
+    pub(crate) fn claim(&mut self, path: u32, class: u32) -> u32 {
+        let claim = self.free.pop().unwrap_or(self.claims.len() as u32);
+        let new = Claim { path, class, flows: 0.0, rate: 0.0, round: 0, at: Vec::new() };
+        match self.claims.get_mut(claim as usize) {
+            Some(old) => *old = new,
+            None => self.claims.push(new),
+        }
+        self.enter(claim);
+        claim
+    }
+
+    /// A claim ends.
+    pub(crate) fn release(&mut self, claim: u32) {
+        self.leave(claim);
+        self.free.push(claim);
+    }
+
+    /// A claim has so many flows.
+    pub(crate) fn set_flows(&mut self, claim: u32, flows: usize) {
+        let Claim { path, class, flows: before, .. } = self.claims[claim as usize];
+        let flows = flows as f64;
+        for crossing in &self.network.paths[path as usize].links {
+            let place = self.place(class, crossing.link);
+            self.places[place].flows += (flows - before) * crossing.share;
+        }
+        self.claims[claim as usize].flows = flows;
+    }
+
+    /// A claim is in another class.
+    pub(crate) fn set_class(&mut self, claim: u32, class: u32) {
+        let Claim { class: before, flows, .. } = self.claims[claim as usize];
+        if before == class {
+            return;
+        }
+        self.set_flows(claim, 0);
+        self.leave(claim);
+        self.claims[claim as usize].class = class;
+        self.enter(claim);
+        self.set_flows(claim, flows as usize);
+    }
+
+    /// The rate of each flow of a claim, as of the last filling; 0 before.
+    pub(crate) fn rate(&self, claim: u32) -> f64 {
+        self.claims[claim as usize].rate
+    }
+
+    /// The rates of all claims that have flows.
+    pub(crate) fn fill(&mut self) {
+        self.round += 1;
+        for &link in self.used.iter().flatten() {
+            self.left[link as usize] = self.network.rates[link as usize];
+        }
+        for class in 0..self.used.len() {
+            self.fill_class(class as u32);
+        }
+    }
+
+    fn fill_class(&mut self, class: u32) {
+        for &link in &self.used[class as usize] {
+            let place = &self.places[self.place(class, link)];
+            let at = link as usize;
+            (self.rising[at], self.open[at]) = (place.flows, place.claims.len() as u32);
+            self.heap.push(Reverse((level(self.left[at], place.flows).to_bits(), link)));
+        }
+        while let Some(Reverse((before, link))) = self.heap.pop() {
+            if self.open[link as usize] == 0 {
+                continue;
+            }
+            let level = level(self.left[link as usize], self.rising[link as usize]);
+            if level.to_bits() > before && self.heap.peek().is_some_and(|next| next.0.0 < level.to_bits()) {
+                self.heap.push(Reverse((level.to_bits(), link)));
+                continue;
+            }
+            self.saturate(class, link, level);
+        }
+    }
+
+    /// All claims that still rise at a link keep this level.
+    fn saturate(&mut self, class: u32, link: u32, level: f64) {
+        let place = self.place(class, link);
+        for &(number, _) in &self.places[place].claims {
+            let claim = &mut self.claims[number as usize];
+            if claim.round == self.round {
+                continue;
+            }
+            (claim.round, claim.rate) = (self.round, level);
+            for crossing in &self.network.paths[claim.path as usize].links {
+                let (link, flows) = (crossing.link as usize, claim.flows * crossing.share);
+                self.left[link] -= flows * level;
+                self.rising[link] -= flows;
+                self.open[link] -= 1;
+            }
+        }
+        self.left[link as usize] = 0.0;
+    }
+
+    fn place(&self, class: u32, link: u32) -> usize {
+        class as usize * self.left.len() + link as usize
+    }
+
+    fn enter(&mut self, number: u32) {
+        let Claim { path, class, .. } = self.claims[number as usize];
+        for (crossing, index) in self.network.paths[path as usize].links.iter().zip(0..) {
+            let place = self.place(class, crossing.link);
+            let used = &mut self.used[class as usize];
+            let place = &mut self.places[place];
+            if place.claims.is_empty() {
+                place.at = used.len() as u32;
+                used.push(crossing.link);
+            }
+            self.claims[number as usize].at.push(place.claims.len() as u32);
+            place.claims.push((number, index));
+        }
+    }
+
+    fn leave(&mut self, number: u32) {
+        let Claim { path, class, .. } = self.claims[number as usize];
+        let at = std::mem::take(&mut self.claims[number as usize].at);
+        for (crossing, at) in self.network.paths[path as usize].links.iter().zip(at) {
+            let place = self.place(class, crossing.link);
+            let claims = &mut self.places[place].claims;
+            claims.swap_remove(at as usize);
+            if let Some(&(moved, index)) = claims.get(at as usize) {
+                self.claims[moved as usize].at[index as usize] = at;
+            }
+            if claims.is_empty() {
+                // What rounding left of shares goes with the last one.
+                self.places[place].flows = 0.0;
+                let (used, at) = (&mut self.used[class as usize], self.places[place].at);
+                used.swap_remove(at as usize);
+                if let Some(&moved) = used.get(at as usize) {
+                    let moved = self.place(class, moved);
+                    self.places[moved].at = at;
+                }
+            }
+        }
+    }
+}
+
+/// The rate of each of so many flows on what is left.
+fn level(left: f64, flows: f64) -> f64 {
+    if flows > 0.0 { (left / flows).max(0.0) } else { 0.0 }
+}

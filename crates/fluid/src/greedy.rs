@@ -1,0 +1,322 @@
+//! Sincronia's rates: flow by flow in the order of their coflows, each gets what is left at all its links (SIGCOMM 2018, §4.2).
+//!
+//! Each rate but the last ones fills a link, so that few flows move: over a switch of equal links one for each port at most.
+//! They are found without a look at the others: senders and receivers whose links are open are bits, and so are those that a
+//! coflow, and a sender of it, still want. What stands before a flow that ends has its rate whatever comes after it, so the walk
+//! goes on from there; and most of what it meets gets the rate that it had, and goes on as if nothing had been.
+
+use flowsieve_core::units::Time;
+
+use crate::bits::{Dense, Sparse};
+use crate::coflows::Coflows;
+use crate::engine::{Flow, Sharing};
+use crate::network::{Network, after, done, span, work};
+
+pub(crate) struct Greedy<'a> {
+    network: &'a Network,
+    flows: &'a [Flow],
+    /// By flow: the work left, as of when it last began to move.
+    left: Vec<f64>,
+    /// By slot: what a coflow still wants.
+    wants: Vec<Wants>,
+    /// The slots of coflows, the first to be served first.
+    order: Vec<u32>,
+    room: Room<'a>,
+    /// Who moves, in the order of the walk.
+    moving: Vec<Moving>,
+    /// Who moved behind those, and may again; in the same order. Their links are open.
+    stopped: Vec<Moving>,
+    /// The walk goes on here.
+    from: Spot,
+}
+
+#[derive(Clone, Copy)]
+struct Moving {
+    spot: Spot,
+    slot: u32,
+    path: u32,
+    rate: f64,
+    since: Time,
+    end: Time,
+}
+
+/// A flow in the order of the walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot {
+    /// That of its coflow.
+    place: u32,
+    sender: u32,
+    receiver: u32,
+    flow: u32,
+}
+
+/// What is left of links.
+struct Room<'a> {
+    network: &'a Network,
+    /// By link.
+    left: Vec<f64>,
+    /// Hosts whose link out has something left, and those whose link in has.
+    senders: Dense,
+    receivers: Dense,
+}
+
+impl Room<'_> {
+    fn all(network: &Network) -> Room<'_> {
+        let hosts = network.hosts();
+        let (senders, receivers) = (Dense::new(hosts), Dense::new(hosts));
+        let mut room = Room { network, left: network.rates.clone(), senders, receivers };
+        (0..hosts as u32).for_each(|host| {
+            room.senders.set(host, true);
+            room.receivers.set(host, true);
+        });
+        room
+    }
+
+    /// The rate of a flow that gets all that is left on its path; none where a link is full.
+    fn take(&mut self, path: u32) -> Option<f64> {
+        let rate = self.network.least(path, &self.left);
+        if rate <= 0.0 {
+            return None;
+        }
+        self.network.take(path, rate, &mut self.left);
+        let path = &self.network.paths[path as usize];
+        let is_open = |link: u32| self.left[link as usize] > 0.0;
+        self.senders.set(path.from, is_open(self.network.up[path.from as usize]));
+        self.receivers.set(path.to, is_open(self.network.down[path.to as usize]));
+        Some(rate)
+    }
+
+    fn give_back(&mut self, path: u32, rate: f64) {
+        self.network.give_back(path, rate, &mut self.left);
+        let path = &self.network.paths[path as usize];
+        self.senders.set(path.from, true);
+        self.receivers.set(path.to, true);
+    }
+}
+
+/// The flows of a coflow that have not ended.
+#[derive(Default)]
+struct Wants {
+    senders: Sparse,
+    receivers: Sparse,
+    /// By receiver, ascending: how many flows.
+    to: Vec<(u32, u32)>,
+    /// By sender, ascending.
+    rows: Vec<Row>,
+}
+
+/// Those of a sender.
+struct Row {
+    sender: u32,
+    receivers: Sparse,
+    /// Receiver, flow and path, ascending. A flow that has ended is [`ENDED`], and is taken out with others.
+    flows: Vec<(u32, u32, u32)>,
+    ended: usize,
+}
+
+const ENDED: u32 = u32::MAX;
+
+impl Row {
+    /// The flows to a receiver.
+    fn to(&self, receiver: u32) -> impl Iterator<Item = (u32, u32)> {
+        let from = self.flows.partition_point(|flow| flow.0 < receiver);
+        let to = self.flows[from..].iter().take_while(move |flow| flow.0 == receiver);
+        to.filter(|flow| flow.1 != ENDED).map(|&(_, flow, path)| (flow, path))
+    }
+
+    fn add(&mut self, receiver: u32, flow: u32, path: u32) {
+        // Flows come by number, and often by receiver.
+        let behind = |other: &(u32, u32, u32)| other.0 <= receiver;
+        let at =
+            if self.flows.last().is_none_or(behind) { self.flows.len() } else { self.flows.partition_point(behind) };
+        self.flows.insert(at, (receiver, flow, path));
+        self.receivers.insert(receiver);
+    }
+
+    fn remove(&mut self, receiver: u32, flow: u32) {
+        let from = self.flows.partition_point(|other| other.0 < receiver);
+        let found = self.flows[from..].iter_mut().take_while(|other| other.0 == receiver).find(|other| other.1 == flow);
+        if let Some(found) = found {
+            found.1 = ENDED;
+            self.ended += 1;
+        }
+        if self.to(receiver).next().is_none() {
+            self.receivers.remove(receiver);
+        }
+        if 2 * self.ended > self.flows.len() {
+            self.flows.retain(|flow| flow.1 != ENDED);
+            self.ended = 0;
+        }
+    }
+}
+
+impl Wants {
+    fn add(&mut self, (sender, receiver): (u32, u32), flow: u32, path: u32) {
+        self.senders.insert(sender);
+        self.receivers.insert(receiver);
+        match self.to.binary_search_by_key(&receiver, |entry| entry.0) {
+            Ok(at) => self.to[at].1 += 1,
+            Err(at) => self.to.insert(at, (receiver, 1)),
+        }
+        let at = self.rows.binary_search_by_key(&sender, |row| row.sender).unwrap_or_else(|at| {
+            self.rows.insert(at, Row { sender, receivers: Sparse::default(), flows: Vec::new(), ended: 0 });
+            at
+        });
+        self.rows[at].add(receiver, flow, path);
+    }
+
+    fn remove(&mut self, sender: u32, receiver: u32, flow: u32) {
+        if let Ok(at) = self.to.binary_search_by_key(&receiver, |entry| entry.0) {
+            self.to[at].1 -= 1;
+            if self.to[at].1 == 0 {
+                self.to.remove(at);
+                self.receivers.remove(receiver);
+            }
+        }
+        let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { return };
+        self.rows[at].remove(receiver, flow);
+        if self.rows[at].receivers.words() == 0 {
+            self.rows.remove(at);
+            self.senders.remove(sender);
+        }
+    }
+
+    /// Gives flows from a spot on what is left of their links, and tells of each that moves.
+    fn walk(&self, from: Spot, room: &mut Room<'_>, mut moves: impl FnMut(Spot, u32, f64)) {
+        if !self.receivers.meets(&room.receivers) {
+            return;
+        }
+        for word in 0..self.senders.words() {
+            // A row closes no other sender, so that those of a word stay as they are.
+            for sender in self.senders.common(word, &room.senders).filter(|&sender| sender >= from.sender) {
+                let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { continue };
+                let from = if sender == from.sender { from } else { Spot { place: from.place, ..Spot::default() } };
+                self.rows[at].walk(from, room, &mut moves);
+            }
+        }
+    }
+}
+
+impl Row {
+    fn walk(&self, from: Spot, room: &mut Room<'_>, moves: &mut impl FnMut(Spot, u32, f64)) {
+        for word in 0..self.receivers.words() {
+            for receiver in self.receivers.common(word, &room.receivers).filter(|&receiver| receiver >= from.receiver) {
+                let first = if receiver == from.receiver { from.flow } else { 0 };
+                for (flow, path) in self.to(receiver).filter(|&(flow, _)| flow >= first) {
+                    if let Some(rate) = room.take(path) {
+                        moves(Spot { place: from.place, sender: self.sender, receiver, flow }, path, rate);
+                    }
+                    if !room.senders.has(self.sender) {
+                        return;
+                    }
+                    if !room.receivers.has(receiver) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Greedy<'a> {
+    pub(crate) fn new(network: &'a Network, flows: &'a [Flow]) -> Greedy<'a> {
+        let (wants, order, moving, stopped) = Default::default();
+        let left = flows.iter().map(|flow| work(flow.wire)).collect();
+        let (room, from) = (Room::all(network), Spot::default());
+        Greedy { network, flows, left, wants, order, room, moving, stopped, from }
+    }
+
+    /// All that move from an index on stop, for now.
+    fn stop(&mut self, index: usize) {
+        for moving in self.moving.drain(index..) {
+            self.room.give_back(moving.path, moving.rate);
+            self.stopped.push(moving);
+        }
+    }
+}
+
+/// Takes what a flow has done from what is left of it.
+fn settle(moving: &Moving, now: Time, left: &mut [f64], coflows: &mut Coflows<'_>) {
+    let left = &mut left[moving.spot.flow as usize];
+    let done = if moving.end <= now { *left } else { done(moving.rate, now.since(moving.since)).min(*left) };
+    *left -= done;
+    coflows.add_left(moving.slot, moving.path, -done);
+}
+
+impl Sharing for Greedy<'_> {
+    fn advance(&mut self, to: Time, coflows: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>) {
+        let Some(first) = self.moving.iter().position(|moving| moving.end <= to) else { return };
+        self.from = self.moving[first].spot;
+        self.stop(first);
+        let (left, wants) = (&mut self.left, &mut self.wants);
+        self.stopped.retain(|moving| {
+            let goes_on = moving.end > to;
+            if !goes_on {
+                settle(moving, to, left, coflows);
+                wants[moving.slot as usize].remove(moving.spot.sender, moving.spot.receiver, moving.spot.flow);
+                ended.push((moving.spot.flow, to));
+            }
+            goes_on
+        });
+    }
+
+    fn begin(&mut self, _: Time, flow: u32, slot: u32) {
+        let Flow { path, .. } = self.flows[flow as usize];
+        let ends = &self.network.paths[path as usize];
+        if self.wants.len() <= slot as usize {
+            self.wants.resize_with(slot as usize + 1, Wants::default);
+        }
+        self.wants[slot as usize].add((ends.from, ends.to), flow, path);
+    }
+
+    fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>) {
+        self.stop(0);
+        for moving in self.stopped.drain(..) {
+            settle(&moving, now, &mut self.left, coflows);
+        }
+    }
+
+    fn order(&mut self, order: &[u32], _: &Coflows<'_>) {
+        self.order.clear();
+        self.order.extend(order);
+        self.from = Spot::default();
+    }
+
+    fn allocate(&mut self, now: Time, coflows: &mut Coflows<'_>) {
+        let (moving, left) = (&mut self.moving, &mut self.left);
+        let mut before = self.stopped.iter().peekable();
+        for (&slot, place) in self.order.iter().zip(0..).skip(self.from.place as usize) {
+            let from = if place == self.from.place { self.from } else { Spot { place, ..Spot::default() } };
+            self.wants[slot as usize].walk(from, &mut self.room, |spot, path, rate| {
+                while let Some(other) = before.next_if(|other| other.spot < spot) {
+                    settle(other, now, left, coflows);
+                }
+                match before.next_if(|other| other.spot == spot) {
+                    Some(same) if same.rate == rate => return moving.push(*same),
+                    Some(other) => settle(other, now, left, coflows),
+                    None => {}
+                }
+                let end = after(now, span(left[spot.flow as usize], rate));
+                moving.push(Moving { spot, slot, path, rate, since: now, end });
+            });
+        }
+        before.for_each(|other| settle(other, now, left, coflows));
+        self.stopped.clear();
+        self.from.place = u32::MAX;
+    }
+
+    fn next(&self) -> Time {
+        self.moving.iter().map(|moving| moving.end).min().unwrap_or(Time::NEVER)
+    }
+
+    fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
+        let mut moving: Vec<&Moving> = self.moving.iter().chain(&self.stopped).collect();
+        moving.sort_unstable_by_key(|moving| moving.spot.flow);
+        let rows = self.wants.iter().flat_map(|wants| &wants.rows);
+        for (_, flow, _) in rows.flat_map(|row| &row.flows).filter(|flow| flow.1 != ENDED) {
+            let moved = moving.binary_search_by_key(flow, |moving| moving.spot.flow);
+            let done = moved.map_or(0.0, |at| done(moving[at].rate, now.since(moving[at].since)));
+            visit(*flow, (self.left[*flow as usize] - done).max(0.0));
+        }
+    }
+}

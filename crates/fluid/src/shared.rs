@@ -1,0 +1,181 @@
+//! Flows that share links max-min fairly, all alike or in classes.
+//!
+//! Flows of one path and coflow are a group: they have one rate, so that they end in the order of the work that the group has
+//! to do for each of its flows until then. A group counts the work done for each, and a flow ends at a count that is known when
+//! it begins. So a step costs by groups, not by flows.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use flowsieve_core::coflow::{LevelRule, Levels};
+use flowsieve_core::units::Time;
+
+use crate::coflows::Coflows;
+use crate::engine::{Flow, Sharing};
+use crate::filling::Filling;
+use crate::network::{Network, after, done, span, work};
+
+/// The slot of groups where coflows make no difference.
+const ALL_ALIKE: u32 = u32::MAX;
+
+pub(crate) struct Shared<'a> {
+    flows: &'a [Flow],
+    filling: Filling<'a>,
+    /// The classes of an order; `None`: all are alike.
+    levels: Option<Levels>,
+    /// By claim of `filling`.
+    groups: Vec<Group>,
+    /// By claim: when the first flow of the group ends.
+    ends: Vec<Time>,
+    /// The claim of each group, by the slot of the coflow and the path.
+    claims: BTreeMap<(u32, u32), u32>,
+    /// By slot: the class of a coflow.
+    classes: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Group {
+    path: u32,
+    slot: u32,
+    /// Work done for each of its flows so far, up to `since`, and the rate from then on.
+    served: f64,
+    since: Time,
+    rate: f64,
+    /// The count of work at which each flow ends, as the bits of a positive number, which are in the same order.
+    flows: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The first flow is another one than when its end was found.
+    changed: bool,
+}
+
+impl Group {
+    fn serve(&mut self, now: Time) {
+        self.served += done(self.rate, now.since(self.since));
+        self.since = now;
+    }
+
+    /// The count at which the first flow ends.
+    fn first(&self) -> Option<f64> {
+        self.flows.peek().map(|first| f64::from_bits(first.0.0))
+    }
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn max_min(network: &'a Network, flows: &'a [Flow]) -> Shared<'a> {
+        Shared::new(network, flows, None, 1)
+    }
+
+    pub(crate) fn strict(network: &'a Network, flows: &'a [Flow], rule: LevelRule, levels: usize) -> Shared<'a> {
+        Shared::new(network, flows, Some(Levels::new(rule, levels)), levels)
+    }
+
+    fn new(network: &'a Network, flows: &'a [Flow], levels: Option<Levels>, classes: usize) -> Shared<'a> {
+        let (groups, ends, claims, of_slots) = Default::default();
+        Shared { flows, filling: Filling::new(network, classes), levels, groups, ends, claims, classes: of_slots }
+    }
+
+    fn group_of(&mut self, now: Time, slot: u32, path: u32) -> u32 {
+        let slot = if self.levels.is_some() { slot } else { ALL_ALIKE };
+        if let Some(&claim) = self.claims.get(&(slot, path)) {
+            return claim;
+        }
+        let class = self.classes.get(slot as usize).copied().unwrap_or(0);
+        let claim = self.filling.claim(path, class);
+        if claim as usize == self.groups.len() {
+            self.groups.push(Group::default());
+            self.ends.push(Time::NEVER);
+        }
+        self.groups[claim as usize] = Group { path, slot, since: now, ..Group::default() };
+        self.claims.insert((slot, path), claim);
+        claim
+    }
+}
+
+impl Sharing for Shared<'_> {
+    fn advance(&mut self, to: Time, _: &mut Coflows<'_>, ended: &mut Vec<(u32, Time)>) {
+        for claim in 0..self.ends.len() {
+            if self.ends[claim] > to {
+                continue;
+            }
+            let group = &mut self.groups[claim];
+            group.serve(to);
+            let first = group.first();
+            while group.first() == first
+                && let Some(Reverse((_, flow))) = group.flows.pop()
+            {
+                ended.push((flow, to));
+            }
+            group.changed = true;
+            let (left, key) = (group.flows.len(), (group.slot, group.path));
+            self.filling.set_flows(claim as u32, left);
+            if left == 0 {
+                self.filling.release(claim as u32);
+                self.claims.remove(&key);
+                self.ends[claim] = Time::NEVER;
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Time, flow: u32, slot: u32) {
+        let Flow { path, wire, .. } = self.flows[flow as usize];
+        let claim = self.group_of(now, slot, path);
+        let group = &mut self.groups[claim as usize];
+        group.serve(now);
+        group.flows.push(Reverse(((group.served + work(wire)).to_bits(), flow)));
+        group.changed = true;
+        self.filling.set_flows(claim, group.flows.len());
+    }
+
+    fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>) {
+        coflows.forget_left();
+        for &claim in self.claims.values() {
+            let group = &mut self.groups[claim as usize];
+            group.serve(now);
+            let left = group.flows.iter().map(|flow| (f64::from_bits(flow.0.0) - group.served).max(0.0)).sum();
+            coflows.add_left(group.slot, group.path, left);
+        }
+    }
+
+    fn order(&mut self, order: &[u32], coflows: &Coflows<'_>) {
+        let Some(levels) = &mut self.levels else { return };
+        let keys: Vec<u32> = order.iter().map(|&slot| coflows.key(slot)).collect();
+        let levels = levels.assign(&keys);
+        for &slot in order {
+            if self.classes.len() <= slot as usize {
+                self.classes.resize(slot as usize + 1, 0);
+            }
+            self.classes[slot as usize] = levels[&coflows.key(slot)].into();
+        }
+        for (&(slot, _), &claim) in &self.claims {
+            self.filling.set_class(claim, self.classes[slot as usize]);
+        }
+    }
+
+    fn allocate(&mut self, now: Time, _: &mut Coflows<'_>) {
+        self.filling.fill();
+        for &claim in self.claims.values() {
+            let (group, rate) = (&mut self.groups[claim as usize], self.filling.rate(claim));
+            if rate == group.rate && !group.changed {
+                continue;
+            }
+            group.serve(now);
+            (group.rate, group.changed) = (rate, false);
+            let left = group.first().unwrap_or(f64::INFINITY) - group.served;
+            self.ends[claim as usize] = after(now, span(left, rate));
+        }
+    }
+
+    fn next(&self) -> Time {
+        self.ends.iter().copied().min().unwrap_or(Time::NEVER)
+    }
+
+    fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
+        for &claim in self.claims.values() {
+            let group = &self.groups[claim as usize];
+            let served = group.served + done(group.rate, now.since(group.since));
+            // The order of a heap is its own; sums of these have to be the same anywhere.
+            let mut flows: Vec<_> = group.flows.iter().map(|flow| flow.0).collect();
+            flows.sort_unstable();
+            flows.into_iter().for_each(|(at, flow)| visit(flow, (f64::from_bits(at) - served).max(0.0)));
+        }
+    }
+}

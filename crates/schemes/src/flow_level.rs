@@ -1,0 +1,215 @@
+//! What schemes mean at flow level, where there are rates instead of packets.
+//!
+//! A scheme that shares a link among all flows has max-min fair rates. One that orders coflows has its order, and rates that
+//! follow it. Sincronia's own are greedy (SIGCOMM 2018, §4.2); the others' are classes, as their switches have. [`VARYS`] has
+//! its rates here alone: at packet level they would need senders that are paced. What a scheme does with queues, windows or marks
+//! has no meaning without packets, so all other schemes are refused by name. So is Aalo, whose classes follow bytes sent and share
+//! ports by weights.
+
+use flowsieve_core::coflow::{LevelRule, OrderRule};
+
+use crate::coflows::{self, OrderName};
+use crate::declare;
+use crate::parameters::ParameterSet;
+use crate::parts::{self, BalancingName};
+use crate::registry::{Entry, Knows};
+use crate::settings::{Scope, Section, Setting, SettingsError};
+use crate::{afq, dctcp, fair_queueing, textbook};
+
+/// How much of a network there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fidelity {
+    /// Every packet.
+    Packet,
+    /// Rates of flows.
+    Flow,
+}
+
+/// How flows share links at flow level, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rates {
+    /// Max-min fair.
+    MaxMin,
+    /// By classes, made of an order as priorities are.
+    Strict,
+    /// Flow by flow in the order of coflows.
+    Greedy,
+    /// Coflow by coflow, each with the rates that let its flows end together.
+    Madd,
+}
+
+declare! {
+    /// How much of a network there is. Where it is not given, every packet.
+    pub static FIDELITY: Setting<Fidelity> = Setting::choice(
+        Section::Run,
+        "fidelity",
+        &[("packet", Fidelity::Packet), ("flow", Fidelity::Flow)],
+        "whether every packet is simulated, or only the rates of flows",
+    );
+    /// How flows share links at flow level.
+    pub static RATES: Setting<Rates> = Setting::choice(
+        Section::Scheme,
+        "rates",
+        &[("max-min", Rates::MaxMin), ("strict", Rates::Strict), ("greedy", Rates::Greedy), ("madd", Rates::Madd)],
+        "fidelity = \"flow\": rates that are max-min fair, so by classes of coflows, all that is left flow by flow in the order of \
+         coflows, or Varys', by which a coflow's flows end together",
+    );
+}
+
+/// Varys, with its own rates: at flow level alone.
+pub const VARYS: Entry = Entry {
+    name: "varys",
+    summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; at flow level alone",
+    paper: "Chowdhury, Zhong, Stoica, SIGCOMM 2014",
+    knows: Knows::Coflow,
+    build: |context| {
+        let problem = "`varys` paces its senders, which no host of the packet level does";
+        let expected = "fidelity = \"flow\" in [run], or `sebf`: its order on priorities";
+        Err(context.scope.error(&FIDELITY, problem).expected(expected))
+    },
+};
+
+/// The schemes that are at flow level alone.
+pub const ONLY: &[Entry] = &[VARYS];
+
+/// A scheme at flow level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLevel {
+    /// How flows share links.
+    pub rates: Rates,
+    /// The order of coflows, where rates follow one.
+    pub order: Option<Order>,
+    /// Whether a flow takes all of its equally short ways at once, by equal shares; or else one, by a hash.
+    pub spreads: bool,
+}
+
+/// An order of coflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// By what.
+    pub rule: OrderRule,
+    /// By what is left of demands; or else by what there was at first.
+    pub remaining: bool,
+    /// [`Rates::Strict`]: how it becomes classes, and how many.
+    pub levels: Option<(LevelRule, usize)>,
+}
+
+/// The order and the rates that a scheme has unless settings say otherwise; `None`: it takes no order.
+type Meaning = (Option<OrderName>, Rates);
+
+/// Every scheme that has a meaning at flow level.
+fn meanings() -> [(&'static str, Meaning); 10] {
+    let fair = (None, Rates::MaxMin);
+    let orders = |rule, rates| (Some(OrderName::By(rule)), rates);
+    [
+        (dctcp::ENTRY.name, fair),
+        (textbook::PS.name, fair),
+        (fair_queueing::BIT_BY_BIT.name, fair),
+        (fair_queueing::NAGLE.name, fair),
+        (afq::ENTRY.name, fair),
+        (coflows::DSRED.name, (Some(OrderName::None), Rates::Strict)),
+        (coflows::ELASTIC.name, orders(OrderRule::Bssi, Rates::Strict)),
+        (coflows::SINCRONIA.name, orders(OrderRule::Bssi, Rates::Greedy)),
+        (coflows::SEBF.name, orders(OrderRule::Sebf, Rates::Strict)),
+        (VARYS.name, orders(OrderRule::Sebf, Rates::Madd)),
+    ]
+}
+
+/// What a built-in scheme means by the settings of a variant of it.
+pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError> {
+    let meanings = meanings();
+    let Some((_, (order, rates))) = meanings.iter().find(|(name, _)| *name == builtin) else {
+        let names: Vec<&str> = meanings.iter().map(|(name, _)| *name).collect();
+        let problem = format!("`{builtin}` has no meaning at flow level, where there are no packets");
+        return Err(scope.common().error(&FIDELITY, problem).expected(format!("one of {}", names.join(", "))));
+    };
+    let spreads = spreads(scope)?;
+    let fair = FlowLevel { rates: Rates::MaxMin, order: None, spreads };
+    let Some(order) = *order else {
+        return match scope.read_or(&RATES, *rates)? {
+            Rates::MaxMin => Ok(fair),
+            _ => Err(scope.invalid(&RATES, format!("\"max-min\": `{builtin}` orders no coflows"))),
+        };
+    };
+    let given = scope.optional(&RATES)?;
+    if given == Some(Rates::MaxMin) {
+        return Ok(fair);
+    }
+    let rule = match scope.read_or(&coflows::COFLOW_ORDER, order)? {
+        OrderName::None if given.is_none() => return Ok(fair),
+        OrderName::None => return Err(scope.invalid(&RATES, "\"max-min\", or a `coflow_order` other than \"none\"")),
+        OrderName::By(rule) => rule,
+        OrderName::Attained => {
+            let expected = "an order by demands: at flow level nothing is decided by bytes sent";
+            return Err(scope.invalid(&coflows::COFLOW_ORDER, expected));
+        }
+    };
+    let rates = scope.read_or(&RATES, *rates)?;
+    let levels = if rates == Rates::Strict { Some(coflows::levels(scope, coflows::RED_PARTS.queues)?) } else { None };
+    let remaining = scope.read(&coflows::COFLOW_DEMANDS)?;
+    Ok(FlowLevel { rates, order: Some(Order { rule, remaining, levels }), spreads })
+}
+
+/// Whether flows take all of their ways. A switch that sends bursts here and there has no rates on them.
+fn spreads(scope: &Scope<'_>) -> Result<bool, SettingsError> {
+    match parts::balancing(scope, None, ParameterSet::read(scope)?)? {
+        BalancingName::Ecmp => Ok(false),
+        BalancingName::Spray | BalancingName::SprayRandom => Ok(true),
+        BalancingName::Flowlet | BalancingName::Hula => {
+            Err(scope.invalid(&parts::LOAD_BALANCING, "\"ecmp\" or \"spray\": at flow level there are no bursts"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::REGISTRY;
+    use crate::testing::none_given;
+
+    #[test]
+    fn read__each_scheme_as_its_paper_has_it_or_by_name_refused() {
+        let settings = none_given();
+        let of = |name: &str| read(name, &settings.scheme(name));
+        let level = |name| of(name).map(|level| (level.rates, level.order.map(|order| order.rule)));
+        assert_eq!(level("ps"), Ok((Rates::MaxMin, None)));
+        assert_eq!(level("dsred"), Ok((Rates::MaxMin, None)));
+        assert_eq!(level("sincronia"), Ok((Rates::Greedy, Some(OrderRule::Bssi))));
+        assert_eq!(level("varys"), Ok((Rates::Madd, Some(OrderRule::Sebf))));
+        let order = of("sebf").unwrap().order.unwrap();
+        assert_eq!((order.rule, order.levels), (OrderRule::Sebf, Some((LevelRule::Rank, 8))));
+        let refused = REGISTRY.iter().filter(|entry| of(entry.name).is_err());
+        for entry in refused.clone() {
+            let error = of(entry.name).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{}` has no meaning at flow level", entry.name)), "{error}");
+        }
+        assert_eq!(refused.count() + meanings().len(), REGISTRY.len() + ONLY.len());
+    }
+
+    #[test]
+    fn read__other_orders_and_rates() {
+        let of = |name: &str, keys: &[(&str, &str)]| {
+            let settings = keys.iter().fold(none_given(), |settings, &(key, to)| settings.with(Some(name), key, to));
+            read(name, &settings.scheme(name)).map_err(|error| error.to_string())
+        };
+        let level = of("dsred", &[("coflow_order", "fifo")]).unwrap();
+        assert_eq!(level.order.unwrap().levels, Some((LevelRule::Rank, 8)));
+        let level = of("sincronia", &[("coflow_order", "tcf"), ("rates", "madd")]).unwrap();
+        assert_eq!((level.rates, level.order.unwrap().rule), (Rates::Madd, OrderRule::Tcf));
+        assert_eq!(of("sincronia", &[("rates", "max-min")]).unwrap().order, None);
+        assert!(of("dctcp", &[("rates", "greedy")]).unwrap_err().contains("orders no coflows"));
+        assert!(of("dsred", &[("rates", "greedy")]).unwrap_err().contains("coflow_order"));
+        assert!(of("sebf", &[("coflow_order", "d-clas")]).unwrap_err().contains("bytes sent"));
+    }
+
+    #[test]
+    fn spreads__as_the_parameter_set_or_as_given() {
+        let of = |key: &str, to: &str| {
+            let settings = none_given().with(None, key, to);
+            read("dctcp", &settings.scheme("dctcp")).map(|level| level.spreads)
+        };
+        assert_eq!((of("parameters", "ns2"), of("parameters", "rfc")), (Ok(true), Ok(false)));
+        assert_eq!((of("load_balancing", "ecmp"), of("load_balancing", "spray")), (Ok(false), Ok(true)));
+        assert!(of("load_balancing", "flowlet").unwrap_err().to_string().contains("bursts"));
+    }
+}
