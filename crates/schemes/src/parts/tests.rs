@@ -134,7 +134,7 @@ fn reordering__is_refused_where_it_cannot_be() {
     let by_priority = ("reordering", "by-priority");
     let several_paths = "where a flow takes several paths";
     assert!(refused("pias", &[by_priority]).contains(several_paths), "ns2 sprays");
-    for way in ["spray", "spray-random", "flowlet"] {
+    for way in ["spray", "spray-random", "flowlet", "hula"] {
         let error = refused("pias", &[by_priority, ("parameters", "rfc"), ("load_balancing", way)]);
         assert!(error.contains("`reordering` = \"by-priority\"") && error.contains(several_paths), "{error}");
     }
@@ -177,6 +177,23 @@ fn gaps__are_refused_where_priorities_are_not_compared() {
             assert!(error.contains("no `gaps` without reordering = \"by-priority\""), "{error}");
         }
     }
+}
+
+#[test]
+fn hula__times_are_multiples_of_its_interval() {
+    let params = |given: &[(&str, &str)]| {
+        let settings = none_given().with(None, "load_balancing", "hula");
+        let settings = given.iter().fold(settings, |settings, (key, value)| settings.with(None, key, *value));
+        let scheme = scheme("dctcp", &settings).unwrap();
+        let BalancerSpec::Hula(params) = *scheme.balancers.at(Place::Spine) else { panic!("{scheme:?}") };
+        (params, [params.interval, params.flowlet_gap, params.age, params.memory].map(|time| time.0 / 1_000_000))
+    };
+    assert_eq!(params(&[]).1, [200, 500, 600, 400]);
+    assert_eq!(params(&[]).0.probe_priority, 0);
+    assert_eq!(params(&[("probe_interval", "50us"), ("flowlet_gap", "70us")]).1, [50, 70, 150, 100]);
+    assert_eq!(params(&[("hula_age", "1ms"), ("hula_memory", "300us")]).1, [200, 500, 1_000, 300]);
+    // Multiples of the longest interval are times, too.
+    assert_eq!(params(&[("probe_interval", "864000s")]).1, [864_000_000_000, 500, 864_000_000_000, 864_000_000_000]);
 }
 
 #[test]
