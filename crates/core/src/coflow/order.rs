@@ -54,6 +54,8 @@ mod tests {
     use crate::coflow::Demand;
     use crate::units::Time;
     use proptest::prelude::*;
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
 
     /// Coflows of these demands, (port, time), of two ports.
     fn snapshot(ports: usize, coflows: &[&[(u32, u64)]]) -> Snapshot {
@@ -153,7 +155,7 @@ mod tests {
 
     fn any_snapshot() -> impl Strategy<Value = Snapshot> {
         let coflow = (prop::collection::btree_map(0u32..6, 1u64..100, 1..5), 1u32..10);
-        prop::collection::vec(coflow, 1..7).prop_map(|coflows| Snapshot {
+        prop::collection::vec(coflow, 1..=7).prop_map(|coflows| Snapshot {
             ports: 6,
             coflows: (0..)
                 .zip(coflows)
@@ -165,6 +167,19 @@ mod tests {
                 })
                 .collect(),
         })
+    }
+
+    #[test]
+    fn bssi__is_near_the_least_on_average() {
+        let mut runner = TestRunner::deterministic();
+        let mut ratio = || {
+            let snapshot = any_snapshot().new_tree(&mut runner).unwrap().current();
+            cost(&snapshot, &OrderRule::Bssi.order(&snapshot)) / least(&snapshot)
+        };
+        let ratios: Vec<f64> = (0..300).map(|_| ratio()).collect();
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        let most = ratios.into_iter().fold(1.0, f64::max);
+        assert!(mean < 1.02 && most < 1.5, "{mean} on average, {most} at most");
     }
 
     proptest! {
