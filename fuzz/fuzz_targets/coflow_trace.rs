@@ -17,6 +17,8 @@ fuzz_target!(|text: &str| {
         }
         let generation = Generation { coflows: 3, hosts: HOSTS, flow_cap: Some(5), most_flows: Some(100), pods: None };
         let made = generation.generate(&trace, 1);
-        assert!(made.iter().flat_map(|made| &made.coflows).all(|coflow| coflow.flows.iter().all(|flow| flow.bytes <= 5)));
+        assert!(
+            made.iter().flat_map(|made| &made.coflows).all(|coflow| coflow.flows.iter().all(|flow| flow.bytes <= 5))
+        );
     }
 });
