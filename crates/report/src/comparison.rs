@@ -173,7 +173,8 @@ impl Compared {
             let classes = at.comparison.classes.iter().filter(|class| class.flows > 0);
             let classes = classes.map(|class| (class.class.name.clone(), class));
             let coflows = at.comparison.coflows.iter().map(|coflows| ("coflows (CCT)".into(), coflows));
-            let by_class = at.comparison.coflow_classes.iter();
+            // One class is all of them.
+            let by_class = at.comparison.coflow_classes.iter().filter(|_| at.comparison.coflow_classes.len() > 1);
             let by_class = by_class.map(|(class, coflows)| (format!("coflows {} (CCT)", class.name()), coflows));
             for (index, (name, class)) in classes.chain(coflows).chain(by_class).enumerate() {
                 let load = at.load.filter(|_| index == 0).map_or(String::new(), |load| load.to_string());
