@@ -70,34 +70,36 @@ fn example__of_the_paper() {
     }
 }
 
+/// A port with pCoflow's ranks in SP-PIFO's queues.
+fn ranked() -> Bench {
+    let rules = PcoflowSpPifoRules { bands: 8 };
+    Bench::new(Scheduler::PcoflowSpPifo(Box::new(rules.build(&site(Admission::Unlimited, Marker::Off)))))
+}
+
+/// Hands over a packet; the rank that it gets.
+fn send_ranked(port: &mut Bench, meta: Meta) -> u32 {
+    let Scheduler::PcoflowSpPifo(ranks) = &port.port else { unreachable!("such a port") };
+    let rank = ranks.rank(&meta);
+    assert!(port.send(meta));
+    rank
+}
+
 #[test]
 fn sp_pifo__ranks_are_places_in_one_queue() {
     // The paper's example, with one packet more: four of coflow 2 wait in band 1 behind two of coflow 1 when one comes for band 0.
-    let rules = PcoflowSpPifoRules { bands: 8 };
-    let mut port =
-        Bench::new(Scheduler::PcoflowSpPifo(Box::new(rules.build(&site(Admission::Unlimited, Marker::Off)))));
-    for (coflow, priority) in [(1, 0), (1, 0), (2, 1), (2, 1), (2, 1), (2, 0)] {
-        port.send(of(coflow, priority));
-    }
-    let ranks: Vec<u32> = port.metas.iter().map(|meta| meta.tag.rank()).collect();
-    assert_eq!(ranks, [1, 2, 3, 4, 5, 6]);
+    let mut port = ranked();
+    let six = [(1, 0), (1, 0), (2, 1), (2, 1), (2, 1), (2, 0)];
+    assert_eq!(six.map(|(coflow, priority)| send_ranked(&mut port, of(coflow, priority))), [1, 2, 3, 4, 5, 6]);
     // Places move up as packets leave: after four departures the next packet of coflow 3 has the first place of all.
     (0..4).for_each(|_| assert!(port.recv().is_some()));
-    port.send(of(3, 0));
-    port.send(of(2, 0));
-    assert_eq!(
-        [6, 7].map(|packet: usize| port.metas[packet].tag.rank()),
-        [1, 4],
-        "behind two of coflow 2 and that one"
-    );
+    let two = [of(3, 0), of(2, 0)].map(|meta| send_ranked(&mut port, meta));
+    assert_eq!(two, [1, 4], "behind two of coflow 2 and that one");
 }
 
 #[test]
 fn sp_pifo__packets_of_a_coflow_overtake_each_other() {
-    // Coflow 1 fills its band, half of which leaves; what comes then has a place before what still waits.
-    let rules = PcoflowSpPifoRules { bands: 8 };
-    let mut port =
-        Bench::new(Scheduler::PcoflowSpPifo(Box::new(rules.build(&site(Admission::Unlimited, Marker::Off)))));
+    // Coflow 1 fills its band, most of which leaves; what comes then has a place before what still waits.
+    let mut port = ranked();
     (0..8).for_each(|_| assert!(port.send(of(1, 0))));
     let mut order: Vec<u32> = (0..6).filter_map(|_| port.recv()).collect();
     port.send(of(1, 0));

@@ -14,7 +14,6 @@ use crate::meta::Meta;
 use crate::pcoflow::{Keeps, Owners};
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::sp_pifo::SpPifo;
-use crate::tag::Tag;
 
 /// What pCoflow's ranks over SP-PIFO are set to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,21 +46,24 @@ pub struct PcoflowSpPifo {
 }
 
 impl PcoflowSpPifo {
-    /// Behind the end of a band.
-    fn rank(&self, band: u8) -> u32 {
-        self.lengths[..=usize::from(band)].iter().sum::<u32>() + 1
+    /// The band that a packet would join now.
+    fn band(&self, meta: &Meta) -> u8 {
+        let tagged = meta.tag.priority().min(self.lengths.len() as u8 - 1);
+        let lowest = Keeps::Coflows.owner(meta).and_then(|owner| self.owners.lowest(owner));
+        lowest.map_or(tagged, |lowest| lowest.max(tagged))
+    }
+
+    /// The rank that a packet would get now: behind the end of its band.
+    pub fn rank(&self, meta: &Meta) -> u32 {
+        self.lengths[..=usize::from(self.band(meta))].iter().sum::<u32>() + 1
     }
 }
 
 impl PortScheduler for PcoflowSpPifo {
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        let meta = metas[packet as usize];
-        let owner = Keeps::Coflows.owner(&meta);
-        let tagged = meta.tag.priority().min(self.lengths.len() as u8 - 1);
-        let lowest = owner.and_then(|owner| self.owners.lowest(owner));
-        let band = lowest.map_or(tagged, |lowest| lowest.max(tagged));
-        metas[packet as usize].tag = Tag::new(meta.tag.priority(), self.rank(band));
-        let verdict = self.queue.enqueue(metas, packet, context);
+        let meta = &metas[packet as usize];
+        let (owner, band, rank) = (Keeps::Coflows.owner(meta), self.band(meta), self.rank(meta));
+        let verdict = self.queue.push(rank, metas, packet, context);
         if verdict.is_accepted() {
             self.lengths[usize::from(band)] += 1;
             self.joined.insert(packet, band);

@@ -54,9 +54,15 @@ impl SpPifo {
     }
 }
 
-impl PortScheduler for SpPifo {
-    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-        let rank = metas[packet as usize].tag.rank();
+impl SpPifo {
+    /// A packet of this rank arrives.
+    pub(crate) fn push(
+        &mut self,
+        rank: u32,
+        metas: &mut [Meta],
+        packet: u32,
+        context: &mut PortContext<'_>,
+    ) -> Verdict {
         let queue = self.queue_for(rank);
         let verdict = self.bank.enqueue_in(queue, metas, packet, context);
         if verdict.is_accepted() {
@@ -68,6 +74,13 @@ impl PortScheduler for SpPifo {
             }
         }
         verdict
+    }
+}
+
+impl PortScheduler for SpPifo {
+    fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        let rank = metas[packet as usize].tag.rank();
+        self.push(rank, metas, packet, context)
     }
 
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
