@@ -163,8 +163,8 @@ proptest! {
             "sp-pifo" => &[("tagger", "plain")],
             // A flow that sinks would do so where all queues have a share.
             "qc-coflow" => &[("order", "sp")],
-            // A flow that climbs overtakes itself.
-            "qclimb" | "qclimb-ps" | "qclimb-pp" => &[("queues", "1")],
+            // A flow that climbs overtakes itself, and so does one by its places in a queue that moves.
+            "qclimb" | "qclimb-ps" | "qclimb-pp" | "pcoflow-sp-pifo" => &[("queues", "1")],
             // And so does one whose coflow rises or sinks, where switches do not keep its order.
             "sincronia" | "sebf" | "sp-elastic" | "aalo" => &[("coflow_order", "none")],
             _ => &[],
