@@ -11,8 +11,8 @@ mod common;
 use std::hint::black_box;
 use std::time::Duration;
 
-use common::{PACKET_BYTES, Port};
-use criterion::{Criterion, criterion_group, criterion_main};
+use common::{PACKET_BYTES, Port, steady};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::FifoBank;
 use flowsieve_core::coflow::{Coflow, Demand, OrderRule, Snapshot};
@@ -112,13 +112,7 @@ fn ports(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("port with 2,000 packets of 1,000 coflows");
     let kinds = [("bank", bank()), ("pCoflow, exact", queue(None)), ("pCoflow, 4,096 slots", queue(Some(4_096)))];
     for (name, scheduler) in kinds {
-        let mut port = Port::new(scheduler, arrivals(), WAITING);
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| {
-                port.arrive();
-                black_box(port.depart())
-            });
-        });
+        steady(&mut group, BenchmarkId::from_parameter(name), Port::new(scheduler, arrivals(), WAITING));
     }
     group.finish();
 }

@@ -70,13 +70,7 @@ fn steady(criterion: &mut Criterion) {
     for (name, make) in SCHEDULERS {
         let mut group = criterion.benchmark_group(format!("port/{name}"));
         for backlog in BACKLOGS {
-            let mut port = Port::new(make(), arrivals(), backlog);
-            group.bench_function(BenchmarkId::from_parameter(backlog), |bencher| {
-                bencher.iter(|| {
-                    port.arrive();
-                    black_box(port.depart())
-                });
-            });
+            common::steady(&mut group, BenchmarkId::from_parameter(backlog), Port::new(make(), arrivals(), backlog));
         }
         group.finish();
     }

@@ -54,26 +54,7 @@ impl Framing {
 
 /// As [`crate::engine::Engine::prepare`], of a point that asks for the flow level.
 pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
-    let settings = &point.settings;
-    let scope = settings.scheme(&point.variant.name);
-    let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
-    let fabric = Fabric::from_settings_in(settings, folder)?;
-    refuse_loss(settings, &fabric)?;
-    let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
-    refuse_unknown_starts(settings, &workload, seed)?;
-    if level.order.is_some() {
-        need_coflows(&scope, &workload)?;
-    }
-    let run = Run {
-        discipline: discipline(settings, &scope, level, folder)?,
-        spreads: level.spreads,
-        framing: Framing::read(&scope)?,
-        max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
-        label: format!("{}, seed {seed}", point.label()),
-        fabric,
-        workload,
-        seed,
-    };
+    let run = read(point, seed, folder)?;
     let (mut loads, mut warnings) = (Vec::new(), Vec::new());
     if let Some(placed) = &run.workload.placed {
         placed.say(&mut loads, &mut warnings);
@@ -86,6 +67,34 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
         thresholds_bytes: Vec::new(),
         warnings,
         run: Box::new(move |show, _| run.carry_out(show)),
+    })
+}
+
+/// The mean CCT that the coflows of a packet run would have at flow level; `None` where that has no meaning.
+pub(crate) fn mean_cct_ps(point: &Point, seed: u64, folder: &Path) -> Option<u64> {
+    read(point, seed, folder).ok()?.carry_out(&mut |_| {}).ok()?.mean_cct_ps()
+}
+
+fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
+    let settings = &point.settings;
+    let scope = settings.scheme(&point.variant.name);
+    let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
+    let fabric = Fabric::from_settings_in(settings, folder)?;
+    refuse_loss(settings, &fabric)?;
+    let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
+    refuse_unknown_starts(settings, &workload, seed)?;
+    if level.order.is_some() {
+        need_coflows(&scope, &workload)?;
+    }
+    Ok(Run {
+        discipline: discipline(settings, &scope, level, folder)?,
+        spreads: level.spreads,
+        framing: Framing::read(&scope)?,
+        max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
+        label: format!("{}, seed {seed}", point.label()),
+        fabric,
+        workload,
+        seed,
     })
 }
 

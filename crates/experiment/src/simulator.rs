@@ -117,6 +117,7 @@ impl Engine for OwnSchemes {
             placed.say(&mut loads, &mut warnings);
         }
         let (trace, cut) = run.expected_trace().unzip();
+        let (point, folder) = (point.clone(), folder.to_owned());
         warnings.extend(cut.flatten());
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
@@ -125,7 +126,13 @@ impl Engine for OwnSchemes {
             trace,
             loads,
             warnings,
-            run: Box::new(move |show, trace| run.simulate(show, trace)),
+            run: Box::new(move |show, trace| {
+                let mut result = run.simulate(show, trace)?;
+                if run.workload.has_coflows() {
+                    result.flow_level_cct_ps = flow_level::mean_cct_ps(&point, seed, &folder);
+                }
+                Ok(result)
+            }),
         })
     }
 }

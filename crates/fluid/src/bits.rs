@@ -25,24 +25,63 @@ impl Dense {
     }
 }
 
-/// A set that takes memory by what is in it: words with a bit at least, ascending.
+/// A set that takes memory by what is in it: words with a bit at least, ascending. Its numbers have ranks: how many are below.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sparse(Vec<(u32, u64)>);
+pub(crate) struct Sparse(Vec<Word>);
+
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    number: u32,
+    bits: u64,
+    /// The rank of its first number.
+    rank: u32,
+}
+
+impl Word {
+    fn rank_of(&self, bit: u64) -> usize {
+        self.rank as usize + (self.bits & (bit - 1)).count_ones() as usize
+    }
+}
 
 impl Sparse {
+    /// The rank of a number, or the one that it would have.
+    pub(crate) fn rank(&self, number: u32) -> Result<usize, usize> {
+        let (word, bit) = place(number);
+        match self.0.binary_search_by_key(&word, |entry| entry.number) {
+            Ok(at) if self.0[at].bits & bit != 0 => Ok(self.0[at].rank_of(bit)),
+            Ok(at) => Err(self.0[at].rank_of(bit)),
+            Err(at) => Err(self.rank_behind(at)),
+        }
+    }
+
+    /// The rank that a number before the word there would have, behind all others.
+    fn rank_behind(&self, at: usize) -> usize {
+        at.checked_sub(1).map_or(0, |last| {
+            let last = self.0[last];
+            (last.rank + last.bits.count_ones()) as usize
+        })
+    }
+
     pub(crate) fn insert(&mut self, number: u32) {
         let (word, bit) = place(number);
-        match self.0.binary_search_by_key(&word, |entry| entry.0) {
-            Ok(at) => self.0[at].1 |= bit,
-            Err(at) => self.0.insert(at, (word, bit)),
+        let at = self.0.binary_search_by_key(&word, |entry| entry.number).unwrap_or_else(|at| {
+            let rank = self.rank_behind(at) as u32;
+            self.0.insert(at, Word { number: word, bits: 0, rank });
+            at
+        });
+        if self.0[at].bits & bit == 0 {
+            self.0[at].bits |= bit;
+            self.0[at + 1..].iter_mut().for_each(|later| later.rank += 1);
         }
     }
 
     pub(crate) fn remove(&mut self, number: u32) {
         let (word, bit) = place(number);
-        if let Ok(at) = self.0.binary_search_by_key(&word, |entry| entry.0) {
-            self.0[at].1 &= !bit;
-            if self.0[at].1 == 0 {
+        let Ok(at) = self.0.binary_search_by_key(&word, |entry| entry.number) else { return };
+        if self.0[at].bits & bit != 0 {
+            self.0[at].bits &= !bit;
+            self.0[at + 1..].iter_mut().for_each(|later| later.rank -= 1);
+            if self.0[at].bits == 0 {
                 self.0.remove(at);
             }
         }
@@ -50,7 +89,7 @@ impl Sparse {
 
     /// Whether the two have a number in common.
     pub(crate) fn meets(&self, other: &Dense) -> bool {
-        self.0.iter().any(|&(word, bits)| bits & other.0[word as usize] != 0)
+        self.0.iter().any(|word| word.bits & other.0[word.number as usize] != 0)
     }
 
     /// How many words it has.
@@ -58,27 +97,27 @@ impl Sparse {
         self.0.len()
     }
 
-    /// The numbers in common in one of its words, as they are now.
+    /// The numbers in common in one of its words, as they are now, with their ranks here.
     pub(crate) fn common(&self, word: usize, other: &Dense) -> Common {
-        let (number, bits) = self.0[word];
-        Common { first: number * 64, bits: bits & other.0[number as usize] }
+        let word = self.0[word];
+        Common { word, left: word.bits & other.0[word.number as usize] }
     }
 }
 
-/// Numbers of a word, ascending.
+/// Ranks and numbers of a word, ascending.
 pub(crate) struct Common {
-    first: u32,
-    bits: u64,
+    word: Word,
+    left: u64,
 }
 
 impl Iterator for Common {
-    type Item = u32;
+    type Item = (usize, u32);
 
-    fn next(&mut self) -> Option<u32> {
-        let bit = self.bits.trailing_zeros();
+    fn next(&mut self) -> Option<(usize, u32)> {
+        let bit = self.left.trailing_zeros();
         (bit < 64).then(|| {
-            self.bits &= self.bits - 1;
-            self.first + bit
+            self.left &= self.left - 1;
+            (self.word.rank_of(1 << bit), self.word.number * 64 + bit)
         })
     }
 }
@@ -101,13 +140,16 @@ mod tests {
         }
         sparse.insert(5);
         dense.set(6, true);
-        let all = |sparse: &Sparse, dense: &Dense| -> Vec<u32> {
+        let all = |sparse: &Sparse, dense: &Dense| -> Vec<(usize, u32)> {
             (0..sparse.words()).flat_map(|word| sparse.common(word, dense)).collect()
         };
-        assert_eq!(all(&sparse, &dense), [3, 64, 70, 199]);
+        assert_eq!(all(&sparse, &dense), [(0, 3), (2, 64), (3, 70), (4, 199)]);
+        assert_eq!([3, 4, 5, 100, 130, 199].map(|number| sparse.rank(number)), [Ok(0), Err(1), Ok(1), Err(4), Err(4), Ok(4)]);
         dense.set(3, false);
         sparse.remove(199);
-        assert_eq!((all(&sparse, &dense), sparse.words()), (vec![64, 70], 2), "an empty word is none");
+        assert_eq!((all(&sparse, &dense), sparse.words()), (vec![(2, 64), (3, 70)], 2), "an empty word is none");
+        sparse.remove(5);
+        assert_eq!((sparse.rank(70), sparse.rank(5)), (Ok(2), Err(1)), "those behind move up");
         assert!(sparse.meets(&dense) && dense.has(6) && !dense.has(3));
         sparse.remove(64);
         sparse.remove(70);

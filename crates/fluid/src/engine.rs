@@ -47,6 +47,8 @@ pub struct Outcome {
     pub steps: u64,
     /// When the run ended.
     pub now: Time,
+    /// How often a coflow came into a class above its own. None but [`Discipline::Strict`] has classes.
+    pub lifts: u64,
 }
 
 /// How far a run is.
@@ -83,6 +85,11 @@ pub(crate) trait Sharing {
 
     /// Every flow under way with the work that is left of it.
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64));
+
+    /// How often a coflow came into a class above its own.
+    fn lifts(&self) -> u64 {
+        0
+    }
 }
 
 /// So many steps lie between two reports of progress.
@@ -107,8 +114,8 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
     let Spec { network, flows, discipline, until } = *spec;
     let order: Option<&Order> = discipline.order();
     let mut coflows = Coflows::new(network);
-    let mut outcome =
-        Outcome { ends: vec![None; flows.len()], crossed: vec![0.0; network.rates.len()], steps: 0, now: Time::ZERO };
+    let (ends, crossed_bytes) = (vec![None; flows.len()], vec![0.0; network.rates.len()]);
+    let mut outcome = Outcome { ends, crossed: crossed_bytes, steps: 0, now: Time::ZERO, lifts: 0 };
     // By flow: the slot of its coflow.
     let mut slots: Vec<u32> = vec![0; flows.len()];
     let (mut ended, mut count, mut begun) = (Vec::new(), 0u64, 0);
@@ -151,6 +158,7 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
             show(Progress { ended: count, steps: outcome.steps });
         }
     }
+    outcome.lifts = sharing.lifts();
     outcome
 }
 

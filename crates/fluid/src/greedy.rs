@@ -5,6 +5,8 @@
 //! coflow, and a sender of it, still want. What stands before a flow that ends has its rate whatever comes after it, so the walk
 //! goes on from there; and most of what it meets gets the rate that it had, and goes on as if nothing had been.
 
+use std::iter;
+
 use flowsieve_core::units::Time;
 
 use crate::bits::{Dense, Sparse};
@@ -99,9 +101,9 @@ impl Room<'_> {
 struct Wants {
     senders: Sparse,
     receivers: Sparse,
-    /// By receiver, ascending: how many flows.
-    to: Vec<(u32, u32)>,
-    /// By sender, ascending.
+    /// By rank of the receiver: how many flows.
+    to: Vec<u32>,
+    /// By rank of the sender.
     rows: Vec<Row>,
 }
 
@@ -109,74 +111,89 @@ struct Wants {
 struct Row {
     sender: u32,
     receivers: Sparse,
-    /// Receiver, flow and path, ascending. A flow that has ended is [`ENDED`], and is taken out with others.
-    flows: Vec<(u32, u32, u32)>,
-    ended: usize,
+    /// By rank of the receiver: the first flow to it.
+    first: Vec<Wanted>,
+    /// Other flows to the same receivers, ascending.
+    more: Vec<(u32, Wanted)>,
 }
 
-const ENDED: u32 = u32::MAX;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
+    flow: u32,
+    path: u32,
+}
 
 impl Row {
-    /// The flows to a receiver.
-    fn to(&self, receiver: u32) -> impl Iterator<Item = (u32, u32)> {
-        let from = self.flows.partition_point(|flow| flow.0 < receiver);
-        let to = self.flows[from..].iter().take_while(move |flow| flow.0 == receiver);
-        to.filter(|flow| flow.1 != ENDED).map(|&(_, flow, path)| (flow, path))
+    /// The further flows to a receiver.
+    fn more_to(&self, receiver: u32) -> impl Iterator<Item = Wanted> {
+        let from = self.more.partition_point(|other| other.0 < receiver);
+        self.more[from..].iter().take_while(move |other| other.0 == receiver).map(|other| other.1)
     }
 
-    fn add(&mut self, receiver: u32, flow: u32, path: u32) {
-        // Flows come by number, and often by receiver.
-        let behind = |other: &(u32, u32, u32)| other.0 <= receiver;
-        let at =
-            if self.flows.last().is_none_or(behind) { self.flows.len() } else { self.flows.partition_point(behind) };
-        self.flows.insert(at, (receiver, flow, path));
-        self.receivers.insert(receiver);
+    fn flows(&self) -> impl Iterator<Item = u32> {
+        self.first.iter().chain(self.more.iter().map(|(_, wanted)| wanted)).map(|wanted| wanted.flow)
+    }
+
+    /// Flows come by number.
+    fn add(&mut self, receiver: u32, wanted: Wanted) {
+        match self.receivers.rank(receiver) {
+            Ok(_) => {
+                let at = self.more.partition_point(|other| *other < (receiver, wanted));
+                self.more.insert(at, (receiver, wanted));
+            }
+            Err(rank) => {
+                self.first.insert(rank, wanted);
+                self.receivers.insert(receiver);
+            }
+        }
     }
 
     fn remove(&mut self, receiver: u32, flow: u32) {
-        let from = self.flows.partition_point(|other| other.0 < receiver);
-        let found = self.flows[from..].iter_mut().take_while(|other| other.0 == receiver).find(|other| other.1 == flow);
-        if let Some(found) = found {
-            found.1 = ENDED;
-            self.ended += 1;
-        }
-        if self.to(receiver).next().is_none() {
+        let Ok(rank) = self.receivers.rank(receiver) else { return };
+        let from = self.more.partition_point(|other| other.0 < receiver);
+        if self.first[rank].flow != flow {
+            if let Some(at) = self.more[from..].iter().position(|other| other.1.flow == flow) {
+                self.more.remove(from + at);
+            }
+        } else if self.more.get(from).is_some_and(|next| next.0 == receiver) {
+            self.first[rank] = self.more.remove(from).1;
+        } else {
+            self.first.remove(rank);
             self.receivers.remove(receiver);
-        }
-        if 2 * self.ended > self.flows.len() {
-            self.flows.retain(|flow| flow.1 != ENDED);
-            self.ended = 0;
         }
     }
 }
 
 impl Wants {
-    fn add(&mut self, (sender, receiver): (u32, u32), flow: u32, path: u32) {
-        self.senders.insert(sender);
-        self.receivers.insert(receiver);
-        match self.to.binary_search_by_key(&receiver, |entry| entry.0) {
-            Ok(at) => self.to[at].1 += 1,
-            Err(at) => self.to.insert(at, (receiver, 1)),
+    fn add(&mut self, (sender, receiver): (u32, u32), wanted: Wanted) {
+        match self.receivers.rank(receiver) {
+            Ok(rank) => self.to[rank] += 1,
+            Err(rank) => {
+                self.to.insert(rank, 1);
+                self.receivers.insert(receiver);
+            }
         }
-        let at = self.rows.binary_search_by_key(&sender, |row| row.sender).unwrap_or_else(|at| {
-            self.rows.insert(at, Row { sender, receivers: Sparse::default(), flows: Vec::new(), ended: 0 });
-            at
+        let rank = self.senders.rank(sender).unwrap_or_else(|rank| {
+            let row = Row { sender, receivers: Sparse::default(), first: Vec::new(), more: Vec::new() };
+            self.rows.insert(rank, row);
+            self.senders.insert(sender);
+            rank
         });
-        self.rows[at].add(receiver, flow, path);
+        self.rows[rank].add(receiver, wanted);
     }
 
     fn remove(&mut self, sender: u32, receiver: u32, flow: u32) {
-        if let Ok(at) = self.to.binary_search_by_key(&receiver, |entry| entry.0) {
-            self.to[at].1 -= 1;
-            if self.to[at].1 == 0 {
-                self.to.remove(at);
+        if let Ok(rank) = self.receivers.rank(receiver) {
+            self.to[rank] -= 1;
+            if self.to[rank] == 0 {
+                self.to.remove(rank);
                 self.receivers.remove(receiver);
             }
         }
-        let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { return };
-        self.rows[at].remove(receiver, flow);
-        if self.rows[at].receivers.words() == 0 {
-            self.rows.remove(at);
+        let Ok(rank) = self.senders.rank(sender) else { return };
+        self.rows[rank].remove(receiver, flow);
+        if self.rows[rank].first.is_empty() {
+            self.rows.remove(rank);
             self.senders.remove(sender);
         }
     }
@@ -188,10 +205,9 @@ impl Wants {
         }
         for word in 0..self.senders.words() {
             // A row closes no other sender, so that those of a word stay as they are.
-            for sender in self.senders.common(word, &room.senders).filter(|&sender| sender >= from.sender) {
-                let Ok(at) = self.rows.binary_search_by_key(&sender, |row| row.sender) else { continue };
+            for (rank, sender) in self.senders.common(word, &room.senders).filter(|open| open.1 >= from.sender) {
                 let from = if sender == from.sender { from } else { Spot { place: from.place, ..Spot::default() } };
-                self.rows[at].walk(from, room, &mut moves);
+                self.rows[rank].walk(from, room, &mut moves);
             }
         }
     }
@@ -200,9 +216,12 @@ impl Wants {
 impl Row {
     fn walk(&self, from: Spot, room: &mut Room<'_>, moves: &mut impl FnMut(Spot, u32, f64)) {
         for word in 0..self.receivers.words() {
-            for receiver in self.receivers.common(word, &room.receivers).filter(|&receiver| receiver >= from.receiver) {
-                let first = if receiver == from.receiver { from.flow } else { 0 };
-                for (flow, path) in self.to(receiver).filter(|&(flow, _)| flow >= first) {
+            for (rank, receiver) in
+                self.receivers.common(word, &room.receivers).filter(|open| open.1 >= from.receiver)
+            {
+                let least = if receiver == from.receiver { from.flow } else { 0 };
+                let flows = iter::once(self.first[rank]).chain(self.more_to(receiver));
+                for Wanted { flow, path } in flows.filter(|wanted| wanted.flow >= least) {
                     if let Some(rate) = room.take(path) {
                         moves(Spot { place: from.place, sender: self.sender, receiver, flow }, path, rate);
                     }
@@ -266,7 +285,7 @@ impl Sharing for Greedy<'_> {
         if self.wants.len() <= slot as usize {
             self.wants.resize_with(slot as usize + 1, Wants::default);
         }
-        self.wants[slot as usize].add((ends.from, ends.to), flow, path);
+        self.wants[slot as usize].add((ends.from, ends.to), Wanted { flow, path });
     }
 
     fn tell_left(&mut self, now: Time, coflows: &mut Coflows<'_>) {
@@ -312,11 +331,10 @@ impl Sharing for Greedy<'_> {
     fn each_left(&self, now: Time, visit: &mut dyn FnMut(u32, f64)) {
         let mut moving: Vec<&Moving> = self.moving.iter().chain(&self.stopped).collect();
         moving.sort_unstable_by_key(|moving| moving.spot.flow);
-        let rows = self.wants.iter().flat_map(|wants| &wants.rows);
-        for (_, flow, _) in rows.flat_map(|row| &row.flows).filter(|flow| flow.1 != ENDED) {
-            let moved = moving.binary_search_by_key(flow, |moving| moving.spot.flow);
+        for flow in self.wants.iter().flat_map(|wants| &wants.rows).flat_map(Row::flows) {
+            let moved = moving.binary_search_by_key(&flow, |moving| moving.spot.flow);
             let done = moved.map_or(0.0, |at| done(moving[at].rate, now.since(moving[at].since)));
-            visit(*flow, (self.left[*flow as usize] - done).max(0.0));
+            visit(flow, (self.left[flow as usize] - done).max(0.0));
         }
     }
 }

@@ -178,4 +178,8 @@ impl Sharing for Shared<'_> {
             flows.into_iter().for_each(|(at, flow)| visit(flow, (f64::from_bits(at) - served).max(0.0)));
         }
     }
+
+    fn lifts(&self) -> u64 {
+        self.levels.as_ref().map_or(0, Levels::lifts)
+    }
 }

@@ -111,7 +111,6 @@ pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
     mean_links(dir, point).into_iter().map(row).collect()
 }
 
-/// The row of a point's runs.
 /// What parts of the scheme counted in all runs; of a sum of waiting times the mean of those who waited.
 fn counts(runs: &[&PointResult]) -> String {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
@@ -129,6 +128,7 @@ fn counts(runs: &[&PointResult]) -> String {
     sums.iter().map(in_words).collect::<Vec<_>>().join(", ")
 }
 
+/// The row of a point's runs.
 pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
     let runs: Vec<&PointResult> = dir.manifest().runs_of(point).map(|run| &run.measured).collect();
     let sum = |of: fn(&PointResult) -> u64| count(runs.iter().map(|run| of(run)).fold(0, u64::saturating_add));
@@ -155,6 +155,13 @@ pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
         packet_hops: sum(|run| run.packet_hops),
         events: sum(|run| run.events),
     }
+}
+
+/// The mean CCT that the coflows of a point would have without congestion control and queues, where every run knows it.
+pub(crate) fn flow_level_cct_ps(dir: &ResultDir, point: usize) -> Option<u64> {
+    let ccts: Option<Vec<u64>> =
+        dir.manifest().runs_of(point).map(|run| run.measured.flow_level_cct_ps).collect();
+    ccts.filter(|ccts| !ccts.is_empty()).map(|ccts| mean(ccts.into_iter()))
 }
 
 fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {

@@ -4,8 +4,9 @@ use flowsieve_results::doctor::FEW;
 use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
 use crate::cases::{AtLoad, Case};
-use crate::format::{Unit, count, decimals, with_decimals};
+use crate::format::{Unit, count, decimals, time, with_decimals};
 use crate::group::Group;
+use crate::links::flow_level_cct_ps;
 
 /// The results of one case and size class.
 pub(crate) struct ResultTable {
@@ -36,6 +37,8 @@ pub(crate) struct Row {
     pub(crate) unfinished: String,
     /// Whether the others are compared with it.
     pub(crate) is_baseline: bool,
+    /// Of all coflows: their mean CCT without congestion control and queues; empty where nobody knows it.
+    pub(crate) flow_level: String,
     /// Completion time, then slowdown, each by statistic.
     pub(crate) cells: Vec<Cell>,
 }
@@ -99,6 +102,10 @@ fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
         flows: count(this.flows()),
         unfinished: Some(this.unfinished()).filter(|&flows| flows > 0).map_or(String::new(), count),
         is_baseline,
+        flow_level: match (group, flow_level_cct_ps(dir, point)) {
+            (Group::Coflows(None), Some(cct_ps)) => time(cct_ps),
+            _ => String::new(),
+        },
         cells: Metric::ALL
             .into_iter()
             .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))

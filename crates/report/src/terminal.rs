@@ -7,7 +7,7 @@ use crate::claims::{ClaimRow, claim_rows};
 use crate::configuration::in_words;
 use crate::format::{Unit, count, decimals, with_decimals};
 use crate::group::Group;
-use crate::links::{mean_links, run_row};
+use crate::links::{flow_level_cct_ps, mean_links, run_row};
 
 /// The results as aligned text: for each case and size class a block, in it a line for each load and scheme.
 pub fn table(dir: &ResultDir) -> String {
@@ -28,6 +28,9 @@ pub fn table(dir: &ResultDir) -> String {
             let unit = group.unit(dir, case);
             text += &format!("\n{} in {} of {}{case_name}\n", group.time(), unit.name, group.name(dir));
             text += &block(dir, case, group, unit, first);
+            if group == Group::Coflows(None) {
+                text += &at_flow_level(dir, case, unit);
+            }
         }
         text += &format!(
             "\nRuns{case_name}; links: wire load offered, ACKs and framing included / measured, in per cent\n"
@@ -47,6 +50,24 @@ pub fn table(dir: &ResultDir) -> String {
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
+    text
+}
+
+/// What the mean CCT would be without congestion control and queues, for schemes that have a meaning there.
+fn at_flow_level(dir: &ResultDir, case: &Case, unit: Unit) -> String {
+    let of_scheme = |&point: &usize| {
+        let cct = unit.of(flow_level_cct_ps(dir, point)? as f64);
+        let scheme = &dir.manifest().experiment.points[point].scheme;
+        Some(format!("{scheme} {}", with_decimals(cct, decimals(cct))))
+    };
+    let mut text = String::new();
+    for at in &case.loads {
+        let means: Vec<String> = at.points.iter().filter_map(of_scheme).collect();
+        if !means.is_empty() {
+            let load = at.load.map_or(String::new(), |load| format!(" at load {load}"));
+            text += &format!("Without congestion control and queues the mean{load} would be: {}\n", means.join(", "));
+        }
+    }
     text
 }
 

@@ -1,6 +1,7 @@
 //! What a run of one point with one seed measures.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +135,20 @@ pub struct Goodput {
 }
 
 impl Goodput {
+    /// What `flows` (start and end in picoseconds, where there is one, and payload) offered and reached in this span.
+    pub fn of(span: Range<u64>, flows: impl IntoIterator<Item = (u64, Option<u64>, u64)>) -> Goodput {
+        let mut goodput = Goodput { span_ps: span.end.saturating_sub(span.start), ..Goodput::default() };
+        for (start, end, bytes) in flows {
+            if span.contains(&start) {
+                goodput.offered_bytes = goodput.offered_bytes.saturating_add(bytes);
+            }
+            if end.is_some_and(|end| span.contains(&end)) {
+                goodput.finished_bytes = goodput.finished_bytes.saturating_add(bytes);
+            }
+        }
+        goodput
+    }
+
     /// What was offered, in bit/s; 0 over no time.
     pub fn offered_bps(&self) -> f64 {
         self.bps(self.offered_bytes)
@@ -222,6 +237,10 @@ pub struct PointResult {
     /// Its coflows by number. They travel in `coflows.parquet` once parts are joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coflows: Vec<CoflowRow>,
+    /// The mean CCT of the same coflows at flow level, without congestion control and queues; `None` where the scheme has no
+    /// meaning there, and in runs at flow level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_level_cct_ps: Option<u64>,
     /// The least CCT that each coflow could have, by number; those that nobody knows are missing. They travel with the coflows.
     #[serde(skip)]
     pub ideal_ccts_ps: BTreeMap<u32, u64>,
@@ -233,6 +252,17 @@ pub struct PointResult {
 }
 
 impl PointResult {
+    /// The mean CCT of its flows' coflows that finished; `None` if none did.
+    pub fn mean_cct_ps(&self) -> Option<u64> {
+        let coflows = coflows::of_flows(&self.flows, &self.ideal_ccts_ps);
+        let (mut finished, mut sum_ps) = (0u64, 0u128);
+        for cct_ps in coflows.iter().filter_map(|coflow| coflow.cct_ps) {
+            finished += 1;
+            sum_ps += u128::from(cct_ps);
+        }
+        sum_ps.checked_div(finished.into()).map(|mean_ps| mean_ps as u64)
+    }
+
     /// With what follows from its flows, so that it is there whether or not they are kept; and without them.
     pub(crate) fn without_flows(&self) -> PointResult {
         let with_deadline = self.flows.iter().filter(|flow| flow.deadline_ps.is_some());

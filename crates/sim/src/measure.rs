@@ -278,16 +278,11 @@ fn goodput(run_spec: &RunSpec<'_>, flows: &[Flow], records: &Records, last_start
         Measure::All => (flows.first().map_or(0, |flow| flow.start_ps), last_start.0.saturating_add(1)),
         Measure::Window { from, to } => (from.0, to.0),
     };
-    let mut goodput = Goodput { span_ps: to.saturating_sub(from), ..Goodput::default() };
-    for flow in flows {
-        if (from..to).contains(&flow.start_ps) {
-            goodput.offered_bytes = goodput.offered_bytes.saturating_add(flow.bytes);
-        }
-        if end(run_spec, flow, records.of(flow)).is_some_and(|end| (from..to).contains(&end.0)) {
-            goodput.finished_bytes = goodput.finished_bytes.saturating_add(flow.bytes);
-        }
-    }
-    goodput
+    let facts = |flow: &Flow| {
+        let end = end(run_spec, flow, records.of(flow));
+        (flow.start_ps, end.map(|end| end.0), flow.bytes)
+    };
+    Goodput::of(from..to, flows.iter().map(facts))
 }
 
 fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) -> FlowRow {

@@ -1,5 +1,9 @@
 //! A port that packets pass.
 
+use std::hint::black_box;
+
+use criterion::measurement::Measurement;
+use criterion::{BenchmarkGroup, BenchmarkId};
 use flowsieve_core::admission::Pool;
 use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, Time, Victims};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,10 +18,22 @@ pub(crate) struct Port {
     arrived: usize,
     metas: Vec<Meta>,
     free: Vec<u32>,
+    around: Around,
+}
+
+/// What a port is told beside the packet.
+struct Around {
     pool: Pool,
     victims: Victims,
     random: Xoshiro256PlusPlus,
     marks: u64,
+}
+
+impl Around {
+    fn context(&mut self) -> PortContext<'_> {
+        let Around { pool, victims, random, marks } = self;
+        PortContext { now: Time::ZERO, pool, victims, random, marks }
+    }
 }
 
 impl Port {
@@ -30,10 +46,12 @@ impl Port {
             arrived: 0,
             metas: vec![Meta::default(); frames as usize],
             free: (0..frames).collect(),
-            pool: Pool::default(),
-            victims: Victims::default(),
-            random: Xoshiro256PlusPlus::seed_from_u64(2),
-            marks: 0,
+            around: Around {
+                pool: Pool::default(),
+                victims: Victims::default(),
+                random: Xoshiro256PlusPlus::seed_from_u64(2),
+                marks: 0,
+            },
         };
         (0..backlog).for_each(|_| port.arrive());
         assert_eq!(port.scheduler.backlog_bytes(), u64::from(backlog) * u64::from(PACKET_BYTES));
@@ -45,15 +63,9 @@ impl Port {
         let packet = self.free.pop().expect("a frame for every packet that fits");
         self.metas[packet as usize] = self.arrivals[self.arrived];
         self.arrived = (self.arrived + 1) % self.arrivals.len();
-        let mut context = PortContext {
-            now: Time::ZERO,
-            pool: &mut self.pool,
-            victims: &mut self.victims,
-            random: &mut self.random,
-            marks: &mut self.marks,
-        };
-        let verdict = self.scheduler.enqueue(&mut self.metas, packet, &mut context);
-        while let Some(victim) = self.victims.pop() {
+        let Port { scheduler, metas, around, .. } = self;
+        let verdict = scheduler.enqueue(metas, packet, &mut around.context());
+        while let Some(victim) = self.around.victims.pop() {
             self.free.push(victim);
         }
         if !verdict.is_accepted() {
@@ -63,15 +75,19 @@ impl Port {
 
     #[inline]
     pub(crate) fn depart(&mut self) -> u32 {
-        let mut context = PortContext {
-            now: Time::ZERO,
-            pool: &mut self.pool,
-            victims: &mut self.victims,
-            random: &mut self.random,
-            marks: &mut self.marks,
-        };
-        let packet = self.scheduler.dequeue(&mut self.metas, &mut context).expect("a packet waits");
+        let Port { scheduler, metas, around, .. } = self;
+        let packet = scheduler.dequeue(metas, &mut around.context()).expect("a packet waits");
         self.free.push(packet);
         packet
     }
+}
+
+/// The time of one arrival with one departure.
+pub(crate) fn steady<M: Measurement>(group: &mut BenchmarkGroup<'_, M>, name: BenchmarkId, mut port: Port) {
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| {
+            port.arrive();
+            black_box(port.depart())
+        });
+    });
 }

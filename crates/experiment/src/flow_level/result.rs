@@ -26,14 +26,18 @@ pub(super) fn result(
         let LinkClass { name, offered_load, .. } = class;
         format!("the {name} links are offered {offered_load:.3} of their rate: flows pile up as long as they arrive")
     };
+    let arriving = flows.first().map_or(0, |flow| flow.start_ps)..last_start + 1;
+    let end = |row: &FlowRow| row.fct_ps.map(|fct_ps| row.start_ps + fct_ps);
+    let goodput = Goodput::of(arriving, rows.iter().map(|row| (row.start_ps, end(row), row.bytes)));
     PointResult {
         warnings: overloaded.map(warning).collect(),
         links,
         simulated_ps: outcome.now.0.max(last_start),
         arrivals_end_ps: last_start,
-        goodput: Some(goodput(flows, &rows)),
+        goodput: Some(goodput),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         events: outcome.steps,
+        counts: BTreeMap::from_iter((outcome.lifts > 0).then(|| ("coflow_lifts".to_owned(), outcome.lifts))),
         ideal_ccts_ps: ideal_ccts(fabric, flows, spec),
         flows: rows,
         ..PointResult::default()
@@ -84,19 +88,6 @@ fn ideal_ccts(fabric: &Fabric, flows: &[Flow], spec: &Spec<'_>) -> BTreeMap<u32,
         *ideal = (*ideal).max(flow.start_ps - start + alone);
     }
     ideals
-}
-
-/// Payload that arrived and that ended while flows arrived.
-fn goodput(flows: &[Flow], rows: &[FlowRow]) -> Goodput {
-    let (from, last) = (flows.first().map_or(0, |flow| flow.start_ps), flows.last().map_or(0, |flow| flow.start_ps));
-    let mut goodput = Goodput { span_ps: last + 1 - from, ..Goodput::default() };
-    for row in rows {
-        goodput.offered_bytes = goodput.offered_bytes.saturating_add(row.bytes);
-        if row.fct_ps.is_some_and(|fct_ps| row.start_ps + fct_ps <= last) {
-            goodput.finished_bytes = goodput.finished_bytes.saturating_add(row.bytes);
-        }
-    }
-    goodput
 }
 
 /// The links, class by class.
