@@ -144,7 +144,10 @@ mod tests {
             (0..sparse.words()).flat_map(|word| sparse.common(word, dense)).collect()
         };
         assert_eq!(all(&sparse, &dense), [(0, 3), (2, 64), (3, 70), (4, 199)]);
-        assert_eq!([3, 4, 5, 100, 130, 199].map(|number| sparse.rank(number)), [Ok(0), Err(1), Ok(1), Err(4), Err(4), Ok(4)]);
+        assert_eq!(
+            [3, 4, 5, 100, 130, 199].map(|number| sparse.rank(number)),
+            [Ok(0), Err(1), Ok(1), Err(4), Err(4), Ok(4)]
+        );
         dense.set(3, false);
         sparse.remove(199);
         assert_eq!((all(&sparse, &dense), sparse.words()), (vec![(2, 64), (3, 70)], 2), "an empty word is none");

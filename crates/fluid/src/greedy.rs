@@ -216,8 +216,7 @@ impl Wants {
 impl Row {
     fn walk(&self, from: Spot, room: &mut Room<'_>, moves: &mut impl FnMut(Spot, u32, f64)) {
         for word in 0..self.receivers.words() {
-            for (rank, receiver) in
-                self.receivers.common(word, &room.receivers).filter(|open| open.1 >= from.receiver)
+            for (rank, receiver) in self.receivers.common(word, &room.receivers).filter(|open| open.1 >= from.receiver)
             {
                 let least = if receiver == from.receiver { from.flow } else { 0 };
                 let flows = iter::once(self.first[rank]).chain(self.more_to(receiver));

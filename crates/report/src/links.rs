@@ -159,8 +159,7 @@ pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
 
 /// The mean CCT that the coflows of a point would have without congestion control and queues, where every run knows it.
 pub(crate) fn flow_level_cct_ps(dir: &ResultDir, point: usize) -> Option<u64> {
-    let ccts: Option<Vec<u64>> =
-        dir.manifest().runs_of(point).map(|run| run.measured.flow_level_cct_ps).collect();
+    let ccts: Option<Vec<u64>> = dir.manifest().runs_of(point).map(|run| run.measured.flow_level_cct_ps).collect();
     ccts.filter(|ccts| !ccts.is_empty()).map(|ccts| mean(ccts.into_iter()))
 }
 

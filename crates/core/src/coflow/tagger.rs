@@ -1,6 +1,6 @@
 //! A host's side of an order: the level of each coflow goes into its packets (pCoflow, ICIN 2021, §III-C).
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use super::key;
 use crate::controller::Published;
@@ -25,35 +25,47 @@ pub struct LevelTagger {
     version: u64,
     /// The coflows that have a level, and it.
     levels: Vec<(u32, u64)>,
-    /// Bytes sent by message that is under way, where that is reported.
-    sent: BTreeMap<u32, u64>,
+    /// Messages under way of which anything was sent.
+    messages: FxHashMap<u32, Sending>,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// Bytes sent, first transmissions alone.
+    bytes: u64,
+    /// Its level, and by which version of the order.
+    level: u8,
+    version: u64,
 }
 
 impl LevelTagger {
     /// Before anything is known.
     pub fn new(rules: HostRules) -> LevelTagger {
-        LevelTagger { rules, version: 0, levels: Vec::new(), sent: BTreeMap::new() }
+        LevelTagger { rules, version: 0, levels: Vec::new(), messages: FxHashMap::default() }
     }
 
     /// The tag of a packet with payload.
     pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
         debug_assert_eq!(facts.kind, Kind::Data);
-        if self.rules.reports {
-            let sent = self.sent.entry(facts.message).or_default();
-            *sent = (*sent).max(facts.offset + u64::from(facts.payload));
+        let new = || Sending { bytes: 0, level: self.rules.new_level, version: 0 };
+        let message = self.messages.entry(facts.message).or_insert_with(new);
+        message.bytes = message.bytes.max(facts.offset + u64::from(facts.payload));
+        if message.version != self.version {
+            let of = key(facts.coflow, facts.message);
+            message.version = self.version;
+            message.level = match self.levels.binary_search_by_key(&of, |&(coflow, _)| coflow) {
+                Ok(at) => self.levels[at].1 as u8,
+                Err(_) => self.rules.new_level,
+            };
         }
-        let of = key(facts.coflow, facts.message);
-        let level = match self.levels.binary_search_by_key(&of, |&(coflow, _)| coflow) {
-            Ok(at) => self.levels[at].1 as u8,
-            Err(_) => self.rules.new_level,
-        };
-        Tag::with_priority(level)
+        Tag::with_priority(message.level)
     }
 
     /// Forgets a message that has ended.
     pub fn on_event(&mut self, event: &FlowEvent) {
         if let FlowEvent::MessageEnd { message, .. } = event {
-            self.sent.remove(&message.id);
+            self.messages.remove(&message.id);
         }
     }
 
@@ -65,8 +77,12 @@ impl LevelTagger {
         }
     }
 
-    /// Bytes sent of each message under way of which any were, first transmissions alone.
+    /// Bytes sent of each message under way of which any were, by number, first transmissions alone; where hosts report them.
     pub fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
-        self.sent.iter().for_each(|(&message, &bytes)| see(message, bytes));
+        if self.rules.reports {
+            let mut sent: Vec<(u32, u64)> = self.messages.iter().map(|(&id, sending)| (id, sending.bytes)).collect();
+            sent.sort_unstable();
+            sent.into_iter().for_each(|(message, bytes)| see(message, bytes));
+        }
     }
 }

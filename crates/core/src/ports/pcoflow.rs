@@ -168,24 +168,35 @@ impl Owners {
         Owners::All { coflows: presence(), flows: presence() }
     }
 
+    /// Where an owner with packets stands: until something is added or removed.
     #[inline]
-    pub(crate) fn lowest(&self, owner: Owner) -> Option<u8> {
+    pub(crate) fn find(&self, owner: Owner) -> Option<u32> {
         match (self, owner) {
-            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.lowest(number),
-            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.lowest(key),
+            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.find(number),
+            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.find(key),
+            (Owners::Hashed(slots), _) => Some(slots.of(owner) as u32),
+        }
+    }
+
+    /// The lowest band that holds a packet of the owner there.
+    #[inline]
+    pub(crate) fn lowest(&self, owner: Owner, at: Option<u32>) -> Option<u8> {
+        let at = at?;
+        match (self, owner) {
+            (Owners::All { coflows, .. }, Owner::Coflow(_)) => coflows.lowest_at(at),
+            (Owners::All { flows, .. }, Owner::Flow(_)) => flows.lowest_at(at),
             (Owners::Hashed(slots), _) => {
-                let from = slots.of(owner);
-                let lowest = slots.counts[from..from + slots.bands].iter().rposition(|&count| count > 0);
+                let lowest = slots.counts[at as usize..][..slots.bands].iter().rposition(|&count| count > 0);
                 lowest.map(|band| band as u8)
             }
         }
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, owner: Owner, band: u8) {
+    pub(crate) fn add(&mut self, owner: Owner, at: Option<u32>, band: u8) {
         match (self, owner) {
-            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.add(number, band),
-            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.add(key, band),
+            (Owners::All { coflows, .. }, Owner::Coflow(number)) => coflows.add_at(at, number, band),
+            (Owners::All { flows, .. }, Owner::Flow(key)) => flows.add_at(at, key, band),
             (Owners::Hashed(slots), _) => {
                 let at = slots.of(owner) + usize::from(band);
                 slots.counts[at] += 1;
@@ -242,7 +253,7 @@ impl PcoflowPort {
             for packet in own {
                 self.bank.append(to.into(), metas, packet);
                 self.owners.remove(owner, band);
-                self.owners.add(owner, to);
+                self.owners.add(owner, self.owners.find(owner), to);
             }
         }
     }
@@ -262,15 +273,17 @@ impl PortScheduler for PcoflowPort {
         let Some(owner) = self.rules.keeps.owner(meta) else {
             return self.bank.enqueue_in(tagged.into(), metas, packet, context);
         };
-        let mut band = self.owners.lowest(owner).map_or(tagged, |lowest| lowest.max(tagged));
+        let mut at = self.owners.find(owner);
+        let mut band = self.owners.lowest(owner, at).map_or(tagged, |lowest| lowest.max(tagged));
         if band > tagged && self.rules.moves {
             self.raise(metas, owner, tagged);
+            at = self.owners.find(owner);
             band = tagged;
         }
         let marked_by = if self.rules.marks == Marks::Tagged { tagged } else { band };
         let verdict = self.bank.enqueue_marked_by(band.into(), marked_by.into(), metas, packet, context);
         if verdict.is_accepted() {
-            self.owners.add(owner, band);
+            self.owners.add(owner, at, band);
             if band > tagged {
                 self.below.enter(context.now);
             }

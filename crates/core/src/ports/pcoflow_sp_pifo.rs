@@ -49,7 +49,7 @@ impl PcoflowSpPifo {
     /// The band that a packet would join now.
     fn band(&self, meta: &Meta) -> u8 {
         let tagged = meta.tag.priority().min(self.lengths.len() as u8 - 1);
-        let lowest = Keeps::Coflows.owner(meta).and_then(|owner| self.owners.lowest(owner));
+        let lowest = Keeps::Coflows.owner(meta).and_then(|owner| self.owners.lowest(owner, self.owners.find(owner)));
         lowest.map_or(tagged, |lowest| lowest.max(tagged))
     }
 
@@ -68,7 +68,7 @@ impl PortScheduler for PcoflowSpPifo {
             self.lengths[usize::from(band)] += 1;
             self.joined.insert(packet, band);
             if let Some(owner) = owner {
-                self.owners.add(owner, band);
+                self.owners.add(owner, self.owners.find(owner), band);
             }
         }
         verdict

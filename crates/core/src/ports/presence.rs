@@ -22,16 +22,33 @@ impl Presence {
         Presence { keys: FlowQueues::default(), counts: Vec::new(), occupied: Vec::new(), queues }
     }
 
-    /// The last queue, which is served last, that holds a packet of `key`.
+    /// Where a key with packets stands: until something is added or removed.
+    #[inline]
+    pub(crate) fn find(&self, key: u32) -> Option<u32> {
+        self.keys.find(key)
+    }
+
+    /// The last queue, which is served last, that holds a packet of the key there.
+    #[inline]
+    pub(crate) fn lowest_at(&self, slot: u32) -> Option<u8> {
+        self.occupied[slot as usize].checked_ilog2().map(|lowest| lowest as u8)
+    }
+
+    /// The last queue that holds a packet of `key`.
     #[inline]
     pub(crate) fn lowest(&self, key: u32) -> Option<u8> {
-        let occupied = self.occupied[self.keys.find(key)? as usize];
-        occupied.checked_ilog2().map(|lowest| lowest as u8)
+        self.lowest_at(self.find(key)?)
     }
 
     #[inline]
     pub(crate) fn add(&mut self, key: u32, queue: u8) {
-        let slot = self.keys.find(key).unwrap_or_else(|| self.keys.open(key, 0)) as usize;
+        self.add_at(self.find(key), key, queue);
+    }
+
+    /// The same of a key that stands there, or nowhere yet.
+    #[inline]
+    pub(crate) fn add_at(&mut self, slot: Option<u32>, key: u32, queue: u8) {
+        let slot = slot.unwrap_or_else(|| self.keys.open(key, 0)) as usize;
         if slot >= self.occupied.len() {
             self.occupied.resize(slot + 1, 0);
             self.counts.resize((slot + 1) * self.queues, 0);

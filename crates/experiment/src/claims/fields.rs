@@ -275,8 +275,9 @@ impl Fields {
         }
         let (origin, name) = self.text("class")?;
         SizeClass::parse(&name).ok_or_else(|| {
-            Wrong::new(origin, format!("{name:?} is no size class"))
-                .expected("such as \"0-100KB\", \">10MB\" or \"all\"; for a metric of coflows \"SN\", \"LN\", \"SW\" or \"LW\"")
+            Wrong::new(origin, format!("{name:?} is no size class")).expected(
+                "such as \"0-100KB\", \">10MB\" or \"all\"; for a metric of coflows \"SN\", \"LN\", \"SW\" or \"LW\"",
+            )
         })
     }
 
