@@ -1,65 +1,79 @@
 //! PIAS's demotion where messages on one connection are told apart by time alone, as by a host that sees packets and no
-//! messages (PIAS-Real of QCluster §6.3.1; PIAS's own kernel module does so, too).
+//! messages (PIAS-Real of QCluster §6.3.1).
 //!
-//! A message that begins after its sender was idle for longer than a gap starts from nothing; any other goes on counting
-//! the bytes of those before.
+//! Every packet of data is judged. One that its transport emits longer than a gap after the connection's last one begins a
+//! message: it counts from nothing, and what follows counts from its first byte. So a message that pauses, for a round
+//! trip or a timeout, begins anew, and messages without a pause between them are one. A retransmission is a packet like any
+//! other; one of bytes before the first that counts has nothing before it. SYNs, ACKs and probes carry no data: they are
+//! no end of a pause.
+//!
+//! QCluster's authors do the same (`tcp-full.cc` of `qcluster/QCluster`) but for two things: there a pause of the gap itself
+//! is long enough, and the packet that begins a message counts as sent before itself and before all that follows, so that
+//! counts are a packet's payload higher. Here a packet's own bytes do not count, as elsewhere in PIAS. PIAS's own module
+//! judges the pauses between calls of the application instead (`jprobe.c` of `HKUST-SING/PIAS-Software`).
 
 use std::collections::BTreeMap;
 
 use crate::message::FlowEvent;
+use crate::tagger::FlowFacts;
 use crate::units::Time;
 
-/// Bytes that messages are taken to have sent before they began.
+/// Bytes that connections have sent since their last pause.
 #[derive(Clone, Debug)]
 pub struct MessageGap {
     gap: Time,
     /// By flow.
-    flows: BTreeMap<u32, Counted>,
-    /// By message that has not ended: the bytes before it.
-    before: BTreeMap<u32, u64>,
-    /// Flows that are remembered before those are looked for that need not be.
+    streams: BTreeMap<u32, Stream>,
+    /// By message that has not ended: the bytes of its stream before it.
+    starts: BTreeMap<u32, u64>,
+    /// Streams that are remembered before those are looked for that need not be.
     most: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Counted {
-    /// Bytes of all messages since the last gap.
+/// A connection, as one stream of bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// Bytes of all its messages.
     bytes: u64,
     /// Messages that have not ended.
     open: u32,
-    /// When the last message ended.
-    ended: Time,
+    /// When its last packet of data was emitted.
+    emitted: Option<Time>,
+    /// Bytes of the stream before the packet that ended the last pause.
+    begun: u64,
 }
 
 impl MessageGap {
-    /// Messages are apart where the sender was idle for longer than `gap`.
+    /// Messages are apart where a connection emitted no data for longer than `gap`.
     pub fn new(gap: Time) -> MessageGap {
-        MessageGap { gap, flows: BTreeMap::new(), before: BTreeMap::new(), most: 64 }
+        MessageGap { gap, streams: BTreeMap::new(), starts: BTreeMap::new(), most: 64 }
     }
 
-    /// Bytes that count as sent before the first of `message`.
-    pub fn before(&self, message: u32) -> u64 {
-        self.before.get(&message).copied().unwrap_or(0)
+    /// A packet of data is emitted: bytes that count as sent before it.
+    pub fn on_packet(&mut self, facts: &FlowFacts) -> u64 {
+        let at = self.starts.get(&facts.message).copied().unwrap_or(0) + facts.offset;
+        let stream = self.streams.entry(facts.flow).or_default();
+        if stream.emitted.is_none_or(|emitted| facts.now.since(emitted) > self.gap) {
+            stream.begun = at;
+        }
+        stream.emitted = Some(facts.now);
+        at.saturating_sub(stream.begun)
     }
 
-    /// A message begins or ends.
+    /// A message begins or ends: where it stands in its stream, and no more.
     pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
         match *event {
-            FlowEvent::MessageStart { flow, message, idle } => {
+            FlowEvent::MessageStart { flow, message, .. } => {
                 self.forget_the_idle(now);
-                let counted = self.flows.entry(flow).or_insert(Counted { bytes: 0, open: 0, ended: now });
-                if idle > self.gap {
-                    counted.bytes = 0;
-                }
-                self.before.insert(message.id, counted.bytes);
-                counted.bytes += message.bytes;
-                counted.open += 1;
+                let stream = self.streams.entry(flow).or_default();
+                self.starts.insert(message.id, stream.bytes);
+                stream.bytes += message.bytes;
+                stream.open += 1;
             }
             FlowEvent::MessageEnd { flow, message, .. } => {
-                self.before.remove(&message.id);
-                if let Some(counted) = self.flows.get_mut(&flow) {
-                    counted.open = counted.open.saturating_sub(1);
-                    counted.ended = now;
+                self.starts.remove(&message.id);
+                if let Some(stream) = self.streams.get_mut(&flow) {
+                    stream.open = stream.open.saturating_sub(1);
                 }
             }
             FlowEvent::Steps { .. }
@@ -70,12 +84,13 @@ impl MessageGap {
         }
     }
 
-    /// A flow whose messages ended longer ago than the gap begins anew in any case.
+    /// A stream without messages that emitted nothing for longer than the gap begins anew in any case.
     fn forget_the_idle(&mut self, now: Time) {
-        if self.flows.len() >= self.most {
+        if self.streams.len() >= self.most {
             let gap = self.gap;
-            self.flows.retain(|_, counted| counted.open > 0 || now.since(counted.ended) <= gap);
-            self.most = 64.max(2 * self.flows.len());
+            let paused = |emitted: Time| now.since(emitted) > gap;
+            self.streams.retain(|_, stream| stream.open > 0 || !stream.emitted.is_none_or(paused));
+            self.most = 64.max(2 * self.streams.len());
         }
     }
 }
@@ -85,35 +100,79 @@ mod tests {
     use super::*;
     use crate::message::Message;
 
-    fn message(id: u32, bytes: u64) -> Message {
-        Message { id, bytes, ..Message::default() }
+    const FLOW: u32 = 7;
+
+    fn begin(gap: &mut MessageGap, id: u32, bytes: u64, at_us: u64) {
+        let message = Message { id, bytes, ..Message::default() };
+        let start = FlowEvent::MessageStart { flow: FLOW, message, idle: Time::NEVER };
+        gap.on_event(&start, Time::from_us(at_us));
     }
 
-    fn start(flow: u32, id: u32, bytes: u64, idle_us: u64) -> FlowEvent {
-        FlowEvent::MessageStart { flow, message: message(id, bytes), idle: Time::from_us(idle_us) }
+    fn end(gap: &mut MessageGap, id: u32, at_us: u64) {
+        let message = Message { id, ..Message::default() };
+        let end = FlowEvent::MessageEnd { flow: FLOW, message, effort: None };
+        gap.on_event(&end, Time::from_us(at_us));
+    }
+
+    /// What counts before the packet of a message at this offset, emitted at this instant.
+    fn before(gap: &mut MessageGap, message: u32, offset: u64, at_us: u64) -> u64 {
+        gap.on_packet(&FlowFacts { flow: FLOW, message, offset, now: Time::from_us(at_us), ..FlowFacts::default() })
     }
 
     #[test]
-    fn before__restarts_after_a_gap_alone() {
+    fn on_packet__a_pause_within_a_message_begins_another() {
         let mut gap = MessageGap::new(Time::from_us(25));
-        gap.on_event(&FlowEvent::MessageStart { flow: 1, message: message(0, 700), idle: Time::NEVER }, Time::ZERO);
-        gap.on_event(&start(1, 1, 300, 25), Time::from_us(30));
-        gap.on_event(&start(2, 2, 50, 26), Time::from_us(30));
-        gap.on_event(&start(1, 3, 100, 3), Time::from_us(40));
-        assert_eq!([0, 1, 2, 3].map(|message| gap.before(message)), [0, 700, 0, 1_000]);
-        gap.on_event(&start(1, 4, 100, 26), Time::from_us(90));
-        assert_eq!([3, 4].map(|message| gap.before(message)), [1_000, 0], "what was sent before keeps its count");
+        begin(&mut gap, 0, 9_000, 0);
+        assert_eq!([before(&mut gap, 0, 0, 0), before(&mut gap, 0, 1_000, 0)], [0, 1_000]);
+        assert_eq!(before(&mut gap, 0, 2_000, 25), 2_000, "a pause of the gap is none");
+        assert_eq!([before(&mut gap, 0, 3_000, 51), before(&mut gap, 0, 4_000, 52)], [0, 1_000]);
     }
 
     #[test]
-    fn flows__are_forgotten_once_they_would_begin_anew() {
+    fn on_packet__without_a_pause_messages_are_one() {
+        let mut gap = MessageGap::new(Time::from_us(25));
+        begin(&mut gap, 0, 700, 0);
+        assert_eq!(before(&mut gap, 0, 0, 0), 0);
+        end(&mut gap, 0, 9);
+        begin(&mut gap, 1, 300, 20);
+        assert_eq!(before(&mut gap, 1, 0, 20), 700);
+        end(&mut gap, 1, 29);
+        begin(&mut gap, 2, 300, 46);
+        assert_eq!(before(&mut gap, 2, 0, 46), 0);
+    }
+
+    #[test]
+    fn on_packet__a_retransmission_is_judged_and_counts_from_its_offset() {
+        let mut gap = MessageGap::new(Time::from_us(25));
+        begin(&mut gap, 0, 9_000, 0);
+        for (offset, at_us) in [(0, 0), (1_000, 1), (2_000, 2)] {
+            before(&mut gap, 0, offset, at_us);
+        }
+        // A timeout: what is sent again begins a message, and what follows it goes on from there.
+        assert_eq!([before(&mut gap, 0, 1_000, 90), before(&mut gap, 0, 3_000, 91)], [0, 2_000]);
+        assert_eq!(before(&mut gap, 0, 0, 92), 0, "nothing of it was sent before the pause's end");
+    }
+
+    #[test]
+    fn on_packet__pauses_end_with_packets_and_not_with_messages() {
+        let mut gap = MessageGap::new(Time::from_us(25));
+        begin(&mut gap, 0, 1_000, 0);
+        begin(&mut gap, 1, 1_000, 0);
+        assert_eq!(before(&mut gap, 0, 0, 0), 0);
+        end(&mut gap, 0, 30);
+        assert_eq!(before(&mut gap, 1, 0, 30), 0, "it began with the other, and its packet comes 30 us after");
+    }
+
+    #[test]
+    fn streams__are_forgotten_once_they_would_begin_anew() {
         let mut gap = MessageGap::new(Time::from_us(25));
         for n in 0..10_000 {
-            let now = Time::from_us(u64::from(n));
-            gap.on_event(&FlowEvent::MessageStart { flow: n, message: message(n, 9), idle: Time::NEVER }, now);
-            gap.on_event(&FlowEvent::MessageEnd { flow: n, message: message(n, 9), effort: None }, now);
-            assert!(gap.flows.contains_key(&n.saturating_sub(25)));
+            let (now, message) = (Time::from_us(u64::from(n)), Message { id: n, bytes: 9, ..Message::default() });
+            gap.on_event(&FlowEvent::MessageStart { flow: n, message, idle: Time::NEVER }, now);
+            gap.on_packet(&FlowFacts { flow: n, message: n, now, ..FlowFacts::default() });
+            gap.on_event(&FlowEvent::MessageEnd { flow: n, message, effort: None }, now);
+            assert!(gap.streams.contains_key(&n.saturating_sub(25)));
         }
-        assert!(gap.flows.len() <= 64 && gap.before.is_empty(), "{}", gap.flows.len());
+        assert!(gap.streams.len() <= 64 && gap.starts.is_empty(), "{}", gap.streams.len());
     }
 }

@@ -133,15 +133,34 @@ pub enum Rank {
     Message,
     /// The coflow's number; the message's above all coflows where it has none.
     Coflow,
-    /// Bytes that are not acknowledged.
-    Remaining,
+    /// Bytes that are left.
+    Remaining(Left),
     /// Bytes of the message.
     Size,
-    /// Time to the deadline for each remaining packet of [`Rank::PACKET`], in ns: how urgent the authors' code takes a
+    /// Time to the deadline for each packet of [`Rank::PACKET`] that is left, in ns: how urgent the authors' code takes a
     /// flow to be.
-    TimePerPacket,
+    TimePerPacket(Left),
     /// The deadline, in ns after the start of the run.
     Deadline,
+}
+
+/// Which bytes of its message are left at a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Its own and those after it: of one window "late-arriving packets have higher priority" (QCluster §6.3.1), and the
+    /// authors' code has the end of the message less the packet's sequence number. A retransmission has its offset's.
+    ToTheEnd,
+    /// Those that are not acknowledged, selectively or not: the same for all packets that are sent at once.
+    Unacknowledged,
+}
+
+impl Left {
+    fn of(self, facts: &FlowFacts) -> u64 {
+        match self {
+            Left::ToTheEnd => facts.size - facts.offset,
+            Left::Unacknowledged => facts.remaining,
+        }
+    }
 }
 
 impl Rank {
@@ -153,12 +172,12 @@ impl Rank {
         match self {
             Rank::Message => facts.message.into(),
             Rank::Coflow => facts.coflow.map_or(u64::from(!facts.message), u64::from),
-            Rank::Remaining => facts.remaining,
+            Rank::Remaining(left) => left.of(facts),
             Rank::Size => facts.size,
             Rank::Deadline => facts.deadline.map_or(u64::MAX, ns),
-            Rank::TimePerPacket => match facts.deadline {
+            Rank::TimePerPacket(left) => match facts.deadline {
                 Some(deadline) if deadline > facts.now => {
-                    ns(deadline - facts.now) / facts.remaining.div_ceil(Rank::PACKET).max(1)
+                    ns(deadline - facts.now) / left.of(facts).div_ceil(Rank::PACKET).max(1)
                 }
                 _ => u64::MAX,
             },
@@ -193,11 +212,12 @@ pub enum Tagger {
         /// Bytes, rising.
         thresholds: Vec<u64>,
     },
-    /// The same where messages of a connection are told apart by time alone: what earlier messages sent counts, too.
+    /// The same where messages of a connection are told apart by time alone: what counts is what the connection sent since
+    /// its last pause.
     DemotionByGap {
         /// Bytes, rising.
         thresholds: Vec<u64>,
-        /// What counts as sent before a message.
+        /// What counts as sent before a packet.
         sent: Box<MessageGap>,
     },
     /// Up towards a lower bound of the size, and down again (QCLIMB).
@@ -273,8 +293,7 @@ impl Tagger {
             return Tag::default();
         }
         if let Tagger::DemotionByGap { thresholds, sent } = self {
-            let bytes = sent.before(facts.message) + facts.offset;
-            return Tag::with_priority(level(thresholds, bytes) as u8);
+            return Tag::with_priority(level(thresholds, sent.on_packet(facts)) as u8);
         }
         if let Tagger::Levels(levels) = self {
             return levels.tag(facts);
@@ -376,20 +395,19 @@ mod tests {
     }
 
     #[test]
-    fn demotion_by_gap__goes_on_where_the_message_before_ended() {
+    fn demotion_by_gap__begins_anew_after_a_pause() {
         let sent = Box::new(MessageGap::new(Time::from_us(10)));
-        let mut pias = Tagger::DemotionByGap { thresholds: vec![2_920], sent };
-        let begin = |id, idle| FlowEvent::MessageStart {
-            flow: 7,
-            message: Message { id, bytes: 2_000, ..Message::default() },
-            idle,
+        let mut pias = Tagger::DemotionByGap { thresholds: vec![1_000], sent };
+        let message = Message { bytes: 9_000, ..Message::default() };
+        pias.on_event(&FlowEvent::MessageStart { flow: 0, message, idle: Time::NEVER }, Time::ZERO);
+        let mut priority = |offset, at_us| {
+            let now = Time::from_us(at_us);
+            let ack = FlowFacts { kind: Kind::Ack, now, ..FlowFacts::default() };
+            assert_eq!(pias.tag(|| ack), Tag::default());
+            pias.tag(|| FlowFacts { now, ..data(offset, 9_000, 9_000) }).priority()
         };
-        let mut priority = |message, offset| {
-            let (idle, now) = if message == 2 { (11, 30) } else { (3, 10) };
-            pias.on_event(&begin(message, Time::from_us(idle)), Time::from_us(now));
-            pias.tag(|| FlowFacts { message, ..data(offset, 2_000, 2_000) }).priority()
-        };
-        assert_eq!([priority(0, 1_460), priority(1, 0), priority(1, 1_460), priority(2, 1_460)], [0, 0, 1, 0]);
+        // ACKs of the other direction end no pause.
+        assert_eq!([priority(0, 0), priority(1_460, 0), priority(2_920, 10), priority(4_380, 21)], [0, 1, 1, 0]);
     }
 
     #[test]
@@ -408,7 +426,8 @@ mod tests {
     #[test]
     fn cluster__special_flows_are_first_while_they_have_the_property() {
         let of = |special, facts: FlowFacts| {
-            let tagger = ClusterTagger { special, special_rank: Rank::TimePerPacket, rank: Rank::Remaining };
+            let (special_rank, rank) = (Rank::TimePerPacket(Left::ToTheEnd), Rank::Remaining(Left::ToTheEnd));
+            let tagger = ClusterTagger { special, special_rank, rank };
             let tag = Tagger::Cluster(tagger).tag(|| facts);
             (tag.group(), tag.number())
         };
@@ -422,6 +441,25 @@ mod tests {
         let slow = FlowFacts { start: Time::ZERO, remaining: 13_140, ..ten_packets };
         assert_eq!(of(FlowProperty::BelowRate { bps: 116_800_000 }, slow).0, 0);
         assert_eq!(of(FlowProperty::BelowRate { bps: 116_700_000 }, slow).0, 1);
+    }
+
+    #[test]
+    fn cluster__late_packets_of_a_window_have_less_left() {
+        // Three packets that are sent at once when the first of five is acknowledged, and that first one once more.
+        let window = [1_460, 2_920, 4_380, 0].map(|offset| FlowFacts {
+            now: Time::from_us(10),
+            deadline: Some(Time::from_us(30)),
+            ..data(offset, 7_300, 5_840)
+        });
+        let numbers = |special, left| {
+            let (special_rank, rank) = (Rank::TimePerPacket(left), Rank::Remaining(left));
+            let mut tagger = Tagger::Cluster(ClusterTagger { special, special_rank, rank });
+            window.map(|facts| tagger.tag(|| facts).number())
+        };
+        assert_eq!(numbers(FlowProperty::None, Left::ToTheEnd), [5_840, 4_380, 2_920, 7_300]);
+        assert_eq!(numbers(FlowProperty::None, Left::Unacknowledged), [5_840; 4]);
+        assert_eq!(numbers(FlowProperty::Deadline, Left::ToTheEnd), [5_000, 6_666, 10_000, 4_000]);
+        assert_eq!(numbers(FlowProperty::Deadline, Left::Unacknowledged), [5_000; 4]);
     }
 
     #[test]

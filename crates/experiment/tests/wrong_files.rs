@@ -80,6 +80,8 @@ const CASES: &[Case] = &[
     ("too few thresholds", &[("thresholds = \"equal-split\"", "thresholds = [\"20KB\", \"1MB\"]")]),
     ("thresholds that fall", &[("\"equal-split\"", "[\"9KB\", \"8KB\", \"7KB\", \"6KB\", \"5KB\", \"4KB\", \"3KB\"]")]),
     ("a part that the scheme makes itself", &[("[\"dctcp\", \"pias\"]", "[\"qc-srpt\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.qc-srpt]\ntagger = \"plain\"")]),
+    ("a reading of what remains that is none", &[("[\"dctcp\", \"pias\"]", "[\"qc-srpt\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.qc-srpt]\nremaining = \"unacked\"")]),
+    ("what remains where nobody asks", &[("[\"dctcp\", \"pias\"]", "[\"qc-las\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.qc-las]\nremaining = \"unacknowledged\"")]),
     ("round robin over queues that the scheme serves itself", &[("[\"dctcp\", \"pias\"]", "[\"dctcp\", \"qc-las\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", ""), ("queues = 8", "queues = 8\ndiscipline = \"drr\"")]),
     ("percentiles out of order", &[("queues = 8", "queues = 3"), ("[\"dctcp\", \"pias\"]", "[\"awafs\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.awafs]\npercentiles = [0.5, 0.2]")]),
     ("a percentile above 1", &[("queues = 8", "queues = 3"), ("[\"dctcp\", \"pias\"]", "[\"awafs\"]"), ("[schemes.pias]\nthresholds = \"equal-split\"", "[schemes.awafs]\npercentiles = [0.5, 1.2]")]),

@@ -81,7 +81,7 @@ load = 0.1
 [sweep]
 kind = ["leaf-spine", "fat-tree", "three-tier"]
 parameters = ["ns2", "rfc"]
-scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "hula", "qc-las", "nos2", "awafs", "idle", "qclimb", "pfabric-predicted"]
+scheme = ["dctcp", "pias", "pfabric", "dupack", "delaying", "shared", "red", "flowlet", "hula", "qc-las", "qc-srpt", "nos2", "awafs", "idle", "qclimb", "pfabric-predicted"]
 [schemes.dupack]
 base = "dctcp"
 loss_detection = "dupack"

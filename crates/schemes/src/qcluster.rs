@@ -193,8 +193,8 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     if own.filter(counted).is_some_and(|own| counted(&others) && own.unit() != others.unit()) {
         return Err(scope.invalid(&SPECIAL_WEIGHT, "the unit of `weight`: a port counts bytes or packets"));
     }
-    let tagger =
-        ClusterTagger { special, special_rank: own.map_or(Rank::Message, Property::rank), rank: others.rank() };
+    let special_rank = own.map_or(Ok(Rank::Message), |own| own.rank(scope))?;
+    let tagger = ClusterTagger { special, special_rank, rank: others.rank(scope)? };
     let mut class = scheme.classes[0].clone();
     class.tagger = TaggerSpec::Cluster(tagger);
     if special == FlowProperty::Always {
@@ -263,6 +263,7 @@ mod tests {
     use flowsieve_core::qcluster::sketch::Keep;
     use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule};
     use flowsieve_core::qcluster::{ClusterGroup, Service};
+    use flowsieve_core::tagger::Left;
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
 
@@ -290,6 +291,25 @@ mod tests {
         let ClusterGroup { weights, keep, service, .. } = &params.groups[0];
         assert!(matches!(weights.rule, ThresholdRule::Adaptive { size: ClusterSize::Same, .. }));
         assert_eq!((keep, service, params.unit), (&Keep::Queue, &Service::InverseWeights, Unit::Packets));
+    }
+
+    /// What hosts write into packets of flows with the special property, and into others.
+    fn ranks(name: &str, settings: &Settings) -> (Rank, Rank) {
+        let entry = crate::registry::find(name).unwrap();
+        let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &W4 }).unwrap();
+        let TaggerSpec::Cluster(tagger) = scheme.classes[0].tagger else { panic!("no cluster tagger") };
+        (tagger.special_rank, tagger.rank)
+    }
+
+    #[test]
+    fn remaining__from_the_packet_on_or_unacknowledged() {
+        let unacknowledged = none_given().with(None, "remaining", "unacknowledged");
+        for (settings, left) in [(none_given(), Left::ToTheEnd), (unacknowledged, Left::Unacknowledged)] {
+            assert_eq!(ranks("qc-srpt", &settings), (Rank::Message, Rank::Remaining(left)));
+            assert_eq!(ranks("qc-ddl", &settings), (Rank::TimePerPacket(left), Rank::Remaining(left)));
+            assert_eq!(ranks("qc-ddl-sjf", &settings), (Rank::TimePerPacket(left), Rank::Size));
+            assert_eq!(ranks("qc-las", &settings), (Rank::Message, Rank::Message));
+        }
     }
 
     #[test]

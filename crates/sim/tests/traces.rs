@@ -273,6 +273,27 @@ fn message_gap__none_between_messages_of_one_instant() {
 }
 
 #[test]
+fn message_gap__a_message_that_pauses_begins_anew() {
+    // From a window of one packet, each ACK lets two go: packet 1 leaves its sender at 0, its ACK is back at 3.264 us and
+    // lets 2 and 3 go; that of 2 comes at 6.528 us, for 4 and 5, and that of 3 a packet later, at 7.728 us, for 6 and 7.
+    // So the sender pauses for 3.264, 3.264 and 1.2 us. Whatever has two packets before it is demoted: the third packet
+    // of all, or since a pause that is longer than the gap.
+    let settings = rack(2).with(None, "thresholds", &["2000B"][..]).with(None, "queues", 2);
+    let demoted = |gap: &str, window: i64| {
+        let settings = settings.clone().with(None, "initial_window", window);
+        let settings = if gap.is_empty() { settings } else { settings.with(None, "message_gap", gap) };
+        let result = trial("pias", &settings).run(&[flow(0, (0, 1), 7)]);
+        // Only the message itself is on the way, so that priorities change no time: seven packets in a row, or as above.
+        assert_eq!(fcts(&result), [if window == 1 { 12_928 * NS } else { 10_000 * NS }]);
+        result.links[0].packets_by_priority.get(1).copied().unwrap_or(0)
+    };
+    assert_eq!(["", "3264ns"].map(|gap| demoted(gap, 1)), [5, 5], "3 4 5 6 7, as where the message is known");
+    assert_eq!(["3263ns", "1200ns"].map(|gap| demoted(gap, 1)), [2, 2], "1, 2 3, 4 5 and then 6 7");
+    assert_eq!(demoted("1199ns", 1), 0, "1, 2 3, 4 5, 6 7");
+    assert_eq!(demoted("1ns", 7), 5, "sent at once, a message has no pause");
+}
+
+#[test]
 fn pfabric__a_short_flow_overtakes_in_the_switch() {
     // Host 0's ten packets are at the switch every 1.2 us from 1.4 us on and pass. Host 1's two come at 4.4 and 5.6 us:
     // they wait for the end of the packet on the wire, at 5.0 us, and take the line until 7.4 us.

@@ -4,7 +4,7 @@ use flowsieve_core::Time;
 use flowsieve_core::qcluster::sketch::Keep;
 use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams};
 use flowsieve_core::qcluster::{ClusterGroup, Service, Unit, Weight};
-use flowsieve_core::tagger::Rank;
+use flowsieve_core::tagger::{Left, Rank};
 
 use crate::declare;
 use crate::settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
@@ -23,15 +23,15 @@ pub(super) enum Property {
 
 impl Property {
     /// What the host writes for it.
-    pub(super) fn rank(self) -> Rank {
-        match self {
+    pub(super) fn rank(self, scope: &Scope<'_>) -> Result<Rank, SettingsError> {
+        Ok(match self {
             Property::Sent | Property::SentPackets => Rank::Message,
             Property::Coflow => Rank::Coflow,
-            Property::Remaining => Rank::Remaining,
+            Property::Remaining => Rank::Remaining(scope.read(&REMAINING)?),
             Property::Size => Rank::Size,
-            Property::TimePerPacket => Rank::TimePerPacket,
+            Property::TimePerPacket => Rank::TimePerPacket(scope.read(&REMAINING)?),
             Property::Deadline => Rank::Deadline,
-        }
+        })
     }
 
     pub(super) fn weight(self) -> Weight {
@@ -78,6 +78,13 @@ enum RuleName {
 }
 
 declare! {
+    static REMAINING: Setting<Left> = Setting::choice(
+        Section::Scheme,
+        "remaining",
+        &[("to-the-end", Left::ToTheEnd), ("unacknowledged", Left::Unacknowledged)],
+        "QCluster: what remains of a message at a packet: its own bytes and those after it, or those not acknowledged",
+    )
+    .with_default(Left::ToTheEnd);
     static THRESHOLD_RULE: Setting<RuleName> = Setting::choice(
         Section::Scheme,
         "threshold_rule",

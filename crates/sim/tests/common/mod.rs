@@ -230,6 +230,7 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         one_of("observe_window observe_least", &["1ns; 1", "100us; 2", "1ms; 10", "1s; 1"]),
         maybe(0.3, "host_thresholds", &["unknown", "equal-split"]),
         maybe(0.5, "message_gap", &["1ns", "5us", "300us"]),
+        maybe(0.5, "remaining", &["unacknowledged"]),
         maybe(0.3, "transport", &["tcp", "dctcp", "d2tcp", "pfabric"]),
         maybe(0.5, "loss_detection", &["off", "dupack", "rack", "auto"]),
         prop_oneof![
