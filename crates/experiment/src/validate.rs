@@ -10,13 +10,15 @@ pub mod dctcp;
 mod integrate;
 mod law;
 mod packets;
+mod picked;
 mod run;
 mod steady;
 mod table;
 mod theory;
 
-pub use case::{Case, Extent, Sizes, cases};
-pub use run::{Event, How, Outcome, validate};
-pub use steady::{FLOWS, SteadyOutcome, steady, table as steady_table};
+pub use case::{Case, Extent, Sizes};
+pub use picked::Picked;
+pub use run::{Event, Outcome, validate};
+pub use steady::{SteadyOutcome, steady, table as steady_table};
 pub use table::table;
 pub use theory::Discipline;

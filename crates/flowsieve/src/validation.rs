@@ -3,24 +3,28 @@
 use crate::args::Validate;
 use crate::output::{print, tell};
 use crate::progress::{STEPS, bar, in_words};
-use flowsieve_experiment::validate::{self, Case, Event, Extent, How};
+use flowsieve_experiment::validate::{self, Case, Event, Extent, Outcome, Picked};
 use flowsieve_experiment::{Error, machine};
 use indicatif::ProgressBar;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
-    let extent = if args.quick { Extent::Quick } else { Extent::All };
-    let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
-    let cases = validate::cases(extent);
-    tell(format!("{} cases of queueing theory, {} at a time", cases.len(), jobs.min(cases.len())));
-    let progress = Progress::new(cases);
-    let outcomes = validate::validate(How { jobs, extent }, &|event| progress.show(event));
-    progress.bar.finish_and_clear();
-    let outcomes = outcomes?;
-    let printed = print(&validate::table(&outcomes));
-    let steady = validate::FLOWS.iter().map(|&flows| validate::steady(flows)).collect::<Result<Vec<_>, _>>()?;
-    let printed = printed.and_then(|()| print(&format!("\n{}", validate::steady_table(&steady))));
+    let all = || Picked::all(if args.quick { Extent::Quick } else { Extent::All });
+    if args.list {
+        return print(&(all().names().join("\n") + "\n"));
+    }
+    let picked = if args.case.is_empty() { all() } else { Picked::of(&args.case)? };
+    let outcomes = theory(&picked.cases, args.jobs.map_or_else(machine::cores, |jobs| jobs as usize))?;
+    let steady = picked.flows.iter().map(|&flows| validate::steady(flows)).collect::<Result<Vec<_>, _>>()?;
+    let mut tables = Vec::new();
+    if !outcomes.is_empty() {
+        tables.push(validate::table(&outcomes));
+    }
+    if !steady.is_empty() {
+        tables.push(validate::steady_table(&steady));
+    }
+    let printed = print(&tables.join("\n"));
     let failed = outcomes.iter().filter(|outcome| !outcome.passes()).count()
         + steady.iter().filter(|outcome| !outcome.passes()).count();
     match failed {
@@ -31,6 +35,18 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
             problem: format!("{failed} of {} cases fail", outcomes.len() + steady.len()),
         }),
     }
+}
+
+/// Runs the cases of queueing theory, if there are any, and shows how far they are.
+fn theory(cases: &[Case], jobs: usize) -> Result<Vec<Outcome>, Error> {
+    if cases.is_empty() {
+        return Ok(Vec::new());
+    }
+    tell(format!("{} cases of queueing theory, {} at a time", cases.len(), jobs.min(cases.len())));
+    let progress = Progress::new(cases.to_vec());
+    let outcomes = validate::validate(cases, jobs, &|event| progress.show(event));
+    progress.bar.finish_and_clear();
+    outcomes
 }
 
 /// A bar on a terminal, a line for each case elsewhere.

@@ -81,6 +81,12 @@ impl Case {
         }
     }
 
+    /// What it is called on the command line: `srpt-bounded-pareto-64-0.7`.
+    pub fn name(&self) -> String {
+        let Case { discipline, sizes, packets, load } = self;
+        format!("{}-{}-{packets}-{load}", discipline.name(), sizes.to_string().to_lowercase().replace(' ', "-"))
+    }
+
     /// The mean response time of the theory, in packets' times.
     pub fn theory(&self) -> f64 {
         theory::response(self.discipline, self.law(), self.load)
@@ -174,7 +180,7 @@ pub enum Extent {
 }
 
 /// The cases in the order of the table.
-pub fn cases(extent: Extent) -> Vec<Case> {
+pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let (loads, packets): (&[f64], &[f64]) = match extent {
         Extent::All => (&[0.3, 0.5, 0.7, 0.9], &[64.0, 128.0]),
         Extent::Quick => (&[0.3, 0.5, 0.7], &[64.0]),

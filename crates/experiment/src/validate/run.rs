@@ -1,7 +1,7 @@
 //! Runs the cases and judges them.
 
 use super::batches::Estimate;
-use super::case::{Case, Extent, PACKET_PS, cases};
+use super::case::{Case, PACKET_PS};
 use crate::Simulator;
 use crate::engine::Engine;
 use crate::error::Error;
@@ -16,15 +16,6 @@ pub(crate) const PRECISION: f64 = 0.02;
 const AIM: f64 = 0.018;
 /// Batches at most; what is not known well enough by then fails.
 const MOST: usize = 512;
-
-/// How to validate.
-#[derive(Debug, Clone, Copy)]
-pub struct How {
-    /// Cases at a time, at least one.
-    pub jobs: usize,
-    /// Which cases.
-    pub extent: Extent,
-}
 
 /// What happens meanwhile, for whoever shows progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,9 +58,8 @@ impl Outcome {
     }
 }
 
-/// Runs all cases; the outcomes are in their order, whatever the number of jobs.
-pub fn validate(how: How, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>, Error> {
-    let cases = cases(how.extent);
+/// Runs cases, so many at a time; the outcomes are in their order, whatever that number.
+pub fn validate(cases: &[Case], jobs: usize, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>, Error> {
     // The longest first, so that none is left over at the end.
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by(|&a, &b| {
@@ -87,7 +77,7 @@ pub fn validate(how: How, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>,
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..how.jobs.clamp(1, cases.len()) {
+        for _ in 0..jobs.max(1).min(cases.len()) {
             scope.spawn(work);
         }
     });

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Long flows that are compared.
-pub const FLOWS: [u32; 3] = [2, 10, 40];
+pub(super) const FLOWS: [u32; 3] = [2, 10, 40];
 
 /// Bytes of a full packet.
 const PACKET_BYTES: f64 = 1_500.0;
