@@ -28,10 +28,9 @@ fn case__an_unknown_one_is_refused_with_the_nearest() {
     assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{err}");
     let expected = "\
 error: there is no case `fcfs-unifrom-64-0.3`
- --> --case fcfs-unifrom-64-0.3
-  |
-  = help: did you mean `fcfs-uniform-64-0.3`?
-  = note: expected a name that `flowsieve validate --list` prints
+--> --case fcfs-unifrom-64-0.3
+ = help: did you mean `fcfs-uniform-64-0.3`?
+ = note: expected a name that `flowsieve validate --list` prints
 ";
     assert_eq!(err, expected);
     for other in ["--quick", "--list"] {
