@@ -145,7 +145,8 @@ fn plan__key_is_of_what_the_run_depends_on() {
 
 #[test]
 fn plan__scale_has_fewer_flows_and_seeds() {
-    let changes = Changes { sets: vec!["flows=5000".into(), "seeds=9".into()], scale: Scale::Quick, ..Changes::default() };
+    let changes =
+        Changes { sets: vec!["flows=5000".into(), "seeds=9".into()], scale: Scale::Quick, ..Changes::default() };
     let plan = planned(&Made::default(), &changes);
     assert_eq!(plan.runs.len(), 6 * 3);
     assert_eq!(plan.experiment.points[0].settings["workload.flows"], "500");

@@ -35,11 +35,7 @@ impl Resolving<'_> {
     }
 
     /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved or the budget is spent.
-    pub(crate) fn go_on(
-        &self,
-        figures: &mut [(&mut Plan, &mut ResultDir)],
-        run: &RunPlan<'_>,
-    ) -> Result<(), Error> {
+    pub(crate) fn go_on(&self, figures: &mut [(&mut Plan, &mut ResultDir)], run: &RunPlan<'_>) -> Result<(), Error> {
         let begun = Instant::now();
         let (mut seconds, mut hops) = (0.0, 0.0);
         let mut announced = false;

@@ -27,8 +27,8 @@ mod check;
 mod figure;
 mod looks;
 
-pub use looks::{LOOKS, Look};
 pub use figure::{Count, Figure, Only, SeriesAt, Unit};
+pub use looks::{LOOKS, Look};
 
 /// What a claim says. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ mod made;
 
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Checked, Claim, ClassSummary, CoflowClass, Expected, Figure, Metric, Only, PointResult, PointSummary, QuantileSketch, Ratio, Record,
-    ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
+    Checked, Claim, ClassSummary, CoflowClass, Expected, Figure, Metric, Only, PointResult, PointSummary,
+    QuantileSketch, Ratio, Record, ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
 use made::{Made, made};
 
@@ -152,7 +152,8 @@ fn claims__are_judged_at_the_first_look_that_decides() {
 #[test]
 fn seeds_to_resolve__by_how_those_at_hand_deviate() {
     assert_eq!(looked_at(7, true).1, Some(10));
-    assert_eq!(looked_at(5, true).1, Some(7));
+    // -0.340 give or take 0.234 seed by seed: 0.361 at seven, where Student's t is 4.08, and 0.261 at ten.
+    assert_eq!(looked_at(5, true).1, Some(10));
     assert_eq!(looked_at(14, true).1, None, "a third of the seeds says the opposite");
 }
 

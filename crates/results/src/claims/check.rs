@@ -243,8 +243,9 @@ impl<'a> Hold<'a> {
     /// Why nothing can be said of a point, if nothing can.
     fn missing(self, point: usize) -> Option<&'static str> {
         let group = self.group(point);
-        let told =
-            |sketched: bool| (sketched && !self.summary.points[point].exact).then_some("sketches of flows do not tell it");
+        let told = |sketched: bool| {
+            (sketched && !self.summary.points[point].exact).then_some("sketches of flows do not tell it")
+        };
         let has_unfinished = |group: &ClassSummary| self.first(&group.seeds).any(|seed| seed.unfinished > 0);
         let finished = || group.is_some_and(has_unfinished).then_some("flows did not finish");
         match self.claim.figure {

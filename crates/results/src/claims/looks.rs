@@ -1,7 +1,7 @@
 //! Looks at claims while seeds are added.
 //!
 //! Whoever looks at an interval after each few seeds and stops at the first that decides is wrong more often than each interval
-//! is: with seven looks at 95 % intervals about one in six times. So each look has to be surer. How much error each may spend
+//! is: with seven looks at 95 % intervals about one in five times. So each look has to be surer. How much error each may spend
 //! is fixed beforehand (alpha spending: Lan and DeMets, Biometrika 1983): half of 5 % at the first look, at which most claims
 //! are decided, and the rest equally at the others. What the first look misses the later ones often miss as well, so that these
 //! have a little more than their equal parts; the test below counts the error of all looks together. Levels are those of
@@ -39,7 +39,7 @@ mod tests {
 
     /// Standard normal (Box and Muller).
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-        let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        let mut uniform = || -> f64 { ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64 };
         (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
     }
 
@@ -63,13 +63,15 @@ mod tests {
         let together = wrong(|normal| normal, 0.0, |look| look.missed);
         assert!((300..=500).contains(&together), "{together}");
         let each_as_if_alone = wrong(|normal| normal, 0.0, |_| 0.05);
-        assert!((1_400..1_900).contains(&each_as_if_alone), "{each_as_if_alone}");
+        assert!((1_800..2_100).contains(&each_as_if_alone), "{each_as_if_alone}");
     }
 
-    /// Logarithms of ratios are not quite normal: here they are those of a scheme that is half as long in one seed of two.
+    /// Student's t is for normal values. Means over flows are a little askew: here as a lognormal value of deviation 0.1 is. (At 0.2
+    /// all looks are wrong in 559, and a single 95 % interval over five seeds in 571.)
     #[test]
-    fn looks__of_values_on_two_levels() {
-        let together = wrong(|normal| normal + if normal > 0.0 { 0.5 } else { -0.5 }, 0.0, |look| look.missed);
+    fn looks__of_values_that_are_askew() {
+        let askew = |normal: f64| (0.1 * normal).exp() - 0.005f64.exp();
+        let together = wrong(askew, 0.0, |look| look.missed);
         assert!(together <= 500, "{together}");
     }
 }
