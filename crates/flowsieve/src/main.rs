@@ -60,6 +60,11 @@ fn run(args: &Run) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
     let mut plan = plan::read(&args.file, &changes, &Simulator)?;
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+    let resolving =
+        args.resolve.as_deref().map(|metric| Resolving { metric: Some(metric), budget: args.budget.0, jobs });
+    if let Some(resolving) = &resolving {
+        resolving.of_metric(&plan)?;
+    }
     announce(&plan, jobs);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
     let run = |plan: &Plan, fresh: bool| {
@@ -69,9 +74,7 @@ fn run(args: &Run) -> Result<(), Error> {
         result
     };
     let mut result = run(&plan, args.fresh)?;
-    if let Some(metric) = &args.resolve {
-        let resolving = Resolving { metric: Some(metric), budget: args.budget.0, jobs };
-        resolving.of_metric(&plan)?;
+    if let Some(resolving) = resolving {
         resolving.go_on(&mut [(&mut plan, &mut result)], &|_, plan| run(plan, false))?;
     }
     show_result(&result, args.json)
