@@ -272,6 +272,36 @@ fn reproduce__estimates_then_runs_and_writes_the_page() {
     assert!(wrong.status == 2 && wrong.err.contains("did you mean `paper`?"), "{}", wrong.err);
 }
 
+/// Forty flows say little: five seeds do not decide.
+#[test]
+fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {
+    let folder = folder();
+    std::fs::write(folder.path().join("claims.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
+    let resolve = |rest: &[&str]| flowsieve(folder.path(), &[&["run", "claims.toml"], rest].concat());
+    let done = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
+    assert!(done.err.contains("every claim is resolved, or has all the seeds that there are"), "{}", done.err);
+    let judged = done.out.lines().find(|line| line.starts_with("small-1 ")).unwrap();
+    assert!(judged.contains(" seeds)") && !judged.contains("(after 5 seeds)"), "{judged}");
+    // Whoever asks again gets the same, and runs nothing.
+    let before = bytes(&folder.path().join("r"));
+    let again = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
+    assert_eq!((again.status, again.out), (0, done.out));
+    assert_eq!(bytes(&folder.path().join("r")), before);
+
+    for (arguments, problem) in [
+        (&["--resolve", "p99 fct"][..], "no claim of the experiment is of the metric \"p99 fct\""),
+        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of nothing adds no seeds"),
+        (&["--resolve", "mean fct", "--budget", "soon"], "invalid value 'soon'"),
+        (&["--resolve", "mean fct", "--seeds", "3"], "cannot be used with"),
+        (&["--budget", "1m"], "--resolve"),
+    ] {
+        let wrong = resolve(arguments);
+        assert!(wrong.status == 2 && wrong.err.contains(problem), "{arguments:?}: {}", wrong.err);
+    }
+}
+
 #[test]
 fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
     let whole = result();
