@@ -57,6 +57,24 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
+fn coflows__writes_a_trace_as_a_list_or_nothing() {
+    let folder = folder();
+    let write = |text: &str| std::fs::write(folder.path().join("trace.txt"), text).unwrap();
+    write("4 2\n1 20480 2 0 1 1 2:3\n2 20481 1 3 2 3:1 0:1\n");
+    let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--like", "coflowsim"]);
+    let list = "start_s,src,dst,bytes,coflow\n10,0,2,2097152,1\n10,1,2,2097152,1\n20,3,0,1048576,2\n";
+    assert_eq!((done.status, done.out.as_str()), (0, list), "{}", done.err);
+    assert_eq!(done.err, "1 flows of 1048576 B are from a host to itself, and left out\n");
+    // Ports 0 and 3 are the first of three hosts.
+    let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--hosts", "3"]);
+    assert_eq!(done.out, "start_s,src,dst,bytes,coflow\n20.48,0,2,1572864,1\n20.48,1,2,1572864,1\n");
+    write("4 2\n1 0 2 0 1 1 2:3\n2 0 1 3 1 4:1\n");
+    let done = flowsieve(folder.path(), &["coflows", "trace.txt"]);
+    let refused = "error: trace.txt:3: a reducer is `4`; expected a whole number from 0 to 3\n";
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (2, "", refused));
+}
+
+#[test]
 fn run__ends_with_the_table_and_names_the_report() {
     let folder = folder();
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
