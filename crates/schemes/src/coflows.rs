@@ -236,10 +236,9 @@ pub(crate) fn by_what_is_left(rule: OrderRule, scope: &Scope<'_>) -> Result<bool
 
 /// How an order becomes levels.
 fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
-    let slack = scope.read(&LEVEL_SLACK)? as usize;
     Ok(match scope.read(&LEVELS)? {
         LevelsName::Rank => LevelRule::Rank,
-        LevelsName::Sparse => LevelRule::Sparse { slack },
+        LevelsName::Sparse => LevelRule::Sparse { slack: scope.read(&LEVEL_SLACK)? as usize },
     })
 }
 
