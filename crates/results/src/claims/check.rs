@@ -260,7 +260,7 @@ impl<'a> Hold<'a> {
     }
 
     /// Of the first seeds.
-    fn first<'s>(self, seeds: &'s [SeedStats]) -> impl Iterator<Item = &'s SeedStats> {
+    fn first(self, seeds: &[SeedStats]) -> impl Iterator<Item = &SeedStats> {
         seeds.iter().take(self.seeds)
     }
 
