@@ -228,7 +228,7 @@ proptest! {
     #[test]
     fn read__gives_back_what_was_written(
         mut rows in prop::collection::vec((any::<u64>(), 0u32..1_000, 1u32..1_000, 1..=MAX_BYTES), 1..50),
-        facts in prop::collection::vec((any::<Option<NonZeroU64>>(), any::<Option<u32>>(), any::<u8>(), any_prediction()), 50),
+        facts in prop::collection::vec((any::<Option<NonZeroU64>>(), prop::option::of(0..=MAX_COFLOW), any::<u8>(), any_prediction()), 50),
         features in prop::collection::vec(any::<u64>(), 100),
         named in 0usize..=2,
     ) {
