@@ -1,7 +1,7 @@
 //! Any text is a coflow trace that hosts can carry, or an error.
 #![no_main]
 
-use flowsieve_workload::coflow_trace::{self, Generation, Like, Placing};
+use flowsieve_workload::coflow_trace::{self, Generation, Like, OwnRack, Placing};
 use libfuzzer_sys::fuzz_target;
 
 const HOSTS: u32 = 4;
@@ -11,7 +11,7 @@ fuzz_target!(|text: &str| {
         let Ok(trace) = coflow_trace::read("fuzz.txt", text.as_bytes(), like) else { continue };
         let flows: usize = trace.coflows.iter().map(|coflow| coflow.flows.len()).sum();
         for placing in [Placing::Modulo, Placing::Random { seed: 1 }] {
-            let placed = trace.place(HOSTS, placing);
+            let placed = trace.place(HOSTS, placing, OwnRack::Drop);
             assert_eq!(placed.flows.len() + placed.own_host as usize, flows);
             assert!(placed.flows.iter().all(|flow| flow.src != flow.dst && flow.src < HOSTS && flow.dst < HOSTS));
         }

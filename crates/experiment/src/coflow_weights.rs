@@ -21,10 +21,10 @@ declare! {
     );
 }
 
-/// Gives the scheme's coordinator the weights that the settings name. Paths are relative to `folder`.
+/// Gives the scheme's coordinator the weights that the settings name, if its order heeds any. Paths are relative to `folder`.
 pub(crate) fn give(settings: &Settings, scope: &Scope<'_>, scheme: &mut Scheme, folder: &Path) -> Result<(), Error> {
     let coordinators = scheme.controllers.iter_mut().filter_map(|spec| match &mut spec.kind {
-        ControllerKind::Coordinator(params) => Some(params),
+        ControllerKind::Coordinator(params) if params.decides.heeds_weights() => Some(params),
         _ => None,
     });
     for params in coordinators {

@@ -4,6 +4,7 @@ mod paths;
 mod result;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::key;
@@ -100,7 +101,10 @@ fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
 
 fn discipline(settings: &Settings, scope: &Scope<'_>, level: FlowLevel, folder: &Path) -> Result<Discipline, Error> {
     let Some(of_scheme) = level.order else { return Ok(Discipline::MaxMin) };
-    let weights = coflow_weights::read(settings, scope, folder)?;
+    let weights = match of_scheme.rule.heeds_weights() {
+        true => coflow_weights::read(settings, scope, folder)?,
+        false => Arc::default(),
+    };
     let order = fluid::Order { rule: of_scheme.rule, remaining: of_scheme.remaining, weights };
     Ok(match (level.rates, of_scheme.levels) {
         (Rates::Strict, Some((rule, levels))) => Discipline::Strict { order, rule, levels },

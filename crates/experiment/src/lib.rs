@@ -26,6 +26,7 @@ pub mod plan;
 mod points;
 mod predictions;
 pub mod reproduce;
+pub mod resolve;
 mod scale;
 pub mod settings;
 mod simulator;

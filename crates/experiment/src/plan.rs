@@ -9,6 +9,7 @@ use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::{Scale, ScaleTable};
 use crate::settings::find;
+use flowsieve_results::claims::LOOKS;
 use flowsieve_results::{
     Axis, Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
 };
@@ -46,7 +47,7 @@ declare! {
 
 /// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
 /// now. The changelog says why each time.
-const MODEL: u32 = 10;
+const MODEL: u32 = 11;
 
 /// What the command line adds to an experiment file.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +58,8 @@ pub struct Changes {
     pub seeds: Option<u64>,
     /// `--scale`.
     pub scale: Scale,
+    /// `--resolve`: seeds are added until claims are resolved, and there are as many as the first look at them takes.
+    pub resolve: bool,
 }
 
 impl Changes {
@@ -68,7 +71,8 @@ impl Changes {
     fn list(&self) -> Vec<String> {
         let seeds = self.seeds.map(|seeds| format!("seeds={seeds}"));
         let scale = (self.scale != Scale::Paper).then(|| format!("scale={}", self.scale.name()));
-        self.sets.iter().cloned().chain(seeds).chain(scale).collect()
+        let resolve = self.resolve.then(|| "resolve".to_owned());
+        self.sets.iter().cloned().chain(seeds).chain(scale).chain(resolve).collect()
     }
 }
 
@@ -119,6 +123,19 @@ impl Plan {
         self.runs.iter().map(|run| run.packet_hops).sum()
     }
 
+    /// Gives a point so many seeds, if it has fewer.
+    pub fn raise_seeds(&mut self, point: usize, seeds: usize) {
+        let kept = kept(&self.experiment);
+        let Some(last) = self.runs.iter().rfind(|run| run.point == point).cloned() else { return };
+        let info = &mut self.experiment.points[point];
+        for seed in last.seed + 1..=last.seed + seeds.saturating_sub(info.parts.len()) as u64 {
+            let key = part_key(&info.settings, seed, &kept);
+            info.parts.push(PartId { seed, key: key.clone() });
+            self.runs.push(PlannedRun { seed, key, ..last.clone() });
+        }
+        self.runs.sort_by_key(|run| (run.seed, run.point));
+    }
+
     /// About how large the packet traces of all runs will be together, if there are any.
     pub fn trace(&self) -> Option<TraceSize> {
         self.runs.iter().filter_map(|run| run.trace).reduce(TraceSize::add)
@@ -164,6 +181,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         classes,
         coflow_classes: coflow_classes(&document)?,
         record,
+        looks: changes.resolve,
         claims,
         unmeasured: document.claims.unmeasured.clone(),
         schemes: scheme_infos(&points, &schemes),
@@ -271,6 +289,9 @@ fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u6
     }
     let scope = document.settings.common();
     let given = scope.read(&SEEDS)?;
+    if changes.resolve {
+        return Ok((scope.read(&SEED)?, LOOKS[0].seeds as u64));
+    }
     // Whoever says `--seeds` has said how many.
     let seeds = if changes.seeds.is_some() || stated { given } else { changes.scale.seeds(given) };
     Ok((scope.read(&SEED)?, seeds))

@@ -18,7 +18,7 @@ use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::parts::LOAD_BALANCING;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, Settings, SettingsError, units};
-use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, qcluster, registry};
+use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, pcoflow, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link, Node};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
@@ -146,7 +146,7 @@ fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> 
     if bytes <= MOST_SKETCH_BYTES {
         return Ok(());
     }
-    let counts: [&Key; 2] = [&qcluster::SKETCH_BUCKETS, &afq::COLUMNS];
+    let counts: [&Key; 3] = [&qcluster::SKETCH_BUCKETS, &afq::COLUMNS, &pcoflow::PCOFLOW_SLOTS];
     let key = counts.into_iter().find(|key| scope.is_given(key)).unwrap_or(&qcluster::SKETCH);
     let (ports, took) = (fabric.links.len(), units::format_size(bytes));
     let most = units::format_size(MOST_SKETCH_BYTES);

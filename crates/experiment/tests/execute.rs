@@ -11,6 +11,7 @@ use flowsieve_experiment::workload::{FLOWS, LOAD};
 use flowsieve_experiment::{BASE, Error, ExperimentText, Point, Scale};
 use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
 use flowsieve_schemes::parts::QUEUES;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -94,6 +95,10 @@ fn planned(engine: &Made, changes: &Changes) -> Plan {
     plan(&ExperimentText::new("made.toml", FILE), Path::new(""), changes, engine).unwrap()
 }
 
+fn keys_of(plan: &Plan) -> BTreeSet<String> {
+    plan.runs.iter().map(|run| run.key.clone()).collect()
+}
+
 fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
     let plan = planned(engine, &Changes::default());
     engine.runs.store(0, Ordering::Relaxed);
@@ -140,7 +145,8 @@ fn plan__key_is_of_what_the_run_depends_on() {
 
 #[test]
 fn plan__scale_has_fewer_flows_and_seeds() {
-    let changes = Changes { sets: vec!["flows=5000".into(), "seeds=9".into()], seeds: None, scale: Scale::Quick };
+    let changes =
+        Changes { sets: vec!["flows=5000".into(), "seeds=9".into()], scale: Scale::Quick, ..Changes::default() };
     let plan = planned(&Made::default(), &changes);
     assert_eq!(plan.runs.len(), 6 * 3);
     assert_eq!(plan.experiment.points[0].settings["workload.flows"], "500");
@@ -153,6 +159,24 @@ fn plan__seeds_on_the_command_line_win_over_the_scale() {
         let plan = planned(&Made::default(), &Changes { seeds: Some(seeds), scale, ..Changes::default() });
         assert_eq!(plan.runs.len() as u64, 6 * seeds);
     }
+}
+
+#[test]
+fn plan__points_get_seeds_of_their_own() {
+    let changes = Changes { resolve: true, ..Changes::default() };
+    let mut plan = planned(&Made::default(), &changes);
+    let first = keys_of(&plan);
+    assert_eq!(first.len(), 6 * 5, "the first look takes five");
+    plan.raise_seeds(2, 7);
+    plan.raise_seeds(2, 6);
+    let seeds = |plan: &Plan| plan.experiment.points.iter().map(|point| point.parts.len()).collect::<Vec<_>>();
+    assert_eq!(seeds(&plan), [5, 5, 7, 5, 5, 5]);
+    let added: Vec<(u64, usize)> = plan.runs.iter().map(|run| (run.seed, run.point)).skip(30).collect();
+    assert_eq!(added, [(6, 2), (7, 2)]);
+    // They are what a plan with as many seeds for all would have.
+    let seven = planned(&Made::default(), &Changes { seeds: Some(7), ..Changes::default() });
+    assert!(keys_of(&plan).is_subset(&keys_of(&seven)));
+    assert_eq!(plan.experiment.changes, ["resolve"]);
 }
 
 #[test]

@@ -35,7 +35,8 @@ load = 0.7
 "#;
 
 fn planned(scale: Scale, sets: &[&str], seeds: Option<u64>) -> Plan {
-    let changes = Changes { sets: sets.iter().map(|set| (*set).to_owned()).collect(), seeds, scale };
+    let changes =
+        Changes { sets: sets.iter().map(|set| (*set).to_owned()).collect(), seeds, scale, ..Changes::default() };
     plan(&ExperimentText::new("file.toml", FILE), Path::new(""), &changes, &Simulator).unwrap()
 }
 

@@ -8,6 +8,8 @@ use flowsieve_experiment::export::Like;
 use flowsieve_experiment::thresholds::Method;
 use flowsieve_experiment::{Scale, catalogue};
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 pub(crate) use forest::{Forest, Traced};
 
@@ -107,6 +109,12 @@ pub(crate) struct Run {
     /// How much of the experiment to run
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scale: ScaleArg,
+    /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
+    #[arg(long, value_name = "METRIC", conflicts_with = "seeds")]
+    pub(crate) resolve: Option<String>,
+    /// How long to add seeds
+    #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
+    pub(crate) budget: Budget,
     /// Run every point again, even those whose results are there
     #[arg(long)]
     pub(crate) fresh: bool,
@@ -284,6 +292,8 @@ pub(crate) struct Doctor {
       what it would take
   flowsieve reproduce pias/fig-9 --page docs/pias.md
       one figure, with the page of claims and values where it is wanted
+  flowsieve reproduce pias --scale quick --resolve --budget 2h
+      seeds are added to claims that are not resolved, for two hours
 
 Figures share their points: a run that several ask for is made once. What was interrupted goes on where it was.")]
 pub(crate) struct Reproduce {
@@ -308,9 +318,31 @@ pub(crate) struct Reproduce {
     /// Where the page of claims and values goes [default: reproduction.md in that folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) page: Option<PathBuf>,
+    /// Add seeds, five to 40, where claims are not resolved; the cheapest first
+    #[arg(long, conflicts_with = "seeds")]
+    pub(crate) resolve: bool,
+    /// How long to add seeds
+    #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
+    pub(crate) budget: Budget,
     /// Say what it would take, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// A time above zero, such as `60m` or `1h 30m`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget(pub(crate) Duration);
+
+impl FromStr for Budget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Budget, String> {
+        match humantime::parse_duration(text) {
+            Ok(Duration::ZERO) => Err("a budget of nothing adds no seeds".into()),
+            Ok(time) => Ok(Budget(time)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -4,16 +4,19 @@ mod args;
 mod computation;
 mod output;
 mod progress;
+mod reproduction;
+mod resolving;
 mod validation;
 
-use args::{Cli, Coflows, Command, Compare, Doctor, Flows, Forest, List, Reproduce, Run, Traced, What};
+use args::{Cli, Coflows, Command, Compare, Doctor, Flows, Forest, List, Run, Traced, What};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment as experiment;
-use flowsieve_experiment::execute::{How, execute, execute_sharing};
+use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report, reproduce};
+use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report};
 use output::{is_closed_output, print, print_json, tell, to_output};
-use progress::{Progress, hops_in_words, in_words};
+use progress::{Progress, hops_in_words};
+use resolving::Resolving;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,7 +32,7 @@ fn main() -> ExitCode {
         Command::Report(args) => show(&args.of.dir, args.of.json),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
-        Command::Reproduce(args) => reproduction(&args),
+        Command::Reproduce(args) => reproduction::reproduce(&args),
         Command::Flows(args) => write_flows(&args),
         Command::Coflows(args) => write_coflows(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
@@ -53,15 +56,28 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Run) -> Result<(), Error> {
-    let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into() };
-    let plan = plan::read(&args.file, &changes, &Simulator)?;
+    let resolve = args.resolve.is_some();
+    let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
+    let mut plan = plan::read(&args.file, &changes, &Simulator)?;
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+    let resolving =
+        args.resolve.as_deref().map(|metric| Resolving { metric: Some(metric), budget: args.budget.0, jobs });
+    if let Some(resolving) = &resolving {
+        resolving.of_metric(&plan)?;
+    }
     announce(&plan, jobs);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
-    let progress = Progress::new(&plan);
-    let result = execute(&plan, &Simulator, &out, How { jobs, fresh: args.fresh }, &|event| progress.show(event));
-    progress.end();
-    show_result(&result?, args.json)
+    let run = |plan: &Plan, fresh: bool| {
+        let progress = Progress::new(plan);
+        let result = execute(plan, &Simulator, &out, How { jobs, fresh }, &|event| progress.show(event));
+        progress.end();
+        result
+    };
+    let mut result = run(&plan, args.fresh)?;
+    if let Some(resolving) = resolving {
+        resolving.go_on(&mut [(&mut plan, &mut result)], &|_, plan| run(plan, false))?;
+    }
+    show_result(&result, args.json)
 }
 
 /// What is about to be run, on the error stream: the results alone go to the output.
@@ -133,44 +149,6 @@ fn doctor(args: &Doctor) -> Result<(), Error> {
         return print_json(&report::doctor_json(&result));
     }
     print(&report::doctor(&result))
-}
-
-fn reproduction(args: &Reproduce) -> Result<(), Error> {
-    let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into() };
-    let reproduction = reproduce::read(&args.folder, &args.what, &changes, &Simulator)?;
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
-    let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
-    let estimate = reproduction.estimate(&parts);
-    tell(format!(
-        "{}: {} experiments, {} points, {} runs, of which {} are to be made: about {} packet-hops, {} with {jobs} at a time",
-        reproduction.paper,
-        reproduction.figures.len(),
-        estimate.points,
-        estimate.runs,
-        estimate.left,
-        hops_in_words(estimate.packet_hops),
-        in_words(estimate.seconds(jobs)),
-    ));
-    if args.dry_run {
-        return Ok(());
-    }
-    let mut results = Vec::new();
-    for figure in &reproduction.figures {
-        announce(&figure.plan, jobs);
-        let progress = Progress::new(&figure.plan);
-        let how = How { jobs, fresh: false };
-        let show = |event| progress.show(event);
-        let result = execute_sharing(&figure.plan, &Simulator, &out.join(&figure.name), &parts, how, &show);
-        progress.end();
-        let result = result?;
-        report::write(&result)?;
-        results.push(result);
-    }
-    let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
-    let text = reproduction.page(&results);
-    std::fs::write(&page, &text)
-        .map_err(|error| Error::File { path: page.display().to_string(), problem: error.to_string() })?;
-    print(&format!("{text}\nPage: {}\n", page.display()))
 }
 
 fn write_flows(args: &Flows) -> Result<(), Error> {

@@ -16,15 +16,12 @@ pub(crate) fn validate(args: &Validate) -> Result<(), Error> {
     }
     let picked = if args.case.is_empty() { all() } else { Picked::of(&args.case)? };
     let outcomes = theory(&picked.cases, args.jobs.map_or_else(machine::cores, |jobs| jobs as usize))?;
+    let mut printed = if outcomes.is_empty() { Ok(()) } else { print(&validate::table(&outcomes)) };
     let steady = picked.flows.iter().map(|&flows| validate::steady(flows)).collect::<Result<Vec<_>, _>>()?;
-    let mut tables = Vec::new();
-    if !outcomes.is_empty() {
-        tables.push(validate::table(&outcomes));
-    }
     if !steady.is_empty() {
-        tables.push(validate::steady_table(&steady));
+        let between = if outcomes.is_empty() { "" } else { "\n" };
+        printed = printed.and_then(|()| print(&format!("{between}{}", validate::steady_table(&steady))));
     }
-    let printed = print(&tables.join("\n"));
     let failed = outcomes.iter().filter(|outcome| !outcome.passes()).count()
         + steady.iter().filter(|outcome| !outcome.passes()).count();
     match failed {
@@ -42,7 +39,8 @@ fn theory(cases: &[Case], jobs: usize) -> Result<Vec<Outcome>, Error> {
     if cases.is_empty() {
         return Ok(Vec::new());
     }
-    tell(format!("{} cases of queueing theory, {} at a time", cases.len(), jobs.min(cases.len())));
+    let s = if cases.len() == 1 { "" } else { "s" };
+    tell(format!("{} case{s} of queueing theory, {} at a time", cases.len(), jobs.min(cases.len())));
     let progress = Progress::new(cases.to_vec());
     let outcomes = validate::validate(cases, jobs, &|event| progress.show(event));
     progress.bar.finish_and_clear();

@@ -57,6 +57,24 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
+fn coflows__writes_a_trace_as_a_list_or_nothing() {
+    let folder = folder();
+    let write = |text: &str| std::fs::write(folder.path().join("trace.txt"), text).unwrap();
+    write("4 2\n1 20480 2 0 1 1 2:3\n2 20481 1 3 2 3:1 0:1\n");
+    let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--like", "coflowsim"]);
+    let list = "start_s,src,dst,bytes,coflow\n10,0,2,2097152,1\n10,1,2,2097152,1\n20,3,0,1048576,2\n";
+    assert_eq!((done.status, done.out.as_str()), (0, list), "{}", done.err);
+    assert_eq!(done.err, "1 flows of 1048576 B are from a host to itself, and left out\n");
+    // Ports 0 and 3 are the first of three hosts.
+    let done = flowsieve(folder.path(), &["coflows", "trace.txt", "--hosts", "3"]);
+    assert_eq!(done.out, "start_s,src,dst,bytes,coflow\n20.48,0,2,1572864,1\n20.48,1,2,1572864,1\n");
+    write("4 2\n1 0 2 0 1 1 2:3\n2 0 1 3 1 4:1\n");
+    let done = flowsieve(folder.path(), &["coflows", "trace.txt"]);
+    let refused = "error: trace.txt:3: a reducer is `4`; expected a whole number from 0 to 3\n";
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (2, "", refused));
+}
+
+#[test]
 fn run__ends_with_the_table_and_names_the_report() {
     let folder = folder();
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
@@ -270,6 +288,36 @@ fn reproduce__estimates_then_runs_and_writes_the_page() {
     assert!(folder.path().join("results/paper/reproduction.md").exists());
     let wrong = flowsieve(folder.path(), &["reproduce", "papre"]);
     assert!(wrong.status == 2 && wrong.err.contains("did you mean `paper`?"), "{}", wrong.err);
+}
+
+/// Forty flows say little: five seeds do not decide.
+#[test]
+fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {
+    let folder = folder();
+    std::fs::write(folder.path().join("claims.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
+    let resolve = |rest: &[&str]| flowsieve(folder.path(), &[&["run", "claims.toml"], rest].concat());
+    let done = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
+    assert!(done.err.contains("every claim is resolved, or has all the seeds that there are"), "{}", done.err);
+    let judged = done.out.lines().find(|line| line.starts_with("small-1 ")).unwrap();
+    assert!(judged.contains(" seeds)") && !judged.contains("(after 5 seeds)"), "{judged}");
+    // Whoever asks again gets the same, and runs nothing.
+    let before = bytes(&folder.path().join("r"));
+    let again = resolve(&["--resolve", "mean fct", "--budget", "24h", "--out", "r"]);
+    assert_eq!((again.status, again.out), (0, done.out));
+    assert_eq!(bytes(&folder.path().join("r")), before);
+
+    for (arguments, problem) in [
+        (&["--resolve", "p99 fct"][..], "no claim of the experiment is of the metric \"p99 fct\""),
+        (&["--resolve", "mean fct", "--budget", "0s"], "a budget of nothing adds no seeds"),
+        (&["--resolve", "mean fct", "--budget", "soon"], "invalid value 'soon'"),
+        (&["--resolve", "mean fct", "--seeds", "3"], "cannot be used with"),
+        (&["--budget", "1m"], "--resolve"),
+    ] {
+        let wrong = resolve(arguments);
+        assert!(wrong.status == 2 && wrong.err.contains(problem), "{arguments:?}: {}", wrong.err);
+    }
 }
 
 #[test]

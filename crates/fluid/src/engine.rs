@@ -56,8 +56,6 @@ pub struct Outcome {
 pub struct Progress {
     /// Flows that have ended.
     pub ended: u64,
-    /// Steps so far.
-    pub steps: u64,
 }
 
 /// Makes rates, and knows what they have done.
@@ -155,7 +153,7 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
         sharing.allocate(now, &mut coflows);
         outcome.steps += 1;
         if outcome.steps.is_multiple_of(REPORT) {
-            show(Progress { ended: count, steps: outcome.steps });
+            show(Progress { ended: count });
         }
     }
     outcome.lifts = sharing.lifts();

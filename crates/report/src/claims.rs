@@ -44,7 +44,10 @@ fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
         claimed: claimed(claim),
         measured: measured(claim, checked),
         verdict: checked.verdict,
-        judged: judged(checked.verdict, &checked.why),
+        judged: match checked.seeds {
+            None => judged(checked.verdict, &checked.why),
+            Some(seeds) => format!("{} (after {seeds} seeds)", judged(checked.verdict, &checked.why)),
+        },
         note: claim.note.clone(),
         stands_in: claim.stand_in.is_some(),
         repeats: claim.repeats.clone(),

@@ -117,6 +117,7 @@ mod tests {
             classes: SizeClasses::default(),
             coflow_classes: CoflowClassBounds::default(),
             record: Record::Full,
+            looks: false,
             claims: Vec::new(),
             unmeasured: Vec::new(),
             schemes: Vec::new(),

@@ -40,6 +40,10 @@ pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -
             count(Verdict::OtherDirection),
         );
     }
+    if figures.iter().any(|(_, result)| result.manifest().experiment.looks) {
+        text += "\nSeeds were added until claims were resolved. Each is judged at the first look that decides, with an interval of that look; all \
+                 looks together leave out the true value one time in twenty at most.\n";
+    }
     let is_smoke = |result: &ResultDir| result.manifest().experiment.changes.iter().any(|change| change == SMOKE);
     if figures.iter().any(|(_, result)| is_smoke(result)) {
         text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";

@@ -167,6 +167,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
         record: Record::Full,
+        looks: false,
         claims: Vec::new(),
         unmeasured: Vec::new(),
         schemes: sweep.schemes.iter().map(scheme).collect(),

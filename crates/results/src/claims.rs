@@ -25,8 +25,10 @@ use crate::{Axis, CoflowClass, CoflowGroup};
 
 mod check;
 mod figure;
+mod looks;
 
 pub use figure::{Count, Figure, Only, SeriesAt, Unit};
+pub use looks::{LOOKS, Look};
 
 /// What a claim says. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,11 +193,22 @@ pub struct Checked {
     pub values: Vec<(String, Estimate)>,
     /// The figure itself by scheme and load: of a claim of a value.
     pub values_by_load: Vec<(Option<f64>, Estimate)>,
+    /// After how many seeds it was judged, where seeds were added until claims were resolved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<usize>,
     /// Whether that is what the claim says.
     pub verdict: Verdict,
     /// Why it is not resolved, where more than the width of the interval stands in the way, or where an order fails; else
     /// empty.
     pub why: String,
+}
+
+impl Checked {
+    /// Whether more seeds could decide it: it is not resolved, and there is an interval.
+    pub fn is_open(&self) -> bool {
+        self.verdict == Verdict::NotResolved
+            && (self.ratio.is_some() || !self.by_load.is_empty() || !self.values_by_load.is_empty())
+    }
 }
 
 impl Expected {

@@ -54,7 +54,7 @@ pub use quantile_sketch::QuantileSketch;
 pub use reader::ResultDir;
 pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 pub use series::Series;
-pub use statistics::{Estimate, Figures, Ratio, Statistic};
+pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
 pub use steps::{Breakdown, Step, StepRow};
 pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
 pub use trace::{PacketEvent, PacketKind, PacketRow, TraceFiles, TraceFormats, TraceSink, TracedLink};

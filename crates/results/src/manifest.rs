@@ -112,6 +112,9 @@ pub struct Experiment {
     /// Which flows are kept.
     #[serde(default, skip_serializing_if = "Record::is_full")]
     pub record: Record,
+    /// Whether seeds are added until claims are resolved, so that these are judged look by look.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looks: bool,
     /// What a paper says of these points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,

@@ -139,9 +139,28 @@ pub struct Estimate {
     pub half_width: Option<f64>,
 }
 
+/// How sure an interval is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sureness {
+    /// The share of intervals that miss the true value.
+    pub missed: f64,
+    /// Over so many seeds instead of those at hand, if these deviate as those do.
+    pub as_if: Option<usize>,
+}
+
+impl Sureness {
+    /// That of tables: [`CONFIDENCE`], over the seeds at hand.
+    pub const USUAL: Sureness = Sureness { missed: 1.0 - CONFIDENCE, as_if: None };
+}
+
 impl Estimate {
     /// From one value a seed; `None` without any.
     pub fn over_seeds(values: &[f64]) -> Option<Estimate> {
+        Estimate::as_sure(Sureness::USUAL, values)
+    }
+
+    /// The same with another interval.
+    pub fn as_sure(sureness: Sureness, values: &[f64]) -> Option<Estimate> {
         if values.is_empty() {
             return None;
         }
@@ -149,7 +168,8 @@ impl Estimate {
         let value = values.iter().sum::<f64>() / count;
         let half_width = (values.len() > 1).then(|| {
             let squares: f64 = values.iter().map(|x| (x - value) * (x - value)).sum();
-            student_t(values.len()) * (squares / (count - 1.0) / count).sqrt()
+            let seeds = sureness.as_if.unwrap_or(values.len());
+            student_t(seeds, sureness.missed) * (squares / (count - 1.0) / seeds as f64).sqrt()
         });
         Some(Estimate { value, half_width })
     }
@@ -172,21 +192,26 @@ pub struct Ratio {
 impl Ratio {
     /// From (value, baseline) of each seed that both have, all above 0; `None` without any.
     pub fn paired(pairs: &[(f64, f64)]) -> Option<Ratio> {
+        Ratio::as_sure(Sureness::USUAL, pairs)
+    }
+
+    /// The same with another interval.
+    pub fn as_sure(sureness: Sureness, pairs: &[(f64, f64)]) -> Option<Ratio> {
         let logs: Vec<f64> = pairs.iter().map(|(value, baseline)| libm::log(value / baseline)).collect();
-        let log = Estimate::over_seeds(&logs)?;
+        let log = Estimate::as_sure(sureness, &logs)?;
         Some(Ratio {
             value: libm::exp(log.value),
             interval: log.interval().map(|(low, high)| (libm::exp(low), libm::exp(high))),
         })
     }
 
-    /// Like [`Ratio::paired`], each seed with several pairs: its value is the mean of their ratios.
-    pub fn of_means(seeds: &[Vec<(f64, f64)>]) -> Option<Ratio> {
+    /// Like [`Ratio::as_sure`], each seed with several pairs: its value is the mean of their ratios.
+    pub fn of_means(sureness: Sureness, seeds: &[Vec<(f64, f64)>]) -> Option<Ratio> {
         let mean = |pairs: &Vec<(f64, f64)>| {
             let sum: f64 = pairs.iter().map(|(value, baseline)| value / baseline).sum();
             (sum / pairs.len() as f64, 1.0)
         };
-        Ratio::paired(&seeds.iter().filter(|pairs| !pairs.is_empty()).map(mean).collect::<Vec<_>>())
+        Ratio::as_sure(sureness, &seeds.iter().filter(|pairs| !pairs.is_empty()).map(mean).collect::<Vec<_>>())
     }
 
     /// Whether the interval leaves 1 out. One seed resolves nothing.
@@ -195,15 +220,19 @@ impl Ratio {
     }
 }
 
-/// The quantile of Student's t that bounds a two-sided [`CONFIDENCE`] interval over this many values (at least two).
-fn student_t(values: usize) -> f64 {
-    /// The usual numbers of seeds, computed once: the inverse is a search.
+/// The quantile of Student's t that bounds a two-sided interval over this many values (at least two), of which such a share
+/// misses the true value.
+fn student_t(values: usize, missed: f64) -> f64 {
+    /// The usual ones, computed once: the inverse is a search.
     static QUANTILES: OnceLock<Vec<f64>> = OnceLock::new();
-    let quantile = |freedom: usize| {
-        StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
+    let quantile = |freedom: usize, missed: f64| {
+        StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - missed / 2.0))
     };
-    let usual = QUANTILES.get_or_init(|| (1..=32).map(quantile).collect());
-    usual.get(values - 2).copied().unwrap_or_else(|| quantile(values - 1))
+    if missed != Sureness::USUAL.missed {
+        return quantile(values - 1, missed);
+    }
+    let usual = QUANTILES.get_or_init(|| (1..=32).map(|freedom| quantile(freedom, missed)).collect());
+    usual.get(values - 2).copied().unwrap_or_else(|| quantile(values - 1, missed))
 }
 
 #[cfg(test)]
@@ -239,8 +268,9 @@ mod tests {
         for (values, quantile) in
             [(2, 12.7062), (3, 4.3027), (4, 3.1824), (6, 2.5706), (11, 2.2281), (31, 2.0423), (121, 1.9799)]
         {
-            near(student_t(values), quantile, 1e-4);
+            near(student_t(values, 0.05), quantile, 1e-4);
         }
+        near(student_t(6, 0.01), 4.0321, 1e-4);
     }
 
     #[test]
@@ -249,6 +279,9 @@ mod tests {
         let estimate = Estimate::over_seeds(&[9.0, 10.0, 11.0]).unwrap();
         near(estimate.value, 10.0, 1e-12);
         near(estimate.half_width.unwrap(), 2.484_1, 1e-4);
+        let surer = Sureness { missed: 0.05, as_if: Some(4) };
+        // As if there were four: 3.1824 / 2.
+        near(Estimate::as_sure(surer, &[9.0, 10.0, 11.0]).unwrap().half_width.unwrap(), 1.591_2, 1e-4);
         assert_eq!(Estimate::over_seeds(&[7.0]).unwrap(), Estimate { value: 7.0, half_width: None });
         assert_eq!(Estimate::over_seeds(&[]), None);
     }
@@ -293,11 +326,11 @@ mod tests {
     fn of_means__the_mean_of_the_ratios_of_each_seed() {
         // Seed by seed 0.5 and 0.5: means of (0.4, 0.6) and (0.3, 0.7).
         let seeds = [vec![(4.0, 10.0), (6.0, 10.0)], vec![(3.0, 10.0), (14.0, 20.0)], vec![]];
-        let ratio = Ratio::of_means(&seeds).unwrap();
+        let ratio = Ratio::of_means(Sureness::USUAL, &seeds).unwrap();
         near(ratio.value, 0.5, 1e-12);
         let (low, high) = ratio.interval.unwrap();
         near(high - low, 0.0, 1e-9);
-        assert_eq!(Ratio::of_means(&[vec![]]), None);
+        assert_eq!(Ratio::of_means(Sureness::USUAL, &[vec![]]), None);
     }
 
     #[test]

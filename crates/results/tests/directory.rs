@@ -86,6 +86,7 @@ fn experiment() -> Experiment {
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
         record: Record::Full,
+        looks: false,
         claims: vec![],
         unmeasured: vec![],
         schemes: SCHEMES.map(scheme).into(),

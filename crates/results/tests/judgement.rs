@@ -4,8 +4,8 @@ mod made;
 
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Claim, ClassSummary, CoflowClass, Expected, Figure, Metric, Only, PointSummary, QuantileSketch, Ratio, Record,
-    ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
+    Checked, Claim, ClassSummary, CoflowClass, Expected, Figure, Metric, Only, PointResult, PointSummary,
+    QuantileSketch, Ratio, Record, ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
 use made::{Made, made};
 
@@ -108,6 +108,53 @@ fn claims__verdicts_on_known_ratios() {
         assert_eq!(*verdict, expected, "{claim:?}: {why}");
     }
     assert_eq!(found.last().unwrap().1, "not run");
+}
+
+/// What "new" takes of what "base" does at load 0.5, seed by seed: 0.6 and 0.92 by turns; from the eleventh on eight times as much.
+fn by_turns(scheme: &str, _: f64, seed: u64, run: &mut PointResult) {
+    let factor = match seed {
+        _ if scheme == "base" => 1.0,
+        11.. => 10.0,
+        odd if odd % 2 == 1 => 0.75,
+        _ => 1.15,
+    };
+    for flow in &mut run.flows {
+        flow.fct_ps = flow.fct_ps.map(|fct_ps| (fct_ps as f64 * factor) as u64);
+    }
+}
+
+/// Whether "new" takes less at load 0.5, after so many seeds; and after how many it should be known.
+fn looked_at(seeds: u64, looks: bool) -> (Checked, Option<usize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let claims = vec![Claim { loads: vec![0.5], ..claim(Expected::Lower) }];
+    let dir = made(folder.path(), &Made { seeds, run: by_turns, claims, looks, flows: 100, ..Made::default() });
+    let (claim, checked) = dir.checked_claims().remove(0);
+    (checked, claim.seeds_to_resolve(dir.manifest(), dir.summary()))
+}
+
+/// Logarithms of 0.6 and 0.92 have the mean -0.297 over ten seeds and deviate by 0.226: with Student's 3.5 of such a look the
+/// interval ends 0.05 below zero. Over five seeds it ends above.
+#[test]
+fn claims__are_judged_at_the_first_look_that_decides() {
+    let verdict = |seeds| (looked_at(seeds, true).0.verdict, looked_at(seeds, true).0.seeds);
+    assert_eq!(verdict(5), (Verdict::NotResolved, Some(5)));
+    assert_eq!(verdict(9), (Verdict::NotResolved, Some(7)), "between two looks nobody looks");
+    assert_eq!(verdict(10), (Verdict::Agrees, Some(10)));
+    assert_eq!(verdict(14), (Verdict::Agrees, Some(10)), "it stays decided");
+    assert_eq!(verdict(4), (Verdict::NotResolved, None), "before the first look it is judged as without looks");
+    let (ten, fourteen) = (looked_at(10, true).0, looked_at(14, true).0);
+    assert_eq!(ten, fourteen, "with its interval");
+    // Whoever looks once, at the end, sees what has come since.
+    assert_eq!(looked_at(14, false).0.verdict, Verdict::NotResolved);
+    assert_eq!(looked_at(7, false).0.verdict, Verdict::Agrees);
+}
+
+#[test]
+fn seeds_to_resolve__by_how_those_at_hand_deviate() {
+    assert_eq!(looked_at(7, true).1, Some(10));
+    // -0.340 give or take 0.234 seed by seed: 0.361 at seven, where Student's t is 4.08, and 0.261 at ten.
+    assert_eq!(looked_at(5, true).1, Some(10));
+    assert_eq!(looked_at(14, true).1, None, "a third of the seeds says the opposite");
 }
 
 /// The ratios are 0.8 at one load and 0.6 at the other.

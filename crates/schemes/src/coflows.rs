@@ -63,11 +63,11 @@ declare! {
         "in which order coflows are served: Sincronia's, by the smallest bottleneck, longest flow, number of flows or bytes in all, \
          as they come, or Aalo's, by bytes sent",
     );
-    pub(crate) static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
+    static COFLOW_DEMANDS: Setting<bool> = Setting::choice(
         Section::Scheme,
         "coflow_demands",
         &[("remaining", true), ("first", false)],
-        "what an order looks at: the demands that are left, or those that there were at first",
+        "what bssi and sebf look at: the demands that are left, or those that there were at first",
     )
     .with_default(true);
     static LEVELS: Setting<LevelsName> = Setting::choice(
@@ -188,7 +188,7 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
     let decides = match order {
         OrderName::None => return Ok(scheme),
         OrderName::By(rule) => {
-            Decides::Order { rule, levels: level_rule(scope)?, remaining: scope.read(&COFLOW_DEMANDS)? }
+            Decides::Order { rule, levels: level_rule(scope)?, remaining: by_what_is_left(rule, scope)? }
         }
         OrderName::Attained => {
             if scope.read(&DCLAS_BETWEEN)? {
@@ -229,12 +229,16 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
     Ok(scheme)
 }
 
+/// Whether an order looks at the demands that are left.
+pub(crate) fn by_what_is_left(rule: OrderRule, scope: &Scope<'_>) -> Result<bool, SettingsError> {
+    Ok(rule.heeds_demands() && scope.read(&COFLOW_DEMANDS)?)
+}
+
 /// How an order becomes levels.
 fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
-    let slack = scope.read(&LEVEL_SLACK)? as usize;
     Ok(match scope.read(&LEVELS)? {
         LevelsName::Rank => LevelRule::Rank,
-        LevelsName::Sparse => LevelRule::Sparse { slack },
+        LevelsName::Sparse => LevelRule::Sparse { slack: scope.read(&LEVEL_SLACK)? as usize },
     })
 }
 

@@ -146,7 +146,7 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
     };
     let rates = scope.read_or(&RATES, *rates)?;
     let levels = if rates == Rates::Strict { Some(coflows::levels(scope, coflows::RED_PARTS.queues)?) } else { None };
-    let remaining = scope.read(&coflows::COFLOW_DEMANDS)?;
+    let remaining = coflows::by_what_is_left(rule, scope)?;
     Ok(FlowLevel { rates, order: Some(Order { rule, remaining, levels }), spreads })
 }
 

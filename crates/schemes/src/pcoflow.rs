@@ -27,7 +27,8 @@ declare! {
         "whose packets pCoflow's queue keeps in order",
     )
     .with_default(Keeps::Coflows);
-    static PCOFLOW_SLOTS: Setting<u64> = Setting::count(
+    /// Coflows that a port can tell apart.
+    pub static PCOFLOW_SLOTS: Setting<u64> = Setting::count(
         Section::Scheme, "pcoflow_slots", 1, MOST_SLOTS as u64,
         "coflows that pCoflow's queue can tell apart, by a hash; not given: all",
     );

@@ -78,3 +78,22 @@ fn lifts__each_end_of_a_coflow_lifts_those_behind_it() {
     };
     assert_eq!([lifts("rank"), lifts("sparse")], [Some(3), None]);
 }
+
+#[test]
+fn d_clas__a_coflow_falls_at_the_next_period_after_it_has_sent_so_much() {
+    // Coflow 1 has 600 packets from each of two hosts to one, 1.2 us each. After 20 of them, 30 KB, it is of the second level: the
+    // coordinator sees that at 100 us and hosts know it 10 us later. By then they have handed to their ports two windows of 70
+    // packets, and two packets for each of some 90 ACKs: the last of these 320 leaves the switch's port before 390 us. So
+    // three packets of coflow 2 pass all that waits there at 400 us.
+    let fct = |first: &str, period: &str| {
+        let settings = [("dclas_first", first), ("coordinator_period", period), ("dclas_between", "strict")]
+            .into_iter()
+            .fold(rack(4), |settings, (key, value)| settings.with(Some("aalo"), key, value));
+        let (settings, scheme) = ordered("aalo", &settings);
+        let flows = [of(1, flow(0, (0, 3), 600)), of(1, flow(0, (1, 3), 600)), of(2, flow(400 * US, (2, 3), 3))];
+        fcts(&run(&settings, scheme, &flows))[2]
+    };
+    assert!(fct("30KB", "100us") < 8 * US, "{}", fct("30KB", "100us"));
+    // Where it takes more bytes to fall, or the coordinator looks later, all wait in one queue.
+    assert!(fct("10MB", "100us") > 30 * US && fct("30KB", "1ms") > 30 * US);
+}

@@ -22,8 +22,10 @@ pub use generation::{Generation, PodLocal};
 pub use reading::{Like, read};
 pub use weights::weights;
 
-use crate::Flow;
+use thiserror::Error;
+
 use crate::random::{Purpose, below, stream};
+use crate::{Flow, MAX_BYTES};
 
 /// The coflows of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,6 +92,20 @@ pub struct Placed {
     pub own_host_bytes: u64,
 }
 
+/// Why nothing can be made of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum TraceError {
+    /// Nothing to draw from.
+    #[error("no coflow has so few ports and flows")]
+    NoneFits,
+    /// More than [`crate::flow_list::MAX_FLOWS`].
+    #[error("the coflows have more than {} flows", crate::flow_list::MAX_FLOWS)]
+    TooManyFlows,
+    /// More than is accepted of a flow, or can be counted.
+    #[error("a flow has more than 10^15 bytes, or all have more than 2^64")]
+    TooManyBytes,
+}
+
 impl CoflowTrace {
     /// The flows of all coflows between hosts, of which there are at least two; of another number than ports only where
     /// `placing` says where ports are.
@@ -135,10 +151,17 @@ impl CoflowTrace {
     }
 
     /// Multiplies all sizes, rounded, and never below a byte.
-    pub fn scale_sizes(&mut self, factor: f64) {
+    ///
+    /// # Errors
+    /// [`TraceError::TooManyBytes`].
+    pub fn scale_sizes(&mut self, factor: f64) -> Result<(), TraceError> {
+        let mut all = 0u64;
         for flow in self.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
-            flow.bytes = ((flow.bytes as f64 * factor).round() as u64).clamp(1, crate::MAX_BYTES);
+            flow.bytes = ((flow.bytes as f64 * factor).round() as u64).max(1);
+            let accepted = Some(flow.bytes).filter(|&bytes| bytes <= MAX_BYTES);
+            all = accepted.and_then(|bytes| all.checked_add(bytes)).ok_or(TraceError::TooManyBytes)?;
         }
+        Ok(())
     }
 
     /// Multiplies all gaps between arrivals, so that the last comes `span_ps` after the first, which comes at 0.

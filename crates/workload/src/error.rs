@@ -23,7 +23,7 @@ pub enum Problem {
     #[error("cannot be read: {0}")]
     Read(#[from] std::io::Error),
     /// Bytes that are no text.
-    #[error("this line is not UTF-8 text; expected a CSV file")]
+    #[error("this line is not UTF-8 text; expected a text file")]
     NotText,
     /// A line that no row of numbers fills.
     #[error("this line is longer than {limit} bytes; expected a row `{expected}`")]
@@ -69,6 +69,12 @@ pub enum Problem {
     #[error("row {}; expected at most {limit} rows", .limit + 1)]
     TooManyRows {
         /// Rows that a file may have.
+        limit: usize,
+    },
+    /// Coflows with more flows than are kept in memory.
+    #[error("more than {limit} flows up to here; expected at most so many")]
+    TooManyFlows {
+        /// Flows that a trace may have.
         limit: usize,
     },
     /// A size smaller than that of the row before.

@@ -19,7 +19,7 @@ use crate::error::{InputError, Problem, excerpt};
 use crate::prediction::{Prediction, SizeBounds};
 use crate::rows::{Columns, Row, Rows, whole_number};
 use crate::seconds::{self, format_ps, parse_ps};
-use crate::{Flow, MAX_BYTES};
+use crate::{Flow, MAX_BYTES, MAX_COFLOW};
 use std::io::{self, BufRead, Write};
 use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
@@ -244,7 +244,7 @@ fn flow(row: &Row<'_>, hosts: u32) -> Result<Flow, Problem> {
             expected: "nothing, or decimal seconds above 0 and up to 18446744 (213 days)".to_string(),
         })?),
     };
-    let coflow = optional("coflow", coflow, 0..=u64::from(u32::MAX))?.map(|coflow| coflow as u32);
+    let coflow = optional("coflow", coflow, 0..=u64::from(MAX_COFLOW))?.map(|coflow| coflow as u32);
     let class = optional("class", class, 0..=u64::from(u8::MAX))?.unwrap_or(0) as u8;
     Ok(Flow { id: 0, start_ps, src, dst, bytes, class, deadline_ps, coflow })
 }

@@ -75,6 +75,10 @@ use std::num::NonZeroU64;
 /// exact in an `f64`.
 pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
+/// The largest number of a coflow: those above are for messages without one, each of which a coordinator takes for a coflow of
+/// its own, and for packets of none.
+pub const MAX_COFLOW: u32 = 4_000_000_000;
+
 /// One flow (a message from one host to another) before the network has touched it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {

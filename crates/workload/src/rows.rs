@@ -261,7 +261,7 @@ mod tests {
         );
         assert_eq!(refused(b"1,2\n\n3,4,5\n"), "f:3: columns: 3; expected 2: `a,b`");
         assert_eq!(refused(b"1 2\n"), "f:1: columns: 1; expected 2: `a,b`");
-        assert_eq!(refused(b"1,2\n\xff\xfe\n"), "f:2: this line is not UTF-8 text; expected a CSV file");
+        assert_eq!(refused(b"1,2\n\xff\xfe\n"), "f:2: this line is not UTF-8 text; expected a text file");
         assert_eq!(refused(b"1,2\n1,2\n1,2\n1,2\n"), "f:4: row 4; expected at most 3 rows");
     }
 

@@ -88,6 +88,13 @@ pub enum Decides {
     },
 }
 
+impl Decides {
+    /// Whether weights of coflows make a difference.
+    pub fn heeds_weights(&self) -> bool {
+        matches!(self, Decides::Order { rule, .. } if rule.heeds_weights())
+    }
+}
+
 /// What a coordinator is set to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoordinatorParams {
@@ -334,4 +341,18 @@ fn time_of(bytes: u64, line: Rate) -> u64 {
 fn attained_level(sent: u64, first: u64, factor: u64, levels: usize) -> u64 {
     let limits = std::iter::successors(Some(first), |limit| limit.checked_mul(factor));
     limits.take(levels - 1).take_while(|&limit| sent >= limit).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attained_level__falls_at_each_limit_to_the_last_level() {
+        let levels = [0, 9, 10, 99, 100, 1_000, u64::MAX].map(|sent| attained_level(sent, 10, 10, 4));
+        assert_eq!(levels, [0, 0, 1, 1, 2, 3, 3]);
+        assert_eq!(attained_level(u64::MAX, 10, 10, 1), 0);
+        // The third limit is beyond any count.
+        assert_eq!(attained_level(u64::MAX, 1 << 40, 1 << 20, 10), 2);
+    }
 }

@@ -66,13 +66,13 @@ impl Levels {
         let last = self.levels - 1;
         let mut levels = self.kept(order);
         if levels.iter().all(Option::is_none) {
-            return spread(order.len(), self.levels, slack);
+            return spread(order.len(), self.levels);
         }
         let mut above = None;
         for place in 0..order.len() {
             if levels[place].is_none() {
                 let below = levels[place..].iter().flatten().next().copied();
-                let Some(level) = between(above, below, last) else { return spread(order.len(), self.levels, slack) };
+                let Some(level) = between(above, below, last) else { return spread(order.len(), self.levels) };
                 levels[place] = Some(level);
             }
             above = levels[place];
@@ -80,7 +80,7 @@ impl Levels {
         let levels: Vec<usize> = levels.into_iter().flatten().collect();
         let sharing = levels.iter().filter(|&&level| level == last).count();
         let limit = order.len().saturating_sub(last).max(1) + slack;
-        if sharing > limit { spread(order.len(), self.levels, slack) } else { levels }
+        if sharing > limit { spread(order.len(), self.levels) } else { levels }
     }
 
     /// The levels that can stay: as many as ever rise along the order.
@@ -117,15 +117,12 @@ fn between(above: Option<usize>, below: Option<usize>, last: usize) -> Option<us
     (from <= to).then(|| from + (to - from) / 2)
 }
 
-/// Levels for an order of so many, as far apart as they can be: where they do not all have one, with `slack` free levels.
-fn spread(coflows: usize, levels: usize, slack: usize) -> Vec<usize> {
-    let even = |coflows: usize, levels: usize| (0..coflows).map(move |place| (2 * place + 1) * levels / (2 * coflows));
-    if coflows < levels {
-        return even(coflows, levels).collect();
-    }
+/// Levels for an order of so many, as far apart as they can be.
+fn spread(coflows: usize, levels: usize) -> Vec<usize> {
     let last = levels - 1;
-    let alone = last.saturating_sub(slack);
-    even(alone, last).chain(std::iter::repeat_n(last, coflows - alone)).collect()
+    let even = |place: usize| (2 * place + 1) * levels / (2 * coflows);
+    let level = |place: usize| if coflows < levels { even(place) } else { place.min(last) };
+    (0..coflows).map(level).collect()
 }
 
 #[cfg(test)]
@@ -173,11 +170,15 @@ mod tests {
     fn sparse__the_last_level_is_shared_by_those_that_have_to() {
         let mut levels = Levels::new(LevelRule::Sparse { slack: 1 }, 4);
         let six: Vec<u32> = (0..6).collect();
-        assert_eq!(by_place(&mut levels, &six), [0, 2, 3, 3, 3, 3], "one level stays free for who comes next");
-        assert_eq!(by_place(&mut levels, &[0, 9, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 3, 3, 3]);
-        // Five of seven in the last level are one more than have to, and that is the slack; of six they are too many.
-        assert_eq!(by_place(&mut levels, &[9, 1, 2, 3, 4, 5]), [1, 2, 3, 3, 3, 3]);
-        assert_eq!(by_place(&mut levels, &[1, 2, 3, 4, 5]), [0, 2, 3, 3, 3]);
+        assert_eq!(by_place(&mut levels, &six), [0, 1, 2, 3, 3, 3]);
+        // Three of five in the last level are one more than have to, and that is the slack. A new first one finds a level.
+        assert_eq!(by_place(&mut levels, &[1, 2, 3, 4, 5]), [1, 2, 3, 3, 3]);
+        assert_eq!(by_place(&mut levels, &[9, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 3, 3]);
+        assert_eq!(by_place(&mut levels, &[1, 2, 3, 4, 5]), [1, 2, 3, 3, 3]);
+        assert_eq!(levels.lifts(), 0);
+        // Of four they are too many.
+        assert_eq!(by_place(&mut levels, &[2, 3, 4, 5]), [0, 1, 2, 3]);
+        assert_eq!(levels.lifts(), 3);
     }
 
     #[test]

@@ -20,6 +20,16 @@ pub enum OrderRule {
 }
 
 impl OrderRule {
+    /// Whether it looks at weights.
+    pub fn heeds_weights(self) -> bool {
+        self != OrderRule::Fifo
+    }
+
+    /// Whether it looks at demands, of which less and less is left; the others look at what a coflow was at first.
+    pub fn heeds_demands(self) -> bool {
+        matches!(self, OrderRule::Bssi | OrderRule::Sebf)
+    }
+
     /// Indices of the snapshot's coflows, the first to be served first. Ties go to the one that became known first.
     pub fn order(self, snapshot: &Snapshot) -> Vec<usize> {
         let by = |size: fn(&Coflow) -> f64| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal};
+use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, TraceError};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
 
@@ -106,7 +106,7 @@ impl PlacedFacts {
 
     /// What a person should know of it before it runs: a load beside those of the links, and a warning.
     pub(crate) fn say(&self, loads: &mut Vec<(String, f64)>, warnings: &mut Vec<String>) {
-        loads.extend(self.busiest_load.map(|load| ("busiest host".to_owned(), load)));
+        loads.extend(self.busiest_load.map(|load| ("busiest host without ACKs".to_owned(), load)));
         if self.left_out > 0 {
             warnings.push(format!("{} flows within a host are left out", self.left_out));
         }
@@ -138,14 +138,19 @@ pub(super) fn read(
     let read = files.coflows(scope, &path, scope.read(&COFLOWS_LIKE)?)?;
     settings.note("workload.coflows.digest", &read.digest);
     let count = hosts.racks.len() as u32;
+    let refused = |key: &Key, error: TraceError| {
+        let expected = match error {
+            TraceError::NoneFits => "more hosts, or more flows of a coflow",
+            TraceError::TooManyFlows => "fewer coflows, or narrower ones by `most_flows`",
+            TraceError::TooManyBytes => "smaller sizes",
+        };
+        scope.error(key, format!("{}: {error}", path.display())).expected(expected)
+    };
     let mut trace = match generation(scope, count)? {
-        Some(generation) => generation.generate(&read.trace, seed).ok_or_else(|| {
-            let problem = format!("{}: no coflow has so few ports and flows", path.display());
-            scope.error(&GENERATED, problem).expected("more hosts, or more flows of a coflow")
-        })?,
+        Some(generation) => generation.generate(&read.trace, seed).map_err(|error| refused(&GENERATED, error))?,
         None => read.trace.clone(),
     };
-    trace.scale_sizes(scope.read(&SIZE_SCALE)?);
+    trace.scale_sizes(scope.read(&SIZE_SCALE)?).map_err(|error| refused(&SIZE_SCALE, error))?;
     let (placing, own_rack) = (placing(scope, &trace, count, seed)?, scope.read(&OWN_RACK)?);
     if let Some(load) = scope.optional(&LOAD)? {
         // Flows within a host that are dropped load no link.
@@ -153,14 +158,22 @@ pub(super) fn read(
             trace.place(count, placing, own_rack).flows.iter().map(|flow| wire_bits(flow.bytes, framing)).sum();
         let span_ps = bits / (f64::from(count) * hosts.bps as f64 * load) * 1e12;
         if trace.span_ps() == 0 {
-            return Err(scope.error(&LOAD, "all coflows arrive at once, so that no gaps give a load").into());
+            let problem = "all coflows arrive at once, so that no gaps give a load";
+            return Err(scope
+                .error(&LOAD, problem)
+                .expected("no `load`, or coflows that arrive one after the other")
+                .into());
         }
-        trace.scale_span(span_ps.clamp(1.0, MAX_SPAN_PS) as u64);
+        if span_ps > MAX_SPAN_PS {
+            let problem = format!("{}: at this load coflows arrive over more than 196 days", path.display());
+            return Err(scope.error(&LOAD, problem).expected("a higher load, or smaller sizes").into());
+        }
+        trace.scale_span(span_ps.max(1.0) as u64);
     }
     let placed = trace.place(count, placing, own_rack);
     if placed.flows.is_empty() {
         let problem = format!("{}: no flow is between two hosts", path.display());
-        return Err(scope.error(&COFLOWS, problem).into());
+        return Err(scope.error(&COFLOWS, problem).expected("flows between ports that are different hosts").into());
     }
     let name = path.display().to_string();
     let facts = PlacedFacts::of(&placed, trace.span_ps(), hosts, framing);

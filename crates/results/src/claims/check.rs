@@ -1,7 +1,8 @@
 //! Holds a claim against a result.
 
+use super::looks::{LOOKS, Look};
 use super::{Checked, Claim, Expected, Figure, Verdict, verdict};
-use crate::statistics::{Estimate, Ratio};
+use crate::statistics::{Estimate, Ratio, Sureness};
 use crate::{ClassSummary, Count, Experiment, Manifest, Run, SeedStats, Series, Summary};
 
 /// Values by seed.
@@ -20,6 +21,7 @@ fn unresolved(why: impl Into<String>) -> Checked {
         by_load: Vec::new(),
         values: Vec::new(),
         values_by_load: Vec::new(),
+        seeds: None,
         verdict: Verdict::NotResolved,
         why: why.into(),
     }
@@ -28,16 +30,65 @@ fn unresolved(why: impl Into<String>) -> Checked {
 const ONE_SEED: &str = "one seed has no interval";
 
 impl Claim {
-    /// Holds the claim against a result.
+    /// Holds the claim against a result: over all seeds, or where seeds were added until claims were resolved at the look at
+    /// which it was.
     pub fn check(&self, manifest: &Manifest, summary: &Summary) -> Checked {
+        let usual = || self.hold(manifest, summary, usize::MAX, Sureness::USUAL);
+        if !manifest.experiment.looks {
+            return usual();
+        }
+        let seeds = self.fewest_seeds(&manifest.experiment);
+        let look = |look: &Look| {
+            let held = self.hold(manifest, summary, look.seeds, Sureness { missed: look.missed, as_if: None });
+            Checked { seeds: Some(look.seeds), ..held }
+        };
+        let mut looks = LOOKS.iter().filter(|look| look.seeds <= seeds).map(look).peekable();
+        let mut last = None;
+        for held in looks.by_ref() {
+            let is_resolved = held.verdict != Verdict::NotResolved;
+            last = Some(held);
+            if is_resolved {
+                break;
+            }
+        }
+        last.unwrap_or_else(usual)
+    }
+
+    /// After how many seeds it will be resolved if these deviate as those at hand do; `None`: not at any look.
+    pub fn seeds_to_resolve(&self, manifest: &Manifest, summary: &Summary) -> Option<usize> {
+        let seeds = self.fewest_seeds(&manifest.experiment);
+        let resolves = |look: &&Look| {
+            let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds) };
+            self.hold(manifest, summary, usize::MAX, sureness).verdict != Verdict::NotResolved
+        };
+        LOOKS.iter().filter(|look| look.seeds > seeds).find(resolves).map(|look| look.seeds)
+    }
+
+    /// The points that it is about.
+    pub fn all_points(&self, experiment: &Experiment) -> Vec<usize> {
+        let schemes = [&self.scheme].into_iter().chain(&self.baselines);
+        let mut points: Vec<usize> = schemes.flat_map(|scheme| self.points(experiment, scheme)).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
+    /// The seeds that each of its points has at least.
+    fn fewest_seeds(&self, experiment: &Experiment) -> usize {
+        let seeds = |point: usize| experiment.points[point].parts.len();
+        self.all_points(experiment).into_iter().map(seeds).min().unwrap_or(0)
+    }
+
+    fn hold(&self, manifest: &Manifest, summary: &Summary, seeds: usize, sureness: Sureness) -> Checked {
+        let hold = |claim: &Claim| Hold { claim, manifest, summary, seeds, sureness }.check();
         if self.stand_in.is_none() {
-            return self.check_stated(manifest, summary);
+            return hold(self);
         }
         let Some((expected, tolerance)) = self.expected.direction() else {
             let why = "a stand-in tells no value, and the claim has no direction".to_owned();
-            return Checked { verdict: Verdict::NotResolved, why, ..self.check_stated(manifest, summary) };
+            return Checked { verdict: Verdict::NotResolved, why, ..hold(self) };
         };
-        let checked = Claim { expected, tolerance, ..self.clone() }.check_stated(manifest, summary);
+        let checked = hold(&Claim { expected, tolerance, ..self.clone() });
         let verdict = match checked.verdict {
             Verdict::Agrees => Verdict::SameDirection,
             Verdict::Disagrees => Verdict::OtherDirection,
@@ -46,47 +97,79 @@ impl Claim {
         Checked { verdict, ..checked }
     }
 
-    /// The same for what it states.
-    fn check_stated(&self, manifest: &Manifest, summary: &Summary) -> Checked {
-        let experiment = &manifest.experiment;
-        let schemes = || [&self.scheme].into_iter().chain(&self.baselines);
-        let points: Vec<Vec<usize>> = schemes().map(|scheme| self.points(experiment, scheme)).collect();
+    /// The value that it is about in the series of a run, under its id; `None` unless it is of one that is there.
+    pub(crate) fn of_series(&self, series: &[Series]) -> Option<(String, f64)> {
+        Some((self.id.clone(), self.series.as_ref()?.value(series)?))
+    }
+
+    /// The points of a scheme that it is about.
+    fn points(&self, experiment: &Experiment, scheme: &str) -> Vec<usize> {
+        let of = |&point: &usize| experiment.points[point].scheme == *scheme && self.is_at(experiment, point);
+        (0..experiment.points.len()).filter(of).collect()
+    }
+
+    fn is_at(&self, experiment: &Experiment, point: usize) -> bool {
+        let point = &experiment.points[point];
+        let load = self.loads.is_empty() || point.load.is_some_and(|load| self.loads.contains(&load));
+        load && self.at.iter().all(|axis| point.axes.contains(axis))
+    }
+}
+
+/// A claim that is held against a result.
+#[derive(Clone, Copy)]
+struct Hold<'a> {
+    claim: &'a Claim,
+    manifest: &'a Manifest,
+    summary: &'a Summary,
+    /// So many seeds of each point, its first ones.
+    seeds: usize,
+    sureness: Sureness,
+}
+
+impl<'a> Hold<'a> {
+    /// For what it states.
+    fn check(self) -> Checked {
+        let experiment = &self.manifest.experiment;
+        let schemes = || [&self.claim.scheme].into_iter().chain(&self.claim.baselines);
+        let points: Vec<Vec<usize>> = schemes().map(|scheme| self.claim.points(experiment, scheme)).collect();
         if points.iter().any(Vec::is_empty) {
             return unresolved("not run");
         }
-        if let Some(why) = points.iter().flatten().find_map(|&point| self.missing(summary, point)) {
+        if let Some(why) = points.iter().flatten().find_map(|&point| self.missing(point)) {
             return unresolved(why);
         }
         let values = || {
             let mean = |(scheme, points): (&String, &Vec<usize>)| {
-                let by_point: Vec<BySeed> = points.iter().map(|&point| self.values(manifest, summary, point)).collect();
-                Some((scheme.clone(), mean_of(&by_point)?))
+                let by_point: Vec<BySeed> =
+                    points.iter().map(|&point| self.values_of(point, self.group(point))).collect();
+                Some((scheme.clone(), self.mean_of(&by_point)?))
             };
             schemes().zip(&points).map(mean).collect::<Option<Vec<_>>>()
         };
-        match self.expected {
-            Expected::Value(_) | Expected::Within(..) => self.check_value(manifest, summary, &points[0], values()),
-            Expected::Rising | Expected::Close => self.check_order(manifest, summary, values()),
-            _ => self.check_ratio(manifest, summary),
+        match self.claim.expected {
+            Expected::Value(_) | Expected::Within(..) => self.check_value(&points[0], values()),
+            Expected::Rising | Expected::Close => self.check_order(values()),
+            _ => self.check_ratio(),
         }
     }
 
-    fn check_ratio(&self, manifest: &Manifest, summary: &Summary) -> Checked {
-        let pairs = self.pairs(manifest, summary, &self.scheme, self.baselines.first().unwrap_or(&self.scheme));
+    fn check_ratio(self) -> Checked {
+        let Claim { scheme, baselines, expected, tolerance, stand_in, .. } = self.claim;
+        let pairs = self.pairs(scheme, baselines.first().unwrap_or(scheme));
         if pairs.is_empty() {
             return unresolved("not run");
         }
-        let by_load: Option<Vec<_>> = pairs.iter().map(|pair| Some((pair.load, pair.ratio()?))).collect();
-        let (Some(by_load), Some(mean)) = (by_load, mean_over(&pairs)) else {
+        let by_load: Option<Vec<_>> = pairs.iter().map(|pair| Some((pair.load, self.ratio(pair)?))).collect();
+        let (Some(by_load), Some(mean)) = (by_load, self.mean_over(&pairs)) else {
             return unresolved("nothing to compare at one of its points");
         };
-        let accepted = self.expected.accepted(self.tolerance);
+        let accepted = expected.accepted(*tolerance);
         let judge = |ratio: &Ratio| match ratio.interval {
             // On no side, even if it is 1 in every seed.
-            Some((low, high)) if self.stand_in.is_some() && low <= 1.0 && 1.0 <= high => Verdict::NotResolved,
+            Some((low, high)) if stand_in.is_some() && low <= 1.0 && 1.0 <= high => Verdict::NotResolved,
             interval => verdict(interval, accepted),
         };
-        let (ratio, load, verdict) = match self.expected {
+        let (ratio, load, verdict) = match expected {
             Expected::UpTo(change) => {
                 let sign = change.signum();
                 let extreme = by_load.iter().max_by(|a, b| (sign * a.1.value).total_cmp(&(sign * b.1.value)));
@@ -100,24 +183,18 @@ impl Claim {
         Checked { ratio: Some(ratio), load, by_load, verdict, ..unresolved(why) }
     }
 
-    fn check_value(
-        &self,
-        manifest: &Manifest,
-        summary: &Summary,
-        points: &[usize],
-        values: Option<Vec<(String, Estimate)>>,
-    ) -> Checked {
+    fn check_value(self, points: &[usize], values: Option<Vec<(String, Estimate)>>) -> Checked {
         let at = |&point: &usize| {
-            let values: Vec<f64> = self.values(manifest, summary, point).into_iter().map(|(_, value)| value).collect();
-            Some((manifest.experiment.points[point].load, Estimate::over_seeds(&values)?))
+            let values = self.values_of(point, self.group(point));
+            Some((self.manifest.experiment.points[point].load, self.mean_of(&[values])?))
         };
         let by_load: Option<Vec<_>> = points.iter().map(at).collect();
         let (Some(values), Some(values_by_load)) = (values, by_load) else {
             return unresolved("there is no value at one of its points");
         };
-        let accepted = self.expected.accepted(self.tolerance);
+        let accepted = self.claim.expected.accepted(self.claim.tolerance);
         let judge = |value: &Estimate| verdict(value.interval(), accepted);
-        let verdict = match self.expected {
+        let verdict = match self.claim.expected {
             Expected::Within(..) => worst(values_by_load.iter().map(|(_, value)| judge(value))),
             _ => worst(values.iter().map(|(_, value)| judge(value))),
         };
@@ -125,20 +202,21 @@ impl Claim {
         Checked { values, values_by_load, verdict, ..unresolved(why) }
     }
 
-    fn check_order(&self, manifest: &Manifest, summary: &Summary, values: Option<Vec<(String, Estimate)>>) -> Checked {
-        let schemes: Vec<&String> = [&self.scheme].into_iter().chain(&self.baselines).collect();
-        let accepted = self.expected.accepted(self.tolerance);
+    fn check_order(self, values: Option<Vec<(String, Estimate)>>) -> Checked {
+        let Claim { scheme, baselines, expected, tolerance, .. } = self.claim;
+        let schemes: Vec<&String> = [scheme].into_iter().chain(baselines).collect();
+        let accepted = expected.accepted(*tolerance);
         let (mut by_load, mut verdicts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
         for (index, scheme) in schemes.iter().enumerate() {
             // What rises from each to the next does so from each to any later one.
-            let others = if self.expected == Expected::Rising { 1 } else { schemes.len() };
+            let others = if *expected == Expected::Rising { 1 } else { schemes.len() };
             for other in schemes.iter().skip(index + 1).take(others) {
-                let pairs = self.pairs(manifest, summary, scheme, other);
+                let pairs = self.pairs(scheme, other);
                 if pairs.is_empty() {
                     return unresolved("not run");
                 }
                 for pair in pairs {
-                    let Some(ratio) = pair.ratio() else {
+                    let Some(ratio) = self.ratio(&pair) else {
                         return unresolved("nothing to compare at one of its points");
                     };
                     let verdict = verdict(ratio.interval, accepted);
@@ -162,90 +240,76 @@ impl Claim {
         Checked { by_load, values: values.unwrap_or_default(), verdict, ..unresolved(why) }
     }
 
-    /// The value that it is about in the series of a run, under its id; `None` unless it is of one that is there.
-    pub(crate) fn of_series(&self, series: &[Series]) -> Option<(String, f64)> {
-        Some((self.id.clone(), self.series.as_ref()?.value(series)?))
-    }
-
     /// Why nothing can be said of a point, if nothing can.
-    fn missing(&self, summary: &Summary, point: usize) -> Option<&'static str> {
-        let group = self.group(summary, point);
-        let told =
-            |sketched: bool| (sketched && !summary.points[point].exact).then_some("sketches of flows do not tell it");
-        let finished = || group.is_some_and(|group| group.unfinished() > 0).then_some("flows did not finish");
-        match self.figure {
+    fn missing(self, point: usize) -> Option<&'static str> {
+        let group = self.group(point);
+        let told = |sketched: bool| {
+            (sketched && !self.summary.points[point].exact).then_some("sketches of flows do not tell it")
+        };
+        let has_unfinished = |group: &ClassSummary| self.first(&group.seeds).any(|seed| seed.unfinished > 0);
+        let finished = || group.is_some_and(has_unfinished).then_some("flows did not finish");
+        match self.claim.figure {
             Figure::Coflows(..) => {
-                let groups = [group, self.baseline_group(summary, point)];
-                let unfinished = groups.iter().flatten().any(|coflows| coflows.unfinished() > 0);
-                unfinished.then_some("coflows did not finish")
+                let groups = [group, self.baseline_group(point)];
+                groups.into_iter().flatten().any(has_unfinished).then_some("coflows did not finish")
             }
             // Flows that did not finish are among those that missed their deadline.
             Figure::Series | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet) => None,
-            figure => told(figure == Figure::Fairness || !self.only.is_all()).or_else(finished),
+            figure => told(figure == Figure::Fairness || !self.claim.only.is_all()).or_else(finished),
         }
     }
 
-    /// The points of a scheme that it is about.
-    fn points(&self, experiment: &Experiment, scheme: &str) -> Vec<usize> {
-        let of = |&point: &usize| experiment.points[point].scheme == *scheme && self.is_at(experiment, point);
-        (0..experiment.points.len()).filter(of).collect()
+    /// Of the first seeds.
+    fn first(self, seeds: &[SeedStats]) -> impl Iterator<Item = &SeedStats> {
+        seeds.iter().take(self.seeds)
     }
 
-    fn is_at(&self, experiment: &Experiment, point: usize) -> bool {
-        let point = &experiment.points[point];
-        let load = self.loads.is_empty() || point.load.is_some_and(|load| self.loads.contains(&load));
-        load && self.at.iter().all(|axis| point.axes.contains(axis))
-    }
-
-    fn pairs(&self, manifest: &Manifest, summary: &Summary, scheme: &str, baseline: &str) -> Vec<Pair> {
-        let experiment = &manifest.experiment;
-        let pairs = experiment.pairs(scheme, baseline).into_iter().filter(|&(point, _)| self.is_at(experiment, point));
+    fn pairs(self, scheme: &str, baseline: &str) -> Vec<Pair> {
+        let experiment = &self.manifest.experiment;
+        let pairs = experiment.pairs(scheme, baseline).into_iter();
         let of = |(point, baseline): (usize, usize)| {
             // A ratio to nothing, or of nothing, has no logarithm.
             let positive = |point, group| {
-                let values = self.values_of(manifest, point, group);
+                let values = self.values_of(point, group);
                 values.into_iter().filter(|(_, value)| *value > 0.0).collect::<BySeed>()
             };
-            let others = positive(baseline, self.baseline_group(summary, baseline));
+            let others = positive(baseline, self.baseline_group(baseline));
             let both = |(seed, value)| others.iter().find(|other| other.0 == seed).map(|other| (seed, value, other.1));
             Pair {
                 load: experiment.points[point].load,
-                seeds: positive(point, self.group(summary, point)).into_iter().filter_map(both).collect(),
+                seeds: positive(point, self.group(point)).into_iter().filter_map(both).collect(),
             }
         };
-        pairs.map(of).collect()
+        pairs.filter(|&(point, _)| self.claim.is_at(experiment, point)).map(of).collect()
     }
 
     /// The flows, or the coflows, that it is about.
-    fn group<'a>(&self, summary: &'a Summary, point: usize) -> Option<&'a ClassSummary> {
-        let point = &summary.points[point];
-        match self.figure {
-            Figure::Coflows(..) => point.coflows_of(&self.coflow_group()),
-            _ => point.group(&self.class, &self.only),
+    fn group(self, point: usize) -> Option<&'a ClassSummary> {
+        let point = &self.summary.points[point];
+        match self.claim.figure {
+            Figure::Coflows(..) => point.coflows_of(&self.claim.coflow_group()),
+            _ => point.group(&self.claim.class, &self.claim.only),
         }
     }
 
     /// What these are compared with, at a point of the baseline.
-    fn baseline_group<'a>(&self, summary: &'a Summary, point: usize) -> Option<&'a ClassSummary> {
-        match self.baseline_class {
-            Some(class) => Some(summary.points[point].coflow_class(class)),
-            None => self.group(summary, point),
+    fn baseline_group(self, point: usize) -> Option<&'a ClassSummary> {
+        match self.claim.baseline_class {
+            Some(class) => Some(self.summary.points[point].coflow_class(class)),
+            None => self.group(point),
         }
     }
 
-    fn values(&self, manifest: &Manifest, summary: &Summary, point: usize) -> BySeed {
-        self.values_of(manifest, point, self.group(summary, point))
-    }
-
-    fn values_of(&self, manifest: &Manifest, point: usize, group: Option<&ClassSummary>) -> BySeed {
+    fn values_of(self, point: usize, group: Option<&ClassSummary>) -> BySeed {
         let of_group = |of: &dyn Fn(&SeedStats) -> Option<f64>| {
-            let seeds = group.into_iter().flat_map(|group| &group.seeds);
+            let seeds = group.into_iter().flat_map(|group| self.first(&group.seeds));
             seeds.filter_map(|seed| Some((seed.seed, of(seed)?))).collect()
         };
         let of_runs = |of: &dyn Fn(&Run) -> Option<f64>| {
-            manifest.runs_of(point).filter_map(|run| Some((run.seed, of(run)?))).collect()
+            let runs = self.manifest.runs_of(point).take(self.seeds);
+            runs.filter_map(|run| Some((run.seed, of(run)?))).collect()
         };
-        match self.figure {
+        match self.claim.figure {
             Figure::Flows(statistic, metric) | Figure::Coflows(statistic, metric) => {
                 of_group(&|seed| seed.get(metric, statistic))
             }
@@ -254,35 +318,38 @@ impl Claim {
             Figure::Share(step) => of_group(&|seed| seed.breakdown.share(step)),
             Figure::Fairness => of_group(&|seed| seed.fairness),
             Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),
-            Figure::Series => of_runs(&|run| run.claimed_series.get(&self.id).copied()),
+            Figure::Series => of_runs(&|run| run.claimed_series.get(&self.claim.id).copied()),
         }
     }
-}
 
-impl Pair {
-    fn ratio(&self) -> Option<Ratio> {
-        Ratio::paired(&self.seeds.iter().map(|&(_, a, b)| (a, b)).collect::<Vec<_>>())
+    fn ratio(self, pair: &Pair) -> Option<Ratio> {
+        Ratio::as_sure(self.sureness, &pair.seeds.iter().map(|&(_, a, b)| (a, b)).collect::<Vec<_>>())
+    }
+
+    /// The mean of the ratios of all pairs in each seed that all of them have.
+    fn mean_over(self, pairs: &[Pair]) -> Option<Ratio> {
+        let seeds = pairs.first()?.seeds.iter().map(|(seed, ..)| *seed);
+        let of = |seed: u64| -> Option<Vec<(f64, f64)>> {
+            let at = |pair: &Pair| pair.seeds.iter().find(|other| other.0 == seed).map(|&(_, a, b)| (a, b));
+            pairs.iter().map(at).collect()
+        };
+        Ratio::of_means(self.sureness, &seeds.filter_map(of).collect::<Vec<_>>())
+    }
+
+    /// The mean over the points in each seed that all of them have.
+    fn mean_of(self, points: &[BySeed]) -> Option<Estimate> {
+        Estimate::as_sure(self.sureness, &means(points))
     }
 }
 
-/// The mean of the ratios of all pairs in each seed that all of them have.
-fn mean_over(pairs: &[Pair]) -> Option<Ratio> {
-    let seeds = pairs.first()?.seeds.iter().map(|(seed, ..)| *seed);
-    let of = |seed: u64| -> Option<Vec<(f64, f64)>> {
-        let at = |pair: &Pair| pair.seeds.iter().find(|other| other.0 == seed).map(|&(_, a, b)| (a, b));
-        pairs.iter().map(at).collect()
-    };
-    Ratio::of_means(&seeds.filter_map(of).collect::<Vec<_>>())
-}
-
-/// The mean over the points in each seed that all of them have.
-fn mean_of(points: &[BySeed]) -> Option<Estimate> {
+/// By seed that all points have: the mean over these.
+fn means(points: &[BySeed]) -> Vec<f64> {
     let of = |&(seed, _): &(u64, f64)| -> Option<f64> {
         let at = |point: &BySeed| point.iter().find(|other| other.0 == seed).map(|(_, value)| *value);
         let values: Vec<f64> = points.iter().map(at).collect::<Option<_>>()?;
         Some(values.iter().sum::<f64>() / values.len() as f64)
     };
-    Estimate::over_seeds(&points.first()?.iter().filter_map(of).collect::<Vec<_>>())
+    points.first().into_iter().flatten().filter_map(of).collect()
 }
 
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
@@ -308,12 +375,10 @@ mod tests {
     }
 
     #[test]
-    fn mean_of__over_the_points_of_each_seed() {
+    fn means__over_the_points_of_each_seed() {
         let points = [vec![(1, 2.0), (2, 4.0), (3, 9.0)], vec![(2, 6.0), (1, 4.0)]];
-        let mean = mean_of(&points).unwrap();
-        // Seed by seed 3 and 5; seed 3 is not everywhere.
-        assert_eq!(mean.value, 4.0);
-        assert!(mean.half_width.is_some());
-        assert_eq!(mean_of(&[vec![(1, 2.0)], vec![]]), None);
+        assert_eq!(means(&points), [3.0, 5.0], "seed 3 is not everywhere");
+        assert!(means(&[vec![(1, 2.0)], vec![]]).is_empty());
+        assert!(means(&[]).is_empty());
     }
 }

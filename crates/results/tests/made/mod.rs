@@ -18,12 +18,14 @@ pub(crate) struct Made {
     pub(crate) run: fn(&str, f64, u64, &mut PointResult),
     pub(crate) point: fn(&mut PointInfo),
     pub(crate) claims: Vec<Claim>,
+    pub(crate) looks: bool,
     pub(crate) record: Record,
 }
 
 impl Default for Made {
     fn default() -> Made {
-        Made { seeds: 3, flows: 4_000, run: |_, _, _, _| {}, point: |_| {}, claims: Vec::new(), record: Record::Full }
+        let (run, point) = (|_: &str, _, _, _: &mut PointResult| {}, |_: &mut PointInfo| {});
+        Made { seeds: 3, flows: 4_000, run, point, claims: Vec::new(), looks: false, record: Record::Full }
     }
 }
 
@@ -118,6 +120,7 @@ fn experiment(made: &Made) -> Experiment {
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
         record: made.record,
+        looks: made.looks,
         claims: made.claims.clone(),
         unmeasured: Vec::new(),
         schemes: SCHEMES.map(scheme).into(),

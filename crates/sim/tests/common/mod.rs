@@ -259,7 +259,7 @@ fn scheme_settings() -> BoxedStrategy<Given> {
         maybe(0.5, "slack", &["0B", "1pkt", "9KB"]),
         maybe(0.4, "coflow_order", &["none", "sebf", "fifo", "tcf", "d-clas"]),
         maybe(0.5, "levels level_slack", &["sparse; 0", "sparse; 2"]),
-        maybe(0.8, "coordinator_delay", &["1ns", "3us", "20us"]),
+        maybe(0.8, "coordinator_delay", &["200ns", "3us", "20us"]),
         maybe(0.3, "coordinator_period", &["7us", "100us"]),
         maybe(0.3, "announce", &["flow"]),
         maybe(0.3, "pcoflow_slots", &["1", "5"]),

@@ -8,7 +8,8 @@
 //! Where parts must be whole MB there, they are whole bytes here. Beyond those rules flows may be capped, as in the traces
 //! that Sincronia's authors published, wide coflows left out, and coflows put inside pods.
 
-use super::{CoflowTrace, TracedCoflow, TracedFlow};
+use super::{CoflowTrace, TraceError, TracedCoflow, TracedFlow};
+use crate::flow_list::MAX_FLOWS;
 use crate::random::{Purpose, Xoshiro256PlusPlus, below, stream, uniform01};
 
 /// What is made of a trace.
@@ -63,23 +64,28 @@ impl Shape {
 }
 
 impl Generation {
-    /// The new trace; `None` where no coflow of `trace` fits: among the hosts, and below the most flows. Gaps between flows
-    /// are 1 ms on average, for a load to scale.
-    pub fn generate(&self, trace: &CoflowTrace, seed: u64) -> Option<CoflowTrace> {
+    /// The new trace. Gaps between flows are 1 ms on average, for a load to scale.
+    ///
+    /// # Errors
+    /// [`TraceError::NoneFits`] where no coflow of `trace` fits, among the hosts and below the most flows; and where the new one
+    /// has too many flows or bytes.
+    pub fn generate(&self, trace: &CoflowTrace, seed: u64) -> Result<CoflowTrace, TraceError> {
         let fits = |shape: &Shape| {
             let ports = u64::from(shape.senders).max(shape.receivers.len() as u64);
             ports <= self.hosts.into() && self.most_flows.is_none_or(|most| shape.flows() <= most)
         };
         let shapes: Vec<Shape> = trace.coflows.iter().map(Shape::of).filter(fits).collect();
         if shapes.is_empty() {
-            return None;
+            return Err(TraceError::NoneFits);
         }
         let mut gaps = stream(seed, Purpose::CoflowArrivals, 0);
         let mut made = CoflowTrace { ports: self.hosts, coflows: Vec::new() };
         let (mut now_ps, mut inside, mut all) = (0.0, 0u64, 0u64);
+        let mut room = MAX_FLOWS as u64;
         for id in 0..self.coflows {
             let mut draws = stream(seed, Purpose::CoflowShapes, id.into());
             let shape = &shapes[below(&mut draws, shapes.len() as u64) as usize];
+            room = room.checked_sub(shape.flows()).ok_or(TraceError::TooManyFlows)?;
             let bytes: u64 = shape.receivers.iter().sum();
             let pod = self.pods.filter(|pods| {
                 let fits = shape.senders.max(shape.receivers.len() as u32) <= pods.hosts;
@@ -87,7 +93,8 @@ impl Generation {
                 fits && (inside as f64) < pods.share * (all as f64 + bytes as f64) - bytes as f64 / 2.0
             });
             let flows = self.place(shape, pod, &mut draws);
-            all += flows.iter().map(|flow| flow.bytes).sum::<u64>();
+            let sent = flows.iter().map(|flow| flow.bytes).sum();
+            all = all.checked_add(sent).ok_or(TraceError::TooManyBytes)?;
             if let Some(pods) = self.pods {
                 let within = flows.iter().filter(|flow| flow.src / pods.hosts == flow.dst / pods.hosts);
                 inside += within.map(|flow| flow.bytes).sum::<u64>();
@@ -97,7 +104,7 @@ impl Generation {
             }
             made.coflows.push(TracedCoflow { id, arrival_ps: now_ps as u64, flows });
         }
-        Some(made)
+        Ok(made)
     }
 
     /// The flows of a coflow of this shape, inside a pod that is drawn or anywhere.

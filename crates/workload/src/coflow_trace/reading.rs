@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use super::{CoflowTrace, TracedCoflow, TracedFlow};
-use crate::MAX_BYTES;
 use crate::error::{InputError, Problem, excerpt};
 use crate::flow_list::MAX_FLOWS;
 use crate::lines::Lines;
 use crate::rows::whole_number;
+use crate::{MAX_BYTES, MAX_COFLOW};
 
 /// Bytes of a line: the widest coflow of the Facebook trace would take 300,000 in Sincronia's format.
 const MAX_LINE_BYTES: usize = 4_000_000;
@@ -51,21 +51,18 @@ pub fn read(file: &str, reader: impl BufRead, like: Like) -> Result<CoflowTrace,
     let (ports, promised) = header(lines.text()?).map_err(|problem| lines.error_in_line(problem))?;
     let mut trace = CoflowTrace { ports: ports as u32, coflows: Vec::new() };
     let mut ids = BTreeSet::new();
-    let (mut flows, mut bytes) = (0, 0u64);
+    let (mut room, mut bytes) = (MAX_FLOWS, 0u64);
     let mut benchmark = None;
     while lines.advance(|| EXPECTED.to_owned())? {
         let text = lines.text()?;
         let refused = |problem| lines.error_in_line(problem);
         let by_reducer = *benchmark.get_or_insert_with(|| text.contains(':'));
-        let mut fields = Fields { fields: text.split_ascii_whitespace(), ports };
+        let mut fields = Fields { fields: text.split_ascii_whitespace(), ports, room };
         let coflow = fields.coflow(by_reducer, like).map_err(refused)?;
         if !ids.insert(coflow.id) {
             return Err(refused(Problem::RepeatedId { id: coflow.id }));
         }
-        flows += coflow.flows.len();
-        if flows > MAX_FLOWS {
-            return Err(refused(Problem::TooManyRows { limit: MAX_FLOWS }));
-        }
+        room -= coflow.flows.len();
         for flow in &coflow.flows {
             bytes = bytes.checked_add(flow.bytes).ok_or_else(|| refused(Problem::TooManyBytes))?;
         }
@@ -94,6 +91,8 @@ fn header(text: &str) -> Result<(u64, u64), Problem> {
 struct Fields<'a> {
     fields: std::str::SplitAsciiWhitespace<'a>,
     ports: u64,
+    /// So many flows may follow those of the lines before.
+    room: usize,
 }
 
 impl<'a> Fields<'a> {
@@ -109,8 +108,13 @@ impl<'a> Fields<'a> {
         Ok(whole_number(what, field, 0..=self.ports - 1)? as u32)
     }
 
+    /// Refuses more flows of the line than there is room for, before they take memory.
+    fn fit(&self, flows: u64) -> Result<(), Problem> {
+        if flows > self.room as u64 { Err(Problem::TooManyFlows { limit: MAX_FLOWS }) } else { Ok(()) }
+    }
+
     fn coflow(&mut self, by_reducer: bool, like: Like) -> Result<TracedCoflow, Problem> {
-        let id = self.number("id", u32::MAX.into())? as u32;
+        let id = self.number("id", MAX_COFLOW.into())? as u32;
         let arrival = self.number("arrival_ms", MAX_ARRIVAL_MS)?;
         let arrival_ps = match like {
             Like::Trace => arrival * PS_PER_MS,
@@ -129,15 +133,16 @@ impl<'a> Fields<'a> {
     /// `M port… R port:MB…`.
     fn by_reducer(&mut self, like: Like) -> Result<Vec<TracedFlow>, Problem> {
         let mappers = self.number("the number of mappers", self.ports)?;
-        let mut sources = Vec::new();
+        let (mut mapped, mut sources) = (BTreeSet::new(), Vec::new());
         for _ in 0..mappers {
             let field = self.next("a mapper")?;
             let port = self.port("a mapper", field)?;
-            once(&sources, port, "mapper")?;
+            once(&mut mapped, port, "mapper")?;
             sources.push(port);
         }
         let reducers = self.number("the number of reducers", self.ports)?;
-        let (mut sinks, mut flows) = (Vec::new(), Vec::new());
+        self.fit(mappers * reducers)?;
+        let (mut sinks, mut flows) = (BTreeSet::new(), Vec::new());
         for _ in 0..reducers {
             let field = self.next("a reducer")?;
             let (port, size) = field.split_once(':').ok_or_else(|| Problem::Number {
@@ -146,8 +151,7 @@ impl<'a> Fields<'a> {
                 expected: "port:MB".to_owned(),
             })?;
             let dst = self.port("a reducer", port)?;
-            once(&sinks, dst, "reducer")?;
-            sinks.push(dst);
+            once(&mut sinks, dst, "reducer")?;
             let bytes = megabytes(size)?;
             let parts = sources.len() as u64;
             if parts == 0 {
@@ -171,6 +175,7 @@ impl<'a> Fields<'a> {
     /// `flows sources sinks (source sink MB)…`.
     fn by_flow(&mut self) -> Result<Vec<TracedFlow>, Problem> {
         let promised = self.number("the number of flows", MAX_FLOWS as u64)?;
+        self.fit(promised)?;
         // The published traces have flows from and to others than so many, so that these two say nothing.
         self.number("the number of sources", self.ports)?;
         self.number("the number of sinks", self.ports)?;
@@ -184,8 +189,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn once(before: &[u32], port: u32, what: &'static str) -> Result<(), Problem> {
-    if before.contains(&port) { Err(Problem::PortTwice { port, what }) } else { Ok(()) }
+fn once(before: &mut BTreeSet<u32>, port: u32, what: &'static str) -> Result<(), Problem> {
+    if before.insert(port) { Ok(()) } else { Err(Problem::PortTwice { port, what }) }
 }
 
 /// The bytes of so many MB, a decimal number.

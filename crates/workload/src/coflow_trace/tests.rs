@@ -83,10 +83,20 @@ fn read__refused_with_the_line_and_what_was_expected() {
         ("4 1\n1 0 1 1 1 0 1 5 6\n", "`6` follows"),
         ("4 1\n1 -5 1 0 1 1:1\n", "arrival_ms is `-5`"),
         ("0 1\n", "ports is `0`"),
+        // The numbers above are those of flows without a coflow.
+        ("4 1\n4000000001 0 1 0 1 1:1\n", "t.txt:2: id is `4000000001`; expected a whole number from 0 to 4000000000"),
     ] {
         let refused = parse(text).unwrap_err().to_string();
         assert!(refused.contains(expected), "{text:?}: {refused}");
     }
+}
+
+#[test]
+fn read__more_flows_than_are_kept_take_no_memory() {
+    // 10,000 mappers and 10,000 reducers are 10^8 flows, of which the line need not say more.
+    let mappers: String = (0..10_000).map(|port| format!("{port} ")).collect();
+    let refused = parse(&format!("10000 1\n1 0 10000 {mappers}10000 0:1\n")).unwrap_err().to_string();
+    assert_eq!(refused, "t.txt:2: more than 50000000 flows up to here; expected at most so many");
 }
 
 #[test]
@@ -118,12 +128,17 @@ fn place__ports_onto_fewer_hosts() {
 #[test]
 fn scale__sizes_and_gaps() {
     let mut trace = parse("4 3\n1 10 1 0 1 1:1\n2 20 1 0 1 1:2\n3 50 1 0 1 1:3\n").unwrap();
-    trace.scale_sizes(0.5);
+    trace.scale_sizes(0.5).unwrap();
     trace.scale_span(8_000);
     assert_eq!(trace.coflows.iter().map(|coflow| coflow.arrival_ps).collect::<Vec<_>>(), [0, 2_000, 8_000]);
     assert_eq!(trace.coflows.iter().map(|coflow| coflow.flows[0].bytes).collect::<Vec<_>>(), [MB / 2, MB, 3 * MB / 2]);
-    trace.scale_sizes(1e-9);
+    trace.scale_sizes(1e-9).unwrap();
     assert!(trace.coflows.iter().all(|coflow| coflow.flows[0].bytes == 1));
+    assert_eq!(trace.scale_sizes(1e15), Ok(()));
+    assert_eq!(trace.scale_sizes(1.1), Err(TraceError::TooManyBytes), "a flow of 10^15 bytes is the largest");
+    let flows = vec![flow(0, 1, 1); 20_000];
+    let mut wide = CoflowTrace { ports: 2, coflows: vec![TracedCoflow { id: 0, arrival_ps: 0, flows }] };
+    assert_eq!(wide.scale_sizes(1e15), Err(TraceError::TooManyBytes), "2 · 10^19 in all");
 }
 
 fn generation(hosts: u32) -> Generation {
@@ -149,10 +164,24 @@ fn generate__has_the_structure_of_what_it_is_made_of() {
     );
     assert_eq!(
         generation(2).generate(&trace, 1).map(|made| made.coflows[0].flows.len()),
-        Some(2),
+        Ok(2),
         "three receivers do not fit"
     );
-    assert_eq!(generation(1).generate(&trace, 1), None);
+    assert_eq!(generation(1).generate(&trace, 1), Err(TraceError::NoneFits));
+}
+
+#[test]
+fn generate__no_more_than_can_be_kept() {
+    let refused = |ports: u32, bytes: u64| {
+        let flows = (0..ports).map(|port| flow(port, port, bytes)).collect();
+        let trace = CoflowTrace { ports, coflows: vec![TracedCoflow { id: 0, arrival_ps: 0, flows }] };
+        generation(ports).generate(&trace, 1).map(|made| made.coflows.len())
+    };
+    assert_eq!(refused(20, 1_000), Ok(400));
+    // As many senders as receivers, each to each: 10^8 flows.
+    assert_eq!(refused(10_000, 1_000), Err(TraceError::TooManyFlows));
+    // 400 coflows of 10^17 bytes.
+    assert_eq!(refused(100, 1_000_000_000_000_000), Err(TraceError::TooManyBytes));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
+use crate::MAX_COFLOW;
 use crate::error::{InputError, Problem, excerpt};
 use crate::rows::{Columns, Rows, whole_number};
 
@@ -16,7 +17,7 @@ pub fn weights(file: &str, reader: impl BufRead) -> Result<BTreeMap<u32, f64>, I
     let mut weights = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let [coflow, weight] = row.fields();
-        let read = whole_number("coflow", coflow, 0..=u32::MAX.into()).and_then(|coflow| {
+        let read = whole_number("coflow", coflow, 0..=MAX_COFLOW.into()).and_then(|coflow| {
             let accepted = weight.parse::<f64>().ok().filter(|weight| *weight > 0.0 && *weight <= 1e9);
             let refused = || Problem::Number {
                 column: "weight".into(),

@@ -60,8 +60,8 @@ fn read__takes_deadlines_and_coflows_where_there_are_some() {
     assert_eq!(facts("0,0,1,1\n"), [(None, None)]);
     assert_eq!(facts("0,0,1,1,2e-6\n0,0,1,1,\n"), [(Some(2_000_000), None), (None, None)]);
     assert_eq!(
-        facts("0,0,1,1,,7\r\n0,0,1,1,1,4294967295\r\n"),
-        [(None, Some(7)), (Some(1_000_000_000_000), Some(u32::MAX))]
+        facts("0,0,1,1,,7\r\n0,0,1,1,1,4000000000\r\n"),
+        [(None, Some(7)), (Some(1_000_000_000_000), Some(MAX_COFLOW))]
     );
     assert_eq!(facts("start_s,src,dst,bytes,coflow\n0,0,1,1,0\n"), [(None, Some(0))]);
     assert_eq!(facts("start_s,src,dst,bytes,coflow,deadline_s\n0,0,1,1,3,1e-12\n"), [(Some(1), Some(3))]);
@@ -73,7 +73,7 @@ fn read__refuses_impossible_deadlines_and_coflows() {
     for field in ["0", "-1", "1ms", "1e-13"] {
         assert_eq!(refused(&format!("0,0,1,1,{field}")), format!("flows.csv:1: deadline_s is `{field}`; {deadline}"));
     }
-    let coflow = "flows.csv:1: coflow is `-1`; expected a whole number from 0 to 4294967295";
+    let coflow = "flows.csv:1: coflow is `-1`; expected a whole number from 0 to 4000000000";
     assert_eq!(refused("0,0,1,1,,-1"), coflow);
 }
 
@@ -228,7 +228,7 @@ proptest! {
     #[test]
     fn read__gives_back_what_was_written(
         mut rows in prop::collection::vec((any::<u64>(), 0u32..1_000, 1u32..1_000, 1..=MAX_BYTES), 1..50),
-        facts in prop::collection::vec((any::<Option<NonZeroU64>>(), any::<Option<u32>>(), any::<u8>(), any_prediction()), 50),
+        facts in prop::collection::vec((any::<Option<NonZeroU64>>(), prop::option::of(0..=MAX_COFLOW), any::<u8>(), any_prediction()), 50),
         features in prop::collection::vec(any::<u64>(), 100),
         named in 0usize..=2,
     ) {

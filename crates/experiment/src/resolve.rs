@@ -1,0 +1,92 @@
+//! Seeds until claims are resolved: which claim needs how many more, and the cheapest first.
+//!
+//! Claims are looked at after fixed numbers of seeds ([`LOOKS`]). A claim that is not resolved at one gets the seeds of the
+//! next, at each of its points; other claims of these points see them, too.
+
+use flowsieve_results::ResultDir;
+use flowsieve_results::claims::{Claim, LOOKS};
+
+use flowsieve_schemes::settings::{Origin, SettingsError};
+
+use crate::error::Error;
+use crate::plan::Plan;
+
+/// A claim that is not resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Open {
+    /// Its name.
+    pub claim: String,
+    /// Index of its experiment.
+    pub figure: usize,
+    /// Its points, and the seeds that each of them will have at the next look.
+    points: Vec<usize>,
+    next: usize,
+    /// After how many seeds it will be resolved, as far as those at hand tell; `None`: after no number that there will be.
+    pub seeds: Option<usize>,
+    /// About how many packet-hops the runs until then take, or those of the next look.
+    pub packet_hops: f64,
+    /// About how many those of the next look take.
+    pub next_packet_hops: f64,
+}
+
+impl Open {
+    /// Adds the seeds of its next look.
+    pub fn extend(&self, plan: &mut Plan) {
+        self.points.iter().for_each(|&point| plan.raise_seeds(point, self.next));
+    }
+}
+
+/// The claims of experiments that are not resolved and that more seeds may resolve, those first that will take the least; and
+/// of each experiment those of which the figure has this name, if one is given. A claim that no number of seeds resolves is
+/// last.
+pub fn open_claims<'a>(
+    figures: impl IntoIterator<Item = (&'a Plan, &'a ResultDir)>,
+    metric: Option<&str>,
+) -> Vec<Open> {
+    let mut open = Vec::new();
+    for (figure, (plan, result)) in figures.into_iter().enumerate() {
+        let is_wanted = |claim: &Claim| metric.is_none_or(|metric| claim.figure.name() == metric);
+        for (claim, checked) in result.checked_claims() {
+            if is_wanted(claim) && checked.is_open() {
+                open.extend(of_claim(figure, plan, result, claim));
+            }
+        }
+    }
+    open.sort_by(|a, b| {
+        let never = a.seeds.is_none().cmp(&b.seeds.is_none());
+        never.then(a.packet_hops.total_cmp(&b.packet_hops)).then_with(|| a.claim.cmp(&b.claim))
+    });
+    open
+}
+
+fn of_claim(figure: usize, plan: &Plan, result: &ResultDir, claim: &Claim) -> Option<Open> {
+    let points = claim.all_points(&plan.experiment);
+    let seeds_of = |point: usize| plan.experiment.points[point].parts.len();
+    let have = points.iter().map(|&point| seeds_of(point)).min()?;
+    let next = LOOKS.iter().map(|look| look.seeds).find(|&seeds| seeds > have)?;
+    let seeds = claim.seeds_to_resolve(result.manifest(), result.summary());
+    let hops_until = |seeds: usize| {
+        let more = |&point: &usize| {
+            let run = plan.runs.iter().find(|run| run.point == point);
+            run.map_or(0.0, |run| run.packet_hops) * seeds.saturating_sub(seeds_of(point)) as f64
+        };
+        points.iter().map(more).sum::<f64>()
+    };
+    Some(Open {
+        claim: claim.id.clone(),
+        figure,
+        next,
+        seeds,
+        packet_hops: hops_until(seeds.unwrap_or(next)),
+        next_packet_hops: hops_until(next),
+        points,
+    })
+}
+
+/// `--resolve METRIC` of a metric that no claim has.
+pub fn no_such_metric(metric: &str, there: Vec<String>) -> Error {
+    let origin = Origin::CommandLine(format!("--resolve {metric}").into());
+    let problem = format!("no claim of the experiment is of the metric {metric:?}");
+    let expected = if there.is_empty() { "an experiment with [[claims]]" } else { "the metric of a claim" };
+    SettingsError::new(origin, problem).expected(expected).names(metric, there).into()
+}

@@ -1,0 +1,79 @@
+//! `--resolve`: adds seeds where claims are not resolved, within a budget of time.
+
+use std::time::{Duration, Instant};
+
+use flowsieve_experiment::plan::Plan;
+use flowsieve_experiment::resolve::{Open, open_claims};
+use flowsieve_experiment::{Error, ResultDir};
+
+use crate::output::tell;
+use crate::progress::{hops_in_words, in_words};
+
+/// Packet-hops a second of one core before any were counted.
+const HOPS_PER_SECOND: f64 = 10e6;
+
+/// How far to go.
+pub(crate) struct Resolving<'a> {
+    /// The metric of claims, where not all of them are meant.
+    pub(crate) metric: Option<&'a str>,
+    pub(crate) budget: Duration,
+    pub(crate) jobs: usize,
+}
+
+/// Carries out the plan of an experiment, by its index.
+type RunPlan<'a> = dyn Fn(usize, &Plan) -> Result<ResultDir, Error> + 'a;
+
+impl Resolving<'_> {
+    /// Refuses a metric that no claim has.
+    pub(crate) fn of_metric(&self, plan: &Plan) -> Result<(), Error> {
+        let Some(metric) = self.metric else { return Ok(()) };
+        let names: Vec<String> = plan.experiment.claims.iter().map(|claim| claim.figure.name()).collect();
+        if names.iter().any(|name| name == metric) {
+            return Ok(());
+        }
+        Err(flowsieve_experiment::resolve::no_such_metric(metric, names))
+    }
+
+    /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved or the budget is spent.
+    pub(crate) fn go_on(&self, figures: &mut [(&mut Plan, &mut ResultDir)], run: &RunPlan<'_>) -> Result<(), Error> {
+        let begun = Instant::now();
+        let (mut seconds, mut hops) = (0.0, 0.0);
+        let mut announced = false;
+        loop {
+            let open = open_claims(figures.iter().map(|(plan, result)| (&**plan, &**result)), self.metric);
+            let rate = if hops > 0.0 { hops / seconds } else { HOPS_PER_SECOND * self.jobs as f64 };
+            if !announced {
+                self.say(&open, rate);
+                announced = true;
+            }
+            let left = self.budget.as_secs_f64() - begun.elapsed().as_secs_f64();
+            let Some(claim) = open.iter().find(|claim| claim.next_packet_hops <= rate * left) else {
+                tell(match open.len() {
+                    0 => "every claim is resolved, or has all the seeds that there are".to_owned(),
+                    open => format!("the budget is spent; not resolved: {open} claims"),
+                });
+                return Ok(());
+            };
+            let (plan, result) = &mut figures[claim.figure];
+            claim.extend(plan);
+            tell(format!("{}: {} packet-hops more", claim.claim, hops_in_words(claim.next_packet_hops)));
+            let step = Instant::now();
+            **result = run(claim.figure, plan)?;
+            seconds += step.elapsed().as_secs_f64();
+            hops += claim.next_packet_hops;
+        }
+    }
+
+    /// What each claim is expected to take.
+    fn say(&self, open: &[Open], rate: f64) {
+        for claim in open {
+            tell(match claim.seeds {
+                Some(seeds) => {
+                    let time = in_words(claim.packet_hops / rate);
+                    format!("{} is not resolved: about {seeds} seeds would do, {time}", claim.claim)
+                }
+                None => format!("{} is not resolved, and all seeds that there may be would not do", claim.claim),
+            });
+        }
+    }
+}

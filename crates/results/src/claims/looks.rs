@@ -1,0 +1,77 @@
+//! Looks at claims while seeds are added.
+//!
+//! Whoever looks at an interval after each few seeds and stops at the first that decides is wrong more often than each interval
+//! is: with seven looks at 95 % intervals about one in five times. So each look has to be surer. How much error each may spend
+//! is fixed beforehand (alpha spending: Lan and DeMets, Biometrika 1983): half of 5 % at the first look, at which most claims
+//! are decided, and the rest equally at the others. What the first look misses the later ones often miss as well, so that these
+//! have a little more than their equal parts; the test below counts the error of all looks together. Levels are those of
+//! Student's t at each look (Pocock, Biometrika 1977), since deviations are not known.
+//!
+//! A verdict is that of the first look that decides. Seeds that are added for another claim change nothing about it.
+
+/// A look at a claim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// After how many seeds of each of its points.
+    pub seeds: usize,
+    /// The share of its intervals that miss the true value.
+    pub missed: f64,
+}
+
+/// All looks. There are no more seeds than the last one has.
+pub const LOOKS: [Look; 7] = [
+    Look { seeds: 5, missed: 0.025 },
+    Look { seeds: 7, missed: 0.0065 },
+    Look { seeds: 10, missed: 0.0065 },
+    Look { seeds: 14, missed: 0.0065 },
+    Look { seeds: 20, missed: 0.0065 },
+    Look { seeds: 28, missed: 0.0065 },
+    Look { seeds: 40, missed: 0.0065 },
+];
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::statistics::{Estimate, Sureness};
+
+    /// Standard normal (Box and Muller).
+    fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+        let mut uniform = || -> f64 { ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64 };
+        (-2.0 * libm::log(uniform())).sqrt() * libm::cos(std::f64::consts::TAU * uniform())
+    }
+
+    /// In how many of 10,000 claims some look's interval leaves out the true value.
+    fn wrong(of_seed: impl Fn(f64) -> f64, truth: f64, missed: impl Fn(&Look) -> f64) -> usize {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut claim = || {
+            let values: Vec<f64> = (0..40).map(|_| of_seed(normal(&mut random))).collect();
+            LOOKS.iter().any(|look| {
+                let sureness = Sureness { missed: missed(look), as_if: None };
+                let (low, high) = Estimate::as_sure(sureness, &values[..look.seeds]).unwrap().interval().unwrap();
+                truth < low || high < truth
+            })
+        };
+        (0..10_000).filter(|_| claim()).count()
+    }
+
+    #[test]
+    fn looks__all_together_are_wrong_in_no_more_than_one_of_twenty() {
+        assert!(LOOKS.is_sorted_by(|a, b| a.seeds < b.seeds));
+        let together = wrong(|normal| normal, 0.0, |look| look.missed);
+        assert!((300..=500).contains(&together), "{together}");
+        let each_as_if_alone = wrong(|normal| normal, 0.0, |_| 0.05);
+        assert!((1_800..2_100).contains(&each_as_if_alone), "{each_as_if_alone}");
+    }
+
+    /// Student's t is for normal values. Means over flows are a little askew: here as a lognormal value of deviation 0.1 is. (At 0.2
+    /// all looks are wrong in 559, and a single 95 % interval over five seeds in 571.)
+    #[test]
+    fn looks__of_values_that_are_askew() {
+        let askew = |normal: f64| libm::exp(0.1 * normal) - libm::exp(0.005);
+        let together = wrong(askew, 0.0, |look| look.missed);
+        assert!(together <= 500, "{together}");
+    }
+}
