@@ -23,7 +23,8 @@
 //! flows; `at` narrows it to values of other swept keys, and `note` says what else there is to it. `stand_in` names the
 //! workload that stands in for the paper's, where that could not be had: then the claim's direction alone is judged.
 //! `repeats` names the claim that is made again under another calibration of such a workload, or by another reading of the
-//! paper.
+//! paper; of that `reading` says in a sentence why one may read it so. `contradicts` says what else in the paper contradicts
+//! the claim, with the calculation.
 
 use crate::document::{Wrong, entries, raw_value, tables};
 use crate::experiment_text::ExperimentText;

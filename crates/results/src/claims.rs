@@ -95,9 +95,16 @@ pub struct Claim {
     /// The workload that stands in for the paper's, where that could not be had: then a direction is all that can be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stand_in: Option<String>,
-    /// The claim whose words these are, here under another calibration of its stand-in: their directions are held together.
+    /// The claim whose words these are, here under another calibration of its stand-in, or read in another way: of stand-ins the
+    /// directions are held together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
+    /// Why the words may be read as this claim reads them, where that is not the literal way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
+    /// What else of its own text the paper contradicts with it, with the calculation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradicts: Option<String>,
 }
 
 impl Claim {
@@ -311,6 +318,8 @@ mod tests {
             note: String::new(),
             stand_in: None,
             repeats: None,
+            reading: None,
+            contradicts: None,
         };
         for (baselines, text) in [(&["b"][..], "\"b\""), (&[], "[]"), (&["b", "c"], "[\"b\",\"c\"]")] {
             let data = serde_json::to_string(&claim(baselines)).unwrap();

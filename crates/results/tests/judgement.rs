@@ -67,6 +67,8 @@ fn claim(expected: Expected) -> Claim {
         coflow_class: None,
         baseline_class: None,
         repeats: None,
+        reading: None,
+        contradicts: None,
     }
 }
 

@@ -40,6 +40,8 @@ fn measured(folder: &Path, record: Record) -> ResultDir {
         coflow_class: None,
         baseline_class: None,
         repeats: None,
+        reading: None,
+        contradicts: None,
     };
     made(folder, &Made { run: measure, claims: vec![claim], record, ..Made::default() })
 }

@@ -10,7 +10,7 @@ use flowsieve_schemes::settings::{Kind, MAX_TIME_PS, Origin, Raw, Value as Setti
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
 
-pub(super) const KEYS: [&str; 23] = [
+pub(super) const KEYS: [&str; 25] = [
     "id",
     "where",
     "metric",
@@ -32,6 +32,8 @@ pub(super) const KEYS: [&str; 23] = [
     "tolerance",
     "stand_in",
     "repeats",
+    "reading",
+    "contradicts",
     "unmeasured",
     "note",
 ];
@@ -105,6 +107,11 @@ impl Fields {
             _ => claimed_ratio(origin, raw)?,
         };
         let tolerance = self.tolerance(expected)?;
+        if let Some((origin, _)) = self.find("reading").filter(|_| self.find("repeats").is_none()) {
+            let problem = "a reading is another one of words that have a literal one";
+            return Err(Wrong::new(origin.clone(), problem)
+                .expected("`repeats` with the `id` of the claim that reads them literally"));
+        }
         let (schemes, mut names): (Vec<Origin>, Vec<String>) = names.into_iter().unzip();
         Ok(Given {
             claim: Claim {
@@ -123,8 +130,10 @@ impl Fields {
                 expected,
                 tolerance,
                 note: self.optional_text("note")?,
-                stand_in: Some(self.optional_text("stand_in")?).filter(|name| !name.is_empty()),
-                repeats: Some(self.optional_text("repeats")?).filter(|id| !id.is_empty()),
+                stand_in: self.text_if_any("stand_in")?,
+                repeats: self.text_if_any("repeats")?,
+                reading: self.text_if_any("reading")?,
+                contradicts: self.text_if_any("contradicts")?,
             },
             table: self.origin.clone(),
             schemes,
@@ -256,8 +265,12 @@ impl Fields {
         }
     }
 
+    fn text_if_any(&self, name: &str) -> Result<Option<String>, Wrong> {
+        self.find(name).map(|_| Ok(self.text(name)?.1)).transpose()
+    }
+
     fn optional_text(&self, name: &str) -> Result<String, Wrong> {
-        if self.find(name).is_none() { Ok(String::new()) } else { Ok(self.text(name)?.1) }
+        Ok(self.text_if_any(name)?.unwrap_or_default())
     }
 
     fn figure(&self) -> Result<Figure, Wrong> {
