@@ -206,7 +206,7 @@ impl Figure {
 
     /// What its claims are held against.
     pub fn measured(&self) -> Measured {
-        self.kept.measured(&self.plan.experiment).unwrap_or_else(|| Measured::from_rows(Vec::new(), Vec::new()))
+        self.kept.measured(&self.plan.experiment).unwrap_or_default()
     }
 }
 

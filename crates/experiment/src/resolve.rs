@@ -34,16 +34,27 @@ impl Open {
     }
 }
 
+/// An experiment to which seeds may be added.
+pub struct Resolving<'a> {
+    /// Its runs.
+    pub plan: &'a Plan,
+    /// What was measured of them.
+    pub measured: Measured,
+    /// Whether the run of a part is made, so that it costs nothing.
+    pub is_made: &'a dyn Fn(&str) -> bool,
+}
+
 /// The claims of experiments that are not resolved and that more seeds may resolve, those first that will take the least; and
 /// of each experiment those of which the figure has this name, if one is given. A claim that no number of seeds resolves is
 /// last.
-pub fn open_claims<'a>(figures: impl IntoIterator<Item = (&'a Plan, &'a Measured)>, metric: Option<&str>) -> Vec<Open> {
+pub fn open_claims(figures: &[Resolving<'_>], metric: Option<&str>) -> Vec<Open> {
     let mut open = Vec::new();
-    for (figure, (plan, measured)) in figures.into_iter().enumerate() {
+    for (index, figure) in figures.iter().enumerate() {
+        let Resolving { plan, measured, .. } = figure;
         let is_wanted = |claim: &Claim| metric.is_none_or(|metric| claim.figure.name() == metric);
         for claim in plan.experiment.claims.iter().filter(|claim| is_wanted(claim)) {
             if claim.check(&plan.experiment, measured).is_open() {
-                open.extend(of_claim(figure, plan, measured, claim));
+                open.extend(of_claim(index, figure, claim));
             }
         }
     }
@@ -54,7 +65,8 @@ pub fn open_claims<'a>(figures: impl IntoIterator<Item = (&'a Plan, &'a Measured
     open
 }
 
-fn of_claim(figure: usize, plan: &Plan, measured: &Measured, claim: &Claim) -> Option<Open> {
+fn of_claim(index: usize, figure: &Resolving<'_>, claim: &Claim) -> Option<Open> {
+    let Resolving { plan, measured, is_made } = figure;
     let points = claim.all_points(&plan.experiment);
     let seeds_of = |point: usize| plan.experiment.points[point].parts.len();
     let have = points.iter().map(|&point| seeds_of(point)).min()?;
@@ -62,14 +74,15 @@ fn of_claim(figure: usize, plan: &Plan, measured: &Measured, claim: &Claim) -> O
     let seeds = claim.seeds_to_resolve(&plan.experiment, measured);
     let hops_until = |seeds: usize| {
         let more = |&point: &usize| {
-            let run = plan.runs.iter().find(|run| run.point == point);
-            run.map_or(0.0, |run| run.packet_hops) * seeds.saturating_sub(seeds_of(point)) as f64
+            let Some(run) = plan.runs.iter().rfind(|run| run.point == point) else { return 0.0 };
+            let new = run.seed + 1..=run.seed + seeds.saturating_sub(seeds_of(point)) as u64;
+            run.packet_hops * new.filter(|&seed| !is_made(&plan.key(point, seed))).count() as f64
         };
         points.iter().map(more).sum::<f64>()
     };
     Some(Open {
         claim: claim.id.clone(),
-        figure,
+        figure: index,
         next,
         seeds,
         packet_hops: hops_until(seeds.unwrap_or(next)),

@@ -114,6 +114,7 @@ fn claims__messages() {
         ("a change without its unit", "\"up to -5%\"", "\"up to -5\""),
         ("ends that fall", "[\"-20%\", \"+10.5%\"]", "[\"10%\", \"-20%\"]"),
         ("a tolerance below zero", "\"1%\"", "\"-1%\""),
+        ("a reading of nothing", "id = \"first\"", "id = \"first\"\nreading = \"as one may\""),
         ("one id twice", "\"second\"", "\"first\""),
         ("a factor below zero", "\"up to -5%\"", "\"-2x\""),
         ("an order of one", "[\"dctcp\", \"fcfs\"]\nclaimed", "[\"dctcp\"]\nclaimed"),
@@ -227,20 +228,16 @@ fn reproduce__figures_share_their_points() {
     let one_load = GOOD.replace("load = [0.5, 0.8]", "load = 0.8").replace("title = \"Good\"", "title = \"One load\"");
     std::fs::write(paper.join("fig-2.toml"), one_load).unwrap();
     std::fs::write(paper.join("checks.md"), "- `first`: at twice the load the same.\n").unwrap();
-    let all = reproduce::read(folder.path(), "paper", &Changes::default(), &Simulator).unwrap();
+    let mut all = reproduce::read(folder.path(), "paper", &Changes::default(), false, &Simulator).unwrap();
     let parts = folder.path().join("out/parts");
     let before = all.estimate(&parts);
     // The textbook's FCFS reads no threshold of ECN, so that its points are the same for both.
     assert_eq!((before.points, before.runs, before.left), (12, 24, 12));
     assert!(before.packet_hops > 0.0 && before.seconds(2) < before.seconds(1));
-    let run = |figure: &reproduce::Figure| {
-        let out = folder.path().join("out").join(&figure.name);
-        execute_sharing(&figure.plan, &Simulator, &out, &parts, How { jobs: 2, fresh: false }, &|_| {}).unwrap()
-    };
-    let results: Vec<_> = all.figures.iter().map(run).collect();
+    make(&mut all, &folder.path().join("out"));
     assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 12);
     assert_eq!(all.estimate(&parts).left, 0);
-    let page = all.page(&results);
+    let page = all.page(&|figure| format!("{}.svg", figure.name));
     assert!(
         page.starts_with("# paper\n\n14 claims: ")
             && page.contains(", 2 are not measured.")
@@ -253,6 +250,101 @@ fn reproduce__figures_share_their_points() {
         2,
         "{page}"
     );
-    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), &Simulator).unwrap();
+    assert!(page.contains("\n![One load](fig-2.svg)\n") && page.contains("[first](#fig-1-good)"), "{page}");
+    let one = reproduce::read(folder.path(), "paper/fig-2", &Changes::default(), false, &Simulator).unwrap();
     assert_eq!(one.figures.len(), 1);
+}
+
+/// Makes the runs that are left.
+fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
+    for figure in &mut reproduction.figures {
+        let Some(plan) = figure.left(&out.join("parts")) else { continue };
+        let (folder, how) = (out.join(&figure.name), How { jobs: 2, fresh: false });
+        let result = execute_sharing(&plan, &Simulator, &folder, &out.join("parts"), how, &|_| {}).unwrap();
+        figure.take(&result).unwrap();
+    }
+}
+
+/// A paper of one figure, of which three of its five seeds are kept.
+fn kept_in_part(folder: &Path, text: &str) {
+    let paper = folder.join("paper");
+    std::fs::create_dir_all(&paper).unwrap();
+    std::fs::write(paper.join("fig-1.toml"), text).unwrap();
+    let three = Changes { seeds: Some(3), ..Changes::default() };
+    let mut some = reproduce::read(folder, "paper", &three, false, &Simulator).unwrap();
+    make(&mut some, &folder.join("elsewhere"));
+    some.figures[0].keep().unwrap();
+}
+
+#[test]
+fn reproduce__goes_on_with_what_another_machine_has_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    kept_in_part(folder.path(), GOOD);
+    let resolve = Changes { resolve: true, ..Changes::default() };
+    let read = |fresh| reproduce::read(folder.path(), "paper", &resolve, fresh, &Simulator).unwrap();
+    let path = |figure: &report::PageFigure| figure.name.clone();
+    let (mut all, mut anew) = (read(false), read(true));
+    let out = folder.path().join("out");
+    let (estimate, whole) = (all.estimate(&out), anew.estimate(&out));
+    assert_eq!((estimate.kept, whole.kept), (24, 0));
+    // Two of five seeds, of six points: FCFS is the same at either threshold of ECN.
+    assert_eq!((estimate.left, whole.left), (12, 30));
+    make(&mut all, &out);
+    make(&mut anew, &folder.path().join("anew"));
+    let without_times =
+        |page: String| page.lines().filter(|line| !line.starts_with("Runs made: ")).collect::<Vec<_>>().join("\n");
+    assert_eq!(without_times(all.page(&path)), without_times(anew.page(&path)));
+    all.figures[0].keep().unwrap();
+    let done = read(false);
+    assert!(done.figures[0].left(&out).is_none());
+    assert_eq!(without_times(done.page(&path)), without_times(anew.page(&path)));
+}
+
+#[test]
+fn reproduce__other_settings_are_other_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    kept_in_part(folder.path(), GOOD);
+    let left = |text: &str| {
+        std::fs::write(folder.path().join("paper/fig-1.toml"), text).unwrap();
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), false, &Simulator).unwrap();
+        read.estimate(Path::new("nowhere")).left
+    };
+    assert_eq!(left(GOOD), 0);
+    assert_eq!(left(&GOOD.replace("load = [0.5, 0.8]", "load = [0.5, 0.7, 0.8]")), 6, "a load more");
+    assert_eq!(left(&GOOD.replace("0-10KB", "0-20KB")), 12, "a claim of other flows");
+}
+
+#[test]
+fn reproduce__what_does_not_fit_together_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    kept_in_part(folder.path(), GOOD);
+    let measured = folder.path().join("paper/measured");
+    let kept = measured.join("fig-1.paper.json");
+    let text = std::fs::read_to_string(&kept).unwrap();
+    let refused = || {
+        let read = reproduce::read(folder.path(), "paper", &Changes::default(), false, &Simulator);
+        read.unwrap_err().render(false)
+    };
+    std::fs::write(&kept, text.replacen("\"model\":\"", "\"model\":\"0", 1)).unwrap();
+    assert!(refused().contains("fig-1.paper.json: runs of model 0"), "{}", refused());
+    std::fs::write(&kept, text.replacen("\"values\":[", "\"values\":[1.0,", 1)).unwrap();
+    assert!(refused().contains("values, expected"), "{}", refused());
+    std::fs::write(&kept, &text[..text.len() / 2]).unwrap();
+    assert!(refused().contains("damaged result"), "{}", refused());
+    std::fs::rename(&kept, measured.join("fig-9.paper.json")).unwrap();
+    assert!(refused().contains("measured of `fig-9`, and there is no fig-9.toml"), "{}", refused());
+    std::fs::remove_dir_all(&measured).unwrap();
+    let reading = GOOD.replacen("id = \"first\"", "id = \"first\"\nrepeats = \"lost\"\nreading = \"as one may\"", 1);
+    std::fs::write(folder.path().join("paper/fig-1.toml"), reading).unwrap();
+    assert!(refused().contains("the claim \"first\" repeats \"lost\""), "{}", refused());
+    std::fs::write(folder.path().join("paper/fig-1.toml"), GOOD).unwrap();
+    // A folder of results of another model.
+    let out = folder.path().join("elsewhere");
+    let manifest = out.join("fig-1/manifest.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let whole = || reproduce::read(folder.path(), "paper", &Changes::default(), false, &Simulator).unwrap();
+    whole().refuse_other_models(&out).unwrap();
+    std::fs::write(&manifest, text.replacen("\"model\": \"", "\"model\": \"0", 1)).unwrap();
+    let problem = whole().refuse_other_models(&out).unwrap_err().to_string();
+    assert!(problem.contains("runs of model 0") && problem.contains("--fresh"), "{problem}");
 }

@@ -85,13 +85,20 @@ struct Resolved {
 }
 
 impl Resolvable for Resolved {
-    fn plan(&mut self) -> &mut Plan {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn plan_mut(&mut self) -> &mut Plan {
         &mut self.plan
     }
 
-    fn measured(&self) -> (&Plan, Measured) {
-        let none = || Measured::from_rows(Vec::new(), Vec::new());
-        (&self.plan, self.result.as_ref().map_or_else(none, ResultDir::measured))
+    fn measured(&self) -> Measured {
+        self.result.as_ref().map_or_else(Measured::default, ResultDir::measured)
+    }
+
+    fn is_made(&self, key: &str) -> bool {
+        self.out.join("parts").join(key).exists()
     }
 
     fn make(&mut self) -> Result<(), Error> {

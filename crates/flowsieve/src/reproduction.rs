@@ -106,12 +106,20 @@ struct Running<'a> {
 }
 
 impl Resolvable for Running<'_> {
-    fn plan(&mut self) -> &mut Plan {
+    fn plan(&self) -> &Plan {
+        &self.figure.plan
+    }
+
+    fn plan_mut(&mut self) -> &mut Plan {
         &mut self.figure.plan
     }
 
-    fn measured(&self) -> (&Plan, Measured) {
-        (&self.figure.plan, self.figure.measured())
+    fn measured(&self) -> Measured {
+        self.figure.measured()
+    }
+
+    fn is_made(&self, key: &str) -> bool {
+        self.figure.kept.has(key) || self.place.parts.join(key).exists()
     }
 
     fn make(&mut self) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use flowsieve_experiment::plan::Plan;
-use flowsieve_experiment::resolve::{Open, open_claims};
+use flowsieve_experiment::resolve::{Open, Resolving as Figure, open_claims};
 use flowsieve_experiment::{Error, Measured};
 
 use crate::output::tell;
@@ -23,10 +23,16 @@ pub(crate) struct Resolving<'a> {
 /// An experiment to which seeds can be added.
 pub(crate) trait Resolvable {
     /// Its runs.
-    fn plan(&mut self) -> &mut Plan;
+    fn plan(&self) -> &Plan;
 
-    /// What its claims are held against, with its plan.
-    fn measured(&self) -> (&Plan, Measured);
+    /// The same, to be extended.
+    fn plan_mut(&mut self) -> &mut Plan;
+
+    /// What its claims are held against.
+    fn measured(&self) -> Measured;
+
+    /// Whether the run of a part is made.
+    fn is_made(&self, key: &str) -> bool;
 
     /// Makes the runs that its plan has got.
     fn make(&mut self) -> Result<(), Error>;
@@ -49,8 +55,7 @@ impl Resolving<'_> {
         let (mut seconds, mut hops) = (0.0, 0.0);
         let mut announced = false;
         loop {
-            let measured: Vec<_> = figures.iter().map(Resolvable::measured).collect();
-            let open = open_claims(measured.iter().map(|(plan, measured)| (*plan, measured)), self.metric);
+            let open = self.open(figures);
             let rate = if hops > 0.0 { hops / seconds } else { HOPS_PER_SECOND * self.jobs as f64 };
             if !announced {
                 self.say(&open, rate);
@@ -65,13 +70,21 @@ impl Resolving<'_> {
                 return Ok(());
             };
             let figure = &mut figures[claim.figure];
-            claim.extend(figure.plan());
+            claim.extend(figure.plan_mut());
             tell(format!("{}: {} packet-hops more", claim.claim, hops_in_words(claim.next_packet_hops)));
             let step = Instant::now();
             figure.make()?;
             seconds += step.elapsed().as_secs_f64();
             hops += claim.next_packet_hops;
         }
+    }
+
+    fn open(&self, figures: &[impl Resolvable]) -> Vec<Open> {
+        let is_made: Vec<_> = figures.iter().map(|figure| move |key: &str| figure.is_made(key)).collect();
+        let figures = figures.iter().zip(&is_made);
+        let figures =
+            figures.map(|(figure, is_made)| Figure { plan: figure.plan(), measured: figure.measured(), is_made });
+        open_claims(&figures.collect::<Vec<_>>(), self.metric)
     }
 
     /// What each claim is expected to take.

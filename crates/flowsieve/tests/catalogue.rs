@@ -13,7 +13,7 @@ fn experiments() -> PathBuf {
 
 fn planned(paper: &str, scale: Scale) -> Reproduction {
     let changes = Changes { scale, ..Changes::default() };
-    reproduce::read(&experiments(), paper, &changes, &Simulator).unwrap_or_else(|error| panic!("{error}"))
+    reproduce::read(&experiments(), paper, &changes, true, &Simulator).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What tells the runs of a figure from others.

@@ -290,6 +290,37 @@ fn reproduce__estimates_then_runs_and_writes_the_page() {
     assert!(wrong.status == 2 && wrong.err.contains("did you mean `paper`?"), "{}", wrong.err);
 }
 
+#[test]
+fn reproduce__reads_back_what_was_kept() {
+    let folder = folder();
+    let paper = folder.path().join("experiments/paper");
+    std::fs::create_dir_all(&paper).unwrap();
+    std::fs::write(paper.join("fig-1.toml"), format!("{SMALL}{CLAIMS}")).unwrap();
+    let reproduce = |rest: &[&str]| flowsieve(folder.path(), &[&["reproduce", "paper"], rest].concat());
+    let first = reproduce(&["--keep", "--out", "here"]);
+    assert_eq!(first.status, 0, "{}", first.err);
+    assert!(paper.join("measured/fig-1.paper.json").exists());
+    let drawing = std::fs::read_to_string(folder.path().join("here/figures/paper-fig-1.svg")).unwrap();
+    assert!(drawing.starts_with("<svg ") && drawing.contains("mean FCT of all flows"), "{drawing}");
+    assert!(first.out.contains("](figures/paper-fig-1.svg)"), "{}", first.out);
+    let page = |out: &str| std::fs::read_to_string(folder.path().join(out).join("reproduction.md")).unwrap();
+    let again = reproduce(&["--out", "there"]);
+    assert!(
+        again.err.contains("of which 0 are to be made") && again.err.contains("8 runs were measured before"),
+        "{}",
+        again.err
+    );
+    assert_eq!(page("there"), page("here"));
+    assert!(!folder.path().join("there/fig-1").exists());
+    let fresh = reproduce(&["--fresh", "--out", "there"]);
+    assert!(fresh.err.contains("of which 8 are to be made"), "{}", fresh.err);
+    assert!(folder.path().join("there/fig-1/report.html").exists());
+    std::fs::remove_file(paper.join("fig-1.toml")).unwrap();
+    std::fs::write(paper.join("fig-2.toml"), SMALL).unwrap();
+    let gone = reproduce(&[]);
+    assert!(gone.status == 2 && gone.err.contains("there is no fig-1.toml"), "{}", gone.err);
+}
+
 /// Forty flows say little: five seeds do not decide.
 #[test]
 fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {

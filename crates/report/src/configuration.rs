@@ -113,6 +113,7 @@ mod tests {
             title: String::new(),
             text: String::new(),
             changes: Vec::new(),
+            shorter: Vec::new(),
             versions: BTreeMap::new(),
             classes: SizeClasses::default(),
             coflow_classes: CoflowClassBounds::default(),

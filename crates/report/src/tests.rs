@@ -163,6 +163,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
         title: "Web search at <rising> load".into(),
         text: "title = \"Web search at <rising> load\"\n[sweep]\nload = [0.6, 0.8]\n".into(),
         changes: vec!["run.seeds=3".into()],
+        shorter: Vec::new(),
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),

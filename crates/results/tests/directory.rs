@@ -82,6 +82,7 @@ fn experiment() -> Experiment {
         title: "Two schemes".into(),
         text: "title = \"Two schemes\"\n".into(),
         changes: vec![],
+        shorter: Vec::new(),
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),

@@ -112,6 +112,25 @@ fn claims__verdicts_on_known_ratios() {
     assert_eq!(found.last().unwrap().1, "not run");
 }
 
+/// Flows take 4 to 52 times as long under "base" as alone, 28 times in the mean: nothing saves more than 96 %.
+#[test]
+fn claims__what_no_scheme_can_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |expected| Claim { tolerance: 0.005, ..claim(expected) };
+    let p99 = Claim { figure: Figure::Flows(Statistic::P99, Metric::Fct), ..of(Expected::Change(-0.98)) };
+    let all = [Expected::Change(-0.98), Expected::UpTo(-0.98), Expected::Between(-0.99, -0.98), Expected::Change(-0.9)];
+    let claims =
+        all.map(of).into_iter().chain([of(Expected::Between(-0.98, -0.9)), of(Expected::Lower), p99]).collect();
+    let dir = made(folder.path(), &Made { claims, ..Made::default() });
+    let checked = dir.checked_claims();
+    let beyond: Vec<Option<bool>> =
+        checked.iter().map(|(claim, checked)| checked.bound.map(|bound| claim.is_beyond(&bound))).collect();
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(beyond, [yes, yes, yes, no, no, no, None]);
+    let bound = checked[0].1.bound.unwrap();
+    assert!((bound.value * 28.0 - 1.0).abs() < 0.1, "{bound:?}");
+}
+
 /// What "new" takes of what "base" does at load 0.5, seed by seed: 0.6 and 0.92 by turns; from the eleventh on eight times as much.
 fn by_turns(scheme: &str, _: f64, seed: u64, run: &mut PointResult) {
     let factor = match seed {

@@ -162,7 +162,7 @@ pub struct Row {
 }
 
 /// The numbers of all runs of an experiment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     quantities: Vec<Quantity>,
     /// By point, then in the order of its seeds.

@@ -116,6 +116,7 @@ fn experiment(made: &Made) -> Experiment {
         title: "Made up".into(),
         text: String::new(),
         changes: Vec::new(),
+        shorter: Vec::new(),
         versions: BTreeMap::new(),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
