@@ -254,7 +254,8 @@ impl<'a> Hold<'a> {
                 groups.into_iter().flatten().any(has_unfinished).then_some("coflows did not finish")
             }
             // Flows that did not finish are among those that missed their deadline.
-            Figure::Series | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet) => None,
+            Figure::Series
+            | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet | Count::DeadlineBytesMet) => None,
             figure => told(figure == Figure::Fairness || !self.claim.only.is_all()).or_else(finished),
         }
     }

@@ -53,10 +53,13 @@ pub enum Count {
     MissedDeadlines,
     /// The share of the flows with deadlines that met them: application throughput (D3, QCluster §6.1).
     DeadlinesMet,
+    /// The same with each flow counted by its payload, as the scripts of QCluster's authors do: of the bytes of flows with
+    /// deadlines, the share of those that met them.
+    DeadlineBytesMet,
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 11] = [
+    const ALL: [(Count, &'static str); 12] = [
         (Count::Timeouts, "timeouts"),
         (Count::Retransmissions, "retransmissions"),
         (Count::OutOfOrder, "out of order"),
@@ -68,6 +71,7 @@ impl Count {
         (Count::Marks, "marks"),
         (Count::MissedDeadlines, "missed deadlines"),
         (Count::DeadlinesMet, "deadlines met"),
+        (Count::DeadlineBytesMet, "deadline bytes met"),
     ];
 
     /// `None` for a share of nothing.
@@ -83,14 +87,16 @@ impl Count {
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
             Count::MissedDeadlines => run.deadlines.missed,
-            Count::DeadlinesMet => {
-                let flows = run.deadlines.flows;
-                let met = flows.saturating_sub(run.deadlines.missed);
-                return (flows > 0).then(|| met as f64 / flows as f64);
-            }
+            Count::DeadlinesMet => return share_left(run.deadlines.flows, run.deadlines.missed),
+            Count::DeadlineBytesMet => return share_left(run.deadlines.bytes, run.deadlines.missed_bytes),
         };
         Some(count as f64)
     }
+}
+
+/// The share of `all` that is not among the `missed`; `None` for nothing.
+fn share_left(all: u64, missed: u64) -> Option<f64> {
+    (all > 0).then(|| all.saturating_sub(missed) as f64 / all as f64)
 }
 
 /// What a figure is in.
@@ -154,7 +160,7 @@ impl Figure {
         match self {
             Figure::Flows(_, Metric::Fct) | Figure::Coflows(_, Metric::Fct) => Unit::Time,
             Figure::Held => Unit::Size,
-            Figure::Share(_) | Figure::Count(Count::DeadlinesMet) => Unit::Share,
+            Figure::Share(_) | Figure::Count(Count::DeadlinesMet | Count::DeadlineBytesMet) => Unit::Share,
             _ => Unit::Number,
         }
     }
@@ -247,13 +253,18 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 40);
+        assert_eq!(names.len(), 41);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 
     #[test]
     fn of__deadlines_met_are_a_share_of_the_flows_that_have_one() {
-        let with = |flows, missed| PointResult { deadlines: Deadlines { flows, missed }, ..PointResult::default() };
+        // A fifth of a flow's weight by flows is a tenth of it by bytes.
+        let of = |flows, missed, bytes, missed_bytes| Deadlines { flows, missed, bytes, missed_bytes };
+        let run = PointResult { deadlines: of(5, 1, 20_000, 2_000), ..PointResult::default() };
+        assert_eq!((Count::DeadlinesMet.of(&run), Count::DeadlineBytesMet.of(&run)), (Some(0.8), Some(0.9)));
+        let with = |flows, missed| PointResult { deadlines: of(flows, missed, 0, 0), ..PointResult::default() };
+        assert_eq!(Count::DeadlineBytesMet.of(&with(8, 2)), None);
         assert_eq!(Count::DeadlinesMet.of(&with(8, 2)), Some(0.75));
         assert_eq!(Count::DeadlinesMet.of(&with(8, 8)), Some(0.0));
         assert_eq!(Count::DeadlinesMet.of(&with(0, 0)), None);
