@@ -39,6 +39,7 @@ pub use error::{Error, nearest};
 pub use experiment_text::ExperimentText;
 pub use flowsieve_report as report;
 pub use flowsieve_results::ResultDir;
+pub use flowsieve_results::claims::Measured;
 pub use points::{BASE, Point, Variant};
 pub use scale::Scale;
 pub use simulator::{OwnSchemes, Simulator};

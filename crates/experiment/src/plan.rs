@@ -136,6 +136,34 @@ impl Plan {
         self.runs.sort_by_key(|run| (run.seed, run.point));
     }
 
+    /// The name of the part of a point with a seed.
+    pub fn key(&self, point: usize, seed: u64) -> String {
+        part_key(&self.experiment.points[point].settings, seed, &kept(&self.experiment))
+    }
+
+    /// The plan without the runs whose parts are called so, and without the points that are left without any.
+    pub fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Plan {
+        let mut runs: Vec<PlannedRun> = self.runs.iter().filter(|run| !is_left_out(&run.key)).cloned().collect();
+        let holds = |point: &usize| runs.iter().any(|run| run.point == *point);
+        let left: Vec<usize> = (0..self.points.len()).filter(holds).collect();
+        let mut experiment = self.experiment.clone();
+        experiment.points = left.iter().map(|&point| self.experiment.points[point].clone()).collect();
+        for point in &mut experiment.points {
+            point.parts.retain(|part| !is_left_out(&part.key));
+        }
+        for run in &mut runs {
+            run.point = left.iter().position(|point| *point == run.point).unwrap_or(0);
+        }
+        Plan {
+            experiment,
+            points: left.iter().map(|&point| self.points[point].clone()).collect(),
+            runs,
+            warnings: self.warnings.clone(),
+            loads: self.loads.clone(),
+            folder: self.folder.clone(),
+        }
+    }
+
     /// About how large the packet traces of all runs will be together, if there are any.
     pub fn trace(&self) -> Option<TraceSize> {
         self.runs.iter().filter_map(|run| run.trace).reduce(TraceSize::add)
@@ -156,7 +184,7 @@ pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &d
 
 fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
     let mut document = document::parse(input)?;
-    let scale = changes.scale.choose(&mut document)?;
+    let (scale, shorter) = changes.scale.choose(&mut document)?;
     for set in &changes.sets {
         overrides::apply(&mut document, set)?;
     }
@@ -174,6 +202,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         title: document.title.clone().unwrap_or_else(|| input.stem()),
         text: input.text.to_string(),
         changes: changes.list(),
+        shorter,
         versions: BTreeMap::from([
             ("flowsieve".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("model".to_owned(), MODEL.to_string()),

@@ -1,13 +1,22 @@
 //! The catalogue of a paper: its experiments, one file a figure, run together and held against what the paper claims.
 //!
 //! Figures share runs: the same point with the same seed is run once, whichever of them asks first. An interrupted
-//! reproduction goes on where it was.
+//! reproduction goes on where it was. What claims are held against may be kept beside the experiments, to be read back by
+//! whoever goes on.
+//!
+//! ```text
+//! experiments/PAPER/FIGURE.toml
+//! experiments/PAPER/measured/FIGURE.quick.json    what was measured of its runs at a scale
+//! experiments/PAPER/checks.md                     what was checked where a claim and the measured value disagree
+//! ```
 
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes, Plan};
-use flowsieve_results::ResultDir;
+use flowsieve_report::PageFigure;
+use flowsieve_results::claims::{Claim, Kept, LOOKS, Measured};
+use flowsieve_results::{ResultDir, refuse_other_model};
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,6 +27,9 @@ const HOPS_PER_SECOND: f64 = 10e6;
 /// The file of a paper's folder that the page ends with: what was checked where a claim and the measured value disagree.
 pub const CHECKS: &str = "checks.md";
 
+/// The folder of a paper's folder in which is kept what was measured.
+pub const MEASURED: &str = "measured";
+
 /// One experiment of the catalogue.
 #[derive(Debug)]
 pub struct Figure {
@@ -27,6 +39,10 @@ pub struct Figure {
     pub file: PathBuf,
     /// What it runs.
     pub plan: Plan,
+    /// What was measured of its runs.
+    pub kept: Kept,
+    /// Where that is kept.
+    pub kept_in: PathBuf,
 }
 
 /// The experiments of a paper that are to be run.
@@ -51,6 +67,8 @@ pub struct Estimate {
     pub left: usize,
     /// About how many packet-hops these take.
     pub packet_hops: f64,
+    /// Runs that were measured before.
+    pub kept: usize,
 }
 
 impl Estimate {
@@ -60,8 +78,15 @@ impl Estimate {
     }
 }
 
-/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`; everything is checked before anything runs.
-pub fn read(folder: &Path, what: &str, changes: &Changes, engine: &dyn Engine) -> Result<Reproduction, Error> {
+/// Plans `PAPER` or `PAPER/FIGURE` of the catalogue in `folder`, with what was kept of their runs unless all are made anew;
+/// everything is checked before anything runs.
+pub fn read(
+    folder: &Path,
+    what: &str,
+    changes: &Changes,
+    fresh: bool,
+    engine: &dyn Engine,
+) -> Result<Reproduction, Error> {
     let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
     let papers = entries(folder, |path| path.is_dir());
     if !papers.iter().any(|(name, _)| name == paper) {
@@ -72,14 +97,65 @@ pub fn read(folder: &Path, what: &str, changes: &Changes, engine: &dyn Engine) -
     if wanted.is_empty() {
         return Err(unknown(&folder.join(paper), what, "figure", figure.unwrap_or("*"), files));
     }
+    let measured = folder.join(paper).join(MEASURED);
     let plan_of = |(name, file): (String, PathBuf)| {
-        let plan = plan::read(&file, changes, engine)?;
-        Ok(Figure { name, file, plan })
+        let mut plan = plan::read(&file, changes, engine)?;
+        let kept_in = measured.join(format!("{name}.{}.json", changes.scale.name()));
+        let kept = if fresh { Kept::none(&plan.experiment) } else { Kept::read(&kept_in, &plan.experiment)? };
+        if changes.resolve {
+            take_seeds(&mut plan, &kept);
+        }
+        Ok(Figure { name, file, plan, kept, kept_in })
     };
+    if figure.is_none() {
+        refuse_orphans(&measured, &files)?;
+    }
     let figures = wanted.into_iter().map(plan_of).collect::<Result<Vec<_>, Error>>()?;
+    if figure.is_none() {
+        refuse_unread_words(&figures)?;
+    }
     let checks = folder.join(paper).join(CHECKS);
     let checks = if checks.exists() { ExperimentText::read(&checks)?.text.to_string() } else { String::new() };
     Ok(Reproduction { paper: paper.to_owned(), figures, checks })
+}
+
+/// Gives each point as many seeds as were measured, without a gap.
+fn take_seeds(plan: &mut Plan, kept: &Kept) {
+    let most = LOOKS.last().map_or(0, |look| look.seeds);
+    for point in 0..plan.points.len() {
+        let parts = &plan.experiment.points[point].parts;
+        let (Some(first), have) = (parts.first().map(|part| part.seed), parts.len()) else { continue };
+        let there = |seeds: &usize| kept.has(&plan.key(point, first + *seeds as u64));
+        let seeds = have + (have..most).take_while(there).count();
+        plan.raise_seeds(point, seeds);
+    }
+}
+
+/// What was measured of an experiment that is gone.
+fn refuse_orphans(measured: &Path, files: &[(String, PathBuf)]) -> Result<(), Error> {
+    let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+    for (name, path) in entries(measured, is_json) {
+        let experiment = name.rsplit_once('.').map_or(name.as_str(), |(experiment, _)| experiment);
+        if !files.iter().any(|(name, _)| name == experiment) {
+            let problem = format!(
+                "measured of `{experiment}`, and there is no {experiment}.toml; remove one or restore the other"
+            );
+            return Err(Error::File { path: path.display().to_string(), problem });
+        }
+    }
+    Ok(())
+}
+
+/// A claim that repeats one which the paper's experiments do not have.
+fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
+    let claims =
+        || figures.iter().flat_map(|figure| figure.plan.experiment.claims.iter().map(move |claim| (figure, claim)));
+    let is_literal = |id: &str| claims().any(|(_, claim)| claim.id == id && claim.repeats.is_none());
+    let lost = |(_, claim): &(&Figure, &Claim)| claim.repeats.as_ref().is_some_and(|id| !is_literal(id));
+    let Some((figure, claim)) = claims().find(lost) else { return Ok(()) };
+    let id = claim.repeats.as_deref().unwrap_or_default();
+    let problem = format!("the claim {:?} repeats {id:?}, and the paper's experiments have no such claim", claim.id);
+    Err(Error::File { path: figure.file.display().to_string(), problem })
 }
 
 /// The names, without extension, of what a folder holds, sorted.
@@ -102,15 +178,50 @@ fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String
         .into()
 }
 
+impl Figure {
+    /// The runs that are not kept, and those whose parts are there in any case, so that a result has as much as can be had
+    /// without running it; `None` if all are kept.
+    pub fn left(&self, parts: &Path) -> Option<Plan> {
+        if self.plan.runs.iter().all(|run| self.kept.has(&run.key)) {
+            return None;
+        }
+        Some(self.plan.without(|key| self.kept.has(key) && !parts.join(key).exists()))
+    }
+
+    /// Takes what was measured of them.
+    pub fn take(&mut self, result: &ResultDir) -> Result<(), Error> {
+        self.kept.add(result);
+        if let Some(run) = result.run_info()? {
+            self.kept.was_made(&run);
+        }
+        Ok(())
+    }
+
+    /// Writes what was measured beside the experiment.
+    pub fn keep(&mut self) -> Result<(), Error> {
+        let points = self.plan.points.len();
+        self.kept.forget_others(points, |point, seed| self.plan.key(point, seed));
+        Ok(self.kept.write(&self.kept_in)?)
+    }
+
+    /// What its claims are held against.
+    pub fn measured(&self) -> Measured {
+        self.kept.measured(&self.plan.experiment).unwrap_or_else(|| Measured::from_rows(Vec::new(), Vec::new()))
+    }
+}
+
 impl Reproduction {
-    /// What it takes, with the runs that `parts` has already.
+    /// What it takes, with the runs that are kept, and those that `parts` has already.
     pub fn estimate(&self, parts: &Path) -> Estimate {
-        let mut estimate = Estimate { points: 0, runs: 0, left: 0, packet_hops: 0.0 };
+        let mut estimate = Estimate { points: 0, runs: 0, left: 0, packet_hops: 0.0, kept: 0 };
         let mut seen = BTreeSet::new();
-        for plan in self.figures.iter().map(|figure| &figure.plan) {
+        for figure in &self.figures {
+            let plan = &figure.plan;
             estimate.points += plan.points.len();
             estimate.runs += plan.runs.len();
-            for run in plan.runs.iter().filter(|run| seen.insert(&run.key)) {
+            let (kept, missing): (Vec<_>, Vec<_>) = plan.runs.iter().partition(|run| figure.kept.has(&run.key));
+            estimate.kept += kept.len();
+            for run in missing.into_iter().filter(|run| seen.insert(&run.key)) {
                 if !parts.join(&run.key).exists() {
                     estimate.left += 1;
                     estimate.packet_hops += run.packet_hops;
@@ -120,10 +231,34 @@ impl Reproduction {
         estimate
     }
 
-    /// The results of its figures as a page of Markdown.
-    pub fn page(&self, results: &[ResultDir]) -> String {
-        let figures: Vec<_> = self.figures.iter().map(|figure| figure.name.as_str()).zip(results).collect();
-        flowsieve_report::reproduction(&self.paper, &figures, &self.checks)
+    /// Refuses a folder that has results of another model for one of its figures.
+    pub fn refuse_other_models(&self, out: &Path) -> Result<(), Error> {
+        for figure in &self.figures {
+            refuse_other_model(&out.join(&figure.name), &figure.plan.experiment)?;
+        }
+        Ok(())
+    }
+
+    /// What was measured of its figures as a page of Markdown, with the path of each figure's drawing.
+    pub fn page(&self, path: &dyn Fn(&PageFigure) -> String) -> String {
+        let drawn = |figure: &PageFigure| figure.drawn().map(|_| path(figure));
+        flowsieve_report::reproduction(&self.paper, &self.page_figures(), &self.checks, &drawn)
+    }
+
+    /// The drawings, each with its path.
+    pub fn drawings(&self, path: &dyn Fn(&PageFigure) -> String) -> Vec<(String, String)> {
+        self.page_figures().iter().filter_map(|figure| Some((path(figure), figure.drawn()?))).collect()
+    }
+
+    fn page_figures(&self) -> Vec<PageFigure> {
+        let of = |figure: &Figure| PageFigure {
+            name: figure.name.clone(),
+            experiment: figure.plan.experiment.clone(),
+            measured: figure.measured(),
+            notes: figure.kept.notes().to_vec(),
+            made: figure.kept.made().to_vec(),
+        };
+        self.figures.iter().map(of).collect()
     }
 }
 
@@ -138,7 +273,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("pias")).unwrap();
         std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
         let refused =
-            |what: &str| read(folder.path(), what, &Changes::default(), &Simulator).unwrap_err().render(false);
+            |what: &str| read(folder.path(), what, &Changes::default(), false, &Simulator).unwrap_err().render(false);
         assert!(refused("pais").contains("did you mean `pias`?"), "{}", refused("pais"));
         assert!(refused("pias/fig-8").contains("did you mean `fig-9`?"), "{}", refused("pias/fig-8"));
         assert!(refused("..").contains("there is no paper"), "{}", refused(".."));

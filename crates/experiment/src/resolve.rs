@@ -3,9 +3,7 @@
 //! Claims are looked at after fixed numbers of seeds ([`LOOKS`]). A claim that is not resolved at one gets the seeds of the
 //! next, at each of its points; other claims of these points see them, too.
 
-use flowsieve_results::ResultDir;
-use flowsieve_results::claims::{Claim, LOOKS};
-
+use flowsieve_results::claims::{Claim, LOOKS, Measured};
 use flowsieve_schemes::settings::{Origin, SettingsError};
 
 use crate::error::Error;
@@ -39,16 +37,13 @@ impl Open {
 /// The claims of experiments that are not resolved and that more seeds may resolve, those first that will take the least; and
 /// of each experiment those of which the figure has this name, if one is given. A claim that no number of seeds resolves is
 /// last.
-pub fn open_claims<'a>(
-    figures: impl IntoIterator<Item = (&'a Plan, &'a ResultDir)>,
-    metric: Option<&str>,
-) -> Vec<Open> {
+pub fn open_claims<'a>(figures: impl IntoIterator<Item = (&'a Plan, &'a Measured)>, metric: Option<&str>) -> Vec<Open> {
     let mut open = Vec::new();
-    for (figure, (plan, result)) in figures.into_iter().enumerate() {
+    for (figure, (plan, measured)) in figures.into_iter().enumerate() {
         let is_wanted = |claim: &Claim| metric.is_none_or(|metric| claim.figure.name() == metric);
-        for (claim, checked) in result.checked_claims() {
-            if is_wanted(claim) && checked.is_open() {
-                open.extend(of_claim(figure, plan, result, claim));
+        for claim in plan.experiment.claims.iter().filter(|claim| is_wanted(claim)) {
+            if claim.check(&plan.experiment, measured).is_open() {
+                open.extend(of_claim(figure, plan, measured, claim));
             }
         }
     }
@@ -59,12 +54,12 @@ pub fn open_claims<'a>(
     open
 }
 
-fn of_claim(figure: usize, plan: &Plan, result: &ResultDir, claim: &Claim) -> Option<Open> {
+fn of_claim(figure: usize, plan: &Plan, measured: &Measured, claim: &Claim) -> Option<Open> {
     let points = claim.all_points(&plan.experiment);
     let seeds_of = |point: usize| plan.experiment.points[point].parts.len();
     let have = points.iter().map(|&point| seeds_of(point)).min()?;
     let next = LOOKS.iter().map(|look| look.seeds).find(|&seeds| seeds > have)?;
-    let seeds = claim.seeds_to_resolve(result.manifest(), result.summary());
+    let seeds = claim.seeds_to_resolve(&plan.experiment, measured);
     let hops_until = |seeds: usize| {
         let more = |&point: &usize| {
             let run = plan.runs.iter().find(|run| run.point == point);

@@ -324,6 +324,12 @@ pub(crate) struct Reproduce {
     /// How long to add seeds
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
+    /// Make all runs anew: read neither results that are there nor what was measured before
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Keep what was measured beside the experiments, to be read back by whoever goes on
+    #[arg(long)]
+    pub(crate) keep: bool,
     /// Say what it would take, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

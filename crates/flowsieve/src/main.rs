@@ -13,10 +13,10 @@ use clap::{CommandFactory, Parser};
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes, Plan};
-use flowsieve_experiment::{Error, ResultDir, Simulator, catalogue, export, machine, report};
+use flowsieve_experiment::{Error, Measured, ResultDir, Simulator, catalogue, export, machine, report};
 use output::{is_closed_output, print, print_json, tell, to_output};
 use progress::{Progress, hops_in_words};
-use resolving::Resolving;
+use resolving::{Resolvable, Resolving};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 fn run(args: &Run) -> Result<(), Error> {
     let resolve = args.resolve.is_some();
     let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
-    let mut plan = plan::read(&args.file, &changes, &Simulator)?;
+    let plan = plan::read(&args.file, &changes, &Simulator)?;
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let resolving =
         args.resolve.as_deref().map(|metric| Resolving { metric: Some(metric), budget: args.budget.0, jobs });
@@ -67,17 +67,41 @@ fn run(args: &Run) -> Result<(), Error> {
     }
     announce(&plan, jobs);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
-    let run = |plan: &Plan, fresh: bool| {
-        let progress = Progress::new(plan);
-        let result = execute(plan, &Simulator, &out, How { jobs, fresh }, &|event| progress.show(event));
-        progress.end();
-        result
-    };
-    let mut result = run(&plan, args.fresh)?;
+    let mut resolved = Resolved { plan, result: None, out, jobs, fresh: args.fresh };
+    resolved.make()?;
     if let Some(resolving) = resolving {
-        resolving.go_on(&mut [(&mut plan, &mut result)], &|_, plan| run(plan, false))?;
+        resolving.go_on(std::slice::from_mut(&mut resolved))?;
     }
-    show_result(&result, args.json)
+    resolved.result.map_or(Ok(()), |result| show_result(&result, args.json))
+}
+
+/// One experiment whose claims are to be resolved.
+struct Resolved {
+    plan: Plan,
+    result: Option<ResultDir>,
+    out: PathBuf,
+    jobs: usize,
+    fresh: bool,
+}
+
+impl Resolvable for Resolved {
+    fn plan(&mut self) -> &mut Plan {
+        &mut self.plan
+    }
+
+    fn measured(&self) -> (&Plan, Measured) {
+        let none = || Measured::from_rows(Vec::new(), Vec::new());
+        (&self.plan, self.result.as_ref().map_or_else(none, ResultDir::measured))
+    }
+
+    fn make(&mut self) -> Result<(), Error> {
+        let progress = Progress::new(&self.plan);
+        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh) };
+        let result = execute(&self.plan, &Simulator, &self.out, how, &|event| progress.show(event));
+        progress.end();
+        self.result = Some(result?);
+        Ok(())
+    }
 }
 
 /// What is about to be run, on the error stream: the results alone go to the output.

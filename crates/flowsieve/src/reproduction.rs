@@ -1,23 +1,55 @@
 //! `flowsieve reproduce`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
-use flowsieve_experiment::{Error, Simulator, machine, report, reproduce};
+use flowsieve_experiment::report::PageFigure;
+use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
+use flowsieve_experiment::{Error, Measured, Simulator, machine, report};
 
 use crate::announce;
 use crate::args::Reproduce;
 use crate::output::{print, tell};
 use crate::progress::{Progress, hops_in_words, in_words};
-use crate::resolving::Resolving;
+use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Error> {
     let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
-    let mut reproduction = reproduce::read(&args.folder, &args.what, &changes, &Simulator)?;
+    let mut reproduction = reproduce::read(&args.folder, &args.what, &changes, args.fresh, &Simulator)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
     let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
-    let estimate = reproduction.estimate(&parts);
+    if args.fresh {
+        remove(&parts)?;
+    } else {
+        reproduction.refuse_other_models(&out)?;
+    }
+    say(&reproduction, &parts, jobs);
+    if args.dry_run {
+        return Ok(());
+    }
+    let place = Place { out: &out, parts: &parts, jobs, keep: args.keep };
+    let mut figures: Vec<Running> =
+        reproduction.figures.iter_mut().map(|figure| Running { figure, place: &place }).collect();
+    for running in &mut figures {
+        announce(&running.figure.plan, jobs);
+        running.make()?;
+    }
+    if args.resolve {
+        Resolving { metric: None, budget: args.budget.0, jobs }.go_on(&mut figures)?;
+    }
+    let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
+    let text = reproduction.page(&|figure| drawing(&reproduction.paper, figure));
+    for (path, svg) in reproduction.drawings(&|figure| drawing(&reproduction.paper, figure)) {
+        write(&page.with_file_name(path), &svg)?;
+    }
+    write(&page, &text)?;
+    print(&format!("{text}\nPage: {}\n", page.display()))
+}
+
+/// What it will take, and what is there already.
+fn say(reproduction: &Reproduction, parts: &Path, jobs: usize) {
+    let estimate = reproduction.estimate(parts);
     tell(format!(
         "{}: {} experiments, {} points, {} runs, of which {} are to be made: about {} packet-hops, {} with {jobs} at a time",
         reproduction.paper,
@@ -28,34 +60,70 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Error> {
         hops_in_words(estimate.packet_hops),
         in_words(estimate.seconds(jobs)),
     ));
-    if args.dry_run {
-        return Ok(());
+    if estimate.kept > 0 {
+        let kept = estimate.kept;
+        tell(format!(
+            "{kept} runs were measured before and are read from beside the experiments; --fresh makes them anew"
+        ));
     }
-    let names: Vec<String> = reproduction.figures.iter().map(|figure| figure.name.clone()).collect();
-    let run = |figure: usize, plan: &Plan| {
-        let progress = Progress::new(plan);
-        let how = How { jobs, fresh: false };
-        let folder = out.join(&names[figure]);
-        let result = execute_sharing(plan, &Simulator, &folder, &parts, how, &|event| progress.show(event));
+}
+
+/// Where the drawing of a figure is, beside the page.
+fn drawing(paper: &str, figure: &PageFigure) -> String {
+    format!("figures/{paper}-{}.svg", figure.name)
+}
+
+fn remove(folder: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(folder, error)),
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| file_error(path, error))?;
+    std::fs::write(path, text).map_err(|error| file_error(path, error))
+}
+
+fn file_error(path: &Path, error: std::io::Error) -> Error {
+    Error::File { path: path.display().to_string(), problem: error.to_string() }
+}
+
+/// Where runs are made, and how.
+struct Place<'a> {
+    out: &'a Path,
+    parts: &'a Path,
+    jobs: usize,
+    /// Whether what is measured is kept beside the experiments.
+    keep: bool,
+}
+
+/// A figure that is being made.
+struct Running<'a> {
+    figure: &'a mut Figure,
+    place: &'a Place<'a>,
+}
+
+impl Resolvable for Running<'_> {
+    fn plan(&mut self) -> &mut Plan {
+        &mut self.figure.plan
+    }
+
+    fn measured(&self) -> (&Plan, Measured) {
+        (&self.figure.plan, self.figure.measured())
+    }
+
+    fn make(&mut self) -> Result<(), Error> {
+        let Place { out, parts, jobs, keep } = *self.place;
+        let Some(plan) = self.figure.left(parts) else { return Ok(()) };
+        let progress = Progress::new(&plan);
+        let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false });
+        let result = execute_sharing(&plan, &Simulator, &folder, parts, how, &|event| progress.show(event));
         progress.end();
-        result
-    };
-    let mut results = Vec::new();
-    for (index, figure) in reproduction.figures.iter().enumerate() {
-        announce(&figure.plan, jobs);
-        results.push(run(index, &figure.plan)?);
+        let result = result?;
+        report::write(&result)?;
+        self.figure.take(&result)?;
+        if keep { self.figure.keep() } else { Ok(()) }
     }
-    if args.resolve {
-        let plans = reproduction.figures.iter_mut().map(|figure| &mut figure.plan);
-        let mut figures: Vec<_> = plans.zip(&mut results).collect();
-        Resolving { metric: None, budget: args.budget.0, jobs }.go_on(&mut figures, &run)?;
-    }
-    for result in &results {
-        report::write(result)?;
-    }
-    let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
-    let text = reproduction.page(&results);
-    std::fs::write(&page, &text)
-        .map_err(|error| Error::File { path: page.display().to_string(), problem: error.to_string() })?;
-    print(&format!("{text}\nPage: {}\n", page.display()))
 }

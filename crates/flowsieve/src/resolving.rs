@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::resolve::{Open, open_claims};
-use flowsieve_experiment::{Error, ResultDir};
+use flowsieve_experiment::{Error, Measured};
 
 use crate::output::tell;
 use crate::progress::{hops_in_words, in_words};
@@ -20,8 +20,17 @@ pub(crate) struct Resolving<'a> {
     pub(crate) jobs: usize,
 }
 
-/// Carries out the plan of an experiment, by its index.
-type RunPlan<'a> = dyn Fn(usize, &Plan) -> Result<ResultDir, Error> + 'a;
+/// An experiment to which seeds can be added.
+pub(crate) trait Resolvable {
+    /// Its runs.
+    fn plan(&mut self) -> &mut Plan;
+
+    /// What its claims are held against, with its plan.
+    fn measured(&self) -> (&Plan, Measured);
+
+    /// Makes the runs that its plan has got.
+    fn make(&mut self) -> Result<(), Error>;
+}
 
 impl Resolving<'_> {
     /// Refuses a metric that no claim has.
@@ -35,12 +44,13 @@ impl Resolving<'_> {
     }
 
     /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved or the budget is spent.
-    pub(crate) fn go_on(&self, figures: &mut [(&mut Plan, &mut ResultDir)], run: &RunPlan<'_>) -> Result<(), Error> {
+    pub(crate) fn go_on(&self, figures: &mut [impl Resolvable]) -> Result<(), Error> {
         let begun = Instant::now();
         let (mut seconds, mut hops) = (0.0, 0.0);
         let mut announced = false;
         loop {
-            let open = open_claims(figures.iter().map(|(plan, result)| (&**plan, &**result)), self.metric);
+            let measured: Vec<_> = figures.iter().map(Resolvable::measured).collect();
+            let open = open_claims(measured.iter().map(|(plan, measured)| (*plan, measured)), self.metric);
             let rate = if hops > 0.0 { hops / seconds } else { HOPS_PER_SECOND * self.jobs as f64 };
             if !announced {
                 self.say(&open, rate);
@@ -54,11 +64,11 @@ impl Resolving<'_> {
                 });
                 return Ok(());
             };
-            let (plan, result) = &mut figures[claim.figure];
-            claim.extend(plan);
+            let figure = &mut figures[claim.figure];
+            claim.extend(figure.plan());
             tell(format!("{}: {} packet-hops more", claim.claim, hops_in_words(claim.next_packet_hops)));
             let step = Instant::now();
-            **result = run(claim.figure, plan)?;
+            figure.make()?;
             seconds += step.elapsed().as_secs_f64();
             hops += claim.next_packet_hops;
         }

@@ -1,12 +1,15 @@
 //! A paper's claims beside what was measured: rows for the terminal, the page and Markdown.
 
-use flowsieve_results::claims::{Checked, Claim};
-use flowsieve_results::{Estimate, Expected, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict};
+use flowsieve_results::claims::{Checked, Claim, Measured};
+use flowsieve_results::{
+    Estimate, Expected, Experiment, Figure, Only, Ratio, ResultDir, SeriesAt, Unit, Unmeasured, Verdict,
+};
 use serde_json::{Value, json};
 
 use crate::format::{self, flows_of, per_cent, size, time};
 
 /// A claim in words.
+#[derive(Clone)]
 pub(crate) struct ClaimRow {
     pub(crate) id: String,
     pub(crate) place: String,
@@ -22,12 +25,33 @@ pub(crate) struct ClaimRow {
     pub(crate) stands_in: bool,
     /// The claim that it repeats under another calibration or reading.
     pub(crate) repeats: Option<String>,
+    /// Why one may read it so, if it is a reading.
+    pub(crate) reading: Option<String>,
+    /// What else in the paper contradicts it.
+    pub(crate) contradicts: Option<String>,
+    /// Why no scheme could do what it says, if none could.
+    pub(crate) beyond: Option<String>,
+    /// Its runs are shorter or smaller than the paper's.
+    pub(crate) is_shorter: bool,
+}
+
+impl ClaimRow {
+    /// What is said of it, with its note.
+    pub(crate) fn in_full(&self) -> String {
+        if self.note.is_empty() { self.what.clone() } else { format!("{} ({})", self.what, self.note) }
+    }
 }
 
 /// The claims of a result, in the order of its experiment; those that are not measured last.
 pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
-    let measured = dir.checked_claims().into_iter().map(|(claim, checked)| row(claim, &checked));
-    measured.chain(dir.manifest().experiment.unmeasured.iter().map(unmeasured)).collect()
+    rows(&dir.manifest().experiment, &dir.measured())
+}
+
+/// The same from what was measured.
+pub(crate) fn rows(experiment: &Experiment, measured: &Measured) -> Vec<ClaimRow> {
+    let is_shorter = !experiment.shorter.is_empty();
+    let of = |claim: &Claim| row(claim, &claim.check(experiment, measured), is_shorter);
+    experiment.claims.iter().map(of).chain(experiment.unmeasured.iter().map(unmeasured)).collect()
 }
 
 /// The same as data.
@@ -36,7 +60,10 @@ pub(crate) fn claims_json(dir: &ResultDir) -> Vec<Value> {
     dir.checked_claims().into_iter().map(of).collect()
 }
 
-fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
+fn row(claim: &Claim, checked: &Checked, is_shorter: bool) -> ClaimRow {
+    let is_direct = matches!(checked.verdict, Verdict::Agrees | Verdict::Disagrees);
+    let at_this_length = if is_shorter && is_direct { " at this length" } else { "" };
+    let judged = judged(&format!("{}{at_this_length}", checked.verdict.in_words()), &checked.why);
     ClaimRow {
         id: claim.id.clone(),
         place: claim.place.clone(),
@@ -45,13 +72,22 @@ fn row(claim: &Claim, checked: &Checked) -> ClaimRow {
         measured: measured(claim, checked),
         verdict: checked.verdict,
         judged: match checked.seeds {
-            None => judged(checked.verdict, &checked.why),
-            Some(seeds) => format!("{} (after {seeds} seeds)", judged(checked.verdict, &checked.why)),
+            None => judged,
+            Some(seeds) => format!("{judged} (after {seeds} seeds)"),
         },
         note: claim.note.clone(),
         stands_in: claim.stand_in.is_some(),
         repeats: claim.repeats.clone(),
+        reading: claim.reading.clone(),
+        contradicts: claim.contradicts.clone(),
+        beyond: checked.bound.filter(|bound| claim.is_beyond(bound)).map(|bound| beyond(&bound)),
+        is_shorter,
     }
+}
+
+/// In words, that the flows of the scheme would take longer if they were alone.
+fn beyond(bound: &Ratio) -> String {
+    format!("no scheme can do better than {}: so long these flows take alone in the network", change(bound))
 }
 
 fn unmeasured(claim: &Unmeasured) -> ClaimRow {
@@ -63,19 +99,45 @@ fn unmeasured(claim: &Unmeasured) -> ClaimRow {
         claimed: String::new(),
         measured: "–".into(),
         verdict,
-        judged: judged(verdict, &claim.why),
+        judged: judged(verdict.in_words(), &claim.why),
         note: claim.note.clone(),
         stands_in: false,
         repeats: None,
+        reading: None,
+        contradicts: None,
+        beyond: None,
+        is_shorter: false,
     }
 }
 
-fn judged(verdict: Verdict, why: &str) -> String {
-    let verdict = verdict.in_words();
+fn judged(verdict: &str, why: &str) -> String {
     if why.is_empty() { verdict.into() } else { format!("{verdict}: {why}") }
 }
 
 fn what(claim: &Claim) -> String {
+    let mut text = of_what(claim);
+    let between = match claim.expected {
+        Expected::Rising => " < ",
+        Expected::Close => " ≈ ",
+        _ => " / ",
+    };
+    let schemes: Vec<&str> = [&claim.scheme].into_iter().chain(&claim.baselines).map(String::as_str).collect();
+    text += &format!(", {}", schemes.join(between));
+    if !claim.loads.is_empty() {
+        let loads: Vec<String> = claim.loads.iter().map(f64::to_string).collect();
+        text += &format!(", load {}", loads.join(", "));
+    }
+    for axis in &claim.at {
+        text += &format!(", {} = {}", axis.key, axis.value);
+    }
+    if let Some(workload) = &claim.stand_in {
+        text += &format!(", on {workload} in place of the paper's trace");
+    }
+    text
+}
+
+/// What is measured of which flows or coflows.
+pub(crate) fn of_what(claim: &Claim) -> String {
     let mut text = match (&claim.series, claim.figure) {
         (Some(SeriesAt { name, of, at_ps }), _) => {
             let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
@@ -109,23 +171,6 @@ fn what(claim: &Claim) -> String {
     }
     if let Some((from, to)) = senders {
         text += &format!(" sent by hosts {from} to {}", to - 1);
-    }
-    let between = match claim.expected {
-        Expected::Rising => " < ",
-        Expected::Close => " ≈ ",
-        _ => " / ",
-    };
-    let schemes: Vec<&str> = [&claim.scheme].into_iter().chain(&claim.baselines).map(String::as_str).collect();
-    text += &format!(", {}", schemes.join(between));
-    if !claim.loads.is_empty() {
-        let loads: Vec<String> = claim.loads.iter().map(f64::to_string).collect();
-        text += &format!(", load {}", loads.join(", "));
-    }
-    for axis in &claim.at {
-        text += &format!(", {} = {}", axis.key, axis.value);
-    }
-    if let Some(workload) = &claim.stand_in {
-        text += &format!(", on {workload} in place of the paper's trace");
     }
     text
 }
@@ -223,4 +268,29 @@ fn signed(value: f64) -> String {
 fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A claim that was measured at +1 %.
+    pub(crate) fn row(id: &str, verdict: Verdict, repeats: Option<&str>) -> ClaimRow {
+        ClaimRow {
+            id: id.into(),
+            place: "Fig 1".into(),
+            what: "mean FCT".into(),
+            claimed: "lower".into(),
+            measured: "+1 %".into(),
+            verdict,
+            judged: verdict.in_words().into(),
+            note: String::new(),
+            stands_in: matches!(verdict, Verdict::SameDirection | Verdict::OtherDirection),
+            repeats: repeats.map(str::to_owned),
+            reading: None,
+            contradicts: None,
+            beyond: None,
+            is_shorter: false,
+        }
+    }
 }

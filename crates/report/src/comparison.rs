@@ -1,5 +1,6 @@
 //! Two schemes beside each other, as text and as data.
 
+use flowsieve_results::claims::Measured;
 use flowsieve_results::compare::{ClassComparison, Comparison, compare};
 use flowsieve_results::{Claim, Expected, Figure, Metric, Only, Ratio, ResultDir, ResultError, SizeClass, Statistic};
 use serde::Serialize;
@@ -147,8 +148,11 @@ fn over_loads(
         note: String::new(),
         stand_in: None,
         repeats: None,
+        reading: None,
+        contradicts: None,
     };
-    claim.check(dir.manifest(), dir.summary()).ratio
+    let measured = Measured::of(claim.quantities(), dir.manifest(), dir.summary());
+    claim.check(&dir.manifest().experiment, &measured).ratio
 }
 
 impl Compared {

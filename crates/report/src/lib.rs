@@ -9,11 +9,13 @@ mod claims;
 mod comparison;
 mod configuration;
 mod doctor;
+mod drawn;
 mod figures;
 mod format;
 mod group;
 mod json;
 mod links;
+mod outcome;
 mod over_time;
 mod page;
 mod plot;
@@ -30,7 +32,7 @@ pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};
 pub use format::size;
 pub use json::table_json;
-pub use reproduction::reproduction;
+pub use reproduction::{PageFigure, reproduction};
 pub use terminal::table;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.

@@ -9,6 +9,7 @@ use flowsieve_results::{Experiment, Metric, ResultDir, ResultError, Run, Statist
 use crate::cases::{AtLoad, Case, cases};
 use crate::claims::{ClaimRow, claim_rows};
 use crate::configuration::{Common, Differing, in_words, settings};
+use crate::drawn::svg;
 use crate::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
 use crate::format::{count, time};
 use crate::group::Group;
@@ -27,6 +28,8 @@ struct Page<'a> {
     warnings: Vec<(String, String)>,
     cases: Vec<Case>,
     claims: Vec<ClaimRow>,
+    /// What they are about, as SVG.
+    drawn: Option<String>,
     results: Vec<ResultTable>,
     by_load: Vec<Figure>,
     by_size: Vec<Figure>,
@@ -66,6 +69,7 @@ pub(crate) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, 
         facts: facts(dir, &cases),
         warnings: warnings(dir),
         claims: claim_rows(dir),
+        drawn: svg(experiment, &dir.measured()),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
             .collect(),

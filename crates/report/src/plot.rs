@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::format::rounded;
 
 /// Okabe and Ito's colours, without the yellow that vanishes on white.
-const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
+pub(crate) const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 
 /// A value of a scheme, with the ends of its interval.
 pub(crate) struct Datum {

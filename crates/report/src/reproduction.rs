@@ -1,31 +1,74 @@
-//! The results of a paper's figures as one page of Markdown.
+//! What was measured of a paper's figures as one page of Markdown: what became of each claim first, then figure by figure.
 
 use std::fmt::Write;
 
-use flowsieve_results::{Metric, ResultDir, Statistic, Verdict};
+use flowsieve_results::claims::{Made, Measured, Quantity, TABLE};
+use flowsieve_results::{Experiment, Verdict};
 
-use crate::claims::{ClaimRow, claim_rows};
+use crate::claims::{ClaimRow, rows};
+use crate::drawn::svg;
 use crate::format::{decimals, with_decimals};
+use crate::outcome::Outcome;
 
 /// The smallest scale among the changes of an experiment.
 const SMOKE: &str = "scale=smoke";
 
-/// The paper's claims beside the measured values, figure by figure: each by its name, with its result. The page ends with
-/// `checks`, what was checked where a claim and its value disagree.
-pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -> String {
-    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(|(_, result)| claim_rows(result)).collect();
+/// A figure of a paper.
+#[derive(Debug)]
+pub struct PageFigure {
+    /// Its experiment's name in the catalogue.
+    pub name: String,
+    /// What was run.
+    pub experiment: Experiment,
+    /// What was measured of it.
+    pub measured: Measured,
+    /// What has to be known before that is believed.
+    pub notes: Vec<String>,
+    /// Who measured it.
+    pub made: Vec<Made>,
+}
+
+impl PageFigure {
+    /// What its claims are about, drawn with what they say, as SVG; `None` where nothing of it was measured.
+    pub fn drawn(&self) -> Option<String> {
+        svg(&self.experiment, &self.measured)
+    }
+
+    fn title(&self) -> String {
+        format!("{}: {}", self.name, self.experiment.title)
+    }
+}
+
+/// The paper's claims beside the measured values: what became of each, then figure by figure. The page ends with `checks`,
+/// what was checked where a claim and its value disagree. `drawn` is the path of the drawing of a figure, by its name, if there
+/// is one.
+pub fn reproduction(
+    paper: &str,
+    figures: &[PageFigure],
+    checks: &str,
+    drawn: &dyn Fn(&PageFigure) -> Option<String>,
+) -> String {
+    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(|it| rows(&it.experiment, &it.measured)).collect();
     hold_together(&mut claims);
     let mut text = format!("# {paper}\n\n");
-    let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
+    let all = || claims.iter().flatten();
+    let stated = || all().filter(|claim| claim.repeats.is_none());
     let count = |verdict| stated().filter(|claim| claim.verdict == verdict).count();
+    let shorter = |verdict| stated().filter(|claim| claim.verdict == verdict && claim.is_shorter).count();
+    let at_this_length = |verdict| match shorter(verdict) {
+        0 => String::new(),
+        some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+    };
     let _ = writeln!(
         text,
-        "{} claims: {} agree, {} disagree, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
+        "{} claims: {} agree{}, {} disagree{}, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
          measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
          it is.",
         stated().count(),
         count(Verdict::Agrees),
+        at_this_length(Verdict::Agrees),
         count(Verdict::Disagrees),
+        at_this_length(Verdict::Disagrees),
         count(Verdict::NotResolved),
         count(Verdict::NotMeasured),
     );
@@ -40,16 +83,17 @@ pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -
             count(Verdict::OtherDirection),
         );
     }
-    if figures.iter().any(|(_, result)| result.manifest().experiment.looks) {
+    if figures.iter().any(|figure| figure.experiment.looks) {
         text += "\nSeeds were added until claims were resolved. Each is judged at the first look that decides, with an interval of that look; all \
                  looks together leave out the true value one time in twenty at most.\n";
     }
-    let is_smoke = |result: &ResultDir| result.manifest().experiment.changes.iter().any(|change| change == SMOKE);
-    if figures.iter().any(|(_, result)| is_smoke(result)) {
+    if figures.iter().any(|figure| figure.experiment.changes.iter().any(|change| change == SMOKE)) {
         text += "\nAt smoke scale there are too few flows for any verdict to mean something: it shows that everything runs.\n";
     }
-    for ((name, result), claims) in figures.iter().zip(&claims) {
-        section(&mut text, name, result, claims);
+    made(&mut text, figures);
+    in_short(&mut text, figures, &claims);
+    for (figure, claims) in figures.iter().zip(&claims) {
+        section(&mut text, figure, claims, drawn(figure));
     }
     if !checks.is_empty() {
         let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
@@ -57,10 +101,81 @@ pub fn reproduction(paper: &str, figures: &[(&str, &ResultDir)], checks: &str) -
     text
 }
 
+/// When, on what machine, and in how much time the runs were made.
+fn made(text: &mut String, figures: &[PageFigure]) {
+    let mut all: Vec<Made> = Vec::new();
+    for made in figures.iter().flat_map(|figure| &figure.made) {
+        match all.iter_mut().find(|other| other.date == made.date && other.machine == made.machine) {
+            Some(other) => {
+                other.runs += made.runs;
+                other.cpu_seconds += made.cpu_seconds;
+            }
+            None => all.push(made.clone()),
+        }
+    }
+    all.sort_by(|a, b| (&a.date, &a.machine).cmp(&(&b.date, &b.machine)));
+    if all.is_empty() {
+        return;
+    }
+    let one = |made: &Made| {
+        let Made { date, machine, runs, cpu_seconds } = made;
+        format!("{runs} on {date} in {:.0} min of processor time ({machine})", cpu_seconds / 60.0)
+    };
+    let _ = writeln!(text, "\nRuns made: {}.", all.iter().map(one).collect::<Vec<_>>().join("; "));
+}
+
+/// What became of each claim, with a line of reason.
+fn in_short(text: &mut String, figures: &[PageFigure], claims: &[Vec<ClaimRow>]) {
+    let all = || claims.iter().flatten();
+    let became: Vec<(Outcome, String, &PageFigure, &ClaimRow)> = figures
+        .iter()
+        .zip(claims)
+        .flat_map(|(figure, claims)| claims.iter().map(move |claim| (figure, claim)))
+        .filter(|(_, claim)| claim.repeats.is_none())
+        .map(|(figure, claim)| {
+            let is_reading = |row: &&ClaimRow| row.repeats.as_ref() == Some(&claim.id) && row.reading.is_some();
+            let (outcome, why) = Outcome::of(claim, &all().filter(is_reading).collect::<Vec<_>>());
+            (outcome, why, figure, claim)
+        })
+        .collect();
+    if became.is_empty() {
+        return;
+    }
+    *text += "\n## Claims by verdict\n";
+    for outcome in Outcome::ALL {
+        let rows: Vec<_> = became.iter().filter(|(its, ..)| *its == outcome).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n### {}: {}\n", outcome.in_words(), rows.len());
+        *text += "| claim | where | what | claimed | measured | why |\n| --- | --- | --- | ---: | ---: | --- |\n";
+        for (_, why, figure, claim) in rows {
+            let link = format!("[{}](#{})", claim.id, anchor(&figure.title()));
+            row_of(text, [&link, &claim.place, &claim.what, &claim.claimed, &claim.measured, why]);
+        }
+    }
+}
+
+/// As pages of Markdown call the heading: small letters, digits and hyphens.
+fn anchor(heading: &str) -> String {
+    let kept = |letter: char| match letter {
+        ' ' => Some('-'),
+        letter if letter.is_alphanumeric() || letter == '-' || letter == '_' => Some(letter),
+        _ => None,
+    };
+    heading.to_lowercase().chars().filter_map(kept).collect()
+}
+
+fn row_of<const N: usize>(text: &mut String, cells: [&String; N]) {
+    let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+}
+
 /// Makes claims unresolved whose direction is another one where they are repeated, and says of the others what their repeats
 /// show.
 fn hold_together(figures: &mut [Vec<ClaimRow>]) {
-    let repeats = figures.iter().flatten().filter_map(|row| Some((row.repeats.clone()?, row.id.clone(), row.verdict)));
+    // A reading stands beside the literal words, and says nothing of them.
+    let others = figures.iter().flatten().filter(|row| row.reading.is_none());
+    let repeats = others.filter_map(|row| Some((row.repeats.clone()?, row.id.clone(), row.verdict)));
     for (of, id, verdict) in repeats.collect::<Vec<_>>() {
         let Some(row) = figures.iter_mut().flatten().find(|row| row.id == of) else { continue };
         if verdict == row.verdict {
@@ -75,12 +190,13 @@ fn hold_together(figures: &mut [Vec<ClaimRow>]) {
     }
 }
 
-fn section(text: &mut String, figure: &str, result: &ResultDir, claims: &[ClaimRow]) {
-    let experiment = &result.manifest().experiment;
+fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: Option<String>) {
+    let PageFigure { experiment, measured, .. } = figure;
+    let points = || 0..experiment.points.len();
     let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
-    let flows: u64 = result.summary().points.iter().filter_map(|point| Some(point.classes.last()?.flows())).sum();
-    let runs = result.manifest().runs.len().max(1) as u64;
-    let _ = writeln!(text, "\n## {}: {}\n", figure, experiment.title);
+    let flows: u64 = points().flat_map(|point| measured.rows(point)).map(|row| row.flows).sum();
+    let runs = points().map(|point| measured.rows(point).len()).sum::<usize>().max(1) as u64;
+    let _ = writeln!(text, "\n## {}\n", figure.title());
     let changes = match experiment.changes.as_slice() {
         [] => String::new(),
         changes => format!("; changed: {}", changes.join(", ")),
@@ -91,21 +207,32 @@ fn section(text: &mut String, figure: &str, result: &ResultDir, claims: &[ClaimR
         if seeds == 1 { "seed" } else { "seeds" },
         flows / runs
     );
+    if !experiment.shorter.is_empty() {
+        let _ = writeln!(text, "\nShorter or smaller than the paper: {}.", experiment.shorter.join("; "));
+    }
+    if let Some(path) = drawn {
+        let _ = writeln!(text, "\n![{}]({path})", figure.experiment.title);
+    }
     if !claims.is_empty() {
         let _ = writeln!(text, "\n| claim | where | what | claimed | measured | verdict |");
         let _ = writeln!(text, "| --- | --- | --- | ---: | ---: | --- |");
         for claim in claims {
-            let note = if claim.note.is_empty() { String::new() } else { format!(" ({})", claim.note) };
-            let what = format!("{}{note}", claim.what);
-            let cells = [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &claim.judged];
-            let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+            let what = match (&claim.reading, &claim.repeats) {
+                (Some(why), Some(literal)) => format!("{}; a reading of {literal}: {why}", claim.in_full()),
+                _ => claim.in_full(),
+            };
+            let said = [&claim.beyond, &claim.contradicts].into_iter().flatten();
+            let judged = [&claim.judged].into_iter().chain(said).cloned().collect::<Vec<_>>().join("; ");
+            row_of(text, [&claim.id, &claim.place, &what, &claim.claimed, &claim.measured, &judged]);
         }
     }
     let _ = writeln!(text, "\n| load | scheme | mean FCT (µs) | p99 FCT (µs) | mean slowdown |");
     let _ = writeln!(text, "| --- | --- | ---: | ---: | ---: |");
-    for (info, point) in experiment.points.iter().zip(&result.summary().points) {
-        let Some(all) = point.classes.last() else { continue };
-        let value = |metric, statistic, unit: f64| match all.estimate(metric, statistic) {
+    for (point, info) in experiment.points.iter().enumerate() {
+        if measured.rows(point).is_empty() {
+            continue;
+        }
+        let value = |figure, unit: f64| match measured.estimate(point, &Quantity::of_all_flows(figure)) {
             None => "–".to_owned(),
             Some(found) => {
                 let digits = decimals(found.value / unit);
@@ -115,39 +242,20 @@ fn section(text: &mut String, figure: &str, result: &ResultDir, claims: &[ClaimR
         };
         let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
         let load = info.load.map_or("–".to_owned(), |load| load.to_string());
-        let _ = writeln!(
-            text,
-            "| {load} | {}{axes} | {} | {} | {} |",
-            info.scheme,
-            value(Metric::Fct, Statistic::Mean, 1e6),
-            value(Metric::Fct, Statistic::P99, 1e6),
-            value(Metric::Slowdown, Statistic::Mean, 1.0),
-        );
+        let [mean, p99, slowdown] = TABLE;
+        let scheme = format!("{}{axes}", info.scheme);
+        row_of(text, [&load, &scheme, &value(mean, 1e6), &value(p99, 1e6), &value(slowdown, 1.0)]);
     }
-    for warning in result.warnings() {
-        let _ = writeln!(text, "\n**Note.** {}.", warning.text);
+    for note in &figure.notes {
+        let _ = writeln!(text, "\n**Note.** {note}.");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::tests::row;
     use Verdict::{NotResolved, OtherDirection, SameDirection};
-
-    fn row(id: &str, verdict: Verdict, repeats: Option<&str>) -> ClaimRow {
-        ClaimRow {
-            id: id.into(),
-            place: "Fig 1".into(),
-            what: String::new(),
-            claimed: String::new(),
-            measured: String::new(),
-            verdict,
-            judged: verdict.in_words().into(),
-            note: String::new(),
-            stands_in: true,
-            repeats: repeats.map(str::to_owned),
-        }
-    }
 
     #[test]
     fn hold_together__another_direction_under_a_calibration_leaves_a_claim_unresolved() {
@@ -166,5 +274,11 @@ mod tests {
                 (OtherDirection, "other direction; 3-loose: not resolved"),
             ]
         );
+    }
+
+    #[test]
+    fn anchor__as_the_heading_is_linked() {
+        assert_eq!(anchor("fig06: NOS2, section V-B: medium flows"), "fig06-nos2-section-v-b-medium-flows");
+        assert_eq!(anchor("fig5-1_b: 10 µs (p99.9)"), "fig5-1_b-10-µs-p999");
     }
 }

@@ -21,14 +21,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::classes::SizeClass;
 use crate::statistics::{Estimate, Ratio};
-use crate::{Axis, CoflowClass, CoflowGroup};
+use crate::{Axis, CoflowClass};
 
 mod check;
 mod figure;
+mod kept;
 mod looks;
+mod measured;
 
 pub use figure::{Count, Figure, Only, SeriesAt, Unit};
+pub use kept::{Kept, Made};
 pub use looks::{LOOKS, Look};
+pub use measured::{Found, Measured, Quantity, Row, TABLE};
 
 /// What a claim says. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,13 +109,6 @@ pub struct Claim {
     /// What else of its own text the paper contradicts with it, with the calculation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<String>,
-}
-
-impl Claim {
-    /// The coflows that it is about, if it is about any.
-    pub fn coflow_group(&self) -> CoflowGroup {
-        self.coflow_class.map_or_else(|| CoflowGroup::Size(self.class.clone()), CoflowGroup::Class)
-    }
 }
 
 /// As data one baseline is a text, any other number of them a list.
@@ -192,6 +189,10 @@ impl Verdict {
 pub struct Checked {
     /// The ratio of a change: over all loads together, or at the most extreme one for an "up to".
     pub ratio: Option<Ratio>,
+    /// Of a mean FCT the least ratio that any scheme could have: with the FCTs that the scheme's flows would have had alone in
+    /// the network. Over all loads together, or of an "up to" where it is least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Ratio>,
     /// The load at which an "up to" was judged.
     pub load: Option<f64>,
     /// Ratios by load. Also by case, where there are several, and by pair of schemes, for an order.
@@ -208,6 +209,13 @@ pub struct Checked {
     /// Why it is not resolved, where more than the width of the interval stands in the way, or where an order fails; else
     /// empty.
     pub why: String,
+}
+
+impl Claim {
+    /// Whether no scheme could do what it says, for lack of time: flows that are alone in the network take longer.
+    pub fn is_beyond(&self, bound: &Ratio) -> bool {
+        bound.interval.is_some_and(|(low, _)| self.expected.accepted(self.tolerance).1 < low)
+    }
 }
 
 impl Checked {

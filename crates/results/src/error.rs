@@ -45,6 +45,16 @@ pub enum ResultError {
         /// This program's.
         expected: u32,
     },
+    /// Runs of a model with other results.
+    #[error("{path}: runs of model {found}, expected {expected}: `--fresh` makes them anew")]
+    Model {
+        /// The file or folder.
+        path: PathBuf,
+        /// Its model.
+        found: String,
+        /// This program's.
+        expected: String,
+    },
     /// Cut short, changed or mixed up after it was written.
     #[error("{path}: damaged result: {why}")]
     Damaged {

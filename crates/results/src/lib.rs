@@ -51,7 +51,7 @@ pub use manifest::{
     Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,
 };
 pub use quantile_sketch::QuantileSketch;
-pub use reader::ResultDir;
+pub use reader::{ResultDir, refuse_other_model};
 pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 pub use series::Series;
 pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};

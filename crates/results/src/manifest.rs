@@ -102,6 +102,10 @@ pub struct Experiment {
     pub text: String,
     /// What the command line changed in it, as `key=value`.
     pub changes: Vec<String>,
+    /// What a smaller scale made shorter or smaller than the file says, in words: "flows = 5000 (10000 at paper scale)". Fewer
+    /// points of a sweep are not among it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shorter: Vec<String>,
     /// Versions of the programs that made the result, by name.
     pub versions: BTreeMap<String, String>,
     /// The size classes of its summary.

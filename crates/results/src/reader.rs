@@ -3,13 +3,13 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::claims::{Checked, Claim};
+use crate::claims::{Checked, Claim, Measured, Quantity};
 use crate::doctor::{Finding, Severity, findings};
 use crate::files::{read_json, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo};
 use crate::summary::RunFlows;
-use crate::{FlowRow, ResultError, Series, Summary, series};
+use crate::{Experiment, FlowRow, ResultError, Series, Summary, series};
 
 /// A finished result, checked to be whole.
 #[derive(Clone, Debug)]
@@ -77,8 +77,13 @@ impl ResultDir {
 
     /// The claims of its experiment beside what was measured.
     pub fn checked_claims(&self) -> Vec<(&Claim, Checked)> {
-        let check = |claim| (claim, Claim::check(claim, &self.manifest, &self.summary));
-        self.manifest.experiment.claims.iter().map(check).collect()
+        let (experiment, measured) = (&self.manifest.experiment, self.measured());
+        experiment.claims.iter().map(|claim| (claim, claim.check(experiment, &measured))).collect()
+    }
+
+    /// What its claims are held against.
+    pub fn measured(&self) -> Measured {
+        Measured::of(Quantity::needed(&self.manifest.experiment), &self.manifest, &self.summary)
     }
 
     /// Whether `flows.parquet` holds every flow.
@@ -119,6 +124,28 @@ impl ResultDir {
     pub fn for_each_run(&self, each: impl FnMut(&Run, Vec<FlowRow>)) -> Result<(), ResultError> {
         for_each_run(&self.path, &self.manifest, each)
     }
+}
+
+/// Refuses a folder whose result is of another model than an experiment's. One without a result is none of these.
+pub fn refuse_other_model(folder: &Path, experiment: &Experiment) -> Result<(), ResultError> {
+    /// What of a manifest is looked at.
+    #[derive(serde::Deserialize)]
+    struct Head {
+        experiment: Versions,
+    }
+    #[derive(serde::Deserialize)]
+    struct Versions {
+        versions: std::collections::BTreeMap<String, String>,
+    }
+    let path = folder.join("manifest.json");
+    if !path.try_exists().map_err(ResultError::io("read", &path))? {
+        return Ok(());
+    }
+    let head: Head = read_json(&path)?;
+    let model =
+        |versions: &std::collections::BTreeMap<String, String>| versions.get("model").cloned().unwrap_or_default();
+    let (found, expected) = (model(&head.experiment.versions), model(&experiment.versions));
+    if found == expected { Ok(()) } else { Err(ResultError::Model { path, found, expected }) }
 }
 
 fn for_each_run(path: &Path, manifest: &Manifest, mut each: impl FnMut(&Run, Vec<FlowRow>)) -> Result<(), ResultError> {

@@ -54,6 +54,8 @@ pub struct SeedStats {
     pub fct: Option<Figures>,
     /// Slowdown of those that finished.
     pub slowdown: Option<Figures>,
+    /// Mean ideal FCT of those that finished, in ps. Sketches do not tell it.
+    pub ideal_fct_ps: Option<f64>,
     /// Coefficient of variation of the FCT of those that finished. Of sketches it is that of the middles of their buckets.
     pub fct_variation: Option<f64>,
     /// Jain's index over orders of magnitude of size: of each decade that holds flows that finished, the mean of their
@@ -318,6 +320,7 @@ impl RunFlows {
             unfinished: (count - fct.len()) as u64,
             largest_bytes: flows().next_back().map_or(0, |flow| flow.bytes),
             least_slowdown: slowdown.iter().copied().reduce(f64::min),
+            ideal_fct_ps: mean(flows().filter(|flow| flow.fct_ps.is_some()).map(|flow| flow.ideal_ps as f64)),
             fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
             fairness: fairness(flows()),
             disorder: flows().fold(Disorder::default(), |mut all, flow| {
@@ -332,6 +335,12 @@ impl RunFlows {
             slowdown: Figures::of(&mut slowdown),
         })
     }
+}
+
+/// `None` without any.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u64), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// Of flows by rising size.

@@ -131,7 +131,7 @@ fn looked_at(seeds: u64, looks: bool) -> (Checked, Option<usize>) {
     let claims = vec![Claim { loads: vec![0.5], ..claim(Expected::Lower) }];
     let dir = made(folder.path(), &Made { seeds, run: by_turns, claims, looks, flows: 100, ..Made::default() });
     let (claim, checked) = dir.checked_claims().remove(0);
-    (checked, claim.seeds_to_resolve(dir.manifest(), dir.summary()))
+    (checked, claim.seeds_to_resolve(&dir.manifest().experiment, &dir.measured()))
 }
 
 /// Logarithms of 0.6 and 0.92 have the mean -0.297 over ten seeds and deviate by 0.226: with Student's 3.5 of such a look the

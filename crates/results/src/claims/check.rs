@@ -1,9 +1,10 @@
-//! Holds a claim against a result.
+//! Holds a claim against what was measured.
 
 use super::looks::{LOOKS, Look};
-use super::{Checked, Claim, Expected, Figure, Verdict, verdict};
+use super::measured::{Found, Measured, Quantity};
+use super::{Checked, Claim, Expected, Verdict, verdict};
 use crate::statistics::{Estimate, Ratio, Sureness};
-use crate::{ClassSummary, Count, Experiment, Manifest, Run, SeedStats, Series, Summary};
+use crate::{Experiment, Series};
 
 /// Values by seed.
 type BySeed = Vec<(u64, f64)>;
@@ -17,6 +18,7 @@ struct Pair {
 fn unresolved(why: impl Into<String>) -> Checked {
     Checked {
         ratio: None,
+        bound: None,
         load: None,
         by_load: Vec::new(),
         values: Vec::new(),
@@ -30,16 +32,16 @@ fn unresolved(why: impl Into<String>) -> Checked {
 const ONE_SEED: &str = "one seed has no interval";
 
 impl Claim {
-    /// Holds the claim against a result: over all seeds, or where seeds were added until claims were resolved at the look at
-    /// which it was.
-    pub fn check(&self, manifest: &Manifest, summary: &Summary) -> Checked {
-        let usual = || self.hold(manifest, summary, usize::MAX, Sureness::USUAL);
-        if !manifest.experiment.looks {
+    /// Holds the claim against what was measured: over all seeds, or where seeds were added until claims were resolved at the
+    /// look at which it was.
+    pub fn check(&self, experiment: &Experiment, measured: &Measured) -> Checked {
+        let usual = || self.hold(experiment, measured, usize::MAX, Sureness::USUAL);
+        if !experiment.looks {
             return usual();
         }
-        let seeds = self.fewest_seeds(&manifest.experiment);
+        let seeds = self.fewest_seeds(experiment);
         let look = |look: &Look| {
-            let held = self.hold(manifest, summary, look.seeds, Sureness { missed: look.missed, as_if: None });
+            let held = self.hold(experiment, measured, look.seeds, Sureness { missed: look.missed, as_if: None });
             Checked { seeds: Some(look.seeds), ..held }
         };
         let mut looks = LOOKS.iter().filter(|look| look.seeds <= seeds).map(look).peekable();
@@ -55,11 +57,11 @@ impl Claim {
     }
 
     /// After how many seeds it will be resolved if these deviate as those at hand do; `None`: not at any look.
-    pub fn seeds_to_resolve(&self, manifest: &Manifest, summary: &Summary) -> Option<usize> {
-        let seeds = self.fewest_seeds(&manifest.experiment);
+    pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
+        let seeds = self.fewest_seeds(experiment);
         let resolves = |look: &&Look| {
             let sureness = Sureness { missed: look.missed, as_if: Some(look.seeds) };
-            self.hold(manifest, summary, usize::MAX, sureness).verdict != Verdict::NotResolved
+            self.hold(experiment, measured, usize::MAX, sureness).verdict != Verdict::NotResolved
         };
         LOOKS.iter().filter(|look| look.seeds > seeds).find(resolves).map(|look| look.seeds)
     }
@@ -79,8 +81,8 @@ impl Claim {
         self.all_points(experiment).into_iter().map(seeds).min().unwrap_or(0)
     }
 
-    fn hold(&self, manifest: &Manifest, summary: &Summary, seeds: usize, sureness: Sureness) -> Checked {
-        let hold = |claim: &Claim| Hold { claim, manifest, summary, seeds, sureness }.check();
+    fn hold(&self, experiment: &Experiment, measured: &Measured, seeds: usize, sureness: Sureness) -> Checked {
+        let hold = |claim: &Claim| Hold { claim, experiment, measured, seeds, sureness }.check();
         if self.stand_in.is_none() {
             return hold(self);
         }
@@ -115,33 +117,33 @@ impl Claim {
     }
 }
 
-/// A claim that is held against a result.
+/// A claim that is held against what was measured.
 #[derive(Clone, Copy)]
 struct Hold<'a> {
     claim: &'a Claim,
-    manifest: &'a Manifest,
-    summary: &'a Summary,
+    experiment: &'a Experiment,
+    measured: &'a Measured,
     /// So many seeds of each point, its first ones.
     seeds: usize,
     sureness: Sureness,
 }
 
-impl<'a> Hold<'a> {
+impl Hold<'_> {
     /// For what it states.
     fn check(self) -> Checked {
-        let experiment = &self.manifest.experiment;
         let schemes = || [&self.claim.scheme].into_iter().chain(&self.claim.baselines);
-        let points: Vec<Vec<usize>> = schemes().map(|scheme| self.claim.points(experiment, scheme)).collect();
+        let points: Vec<Vec<usize>> = schemes().map(|scheme| self.claim.points(self.experiment, scheme)).collect();
         if points.iter().any(Vec::is_empty) {
             return unresolved("not run");
         }
-        if let Some(why) = points.iter().flatten().find_map(|&point| self.missing(point)) {
+        let (its, baseline) = (Quantity::of(self.claim), Quantity::of_baseline(self.claim));
+        let missing = |&point: &usize| self.missing(point, &its).or_else(|| self.missing(point, &baseline));
+        if let Some(why) = points.iter().flatten().find_map(missing) {
             return unresolved(why);
         }
         let values = || {
             let mean = |(scheme, points): (&String, &Vec<usize>)| {
-                let by_point: Vec<BySeed> =
-                    points.iter().map(|&point| self.values_of(point, self.group(point))).collect();
+                let by_point: Vec<BySeed> = points.iter().map(|&point| self.values_of(point, &its)).collect();
                 Some((scheme.clone(), self.mean_of(&by_point)?))
             };
             schemes().zip(&points).map(mean).collect::<Option<Vec<_>>>()
@@ -155,7 +157,10 @@ impl<'a> Hold<'a> {
 
     fn check_ratio(self) -> Checked {
         let Claim { scheme, baselines, expected, tolerance, stand_in, .. } = self.claim;
-        let pairs = self.pairs(scheme, baselines.first().unwrap_or(scheme));
+        let (its, baseline) = (Quantity::of(self.claim), Quantity::of_baseline(self.claim));
+        let pairs_of =
+            |quantity: &Quantity| self.pairs((scheme, quantity), (baselines.first().unwrap_or(scheme), &baseline));
+        let pairs = pairs_of(&its);
         if pairs.is_empty() {
             return unresolved("not run");
         }
@@ -164,6 +169,7 @@ impl<'a> Hold<'a> {
             return unresolved("nothing to compare at one of its points");
         };
         let accepted = expected.accepted(*tolerance);
+        let bound = its.ideal().and_then(|ideal| self.bound(&pairs_of(&ideal)));
         let judge = |ratio: &Ratio| match ratio.interval {
             // On no side, even if it is 1 in every seed.
             Some((low, high)) if stand_in.is_some() && low <= 1.0 && 1.0 <= high => Verdict::NotResolved,
@@ -180,13 +186,22 @@ impl<'a> Hold<'a> {
             _ => (mean, None, judge(&mean)),
         };
         let why = if ratio.interval.is_none() { ONE_SEED } else { "" };
-        Checked { ratio: Some(ratio), load, by_load, verdict, ..unresolved(why) }
+        Checked { ratio: Some(ratio), bound, load, by_load, verdict, ..unresolved(why) }
+    }
+
+    /// The least ratio that any scheme could have: over all loads together, or for an "up to" at the load where it is least.
+    fn bound(self, pairs: &[Pair]) -> Option<Ratio> {
+        if let Expected::UpTo(_) = self.claim.expected {
+            let by_load = pairs.iter().map(|pair| self.ratio(pair)).collect::<Option<Vec<_>>>()?;
+            return by_load.into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
+        }
+        self.mean_over(pairs)
     }
 
     fn check_value(self, points: &[usize], values: Option<Vec<(String, Estimate)>>) -> Checked {
         let at = |&point: &usize| {
-            let values = self.values_of(point, self.group(point));
-            Some((self.manifest.experiment.points[point].load, self.mean_of(&[values])?))
+            let values = self.values_of(point, &Quantity::of(self.claim));
+            Some((self.experiment.points[point].load, self.mean_of(&[values])?))
         };
         let by_load: Option<Vec<_>> = points.iter().map(at).collect();
         let (Some(values), Some(values_by_load)) = (values, by_load) else {
@@ -204,6 +219,7 @@ impl<'a> Hold<'a> {
 
     fn check_order(self, values: Option<Vec<(String, Estimate)>>) -> Checked {
         let Claim { scheme, baselines, expected, tolerance, .. } = self.claim;
+        let its = Quantity::of(self.claim);
         let schemes: Vec<&String> = [scheme].into_iter().chain(baselines).collect();
         let accepted = expected.accepted(*tolerance);
         let (mut by_load, mut verdicts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
@@ -211,7 +227,7 @@ impl<'a> Hold<'a> {
             // What rises from each to the next does so from each to any later one.
             let others = if *expected == Expected::Rising { 1 } else { schemes.len() };
             for other in schemes.iter().skip(index + 1).take(others) {
-                let pairs = self.pairs(scheme, other);
+                let pairs = self.pairs((scheme, &its), (other, &its));
                 if pairs.is_empty() {
                     return unresolved("not run");
                 }
@@ -241,86 +257,41 @@ impl<'a> Hold<'a> {
     }
 
     /// Why nothing can be said of a point, if nothing can.
-    fn missing(self, point: usize) -> Option<&'static str> {
-        let group = self.group(point);
-        let told = |sketched: bool| {
-            (sketched && !self.summary.points[point].exact).then_some("sketches of flows do not tell it")
-        };
-        let has_unfinished = |group: &ClassSummary| self.first(&group.seeds).any(|seed| seed.unfinished > 0);
-        let finished = || group.is_some_and(has_unfinished).then_some("flows did not finish");
-        match self.claim.figure {
-            Figure::Coflows(..) => {
-                let groups = [group, self.baseline_group(point)];
-                groups.into_iter().flatten().any(has_unfinished).then_some("coflows did not finish")
-            }
-            // Flows that did not finish are among those that missed their deadline.
-            Figure::Series
-            | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet | Count::DeadlineBytesMet) => None,
-            figure => told(figure == Figure::Fairness || !self.claim.only.is_all()).or_else(finished),
-        }
+    fn missing(self, point: usize, quantity: &Quantity) -> Option<&'static str> {
+        self.found(point, quantity).find_map(|(_, found)| match found {
+            Found::Value(_) | Found::Nothing => None,
+            Found::Unfinished if quantity.figure.is_of_coflows() => Some("coflows did not finish"),
+            Found::Unfinished => Some("flows did not finish"),
+            Found::Sketched => Some("sketches of flows do not tell it"),
+        })
     }
 
     /// Of the first seeds.
-    fn first(self, seeds: &[SeedStats]) -> impl Iterator<Item = &SeedStats> {
-        seeds.iter().take(self.seeds)
+    fn found(self, point: usize, quantity: &Quantity) -> impl Iterator<Item = (u64, Found)> {
+        self.measured.by_seed(point, quantity).take(self.seeds)
     }
 
-    fn pairs(self, scheme: &str, baseline: &str) -> Vec<Pair> {
-        let experiment = &self.manifest.experiment;
-        let pairs = experiment.pairs(scheme, baseline).into_iter();
+    fn values_of(self, point: usize, quantity: &Quantity) -> BySeed {
+        self.found(point, quantity).filter_map(|(seed, found)| Some((seed, found.value()?))).collect()
+    }
+
+    /// What a scheme has of a quantity beside what a baseline has of another, or of the same.
+    fn pairs(self, (scheme, its): (&str, &Quantity), (baseline, other): (&str, &Quantity)) -> Vec<Pair> {
+        let pairs = self.experiment.pairs(scheme, baseline).into_iter();
         let of = |(point, baseline): (usize, usize)| {
             // A ratio to nothing, or of nothing, has no logarithm.
-            let positive = |point, group| {
-                let values = self.values_of(point, group);
+            let positive = |point, quantity| {
+                let values = self.values_of(point, quantity);
                 values.into_iter().filter(|(_, value)| *value > 0.0).collect::<BySeed>()
             };
-            let others = positive(baseline, self.baseline_group(baseline));
+            let others = positive(baseline, other);
             let both = |(seed, value)| others.iter().find(|other| other.0 == seed).map(|other| (seed, value, other.1));
             Pair {
-                load: experiment.points[point].load,
-                seeds: positive(point, self.group(point)).into_iter().filter_map(both).collect(),
+                load: self.experiment.points[point].load,
+                seeds: positive(point, its).into_iter().filter_map(both).collect(),
             }
         };
-        pairs.filter(|&(point, _)| self.claim.is_at(experiment, point)).map(of).collect()
-    }
-
-    /// The flows, or the coflows, that it is about.
-    fn group(self, point: usize) -> Option<&'a ClassSummary> {
-        let point = &self.summary.points[point];
-        match self.claim.figure {
-            Figure::Coflows(..) => point.coflows_of(&self.claim.coflow_group()),
-            _ => point.group(&self.claim.class, &self.claim.only),
-        }
-    }
-
-    /// What these are compared with, at a point of the baseline.
-    fn baseline_group(self, point: usize) -> Option<&'a ClassSummary> {
-        match self.claim.baseline_class {
-            Some(class) => Some(self.summary.points[point].coflow_class(class)),
-            None => self.group(point),
-        }
-    }
-
-    fn values_of(self, point: usize, group: Option<&ClassSummary>) -> BySeed {
-        let of_group = |of: &dyn Fn(&SeedStats) -> Option<f64>| {
-            let seeds = group.into_iter().flat_map(|group| self.first(&group.seeds));
-            seeds.filter_map(|seed| Some((seed.seed, of(seed)?))).collect()
-        };
-        let of_runs = |of: &dyn Fn(&Run) -> Option<f64>| {
-            let runs = self.manifest.runs_of(point).take(self.seeds);
-            runs.filter_map(|run| Some((run.seed, of(run)?))).collect()
-        };
-        match self.claim.figure {
-            Figure::Flows(statistic, metric) | Figure::Coflows(statistic, metric) => {
-                of_group(&|seed| seed.get(metric, statistic))
-            }
-            Figure::Variation => of_group(&|seed| seed.fct_variation),
-            Figure::Held => of_group(&|seed| seed.disorder.held_mean_bytes()),
-            Figure::Share(step) => of_group(&|seed| seed.breakdown.share(step)),
-            Figure::Fairness => of_group(&|seed| seed.fairness),
-            Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),
-            Figure::Series => of_runs(&|run| run.claimed_series.get(&self.claim.id).copied()),
-        }
+        pairs.filter(|&(point, _)| self.claim.is_at(self.experiment, point)).map(of).collect()
     }
 
     fn ratio(self, pair: &Pair) -> Option<Ratio> {

@@ -20,6 +20,8 @@ pub enum Figure {
     Share(Step),
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
     Fairness,
+    /// The mean FCT that a group of flows would have, each of them alone in the network.
+    IdealFct,
     /// A statistic of coflows, whose completion time is the CCT.
     Coflows(Statistic, Metric),
     /// A count over whole runs, or the share that it makes.
@@ -120,7 +122,7 @@ impl Figure {
         let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
         let of_coflows = |metric| Statistic::ALL.map(|statistic| Figure::Coflows(statistic, metric));
         let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held]);
-        let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness]);
+        let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness, Figure::IdealFct]);
         let groups = groups.chain(Metric::ALL.into_iter().flat_map(of_coflows));
         groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
     }
@@ -135,6 +137,7 @@ impl Figure {
             Figure::Held => "held bytes".into(),
             Figure::Share(step) => format!("{} share", step.name()),
             Figure::Fairness => "fairness".into(),
+            Figure::IdealFct => "mean ideal fct".into(),
             Figure::Count(count) => Count::ALL.iter().find(|(other, _)| *other == count).map_or("", |it| it.1).into(),
             Figure::Series => "series".into(),
         }
@@ -142,7 +145,7 @@ impl Figure {
 
     /// Whether it is of a group of flows, and not of whole runs.
     pub fn is_of_flows(self) -> bool {
-        matches!(self, Figure::Flows(..) | Figure::Variation | Figure::Held | Figure::Share(_) | Figure::Fairness)
+        !matches!(self, Figure::Coflows(..) | Figure::Count(_) | Figure::Series)
     }
 
     /// Whether it may be of a size class.
@@ -158,7 +161,7 @@ impl Figure {
     /// What it is in; of a series [`SeriesAt::unit`] says it.
     pub fn unit(self) -> Unit {
         match self {
-            Figure::Flows(_, Metric::Fct) | Figure::Coflows(_, Metric::Fct) => Unit::Time,
+            Figure::Flows(_, Metric::Fct) | Figure::Coflows(_, Metric::Fct) | Figure::IdealFct => Unit::Time,
             Figure::Held => Unit::Size,
             Figure::Share(_) | Figure::Count(Count::DeadlinesMet | Count::DeadlineBytesMet) => Unit::Share,
             _ => Unit::Number,

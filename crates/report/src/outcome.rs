@@ -1,0 +1,119 @@
+//! What became of a paper's claims, for a reader in a hurry: each with one line of reason.
+
+use flowsieve_results::Verdict;
+
+use crate::claims::ClaimRow;
+
+/// What became of a claim. In the order of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    /// Its literal words agree, at the length that the file states for the paper.
+    Holds,
+    /// They agree in runs that are shorter or smaller.
+    HoldsAtThisLength,
+    /// They have the claimed direction, on a workload that stands in for the paper's.
+    SameDirection,
+    /// They do not agree, and a reading of them does.
+    HoldsAsReading,
+    /// Flows that are alone in the network take longer.
+    Beyond,
+    /// Other words of the paper contradict them.
+    Contradicted,
+    /// They disagree, or have the other direction.
+    NotFound,
+    /// The same in runs that are shorter or smaller.
+    NotFoundAtThisLength,
+    NotResolved,
+    NotMeasured,
+}
+
+impl Outcome {
+    pub(crate) const ALL: [Outcome; 10] = [
+        Outcome::Holds,
+        Outcome::HoldsAtThisLength,
+        Outcome::SameDirection,
+        Outcome::HoldsAsReading,
+        Outcome::Beyond,
+        Outcome::Contradicted,
+        Outcome::NotFound,
+        Outcome::NotFoundAtThisLength,
+        Outcome::NotResolved,
+        Outcome::NotMeasured,
+    ];
+
+    /// As headings say it.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Outcome::Holds => "Holds at the paper's length",
+            Outcome::HoldsAtThisLength => "Holds at this length, which is not the paper's",
+            Outcome::SameDirection => "Same direction, on a workload that stands in for the paper's",
+            Outcome::HoldsAsReading => "Holds with another reading",
+            Outcome::Beyond => "Cannot hold, by the ideal FCT",
+            Outcome::Contradicted => "The paper contradicts itself",
+            Outcome::NotFound => "Not found",
+            Outcome::NotFoundAtThisLength => "Not found at this length, which is not the paper's",
+            Outcome::NotResolved => "Not resolved",
+            Outcome::NotMeasured => "Not measured",
+        }
+    }
+
+    /// Of a claim with the readings of it, and the reason in a line.
+    pub(crate) fn of(claim: &ClaimRow, readings: &[&ClaimRow]) -> (Outcome, String) {
+        let agreeing = || readings.iter().find(|reading| reading.verdict == Verdict::Agrees);
+        match claim.verdict {
+            Verdict::NotMeasured => (Outcome::NotMeasured, claim.judged.clone()),
+            Verdict::Agrees if claim.is_shorter => (Outcome::HoldsAtThisLength, claim.judged.clone()),
+            Verdict::Agrees => (Outcome::Holds, claim.judged.clone()),
+            Verdict::SameDirection => (Outcome::SameDirection, claim.judged.clone()),
+            _ => {
+                if let Some(reading) = agreeing() {
+                    let why = reading.reading.as_deref().unwrap_or_default();
+                    return (Outcome::HoldsAsReading, format!("{}: {why}; {} there", reading.id, reading.measured));
+                }
+                if let Some(beyond) = &claim.beyond {
+                    return (Outcome::Beyond, beyond.clone());
+                }
+                if let Some(contradicts) = &claim.contradicts {
+                    return (Outcome::Contradicted, contradicts.clone());
+                }
+                let outcome = match claim.verdict {
+                    Verdict::NotResolved => Outcome::NotResolved,
+                    _ if claim.is_shorter => Outcome::NotFoundAtThisLength,
+                    _ => Outcome::NotFound,
+                };
+                (outcome, claim.judged.clone())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::tests::row;
+
+    #[test]
+    fn of__the_literal_words_first_then_readings_then_reasons() {
+        let agreeing =
+            ClaimRow { reading: Some("the code does so".into()), ..row("1-code", Verdict::Agrees, Some("1")) };
+        let other = ClaimRow { reading: Some("why not".into()), ..row("1-other", Verdict::Disagrees, Some("1")) };
+        let literal = row("1", Verdict::Disagrees, None);
+        let of = |claim: &ClaimRow, readings: &[&ClaimRow]| Outcome::of(claim, readings).0;
+        assert_eq!(of(&row("1", Verdict::Agrees, None), &[&other]), Outcome::Holds);
+        assert_eq!(
+            of(&ClaimRow { is_shorter: true, ..row("1", Verdict::Agrees, None) }, &[]),
+            Outcome::HoldsAtThisLength
+        );
+        let (outcome, why) = Outcome::of(&literal, &[&other, &agreeing]);
+        assert_eq!((outcome, why.as_str()), (Outcome::HoldsAsReading, "1-code: the code does so; +1 % there"));
+        assert_eq!(of(&literal, &[&other]), Outcome::NotFound);
+        assert_eq!(of(&ClaimRow { is_shorter: true, ..literal.clone() }, &[]), Outcome::NotFoundAtThisLength);
+        let contradicted = ClaimRow { contradicts: Some("10 is not 9".into()), ..literal.clone() };
+        assert_eq!(Outcome::of(&contradicted, &[]), (Outcome::Contradicted, "10 is not 9".into()));
+        let beyond = ClaimRow { beyond: Some("-24 %".into()), ..contradicted };
+        assert_eq!(of(&beyond, &[&other]), Outcome::Beyond);
+        assert_eq!(of(&beyond, &[&agreeing]), Outcome::HoldsAsReading);
+        assert_eq!(of(&row("1", Verdict::NotResolved, None), &[]), Outcome::NotResolved);
+        assert_eq!(of(&row("1", Verdict::OtherDirection, None), &[]), Outcome::NotFound);
+    }
+}

@@ -1,0 +1,215 @@
+//! What was measured of the runs of an experiment, kept where their flows are not: a small file beside the experiment, by which
+//! its claims can be held again and seeds be added, whoever made the first ones and wherever.
+//!
+//! ```text
+//! {"schema":1,"model":"11",
+//! "quantities":[
+//! {"figure":"mean fct","class":...},
+//! ...],
+//! "notes":[],
+//! "made":[...],
+//! "runs":[
+//! {"key":"...","point":"pias, load 0.5","seed":1,"flows":20000,"values":[8126000.0,...]},
+//! ...]}
+//! ```
+//!
+//! A run is found by the key of its part, so that whatever changes its settings makes another run of it. One line holds one run:
+//! a change shows as the lines that it changes.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::measured::{Found, Measured, Quantity, Row};
+use crate::files::{read_json, write_whole};
+use crate::{Experiment, ResultDir, ResultError, RunInfo, SCHEMA};
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct KeptRun {
+    key: String,
+    /// In words, for whoever reads the file.
+    point: String,
+    seed: u64,
+    flows: u64,
+    /// One of each quantity.
+    values: Vec<Found>,
+}
+
+/// A day's runs of one machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// The day, as in `2026-11-23`.
+    pub date: String,
+    /// Processor, cores, operating system.
+    pub machine: String,
+    /// Runs that were made.
+    pub runs: u32,
+    /// Processor time that they took, in seconds.
+    pub cpu_seconds: f64,
+}
+
+/// The kept runs of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// Of the model that made them: another one has other results.
+    model: String,
+    quantities: Vec<Quantity>,
+    /// By key.
+    runs: BTreeMap<String, KeptRun>,
+    /// What has to be known before the figures are believed.
+    notes: Vec<String>,
+    made: Vec<Made>,
+}
+
+/// The file.
+#[derive(Deserialize)]
+struct Data {
+    model: String,
+    quantities: Vec<Quantity>,
+    notes: Vec<String>,
+    made: Vec<Made>,
+    runs: Vec<KeptRun>,
+}
+
+/// The version of a program's model, among the versions of an experiment.
+fn model(experiment: &Experiment) -> String {
+    experiment.versions.get("model").cloned().unwrap_or_default()
+}
+
+impl Kept {
+    /// None yet.
+    pub fn none(experiment: &Experiment) -> Kept {
+        Kept {
+            model: model(experiment),
+            quantities: Quantity::needed(experiment),
+            runs: BTreeMap::new(),
+            notes: Vec::new(),
+            made: Vec::new(),
+        }
+    }
+
+    /// Those of a file; none where there is no file. Runs that lack a quantity which the experiment's claims need are left out.
+    ///
+    /// # Errors
+    /// What is no such file, or was made by another model.
+    pub fn read(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
+        let none = Kept::none(experiment);
+        if !path.try_exists().map_err(ResultError::io("read", path))? {
+            return Ok(none);
+        }
+        let Data { model, quantities, notes, made, runs } = read_json(path)?;
+        if model != none.model {
+            return Err(ResultError::Model { path: path.into(), found: model, expected: none.model });
+        }
+        let count = quantities.len();
+        if let Some(run) = runs.iter().find(|run| run.values.len() != count) {
+            let why = format!("run {:?} has {} values, expected {count}", run.key, run.values.len());
+            return Err(ResultError::damaged(path, why));
+        }
+        let place = |needed: &Quantity| quantities.iter().position(|quantity| quantity == needed);
+        let Some(places) = none.quantities.iter().map(place).collect::<Option<Vec<usize>>>() else {
+            return Ok(Kept { made, ..none });
+        };
+        let again = |run: KeptRun| {
+            let values = places.iter().map(|&at| run.values[at]).collect();
+            (run.key.clone(), KeptRun { values, ..run })
+        };
+        Ok(Kept { notes, made, runs: runs.into_iter().map(again).collect(), ..none })
+    }
+
+    /// Whether it has the run of a part.
+    pub fn has(&self, key: &str) -> bool {
+        self.runs.contains_key(key)
+    }
+
+    /// How many runs there are.
+    pub fn count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Takes the runs of a result.
+    pub fn add(&mut self, result: &ResultDir) {
+        let experiment = &result.manifest().experiment;
+        let measured = Measured::of(self.quantities.clone(), result.manifest(), result.summary());
+        for (point, info) in experiment.points.iter().enumerate() {
+            let load = info.load.map(|load| format!(", load {load}")).unwrap_or_default();
+            let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
+            let label = format!("{}{load}{axes}", info.scheme);
+            for (part, row) in info.parts.iter().zip(measured.rows(point)) {
+                let Row { seed, flows, values } = row.clone();
+                let run = KeptRun { key: part.key.clone(), point: label.clone(), seed, flows, values };
+                self.runs.insert(part.key.clone(), run);
+            }
+        }
+        let notes = result.warnings().into_iter().map(|warning| warning.text);
+        self.notes.extend(notes.filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
+    }
+
+    /// Takes down where and when runs were made.
+    pub fn was_made(&mut self, run: &RunInfo) {
+        if run.parts_run == 0 {
+            return;
+        }
+        let date: String = run.date.chars().take_while(|&letter| letter != 'T').collect();
+        let Some(made) = self.made.iter_mut().find(|made| made.date == date && made.machine == run.machine) else {
+            let (machine, runs, cpu_seconds) = (run.machine.clone(), run.parts_run, run.cpu_seconds.round());
+            return self.made.push(Made { date, machine, runs, cpu_seconds });
+        };
+        made.runs += run.parts_run;
+        made.cpu_seconds += run.cpu_seconds.round();
+    }
+
+    /// Forgets the runs that are of no point of the experiment any more, as `key` names the parts of its points by seed.
+    pub fn forget_others(&mut self, points: usize, key: impl Fn(usize, u64) -> String) {
+        self.runs.retain(|_, run| (0..points).any(|point| key(point, run.seed) == run.key));
+    }
+
+    /// The numbers of an experiment's runs; `None` if one is not there.
+    pub fn measured(&self, experiment: &Experiment) -> Option<Measured> {
+        let row = |key: &str| {
+            let KeptRun { seed, flows, values, .. } = self.runs.get(key)?.clone();
+            Some(Row { seed, flows, values })
+        };
+        let rows = |parts: &[crate::PartId]| parts.iter().map(|part| row(&part.key)).collect::<Option<Vec<Row>>>();
+        let points = experiment.points.iter().map(|point| rows(&point.parts)).collect::<Option<Vec<_>>>()?;
+        Some(Measured::from_rows(self.quantities.clone(), points))
+    }
+
+    /// What has to be known before the figures are believed.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Who made them.
+    pub fn made(&self) -> &[Made] {
+        &self.made
+    }
+
+    /// Writes the file. Its folder is made if it is not there.
+    pub fn write(&self, path: &Path) -> Result<(), ResultError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(ResultError::io("create the folder", folder))?;
+        }
+        let mut runs: Vec<&KeptRun> = self.runs.values().collect();
+        runs.sort_by_key(|run| (&run.point, run.seed, &run.key));
+        let text = format!(
+            "{{\"schema\":{SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n\"made\":[{}],\n\"runs\":[{}]}}\n",
+            self.model,
+            lines(&self.quantities)?,
+            lines(&self.notes)?,
+            lines(&self.made)?,
+            lines(runs)?,
+        );
+        write_whole(path, |file| file.write_all(text.as_bytes()).map_err(ResultError::io("write", path)))
+    }
+}
+
+/// A line of JSON for each.
+fn lines<T: Serialize>(values: impl IntoIterator<Item = T>) -> Result<String, ResultError> {
+    let line = |value: T| Ok(format!("\n{}", serde_json::to_string(&value)?));
+    let lines: Result<Vec<String>, serde_json::Error> = values.into_iter().map(line).collect();
+    Ok(lines.map_err(ResultError::invalid)?.join(","))
+}

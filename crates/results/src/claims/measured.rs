@@ -1,0 +1,265 @@
+//! What claims are held against: a few numbers of each run.
+//!
+//! A run has one value of each [`Quantity`], and claims need no more than these. So they can be kept where flows are not
+//! ([`super::kept`]).
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::{Claim, Count, Figure, Only, SeriesAt};
+use crate::statistics::Statistic;
+use crate::{
+    ClassSummary, CoflowClass, CoflowGroup, Estimate, Experiment, Manifest, Metric, PointSummary, Run, SeedStats,
+    SizeClass, Summary,
+};
+
+/// What is measured, and of which flows or coflows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// What.
+    pub figure: Figure,
+    /// Which series, if it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesAt>,
+    /// Flows, or coflows, of which sizes.
+    pub class: SizeClass,
+    /// Which of these.
+    #[serde(default, skip_serializing_if = "Only::is_all")]
+    pub only: Only,
+    /// Coflows of which class, if they are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coflow_class: Option<CoflowClass>,
+}
+
+impl Quantity {
+    /// Of all flows.
+    pub fn of_all_flows(figure: Figure) -> Quantity {
+        Quantity { figure, series: None, class: SizeClass::between(0, None), only: Only::default(), coflow_class: None }
+    }
+
+    /// What a claim is about.
+    pub(super) fn of(claim: &Claim) -> Quantity {
+        Quantity {
+            figure: claim.figure,
+            series: claim.series.clone(),
+            class: claim.class.clone(),
+            only: claim.only,
+            coflow_class: claim.coflow_class,
+        }
+    }
+
+    /// What it is compared with, at the points of the baseline.
+    pub(super) fn of_baseline(claim: &Claim) -> Quantity {
+        Quantity { coflow_class: claim.baseline_class.or(claim.coflow_class), ..Quantity::of(claim) }
+    }
+
+    /// The least that a mean FCT can be: that of the same flows, each of them alone in the network.
+    pub(super) fn ideal(&self) -> Option<Quantity> {
+        (self.figure == Figure::Flows(Statistic::Mean, Metric::Fct))
+            .then(|| Quantity { figure: Figure::IdealFct, ..self.clone() })
+    }
+
+    /// All that the claims of an experiment are about, and what a page shows of its points; each once.
+    pub fn needed(experiment: &Experiment) -> Vec<Quantity> {
+        let claimed = experiment.claims.iter().flat_map(Claim::quantities);
+        let mut needed: Vec<Quantity> = Vec::new();
+        for quantity in TABLE.map(Quantity::of_all_flows).into_iter().chain(claimed) {
+            if !needed.contains(&quantity) {
+                needed.push(quantity);
+            }
+        }
+        needed
+    }
+
+    fn group<'a>(&self, point: &'a PointSummary) -> Option<&'a ClassSummary> {
+        match (self.figure, self.coflow_class) {
+            (Figure::Coflows(..), Some(class)) => Some(point.coflow_class(class)),
+            (Figure::Coflows(..), None) => point.coflows_of(&CoflowGroup::Size(self.class.clone())),
+            _ => point.group(&self.class, &self.only),
+        }
+    }
+}
+
+impl Claim {
+    /// What it is held against.
+    pub fn quantities(&self) -> Vec<Quantity> {
+        let quantity = Quantity::of(self);
+        let ideal = quantity.ideal();
+        [Some(quantity), Some(Quantity::of_baseline(self)), ideal].into_iter().flatten().collect()
+    }
+}
+
+/// What a page shows of each point, of all flows.
+pub const TABLE: [Figure; 3] = [
+    Figure::Flows(Statistic::Mean, Metric::Fct),
+    Figure::Flows(Statistic::P99, Metric::Fct),
+    Figure::Flows(Statistic::Mean, Metric::Slowdown),
+];
+
+/// What a run has of a quantity. As data a value is a number, nothing is null, and the others are words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found {
+    /// A value.
+    Value(f64),
+    /// No flow of the group, or nothing to take a share of.
+    Nothing,
+    /// Flows or coflows of the group did not finish.
+    Unfinished,
+    /// Only the flows themselves tell it, and there are but sketches of them.
+    Sketched,
+}
+
+impl Found {
+    /// The value, if it is one.
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Found::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+const UNFINISHED: &str = "unfinished";
+const SKETCHED: &str = "sketched";
+
+impl Serialize for Found {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Found::Value(value) => to.serialize_f64(*value),
+            Found::Nothing => to.serialize_none(),
+            Found::Unfinished => to.serialize_str(UNFINISHED),
+            Found::Sketched => to.serialize_str(SKETCHED),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Found {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Found, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Data {
+            Number(f64),
+            Word(String),
+        }
+        Ok(match Option::<Data>::deserialize(from)? {
+            Some(Data::Number(value)) => Found::Value(value),
+            None => Found::Nothing,
+            Some(Data::Word(word)) if word == UNFINISHED => Found::Unfinished,
+            Some(Data::Word(word)) if word == SKETCHED => Found::Sketched,
+            Some(Data::Word(word)) => return Err(D::Error::custom(format!("{word:?} is no value"))),
+        })
+    }
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its seed.
+    pub seed: u64,
+    /// Its flows.
+    pub flows: u64,
+    /// One value of each quantity.
+    pub values: Vec<Found>,
+}
+
+/// The numbers of all runs of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    quantities: Vec<Quantity>,
+    /// By point, then in the order of its seeds.
+    points: Vec<Vec<Row>>,
+}
+
+impl Measured {
+    /// These quantities of a result.
+    pub fn of(quantities: Vec<Quantity>, manifest: &Manifest, summary: &Summary) -> Measured {
+        let mut points: Vec<Vec<Row>> = vec![Vec::new(); manifest.experiment.points.len()];
+        for run in &manifest.runs {
+            let point = &summary.points[run.point as usize];
+            let value = |quantity: &Quantity| found(&manifest.experiment, quantity, point, run);
+            let flows = point.classes.last().and_then(|all| all.seeds.iter().find(|seed| seed.seed == run.seed));
+            points[run.point as usize].push(Row {
+                seed: run.seed,
+                flows: flows.map_or(0, |all| all.flows),
+                values: quantities.iter().map(value).collect(),
+            });
+        }
+        Measured { quantities, points }
+    }
+
+    /// Of rows that are at hand, each with a value of each quantity.
+    pub fn from_rows(quantities: Vec<Quantity>, points: Vec<Vec<Row>>) -> Measured {
+        Measured { quantities, points }
+    }
+
+    /// What is measured.
+    pub fn quantities(&self) -> &[Quantity] {
+        &self.quantities
+    }
+
+    /// The runs of a point.
+    pub fn rows(&self, point: usize) -> &[Row] {
+        self.points.get(point).map_or(&[], Vec::as_slice)
+    }
+
+    /// A quantity at a point by seed, in the order of its seeds.
+    pub fn by_seed(&self, point: usize, quantity: &Quantity) -> impl Iterator<Item = (u64, Found)> {
+        let at = self.quantities.iter().position(|other| other == quantity);
+        let found = move |row: &Row| at.and_then(|at| row.values.get(at)).copied().unwrap_or(Found::Nothing);
+        self.rows(point).iter().map(move |row| (row.seed, found(row)))
+    }
+
+    /// A quantity at a point over the seeds that have a value.
+    pub fn estimate(&self, point: usize, quantity: &Quantity) -> Option<Estimate> {
+        let values: Vec<f64> = self.by_seed(point, quantity).filter_map(|(_, found)| found.value()).collect();
+        Estimate::over_seeds(&values)
+    }
+}
+
+fn found(experiment: &Experiment, quantity: &Quantity, point: &PointSummary, run: &Run) -> Found {
+    let seed = quantity.group(point).and_then(|group| group.seeds.iter().find(|seed| seed.seed == run.seed));
+    let is_unfinished = seed.is_some_and(|seed| seed.unfinished > 0);
+    match quantity.figure {
+        // Flows that did not finish are among those that missed their deadline.
+        Figure::Series | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet | Count::DeadlineBytesMet) => {}
+        Figure::Coflows(..) if is_unfinished => return Found::Unfinished,
+        Figure::Coflows(..) => {}
+        figure if !point.exact && (figure == Figure::Fairness || !quantity.only.is_all()) => return Found::Sketched,
+        _ if is_unfinished => return Found::Unfinished,
+        _ => {}
+    }
+    let value = match quantity.figure {
+        Figure::Count(count) => count.of(&run.measured),
+        Figure::Series => {
+            let claim = experiment.claims.iter().find(|claim| Quantity::of(claim) == *quantity);
+            claim.and_then(|claim| run.claimed_series.get(&claim.id)).copied()
+        }
+        figure => seed.and_then(|seed| of_seed(figure, seed)),
+    };
+    value.map_or(Found::Nothing, Found::Value)
+}
+
+fn of_seed(figure: Figure, seed: &SeedStats) -> Option<f64> {
+    match figure {
+        Figure::Flows(statistic, metric) | Figure::Coflows(statistic, metric) => seed.get(metric, statistic),
+        Figure::IdealFct => seed.ideal_fct_ps,
+        Figure::Variation => seed.fct_variation,
+        Figure::Held => seed.disorder.held_mean_bytes(),
+        Figure::Share(step) => seed.breakdown.share(step),
+        Figure::Fairness => seed.fairness,
+        Figure::Count(_) | Figure::Series => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found__comes_back() {
+        let all = [Found::Value(1.5), Found::Nothing, Found::Unfinished, Found::Sketched];
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(text, "[1.5,null,\"unfinished\",\"sketched\"]");
+        assert_eq!(serde_json::from_str::<[Found; 4]>(&text).unwrap(), all);
+        assert!(serde_json::from_str::<Found>("\"lost\"").is_err());
+    }
+}
