@@ -147,6 +147,8 @@ fn over_loads(
         note: String::new(),
         stand_in: None,
         repeats: None,
+        reading: None,
+        contradicts: None,
     };
     claim.check(dir.manifest(), dir.summary()).ratio
 }
