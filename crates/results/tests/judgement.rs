@@ -211,7 +211,7 @@ fn claims__values_orders_and_closeness() {
         ..claim(expected)
     };
     let large = SizeClass::between(1_000_000, None);
-    let series = |at_ps| SeriesAt { name: "depth (bytes)".into(), of: "leaf0".into(), at_ps };
+    let series = |at_ps| SeriesAt { name: "depth (bytes)".into(), of: "leaf0".into(), at_ps, until_ps: None };
     let of_series =
         |at_ps, expected| Claim { id: format!("{at_ps:?}"), series: Some(series(at_ps)), ..value("series", expected) };
     let ps = 1e12;

@@ -225,6 +225,9 @@ pub struct SeriesAt {
     pub of: String,
     /// The step that holds this time; `None` for the last step.
     pub at_ps: Option<u64>,
+    /// The mean over the steps from that one to the one before this time, instead of one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ps: Option<u64>,
 }
 
 impl SeriesAt {
@@ -234,12 +237,15 @@ impl SeriesAt {
         units.iter().find(|(ending, _)| self.name.ends_with(ending)).map_or(Unit::Number, |(_, unit)| *unit)
     }
 
-    /// Its value among the series of a run.
+    /// Its value among the series of a run; `None` where the series does not have all of that time.
     pub(crate) fn value(&self, series: &[Series]) -> Option<f64> {
         let found = series.iter().find(|series| series.name == self.name && series.of == self.of)?;
         let Some(at_ps) = self.at_ps else { return found.values.last().copied() };
-        let step = (at_ps / found.step_ps.max(1)).checked_sub(found.first_step)?;
-        found.values.get(usize::try_from(step).ok()?).copied()
+        let step_ps = found.step_ps.max(1);
+        let step = |at_ps: u64| usize::try_from((at_ps / step_ps).checked_sub(found.first_step)?).ok();
+        let last_ps = self.until_ps.map_or(at_ps, |until_ps| until_ps.saturating_sub(1));
+        let values = found.values.get(step(at_ps)?..=step(last_ps)?)?;
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 }
 
@@ -256,7 +262,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 41);
+        assert_eq!(names.len(), 42);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 
@@ -284,12 +290,17 @@ mod tests {
             values: values.into(),
         };
         let all = [series("", 0, &[1.0, 2.0]), series("leaf0", 3, &[7.0, 8.0, 9.0])];
-        let at = |of: &str, at_ps| SeriesAt { name: "depth (bytes)".into(), of: of.into(), at_ps };
+        let at = |of: &str, at_ps| SeriesAt { name: "depth (bytes)".into(), of: of.into(), at_ps, until_ps: None };
         assert_eq!(at("", None).value(&all), Some(2.0));
         assert_eq!(at("leaf0", None).value(&all), Some(9.0));
         let times = [0, 29, 30, 39, 40, 59, 60].map(|time| at("leaf0", Some(time)).value(&all));
         assert_eq!(times, [None, None, Some(7.0), Some(7.0), Some(8.0), Some(9.0), None]);
         assert_eq!(at("leaf1", None).value(&all), None);
+        // Steps of leaf0 begin at 30, 40 and 50. A mean is over all that the stretch touches, and over none that it only reaches.
+        let mean = |from, until| SeriesAt { until_ps: Some(until), ..at("leaf0", Some(from)) }.value(&all);
+        assert_eq!([mean(30, 50), mean(30, 60), mean(39, 41)], [Some(7.5), Some(8.0), Some(7.5)]);
+        assert_eq!([mean(40, 50), mean(45, 46)], [Some(8.0), Some(8.0)]);
+        assert_eq!([mean(29, 50), mean(30, 61), mean(0, 10)], [None; 3]);
         assert_eq!(at("", None).unit(), Unit::Size);
         assert_eq!(SeriesAt { name: "flows under way".into(), ..at("", None) }.unit(), Unit::Number);
     }
