@@ -78,6 +78,14 @@ class = "LW"
 baseline_class = "SN"
 scheme = "dctcp"
 claimed = "higher"
+
+[[claims]]
+id = "eighth"
+metric = "series"
+series = "finished (bit/s)"
+time = ["10us", "20us"]
+scheme = "dctcp"
+claimed = ["0bps", "400Gbps"]
 "#;
 
 /// The sixth claim, whose lines others share.
@@ -136,6 +144,8 @@ fn claims__messages() {
         ("a deadline that is none", "deadline = false", "deadline = \"1ms\""),
         ("a time that ends before it begins", "[\"0s\", \"1ms\"]", "[\"2ms\", \"1ms\"]"),
         ("a time that is none", "[\"0s\", \"1ms\"]", "[0, 1]"),
+        ("a stretch of a series that falls", "time = \"10us\"", "time = [\"10us\", \"10us\"]"),
+        ("a time of a series that is none", "time = \"10us\"", "time = 10"),
         (
             "a class of coflows of flows",
             "metric = \"mean cct\"\nclass = \"LW\"",
@@ -175,6 +185,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     assert!(
         lines("fourth")[0].contains("finished (bit/s) at 10.0 us, dctcp") && table.contains("Gbit/s to 1.66 Gbit/s")
     );
+    assert!(lines("eighth")[0].contains("mean finished (bit/s) from 10.0 us to 20.0 us, dctcp"), "{table}");
     assert!(
         lines("sixth")[0].contains("p99 FCT of all flows of workload 0 without deadlines started from 0 ns to")
             && lines("sixth")[0].contains("sent by hosts 0 to 7"),
@@ -239,7 +250,7 @@ fn reproduce__figures_share_their_points() {
     assert_eq!(all.estimate(&parts).left, 0);
     let page = all.page(&|figure| format!("{}.svg", figure.name));
     assert!(
-        page.starts_with("# paper\n\n14 claims: ")
+        page.starts_with("# paper\n\n16 claims: ")
             && page.contains(", 2 are not measured.")
             && page.contains("\n## fig-2: One load\n")
             && page.ends_with("\n## What was checked\n\n- `first`: at twice the load the same.\n"),

@@ -139,10 +139,12 @@ fn what(claim: &Claim) -> String {
 /// What is measured of which flows or coflows.
 pub(crate) fn of_what(claim: &Claim) -> String {
     let mut text = match (&claim.series, claim.figure) {
-        (Some(SeriesAt { name, of, at_ps }), _) => {
+        (Some(SeriesAt { name, of, at_ps, until_ps }), _) => {
             let of = if of.is_empty() { String::new() } else { format!(" of {of}") };
-            let at = at_ps.map_or("the end".into(), time);
-            format!("{name}{of} at {at}")
+            match (at_ps.map(time), until_ps.map(time)) {
+                (Some(from), Some(until)) => format!("mean {name}{of} from {from} to {until}"),
+                (at, _) => format!("{name}{of} at {}", at.unwrap_or("the end".into())),
+            }
         }
         (None, figure) if figure.is_of_flows() => {
             format!("{} of {}", figure.name().replace("fct", "FCT"), flows_of(&claim.class))

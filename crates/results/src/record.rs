@@ -171,9 +171,29 @@ pub struct Deadlines {
     pub flows: u64,
     /// Flows that finished after their deadline, or not at all.
     pub missed: u64,
+    /// Payload of the flows that had a deadline, in bytes.
+    #[serde(default)]
+    pub bytes: u64,
+    /// That of the flows that missed it.
+    #[serde(default)]
+    pub missed_bytes: u64,
 }
 
 impl Deadlines {
+    /// Of these flows.
+    fn of(flows: &[FlowRow]) -> Deadlines {
+        let mut deadlines = Deadlines::default();
+        for flow in flows.iter().filter(|flow| flow.deadline_ps.is_some()) {
+            deadlines.flows += 1;
+            deadlines.bytes += flow.bytes;
+            if flow.missed_deadline() {
+                deadlines.missed += 1;
+                deadlines.missed_bytes += flow.bytes;
+            }
+        }
+        deadlines
+    }
+
     fn is_none(&self) -> bool {
         self.flows == 0
     }
@@ -265,12 +285,10 @@ impl PointResult {
 
     /// With what follows from its flows, so that it is there whether or not they are kept; and without them.
     pub(crate) fn without_flows(&self) -> PointResult {
-        let with_deadline = self.flows.iter().filter(|flow| flow.deadline_ps.is_some());
-        let missed = self.flows.iter().filter(|flow| flow.missed_deadline()).count() as u64;
         let mut series = series::of_flows(&self.flows, self.simulated_ps);
         series.extend(self.series.iter().cloned());
         PointResult {
-            deadlines: Deadlines { flows: with_deadline.count() as u64, missed },
+            deadlines: Deadlines::of(&self.flows),
             coflows: coflows::of_flows(&self.flows, &self.ideal_ccts_ps),
             ideal_ccts_ps: BTreeMap::new(),
             series,

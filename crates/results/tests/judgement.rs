@@ -230,7 +230,7 @@ fn claims__values_orders_and_closeness() {
         ..claim(expected)
     };
     let large = SizeClass::between(1_000_000, None);
-    let series = |at_ps| SeriesAt { name: "depth (bytes)".into(), of: "leaf0".into(), at_ps };
+    let series = |at_ps| SeriesAt { name: "depth (bytes)".into(), of: "leaf0".into(), at_ps, until_ps: None };
     let of_series =
         |at_ps, expected| Claim { id: format!("{at_ps:?}"), series: Some(series(at_ps)), ..value("series", expected) };
     let ps = 1e12;
@@ -244,6 +244,7 @@ fn claims__values_orders_and_closeness() {
         (value("mean fct", Expected::Value(ps)), Disagrees),
         (value("drops", Expected::Value(0.0)), Agrees),
         (value("deadlines met", Expected::Value(0.75)), Agrees),
+        (value("deadline bytes met", Expected::Value(0.75)), Agrees),
         (order("new", "base", Expected::Rising), Agrees),
         (order("base", "new", Expected::Rising), Disagrees),
         (order("base", "new", Expected::Close), Disagrees),
@@ -481,6 +482,8 @@ fn join__deadlines_coflows_and_series_travel_with_the_result() {
     let dir = made(folder.path(), &Made { run, flows: 300, ..Made::default() });
     let deadlines = dir.manifest().runs[0].measured.deadlines;
     assert_eq!((deadlines.flows, deadlines.missed), (100, 30));
+    let sizes = || (0..100).map(|flow: u64| 1_000 + flow * 37 % 4_000 * 1_000);
+    assert_eq!((deadlines.bytes, deadlines.missed_bytes), (sizes().sum(), sizes().take(30).sum()));
     let mut coflows = 0;
     dir.for_each_run(|_, flows| coflows += flows.iter().filter(|flow| flow.coflow == Some(9)).count()).unwrap();
     assert_eq!(coflows, 10 * 12);

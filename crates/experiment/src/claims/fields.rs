@@ -41,7 +41,7 @@ pub(super) const KEYS: [&str; 25] = [
 /// The keys of a claim that is not measured.
 const OF_UNMEASURED: [&str; 5] = ["id", "where", "claimed", "unmeasured", "note"];
 
-const STARTED: &str = "two times that rise, such as [\"5s\", \"35s\"]";
+const STRETCH: &str = "two times that rise, such as [\"5s\", \"35s\"]";
 
 const SENDERS: &str = "two numbers of hosts that rise, such as [4, 16]: from the first on and before the second";
 
@@ -180,11 +180,15 @@ impl Fields {
                 }
             };
         }
-        let at_ps = match self.raw("time")? {
-            None => None,
-            Some((origin, raw)) => Some(time("time", raw, origin)?),
+        let (at_ps, until_ps) = match self.raw("time")? {
+            None => (None, None),
+            Some((origin, raw @ Raw::List(_))) => {
+                let (from, until) = stretch("time", raw, origin)?;
+                (Some(from), Some(until))
+            }
+            Some((origin, raw)) => (Some(time("time", raw, origin)?), None),
         };
-        Ok(Some(SeriesAt { name: self.text("series")?.1, of: self.optional_text("of")?, at_ps }))
+        Ok(Some(SeriesAt { name: self.text("series")?.1, of: self.optional_text("of")?, at_ps, until_ps }))
     }
 
     /// Which flows of the class.
@@ -204,16 +208,7 @@ impl Fields {
         };
         let started_ps = match self.raw("started")? {
             None => None,
-            Some((origin, raw)) => {
-                let Raw::List(times) = raw else {
-                    return Err(wrong(origin, "started", raw, STARTED));
-                };
-                let times = times.iter().map(|(raw, origin)| time("started", raw, origin));
-                match times.collect::<Result<Vec<_>, _>>()?.as_slice() {
-                    &[from, to] if from < to => Some((from, to)),
-                    _ => return Err(wrong(origin, "started", raw, STARTED)),
-                }
-            }
+            Some((origin, raw)) => Some(stretch("started", raw, origin)?),
         };
         let senders = match self.raw("senders")? {
             None => None,
@@ -368,5 +363,16 @@ fn time(key: &str, raw: &Raw, origin: &Origin) -> Result<u64, Wrong> {
     match Kind::Time(0, MAX_TIME_PS).read(key, raw, origin)? {
         Setting::Time(ps) => Ok(ps),
         other => Err(Wrong::new(origin.clone(), format!("`{key}` cannot be {other}")).expected("a time")),
+    }
+}
+
+/// Two times in ps, the first below the second.
+fn stretch(key: &str, raw: &Raw, origin: &Origin) -> Result<(u64, u64), Wrong> {
+    let wrong = || Wrong::new(origin.clone(), format!("`{key}` cannot be {raw}")).expected(STRETCH);
+    let Raw::List(times) = raw else { return Err(wrong()) };
+    let times = times.iter().map(|(raw, origin)| time(key, raw, origin));
+    match times.collect::<Result<Vec<_>, _>>()?.as_slice() {
+        &[from, to] if from < to => Ok((from, to)),
+        _ => Err(wrong()),
     }
 }

@@ -55,10 +55,13 @@ pub enum Count {
     MissedDeadlines,
     /// The share of the flows with deadlines that met them: application throughput (D3, QCluster §6.1).
     DeadlinesMet,
+    /// The same with each flow counted by its payload, as the scripts of QCluster's authors do: of the bytes of flows with
+    /// deadlines, the share of those that met them.
+    DeadlineBytesMet,
 }
 
 impl Count {
-    const ALL: [(Count, &'static str); 11] = [
+    const ALL: [(Count, &'static str); 12] = [
         (Count::Timeouts, "timeouts"),
         (Count::Retransmissions, "retransmissions"),
         (Count::OutOfOrder, "out of order"),
@@ -70,6 +73,7 @@ impl Count {
         (Count::Marks, "marks"),
         (Count::MissedDeadlines, "missed deadlines"),
         (Count::DeadlinesMet, "deadlines met"),
+        (Count::DeadlineBytesMet, "deadline bytes met"),
     ];
 
     /// `None` for a share of nothing.
@@ -85,14 +89,16 @@ impl Count {
             Count::Drops => run.links.iter().map(|link| link.drops.total()).sum(),
             Count::Marks => run.links.iter().map(|link| link.marks).sum(),
             Count::MissedDeadlines => run.deadlines.missed,
-            Count::DeadlinesMet => {
-                let flows = run.deadlines.flows;
-                let met = flows.saturating_sub(run.deadlines.missed);
-                return (flows > 0).then(|| met as f64 / flows as f64);
-            }
+            Count::DeadlinesMet => return share_left(run.deadlines.flows, run.deadlines.missed),
+            Count::DeadlineBytesMet => return share_left(run.deadlines.bytes, run.deadlines.missed_bytes),
         };
         Some(count as f64)
     }
+}
+
+/// The share of `all` that is not among the `missed`; `None` for nothing.
+fn share_left(all: u64, missed: u64) -> Option<f64> {
+    (all > 0).then(|| all.saturating_sub(missed) as f64 / all as f64)
 }
 
 /// What a figure is in.
@@ -157,7 +163,7 @@ impl Figure {
         match self {
             Figure::Flows(_, Metric::Fct) | Figure::Coflows(_, Metric::Fct) | Figure::IdealFct => Unit::Time,
             Figure::Held => Unit::Size,
-            Figure::Share(_) | Figure::Count(Count::DeadlinesMet) => Unit::Share,
+            Figure::Share(_) | Figure::Count(Count::DeadlinesMet | Count::DeadlineBytesMet) => Unit::Share,
             _ => Unit::Number,
         }
     }
@@ -219,6 +225,9 @@ pub struct SeriesAt {
     pub of: String,
     /// The step that holds this time; `None` for the last step.
     pub at_ps: Option<u64>,
+    /// The mean over the steps from that one to the one before this time, instead of one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ps: Option<u64>,
 }
 
 impl SeriesAt {
@@ -228,12 +237,15 @@ impl SeriesAt {
         units.iter().find(|(ending, _)| self.name.ends_with(ending)).map_or(Unit::Number, |(_, unit)| *unit)
     }
 
-    /// Its value among the series of a run.
+    /// Its value among the series of a run; `None` where the series does not have all of that time.
     pub(crate) fn value(&self, series: &[Series]) -> Option<f64> {
         let found = series.iter().find(|series| series.name == self.name && series.of == self.of)?;
         let Some(at_ps) = self.at_ps else { return found.values.last().copied() };
-        let step = (at_ps / found.step_ps.max(1)).checked_sub(found.first_step)?;
-        found.values.get(usize::try_from(step).ok()?).copied()
+        let step_ps = found.step_ps.max(1);
+        let step = |at_ps: u64| usize::try_from((at_ps / step_ps).checked_sub(found.first_step)?).ok();
+        let last_ps = self.until_ps.map_or(at_ps, |until_ps| until_ps.saturating_sub(1));
+        let values = found.values.get(step(at_ps)?..=step(last_ps)?)?;
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 }
 
@@ -250,13 +262,18 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 41);
+        assert_eq!(names.len(), 42);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 
     #[test]
     fn of__deadlines_met_are_a_share_of_the_flows_that_have_one() {
-        let with = |flows, missed| PointResult { deadlines: Deadlines { flows, missed }, ..PointResult::default() };
+        // A fifth of a flow's weight by flows is a tenth of it by bytes.
+        let of = |flows, missed, bytes, missed_bytes| Deadlines { flows, missed, bytes, missed_bytes };
+        let run = PointResult { deadlines: of(5, 1, 20_000, 2_000), ..PointResult::default() };
+        assert_eq!((Count::DeadlinesMet.of(&run), Count::DeadlineBytesMet.of(&run)), (Some(0.8), Some(0.9)));
+        let with = |flows, missed| PointResult { deadlines: of(flows, missed, 0, 0), ..PointResult::default() };
+        assert_eq!(Count::DeadlineBytesMet.of(&with(8, 2)), None);
         assert_eq!(Count::DeadlinesMet.of(&with(8, 2)), Some(0.75));
         assert_eq!(Count::DeadlinesMet.of(&with(8, 8)), Some(0.0));
         assert_eq!(Count::DeadlinesMet.of(&with(0, 0)), None);
@@ -273,12 +290,17 @@ mod tests {
             values: values.into(),
         };
         let all = [series("", 0, &[1.0, 2.0]), series("leaf0", 3, &[7.0, 8.0, 9.0])];
-        let at = |of: &str, at_ps| SeriesAt { name: "depth (bytes)".into(), of: of.into(), at_ps };
+        let at = |of: &str, at_ps| SeriesAt { name: "depth (bytes)".into(), of: of.into(), at_ps, until_ps: None };
         assert_eq!(at("", None).value(&all), Some(2.0));
         assert_eq!(at("leaf0", None).value(&all), Some(9.0));
         let times = [0, 29, 30, 39, 40, 59, 60].map(|time| at("leaf0", Some(time)).value(&all));
         assert_eq!(times, [None, None, Some(7.0), Some(7.0), Some(8.0), Some(9.0), None]);
         assert_eq!(at("leaf1", None).value(&all), None);
+        // Steps of leaf0 begin at 30, 40 and 50. A mean is over all that the stretch touches, and over none that it only reaches.
+        let mean = |from, until| SeriesAt { until_ps: Some(until), ..at("leaf0", Some(from)) }.value(&all);
+        assert_eq!([mean(30, 50), mean(30, 60), mean(39, 41)], [Some(7.5), Some(8.0), Some(7.5)]);
+        assert_eq!([mean(40, 50), mean(45, 46)], [Some(8.0), Some(8.0)]);
+        assert_eq!([mean(29, 50), mean(30, 61), mean(0, 10)], [None; 3]);
         assert_eq!(at("", None).unit(), Unit::Size);
         assert_eq!(SeriesAt { name: "flows under way".into(), ..at("", None) }.unit(), Unit::Number);
     }

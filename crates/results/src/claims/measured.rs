@@ -220,7 +220,7 @@ fn found(experiment: &Experiment, quantity: &Quantity, point: &PointSummary, run
     let is_unfinished = seed.is_some_and(|seed| seed.unfinished > 0);
     match quantity.figure {
         // Flows that did not finish are among those that missed their deadline.
-        Figure::Series | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet) => {}
+        Figure::Series | Figure::Count(Count::MissedDeadlines | Count::DeadlinesMet | Count::DeadlineBytesMet) => {}
         Figure::Coflows(..) if is_unfinished => return Found::Unfinished,
         Figure::Coflows(..) => {}
         figure if !point.exact && (figure == Figure::Fairness || !quantity.only.is_all()) => return Found::Sketched,
