@@ -315,6 +315,7 @@ impl<'a> Hold<'a> {
             }
             Figure::Variation => of_group(&|seed| seed.fct_variation),
             Figure::Held => of_group(&|seed| seed.disorder.held_mean_bytes()),
+            Figure::TimedOut => of_group(&|seed| Some(seed.disorder.timed_out as f64)),
             Figure::Share(step) => of_group(&|seed| seed.breakdown.share(step)),
             Figure::Fairness => of_group(&|seed| seed.fairness),
             Figure::Count(count) => of_runs(&|run| count.of(&run.measured)),
