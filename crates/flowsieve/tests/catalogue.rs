@@ -155,7 +155,7 @@ fn reproduced(paper: &str) -> String {
             // So short a run does not come to flows and times of seconds.
             let late = claim.only.started_ps.is_some() || claim.series.as_ref().is_some_and(|at| at.at_ps.is_some());
             // And few flows time out: of one seed perhaps none.
-            let sparse = ["timeouts", "loss events", "drops", "held bytes"].contains(&claim.figure.name().as_str())
+            let sparse = ["timeouts", "flows with timeouts", "loss events", "drops", "held bytes"].contains(&claim.figure.name().as_str())
                 // Nor is one query in thousands large.
                 || claim.figure.name().ends_with("cct");
             // Of a rare size there may be no flow at all.
