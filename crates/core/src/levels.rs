@@ -25,9 +25,15 @@ pub const TAG_THRESHOLD: &str = "tag threshold (bytes)";
 /// The same as the controller published them last, whether or not they have arrived at the hosts.
 pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
 
-/// The number of thresholds that so many bytes exceed.
+/// The number of thresholds that so many bytes exceed: PIAS's levels.
 pub(crate) fn level(thresholds: &[u64], bytes: u64) -> usize {
     thresholds.iter().take_while(|&&threshold| bytes > threshold).count()
+}
+
+/// The level p of a message of which so many bytes were sent, ω_p ≤ bytes < ω_(p+1) (NOS2, §III). The sentence after that formula
+/// has the flow demoted where its bytes exceed the threshold, as PIAS does: the two differ in one packet, where they are equal.
+fn level_from(thresholds: &[u64], bytes: u64) -> usize {
+    thresholds.iter().take_while(|&&threshold| bytes >= threshold).count()
 }
 
 /// Says each threshold.
@@ -64,8 +70,8 @@ impl Levels {
         if facts.kind != Kind::Data {
             return Tag::default();
         }
-        let own = self.own.as_ref().map_or(0, |own| level(&own.values, facts.offset));
-        Tag::with_levels(level(&self.network.values, facts.offset) as u8, own as u32)
+        let own = self.own.as_ref().map_or(0, |own| level_from(&own.values, facts.offset));
+        Tag::with_levels(level_from(&self.network.values, facts.offset) as u8, own as u32)
     }
 
     /// Takes a controller's thresholds.

@@ -82,8 +82,9 @@ fn seen(sizes: &SizeSketch) -> Seen<'_> {
 fn tag__the_networks_level_and_the_hosts() {
     let levels = levels(&[1_000, 2_000, 90_000], &[1_460]);
     assert_eq!(
-        [0, 1_000, 1_460, 2_920, 100_000].map(|offset| tag(&levels, offset)),
-        [(0, 0), (0, 0), (0, 1), (1, 2), (1, 3)]
+        [0, 999, 1_000, 1_459, 1_460, 2_000, 90_000].map(|offset| tag(&levels, offset)),
+        [(0, 0), (0, 0), (0, 1), (0, 1), (1, 1), (1, 2), (1, 3)],
+        "a level begins at its threshold"
     );
     let ack = FlowFacts { kind: Kind::Ack, offset: 100_000, ..FlowFacts::default() };
     assert_eq!(levels.tag(&ack), Tag::default());
@@ -101,7 +102,7 @@ fn on_table__each_takes_its_own() {
     levels.on_table(&published(1, TAG_THRESHOLD, 70));
     levels.on_table(&published(1, HOST_THRESHOLD, 50));
     levels.on_table(&published(2, "another", 10));
-    assert_eq!([50, 51, 71].map(|offset| tag(&levels, offset)), [(0, 0), (0, 1), (1, 1)]);
+    assert_eq!([49, 50, 70].map(|offset| tag(&levels, offset)), [(0, 0), (0, 1), (1, 1)]);
 }
 
 #[test]

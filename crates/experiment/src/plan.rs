@@ -193,6 +193,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
     let mut points = points::points(&document, &builtin)?;
     if let Some(table) = &scale {
         table.give_flows(&mut points, changes.sets.is_empty())?;
+        table.shorten(&mut points, &mut document.claims.measured)?;
     }
     let classes = size_classes(&document)?;
     let (first_seed, seeds) = seeds(&mut document, changes, scale.is_some())?;

@@ -7,10 +7,12 @@
 //! load = [0.5, 0.9]
 //! seeds = 3
 //! flows = { web-search = 5_000, data-mining = 2_500 }   # a number, or one for each workload
+//! times = 0.25              # the course of a run, and what claims say of it, in a quarter of the time
 //! ```
 //!
 //! Without such a table a scale is a share of the flows.
 
+use crate::claims::Given;
 use crate::document::{Document, Span, Wrong, entries, raw_item};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
@@ -112,7 +114,32 @@ pub(crate) struct ScaleTable {
     values: Vec<(String, Origin, (Raw, Origin))>,
     /// Workload, where its name stands, and how many flows of it.
     flows: Vec<(String, Origin, (Raw, Origin))>,
+    /// What is left of the times of a run's course.
+    times: Option<(Share, Origin)>,
 }
+
+/// A share, above 0 and up to 1.
+#[derive(Debug, Clone, Copy)]
+struct Share(f64);
+
+impl Share {
+    const EXPECTED: &str = "a share, above 0 and up to 1";
+
+    fn read(raw: &Raw, origin: Origin) -> Result<Share, Wrong> {
+        match raw {
+            Raw::Float(share) if *share > 0.0 && *share <= 1.0 => Ok(Share(*share)),
+            Raw::Integer(1) => Ok(Share(1.0)),
+            other => Err(Wrong::new(origin, format!("`{TIMES}` cannot be {other}")).expected(Share::EXPECTED)),
+        }
+    }
+
+    fn of(self, ps: u64) -> u64 {
+        ((ps as f64 * self.0).round() as u64).max(ps.min(1))
+    }
+}
+
+/// The key of a scale's table for the times of a run's course.
+const TIMES: &str = "times";
 
 impl ScaleTable {
     pub(crate) fn read(
@@ -126,8 +153,13 @@ impl ScaleTable {
             let names = all.map(Scale::name);
             Wrong::new(at, format!("there is no scale `{name}`")).expected(one_of(&names)).names(name, names)
         })?;
-        let mut read = ScaleTable { scale, values: Vec::new(), flows: Vec::new() };
+        let mut read = ScaleTable { scale, values: Vec::new(), flows: Vec::new(), times: None };
         for (name, key, item) in entries(table) {
+            if name == TIMES {
+                let (raw, at) = raw_item(input, item);
+                read.times = Some((Share::read(&raw, at)?, input.origin(key)));
+                continue;
+            }
             match item.as_table_like().filter(|_| name == FLOWS.name) {
                 Some(workloads) => {
                     let of = |(name, key, item): (&str, Span, &Item)| {
@@ -208,6 +240,40 @@ impl ScaleTable {
                     .expected("one for each workload of the sweep, or one number for all"));
             };
             point.settings.give(address.0, &FLOWS, raw, at.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Shortens the course of each point's run, but for what the command line says, and the times that claims name.
+    pub(crate) fn shorten(&self, points: &mut [Point], claims: &mut [Given]) -> Result<(), Wrong> {
+        let Some((share, at)) = &self.times else { return Ok(()) };
+        let mut is_read = false;
+        let keys: [&'static Key; 3] = [&DURATION, &WINDOW, &CHANGE_AT];
+        for settings in points.iter_mut().map(|point| &mut point.settings) {
+            for key in keys {
+                let table = Table::Section(key.section);
+                let Some((value, origin)) = settings.given(&(table.clone(), key.name)) else { continue };
+                is_read = true;
+                let shorter = match (value, origin) {
+                    (_, Origin::CommandLine(_)) => continue,
+                    (Value::Time(ps), _) => Value::Time(share.of(*ps)),
+                    (Value::TimeList(times), _) => Value::TimeList(times.iter().map(|&ps| share.of(ps)).collect()),
+                    _ => continue,
+                };
+                let origin = origin.clone();
+                settings.replace(table, key, shorter, origin);
+            }
+        }
+        if !is_read {
+            let problem = format!("`{TIMES}` shortens nothing: this experiment has none of them");
+            return Err(Wrong::new(at.clone(), problem).expected(one_of(&keys.map(|key| key.name))));
+        }
+        for Given { claim, .. } in claims {
+            claim.only.started_ps = claim.only.started_ps.map(|(from, to)| (share.of(from), share.of(to)));
+            if let Some(series) = &mut claim.series {
+                series.at_ps = series.at_ps.map(|ps| share.of(ps));
+                series.until_ps = series.until_ps.map(|ps| share.of(ps));
+            }
         }
         Ok(())
     }

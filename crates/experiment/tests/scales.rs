@@ -75,6 +75,35 @@ fn scale__a_table_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
+fn scale__times_shorten_a_run_and_what_claims_say_of_its_course() {
+    let file = FILE
+        .replace("flows = 5_000", "duration = \"65s\"\nchange_at = \"35s\"\nchange_load = 0.2")
+        .replace("flows = { web-search = 400, data-mining = 300 }", "times = 0.25")
+        .replace("claimed = \"lower\"\n", "claimed = \"lower\"\nstarted = [\"5s\", \"35s\"]\n")
+        + "[[claims]]\nid = \"two\"\nmetric = \"series\"\nseries = \"flows under way\"\ntime = [\"10s\", \"34s\"]\nscheme = \"pias\"\nclaimed = 3\n";
+    let planned = |scale, set: &[&str]| {
+        let sets = set.iter().map(|set| (*set).to_owned()).collect();
+        let changes = Changes { sets, scale, ..Changes::default() };
+        plan(&ExperimentText::new("file.toml", &file), Path::new(""), &changes, &Simulator).unwrap().experiment
+    };
+    let times = |scale, set: &[&str]| {
+        let experiment = planned(scale, set);
+        let of = |name: &str| experiment.points[0].settings[&format!("workload.{name}")].clone();
+        let series = experiment.claims[1].series.clone().unwrap();
+        let claimed =
+            (experiment.claims[0].only.started_ps.unwrap(), (series.at_ps.unwrap(), series.until_ps.unwrap()));
+        (of("duration"), of("change_at"), claimed)
+    };
+    let ms = |from: u64, to: u64| (from * 1_000_000_000, to * 1_000_000_000);
+    let whole = ("65s".into(), "35s".into(), (ms(5_000, 35_000), ms(10_000, 34_000)));
+    assert_eq!(times(Scale::Paper, &[]), whole);
+    let quarter = (ms(1_250, 8_750), ms(2_500, 8_500));
+    assert_eq!(times(Scale::Quick, &[]), ("16250ms".into(), "8750ms".into(), quarter));
+    let longer = times(Scale::Quick, &["duration=20s"]);
+    assert_eq!(longer, ("20s".into(), "8750ms".into(), quarter), "the command line wins");
+}
+
+#[test]
 fn scale__the_command_line_wins() {
     let plan = planned(Scale::Quick, &["flows=50", "load=0.6", "sizes=web-search"], Some(3));
     assert_eq!(points(&plan), vec![("web-search".to_owned(), "0.6".to_owned(), "50".to_owned()); 2]);

@@ -113,7 +113,8 @@ fn qcluster__figures_share_runs_at_every_scale() {
             assert!(keys(part).is_subset(&keys(whole)), "{part} and {whole} at {scale:?}");
         }
         // QC-LAS on W4 and W6, and QC-SRPT on them; DCTCP on the testbed.
-        let common = [("fig15", "fig13"), ("fig16", "fig13"), ("fig23", "fig13"), ("fig24", "fig13"), ("fig10-tcp", "fig10")];
+        let common =
+            [("fig15", "fig13"), ("fig16", "fig13"), ("fig23", "fig13"), ("fig24", "fig13"), ("fig10-tcp", "fig10")];
         for (one, other) in common {
             assert!(!keys(one).is_disjoint(&keys(other)), "{one} and {other} at {scale:?}");
         }
@@ -156,7 +157,7 @@ fn reproduced(paper: &str) -> String {
             // So short a run does not come to flows and times of seconds.
             let late = claim.only.started_ps.is_some() || claim.series.as_ref().is_some_and(|at| at.at_ps.is_some());
             // And few flows time out: of one seed perhaps none.
-            let sparse = ["timeouts", "loss events", "drops", "held bytes"].contains(&claim.figure.name().as_str())
+            let sparse = ["timeouts", "flows with timeouts", "loss events", "drops", "held bytes"].contains(&claim.figure.name().as_str())
                 // Nor is one query in thousands large.
                 || claim.figure.name().ends_with("cct");
             // Of a rare size there may be no flow at all.

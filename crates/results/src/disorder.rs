@@ -10,6 +10,8 @@ use crate::FlowRow;
 pub struct Disorder {
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Flows that had any.
+    pub timed_out: u64,
     /// Data packets taken for lost before a timeout.
     pub found_lost: u64,
     /// Data packets that arrived though they had before.
@@ -30,6 +32,7 @@ impl Disorder {
         let finished = row.fct_ps.is_some();
         Disorder {
             timeouts: row.timeouts.into(),
+            timed_out: u64::from(row.timeouts > 0),
             found_lost: row.found_lost.into(),
             unneeded: row.unneeded.into(),
             duplicate_acks: row.duplicate_acks.into(),
@@ -42,6 +45,7 @@ impl Disorder {
     /// With that of other flows.
     pub(crate) fn add(&mut self, other: &Disorder) {
         self.timeouts += other.timeouts;
+        self.timed_out += other.timed_out;
         self.found_lost += other.found_lost;
         self.unneeded += other.unneeded;
         self.duplicate_acks += other.duplicate_acks;
@@ -78,6 +82,7 @@ mod tests {
         for row in [row(Some(10_000_000), 10_000_000, 0), row(Some(30_000_000), 0, 4), row(None, 77, 1)] {
             all.add(&Disorder::of(&row));
         }
+        assert_eq!(all.timed_out, 2, "however many each had");
         assert_eq!((all.timeouts, all.found_lost, all.unneeded, all.duplicate_acks), (5, 6, 3, 21));
         assert_eq!((all.held_most_bytes, all.held_mean_bytes()), (3_000, Some(250.0)));
         assert_eq!(Disorder::default().held_mean_bytes(), None);

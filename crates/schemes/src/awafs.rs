@@ -56,6 +56,14 @@ declare! {
         Section::Scheme, "percentiles", 0.0, 1.0,
         "AWAFS: percentile of the completed flows' sizes that each threshold follows, rising",
     );
+    /// Whether they are of the distinct sizes.
+    static PERCENTILE_OF: Setting<bool> = Setting::choice(
+        Section::Scheme,
+        "percentile_of",
+        &[("flows", false), ("sizes", true)],
+        "AWAFS: whether percentiles are of the completed flows, or of their distinct sizes, each of which counts once",
+    )
+    .with_default(false);
     static FLOW_ENDS: Setting<EndsName> = Setting::choice(
         Section::Scheme,
         "flow_ends",
@@ -186,6 +194,7 @@ fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorP
     Ok(ActuatorParams {
         initial: initial(scope, queues)?,
         percentiles: percentiles(scope, queues)?,
+        of_sizes: scope.read(&PERCENTILE_OF)?,
         model: chooses.then_some(&Rule::Optimal),
         period,
         window,
@@ -251,9 +260,16 @@ mod tests {
         assert_eq!(actuator.percentiles, [100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000]);
         assert_eq!((actuator.period, actuator.window), (Time::from_us(200_000), Time::from_us(250_000)));
         assert_eq!((actuator.entries, *ends, *boost), (341, FlowEnds::Marked, None));
+        assert!(!actuator.of_sizes);
         let scheme = scheme(&none_given()).unwrap();
         assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(true)));
         assert!(format!("{:?}", scheme.ports.at(Place::Leaf)).contains("above: 97500, scope: Port"));
+    }
+
+    #[test]
+    fn percentile_of__flows_or_sizes() {
+        let of = |of: &str| params(&none_given().with(None, "percentile_of", of)).actuator.of_sizes;
+        assert_eq!([of("flows"), of("sizes")], [false, true]);
     }
 
     #[test]

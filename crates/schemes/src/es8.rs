@@ -1,8 +1,12 @@
 //! ES-8 of NOS2 (Sviridov, Bianco and Giaccone, GLOBECOM 2019, §III and Fig. 2): PIAS's queues in hosts and switches, with
 //! thresholds that split the flows of the whole data centre equally.
 
+use flowsieve_core::levels::LevelParams;
+
 use crate::pias;
-use crate::registry::{Entry, Knows};
+use crate::registry::{Context, Entry, Knows};
+use crate::scheme::{Scheme, TaggerSpec};
+use crate::settings::SettingsError;
 use crate::thresholds::{Computed, Start};
 
 /// The registry's line.
@@ -11,14 +15,23 @@ pub const ENTRY: Entry = Entry {
     summary: "hosts demote flows by bytes sent, as many flows into each of eight queues; strict priorities",
     paper: "Sviridov et al., GLOBECOM 2019",
     knows: Knows::Nothing,
-    build: |context| pias::build_with(context, Some(Start::Computed(Computed::EqualSplit))),
+    build,
 };
+
+fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+    let mut scheme = pias::build_with(context, Some(Start::Computed(Computed::EqualSplit)))?;
+    for class in &mut scheme.classes {
+        // The levels of §III, which begin at their threshold; PIAS's begin after it.
+        if let TaggerSpec::Demotion(network) = &mut class.tagger {
+            class.tagger = TaggerSpec::Levels(LevelParams { network: std::mem::take(network), own: None });
+        }
+    }
+    Ok(scheme)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Context;
-    use crate::scheme::TaggerSpec;
     use crate::settings::Place;
     use crate::testing::{Facts, none_given};
     use flowsieve_core::PortKind;
@@ -30,7 +43,7 @@ mod tests {
         let settings = none_given();
         let scheme = (ENTRY.build)(&Context { scope: settings.scheme("es-8"), workload: &facts }).unwrap();
         assert!(
-            matches!(&scheme.classes[0].tagger, TaggerSpec::Demotion(t) if t[..2] == [1_000, 2_000] && t.len() == 7)
+            matches!(&scheme.classes[0].tagger, TaggerSpec::Levels(of) if of.network[..2] == [1_000, 2_000] && of.network.len() == 7 && of.own.is_none())
         );
         assert!(matches!(scheme.ports.at(Place::Nic).kind, PortKind::Bank(BankRules { queues: 8, .. })));
     }

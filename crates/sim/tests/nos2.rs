@@ -93,15 +93,15 @@ fn nos2(settings: &Settings) -> Trial {
 }
 
 /// Host 0 sends A, of five packets, and a little later B, of two, to host 2; host 1 sends C, of four, when A's last ones are
-/// on their way. Levels change after 1,460 and 4,380 bytes, tags after 2,920.
+/// on their way. Levels change at 2,920 and 5,840 bytes, tags at 4,380: each with the packet before which there are as many.
 #[test]
 fn packets__go_by_levels_in_hosts_and_by_tags_in_switches() {
     let flows = [flow(0, (0, 2), 5), flow(US, (0, 2), 2), flow(6 * US, (1, 2), 4)];
     for nic in ["scheme", "backpressure"] {
         let settings = three_hosts()
             .with(None, "nic", nic)
-            .with(None, "host_thresholds", sizes(&[1_460, 4_380, 10_000, 20_000, 30_000, 40_000, 50_000]))
-            .with(None, "thresholds", sizes(&[2_920]));
+            .with(None, "host_thresholds", sizes(&[2_920, 5_840, 10_000, 20_000, 30_000, 40_000, 50_000]))
+            .with(None, "thresholds", sizes(&[4_380]));
         let trial = nos2(&settings);
         let host: Vec<_> = sent(&trial, &flows, "host0 to switch0")
             .iter()
@@ -177,11 +177,11 @@ fn estimates__hold_at_once_in_hosts_and_after_the_delay_in_the_network() {
     let nothing = (vec![0; 5], vec![0; 5]);
     // Eighths of three messages: 1460, 1460, 2920 thrice and 4380 twice, the last within a bucket; equal ones rise by a
     // byte. The packets begin after 0, 1460, 2920, 4380 and 5840 bytes. The controller's median is 2920.
-    let levels = vec![0, 0, 2, 7, 7];
+    let levels = vec![0, 1, 3, 7, 7];
     assert_eq!(of(3), nothing);
     assert_eq!(of(4), (levels.clone(), vec![0; 5]));
     assert_eq!(of(5), (levels.clone(), vec![0; 5]));
-    assert_eq!(of(6), (levels, vec![0, 0, 0, 1, 1]));
+    assert_eq!(of(6), (levels, vec![0, 0, 1, 1, 1]));
 }
 
 /// Samples host 0's link, every 50 us.

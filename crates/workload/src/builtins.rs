@@ -136,6 +136,8 @@ mod tests {
         ("hpcc-google-rpc", 2_892.1),
         ("hpcc-ali-storage", 40_870.3),
         ("imc10", 195_722.1),
+        ("mq-ecn-cache", 911_164.1),
+        ("mq-ecn-hadoop", 1_385_447.3),
     ];
 
     #[test]

@@ -16,6 +16,8 @@ pub enum Figure {
     Variation,
     /// Mean bytes that the receiver of a group's flow holds because earlier ones are missing, over the time of all of them.
     Held,
+    /// How many of a group's flows had a retransmission timeout: what AWAFS's thesis calls TCP timeouts (§5.1.2).
+    TimedOut,
     /// The share of a group's time that its flows spent in a step of QCLIMB.
     Share(Step),
     /// Jain's index over the orders of magnitude of the sizes of a group of flows.
@@ -121,7 +123,7 @@ impl Figure {
     pub fn all() -> impl Iterator<Item = Figure> {
         let of = |metric| Statistic::ALL.map(|statistic| Figure::Flows(statistic, metric));
         let of_coflows = |metric| Statistic::ALL.map(|statistic| Figure::Coflows(statistic, metric));
-        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held]);
+        let groups = Metric::ALL.into_iter().flat_map(of).chain([Figure::Variation, Figure::Held, Figure::TimedOut]);
         let groups = groups.chain(Step::ALL.map(Figure::Share)).chain([Figure::Fairness, Figure::IdealFct]);
         let groups = groups.chain(Metric::ALL.into_iter().flat_map(of_coflows));
         groups.chain(Count::ALL.map(|(count, _)| Figure::Count(count))).chain([Figure::Series])
@@ -135,6 +137,7 @@ impl Figure {
             Figure::Coflows(statistic, Metric::Slowdown) => format!("{} coflow slowdown", statistic.name()),
             Figure::Variation => "cv fct".into(),
             Figure::Held => "held bytes".into(),
+            Figure::TimedOut => "flows with timeouts".into(),
             Figure::Share(step) => format!("{} share", step.name()),
             Figure::Fairness => "fairness".into(),
             Figure::IdealFct => "mean ideal fct".into(),
@@ -262,7 +265,7 @@ mod tests {
             let text = serde_json::to_string(&figure).unwrap();
             assert_eq!(serde_json::from_str::<Figure>(&text).unwrap(), figure);
         }
-        assert_eq!(names.len(), 42);
+        assert_eq!(names.len(), 43);
         assert!(serde_json::from_str::<Figure>("\"speed\"").is_err());
     }
 

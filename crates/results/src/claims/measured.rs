@@ -244,6 +244,7 @@ fn of_seed(figure: Figure, seed: &SeedStats) -> Option<f64> {
         Figure::IdealFct => seed.ideal_fct_ps,
         Figure::Variation => seed.fct_variation,
         Figure::Held => seed.disorder.held_mean_bytes(),
+        Figure::TimedOut => Some(seed.disorder.timed_out as f64),
         Figure::Share(step) => seed.breakdown.share(step),
         Figure::Fairness => seed.fairness,
         Figure::Count(_) | Figure::Series => None,

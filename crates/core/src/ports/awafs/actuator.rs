@@ -6,6 +6,8 @@
 //! - *Percentiles of one size*: each threshold is at least a byte above the one before.
 //! - *The instant of a tick*: comes before all that arrives in it.
 //!
+//! A percentile is of the flows, or of their distinct sizes ([`ActuatorParams::of_sizes`]): then flows of one size count once.
+//!
 //! The percentiles are given, or chosen at each tick by a model ([`ActuatorParams::model`]): its thresholds for the sizes in
 //! the list and the load of the window are taken as percentiles of that list, so that each threshold is the largest size seen
 //! that is not above the model's.
@@ -29,6 +31,8 @@ pub struct ActuatorParams {
     pub initial: Vec<u32>,
     /// The percentile of each threshold, in 1 / [`WHOLE`], rising.
     pub percentiles: Vec<u32>,
+    /// Whether percentiles are of the distinct sizes in the list, and not of its flows.
+    pub of_sizes: bool,
     /// What chooses percentiles at each tick, so that these hold at the start alone.
     pub model: Option<&'static dyn Solver>,
     /// From one tick to the next (T_schedule); above zero.
@@ -44,6 +48,7 @@ pub struct ActuatorParams {
 pub struct Actuator {
     list: CompletedFlows,
     percentiles: Vec<u32>,
+    of_sizes: bool,
     /// Where percentiles are chosen.
     model: Option<(&'static dyn Solver, LoadMeter)>,
     /// Bytes, rising.
@@ -65,13 +70,14 @@ impl Actuator {
     /// # Panics
     /// Where the parameters are not as they say they are; set-up checks them.
     pub fn new(params: &ActuatorParams) -> Actuator {
-        let ActuatorParams { initial, percentiles, model, period, window, entries } = params;
+        let ActuatorParams { initial, percentiles, of_sizes, model, period, window, entries } = params;
         assert_eq!(initial.len(), percentiles.len(), "a percentile a threshold");
         assert!(initial.is_sorted_by(|a, b| a < b), "thresholds rise");
         assert!(*period > Time::ZERO && window >= period, "no flow that ends between two ticks is missed");
         Actuator {
             list: CompletedFlows::new(*entries),
             percentiles: percentiles.clone(),
+            of_sizes: *of_sizes,
             model: model.map(|model| (model, LoadMeter::new(*window))),
             thresholds: initial.clone(),
             period: *period,
@@ -121,12 +127,16 @@ impl Actuator {
         self.reach = self.list.reach(last, self.window);
     }
 
-    /// Sets the thresholds by the list, which is not empty.
+    /// Sets the thresholds by the list, which is not empty and stays as it is.
     fn adjust(&mut self) {
         self.sorted.clear();
         self.sorted.extend(self.list.sizes());
         self.sorted.sort_unstable();
-        self.choose_percentiles();
+        let best = self.best_thresholds();
+        if self.of_sizes {
+            self.sorted.dedup();
+        }
+        self.choose_percentiles(best);
         let mut least = 0;
         for (threshold, &percentile) in self.thresholds.iter_mut().zip(&self.percentiles) {
             *threshold = self.sorted[nearest_rank(percentile, self.sorted.len())].max(least);
@@ -140,12 +150,16 @@ impl Actuator {
         }
     }
 
-    /// Takes the model's thresholds for percentiles of what is sorted.
-    fn choose_percentiles(&mut self) {
-        let Some((model, meter)) = &self.model else { return };
+    /// The model's thresholds for the flows that are sorted, where there is a model.
+    fn best_thresholds(&self) -> Option<Vec<u64>> {
+        let (model, meter) = self.model.as_ref()?;
         let mut sizes = self.sorted.iter().map(|&size| (u64::from(size), 1));
-        let Some(best) = model.thresholds(&mut sizes, meter.load(), self.thresholds.len() + 1) else { return };
-        for (percentile, threshold) in self.percentiles.iter_mut().zip(best) {
+        model.thresholds(&mut sizes, meter.load(), self.thresholds.len() + 1)
+    }
+
+    /// Takes the model's thresholds for percentiles of what is sorted.
+    fn choose_percentiles(&mut self, best: Option<Vec<u64>>) {
+        for (percentile, threshold) in self.percentiles.iter_mut().zip(best.into_iter().flatten()) {
             let upto = self.sorted.partition_point(|&size| u64::from(size) <= threshold);
             *percentile = (upto as u64 * u64::from(WHOLE) / self.sorted.len() as u64) as u32;
         }

@@ -13,6 +13,7 @@ fn params(percentiles: &[u32], entries: usize) -> ActuatorParams {
     ActuatorParams {
         initial,
         percentiles: percentiles.to_vec(),
+        of_sizes: false,
         model: None,
         period: us(200),
         window: us(250),
@@ -44,6 +45,23 @@ fn tick__percentiles_of_the_nearest_rank() {
     assert_eq!(after(&[0, 100_001], &tenths), [1_000, 2_000]);
     assert_eq!(after(&[1, 500_000, 999_999], &[33]), [33, 34, 35], "one flow");
     assert_eq!(after(&[100_000, 200_000], &[u32::MAX; 5]), [LARGEST, LARGEST + 1]);
+}
+
+#[test]
+fn tick__percentiles_of_distinct_sizes() {
+    // Half of the flows have one packet; of the five sizes that is one fifth.
+    let sizes = [1_460, 1_460, 1_460, 1_460, 2_920, 4_380, 7_300, 7_300, 100_000, 1_460];
+    let tenths: Vec<u32> = (1..=5).map(|n| n * 100_000).collect();
+    assert_eq!(after(&tenths, &sizes), [1_460, 1_461, 1_462, 1_463, 1_464]);
+    let mut actuator = Actuator::new(&ActuatorParams { of_sizes: true, ..params(&tenths, 100) });
+    sizes.iter().for_each(|&size| actuator.complete(us(150), size));
+    actuator.tick(us(200));
+    assert_eq!(actuator.thresholds(), [1_460, 1_461, 2_920, 2_921, 4_380]);
+    assert_eq!(actuator.list().len(), 10, "the list keeps its flows");
+    // At 400 us the window begins at 150 us: the same ten flows and an eleventh.
+    actuator.complete(us(201), 50_000);
+    actuator.tick(us(400));
+    assert_eq!((actuator.thresholds()[4], actuator.list().len()), (4_380, 11));
 }
 
 #[test]
@@ -100,9 +118,9 @@ impl Solver for Tandem {
 /// bytes into the long flows or so. Of the sizes seen the largest below is 1,000, the 90th percentile.
 #[test]
 fn tick__percentiles_chosen_by_the_model() {
-    let chosen = |sizes: &[(u32, usize)], load: f64, queues: usize| {
+    let chosen_of = |of_sizes, sizes: &[(u32, usize)], load: f64, queues: usize| {
         let initial = (1..queues as u32).collect();
-        let params = ActuatorParams { initial, model: Some(&Tandem), ..params(&vec![0; queues - 1], 1_000) };
+        let params = ActuatorParams { initial, of_sizes, model: Some(&Tandem), ..params(&vec![0; queues - 1], 1_000) };
         let mut actuator = Actuator::new(&params);
         let flows = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows));
         flows.for_each(|size| actuator.complete(us(150), size));
@@ -110,7 +128,10 @@ fn tick__percentiles_chosen_by_the_model() {
         actuator.tick(us(200));
         (gauges(&actuator, "percentile"), actuator.thresholds().to_vec())
     };
+    let chosen = |sizes: &[(u32, usize)], load, queues| chosen_of(false, sizes, load, queues);
     let two = [(91_000, 10), (1_000, 90)];
+    // The model looks at the flows; of the two sizes 1,000 is the 50th percentile.
+    assert_eq!(chosen_of(true, &two, 0.9, 2), (vec![0.5], vec![1_000]));
     assert_eq!(chosen(&two, 0.9, 2), (vec![0.9], vec![1_000]));
     assert_eq!(chosen(&two, 0.9, 4), (vec![0.9; 3], vec![1_000, 1_001, 1_002]));
     assert_eq!(chosen(&[(12_000, 5)], 0.75, 3), (vec![0.0; 2], vec![12_000, 12_001]), "one size");
