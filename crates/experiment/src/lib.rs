@@ -29,6 +29,7 @@ pub mod reproduce;
 pub mod resolve;
 mod scale;
 pub mod settings;
+mod shorter;
 mod simulator;
 pub mod thresholds;
 pub mod validate;

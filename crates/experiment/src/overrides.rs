@@ -66,21 +66,6 @@ fn give(
     Ok(())
 }
 
-/// What a setting has, or a sweep takes, under a name or path; nothing where it is not given.
-pub(crate) fn given(document: &Document, path: &str) -> Vec<String> {
-    let axis = |name: &str| document.axes.iter().find(|axis| axis.name() == name);
-    let swept = |axis: &Axis| axis.values.iter().map(|(raw, _)| raw.to_string()).collect();
-    match target(path, &Origin::CommandLine(path.into())) {
-        Ok(Target::Sweep(key)) => axis(key.map_or(document::SCHEME, |key| key.name)).map(swept).unwrap_or_default(),
-        Ok(Target::Key(table, key)) => {
-            let own = axis(key.name).filter(|_| table == Table::Section(key.section));
-            let one = || document.settings.given(&(table.clone(), key.name)).map(|(value, _)| value.to_string());
-            own.map_or_else(|| one().into_iter().collect(), swept)
-        }
-        Err(_) => Vec::new(),
-    }
-}
-
 enum Target {
     /// An axis; none is the schemes.
     Sweep(Option<&'static Key>),

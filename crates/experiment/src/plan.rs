@@ -9,6 +9,7 @@ use crate::overrides;
 use crate::points::{self, Point};
 use crate::scale::{Scale, ScaleTable};
 use crate::settings::find;
+use crate::shorter::Whole;
 use flowsieve_results::claims::LOOKS;
 use flowsieve_results::{
     Axis, Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
@@ -184,12 +185,13 @@ pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &d
 
 fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
     let mut document = document::parse(input)?;
-    let (scale, shorter) = changes.scale.choose(&mut document)?;
+    let schemes = engine.schemes();
+    let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    let whole = Whole::of(&document, changes.scale, &builtin)?;
+    let scale = changes.scale.choose(&mut document)?;
     for set in &changes.sets {
         overrides::apply(&mut document, set)?;
     }
-    let schemes = engine.schemes();
-    let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let mut points = points::points(&document, &builtin)?;
     if let Some(table) = &scale {
         table.give_flows(&mut points, changes.sets.is_empty())?;
@@ -203,7 +205,6 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         title: document.title.clone().unwrap_or_else(|| input.stem()),
         text: input.text.to_string(),
         changes: changes.list(),
-        shorter,
         versions: BTreeMap::from([
             ("flowsieve".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("model".to_owned(), MODEL.to_string()),
@@ -246,6 +247,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         runs.extend(parts.iter().map(run));
         let info = PointInfo {
             thresholds_bytes: prepared.thresholds_bytes,
+            shorter: whole.taken_from(point),
             ..point_info(point, settings, prepared.fabric, parts)
         };
         let load = WireLoads { nominal: info.load, classes: prepared.loads };
@@ -335,7 +337,7 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
     };
     let axes = point.values.iter().filter(|(name, _)| *name != "load").map(axis).collect();
     let scheme = point.variant.name.clone();
-    PointInfo { scheme, load, axes, settings, thresholds_bytes: Vec::new(), fabric, parts }
+    PointInfo { scheme, load, axes, settings, thresholds_bytes: Vec::new(), shorter: Vec::new(), fabric, parts }
 }
 
 /// The schemes of the sweep in its order; a variant says what it is a variant of.

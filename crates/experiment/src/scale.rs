@@ -66,22 +66,18 @@ impl Scale {
         }
     }
 
-    /// Changes a document to what its table of this scale says, and gives that table, and what it makes shorter or smaller;
-    /// every table is checked.
-    pub(crate) fn choose(self, document: &mut Document) -> Result<(Option<ScaleTable>, Vec<String>), Error> {
+    /// Changes a document to what its table of this scale says, and gives that table; every table is checked.
+    pub(crate) fn choose(self, document: &mut Document) -> Result<Option<ScaleTable>, Error> {
         let (chosen, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut document.scales).into_iter().partition(|table| table.scale == self);
         for table in others {
             table.change(&mut document.clone())?;
         }
-        let before = document.clone();
-        let Some(table) = chosen.into_iter().next() else {
-            let share = |divisor| format!("1/{divisor} of the flows or time");
-            return Ok((None, Some(self.divisor()).filter(|&it| it > 1).map(share).into_iter().collect()));
-        };
-        table.change(document)?;
-        let shorter = if self == Scale::Paper { Vec::new() } else { table.shorter(&before, document) };
-        Ok((Some(table), shorter))
+        let chosen = chosen.into_iter().next();
+        if let Some(table) = &chosen {
+            table.change(document)?;
+        }
+        Ok(chosen)
     }
 
     /// Lowers the numbers of flows and queries, or the times, of a point.
@@ -191,23 +187,6 @@ impl ScaleTable {
             overrides::apply_value(document, path, origin, value)?;
         }
         self.flows.iter().try_for_each(|(_, _, (raw, at))| FLOWS.kind.read(FLOWS.name, raw, at).map(drop))
-    }
-
-    /// What it makes of a document that is neither fewer seeds nor fewer points of the sweep.
-    fn shorter(&self, before: &Document, after: &Document) -> Vec<String> {
-        let mut shorter = Vec::new();
-        for (path, _, (raw, _)) in self.values.iter().filter(|(path, ..)| path != "seeds" && path != "run.seeds") {
-            let (was, is) = (overrides::given(before, path), overrides::given(after, path));
-            if is.iter().any(|value| !was.contains(value)) {
-                let of_paper =
-                    if was.is_empty() { String::new() } else { format!(" ({} at paper scale)", was.join(", ")) };
-                shorter.push(format!("{path} = {raw}{of_paper}"));
-            }
-        }
-        let flows = overrides::given(before, FLOWS.name);
-        let fewer = self.flows.iter().filter(|(.., (raw, _))| !flows.contains(&raw.to_string()));
-        shorter.extend(fewer.map(|(workload, _, (raw, _))| format!("flows = {raw} of {workload}")));
-        shorter
     }
 
     /// Gives each point the flows of its workload. `whole` is whether the points are all that the file asks for.

@@ -2,7 +2,7 @@
 
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, ExperimentText, Simulator, report, reproduce};
+use flowsieve_experiment::{Error, ExperimentText, Scale, Simulator, report, reproduce};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -358,4 +358,31 @@ fn reproduce__what_does_not_fit_together_is_refused() {
     std::fs::write(&manifest, text.replacen("\"model\": \"", "\"model\": \"0", 1)).unwrap();
     let problem = whole().refuse_other_models(&out).unwrap_err().to_string();
     assert!(problem.contains("runs of model 0") && problem.contains("--fresh"), "{problem}");
+}
+
+#[test]
+fn scale__what_it_took_from_runs_is_said() {
+    let quick = |table: &str| {
+        let text = format!("{GOOD}\n[scale.quick]\n{table}\n");
+        let changes = Changes { scale: Scale::Quick, ..Changes::default() };
+        let experiment = read(&text, &changes).unwrap().experiment;
+        let mut shorter: Vec<String> = experiment.points.into_iter().flat_map(|point| point.shorter).collect();
+        shorter.dedup();
+        shorter
+    };
+    assert_eq!(
+        quick("load = 0.8\nseeds = 1\nflow_records = \"none\""),
+        [""; 0],
+        "fewer points and seeds, and less is kept"
+    );
+    assert_eq!(quick("flows = 50"), ["flows = 50 (60 at paper scale)"]);
+    assert_eq!(quick("flows = 70"), [""; 0], "longer");
+    assert_eq!(quick("flows = { web-search = 50 }"), ["flows = 50 (60 at paper scale)"]);
+    assert_eq!(quick("hosts = 3"), ["hosts = 3 (4 at paper scale)"]);
+    assert_eq!(quick("load = [0.7, 0.8]\nrtt = \"50us\""), ["rtt = 50us"], "a load more is no less");
+    let tenth = Changes { scale: Scale::Quick, ..Changes::default() };
+    let long = GOOD.replace("flows = 60", "flows = 6_000");
+    let found = &read(&long, &tenth).unwrap().experiment.points[0].shorter;
+    assert_eq!(*found, ["flows = 600 (6000 at paper scale)"]);
+    assert!(read(&long, &Changes::default()).unwrap().experiment.points[0].shorter.is_empty());
 }

@@ -49,8 +49,11 @@ pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
 
 /// The same from what was measured.
 pub(crate) fn rows(experiment: &Experiment, measured: &Measured) -> Vec<ClaimRow> {
-    let is_shorter = !experiment.shorter.is_empty();
-    let of = |claim: &Claim| row(claim, &claim.check(experiment, measured), is_shorter);
+    let of = |claim: &Claim| {
+        let points = claim.all_points(experiment);
+        let is_shorter = points.iter().any(|&point| !experiment.points[point].shorter.is_empty());
+        row(claim, &claim.check(experiment, measured), is_shorter)
+    };
     experiment.claims.iter().map(of).chain(experiment.unmeasured.iter().map(unmeasured)).collect()
 }
 

@@ -106,6 +106,7 @@ mod tests {
                 ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
             ]),
             thresholds_bytes: Vec::new(),
+            shorter: Vec::new(),
             fabric: String::new(),
             parts: Vec::new(),
         };
@@ -113,7 +114,6 @@ mod tests {
             title: String::new(),
             text: String::new(),
             changes: Vec::new(),
-            shorter: Vec::new(),
             versions: BTreeMap::new(),
             classes: SizeClasses::default(),
             coflow_classes: CoflowClassBounds::default(),

@@ -1,5 +1,6 @@
 //! What was measured of a paper's figures as one page of Markdown: what became of each claim first, then figure by figure.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use flowsieve_results::claims::{Made, Measured, Quantity, TABLE};
@@ -207,8 +208,11 @@ fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: O
         if seeds == 1 { "seed" } else { "seeds" },
         flows / runs
     );
-    if !experiment.shorter.is_empty() {
-        let _ = writeln!(text, "\nShorter or smaller than the paper: {}.", experiment.shorter.join("; "));
+    let shorter: BTreeSet<&str> =
+        experiment.points.iter().flat_map(|point| &point.shorter).map(String::as_str).collect();
+    if !shorter.is_empty() {
+        let shorter: Vec<&str> = shorter.into_iter().collect();
+        let _ = writeln!(text, "\nShorter or smaller than the paper: {}.", shorter.join("; "));
     }
     if let Some(path) = drawn {
         let _ = writeln!(text, "\n![{}]({path})", figure.experiment.title);

@@ -143,6 +143,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
             ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
         ]),
         thresholds_bytes: Vec::new(),
+        shorter: Vec::new(),
         fabric: "4 spines      s0   s1   s2   s3\n              |  X  each 40 Gbit/s\n9 leaves      l0 … l8\n              |     16 hosts each, 10 Gbit/s\n144 hosts     h0 … h143\n".into(),
         parts: (1..=sweep.seeds).map(|seed| PartId { seed, key: key(scheme, load, rtt, seed) }).collect(),
     }
@@ -163,7 +164,6 @@ fn experiment(sweep: &Sweep) -> Experiment {
         title: "Web search at <rising> load".into(),
         text: "title = \"Web search at <rising> load\"\n[sweep]\nload = [0.6, 0.8]\n".into(),
         changes: vec!["run.seeds=3".into()],
-        shorter: Vec::new(),
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),

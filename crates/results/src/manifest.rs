@@ -47,6 +47,9 @@ pub struct PointInfo {
     /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds_bytes: Vec<u64>,
+    /// What a smaller scale took from it, in words: "flows = 5000 (10000 at paper scale)".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shorter: Vec<String>,
     /// The fabric drawn as text.
     pub fabric: String,
     /// Its runs, one a seed.
@@ -102,10 +105,6 @@ pub struct Experiment {
     pub text: String,
     /// What the command line changed in it, as `key=value`.
     pub changes: Vec<String>,
-    /// What a smaller scale made shorter or smaller than the file says, in words: "flows = 5000 (10000 at paper scale)". Fewer
-    /// points of a sweep are not among it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shorter: Vec<String>,
     /// Versions of the programs that made the result, by name.
     pub versions: BTreeMap<String, String>,
     /// The size classes of its summary.

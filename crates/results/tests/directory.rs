@@ -69,6 +69,7 @@ fn experiment() -> Experiment {
         axes: vec![Axis { key: "topology.rtt".into(), value: "81.6us".into() }],
         settings: BTreeMap::from([("network.queues".to_string(), "8".to_string())]),
         thresholds_bytes: vec![],
+        shorter: Vec::new(),
         fabric: "h - s - h".into(),
         parts: SEEDS.map(|seed| PartId { seed, key: key(scheme, load, seed) }).into(),
     };
@@ -82,7 +83,6 @@ fn experiment() -> Experiment {
         title: "Two schemes".into(),
         text: "title = \"Two schemes\"\n".into(),
         changes: vec![],
-        shorter: Vec::new(),
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),

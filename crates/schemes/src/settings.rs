@@ -183,6 +183,11 @@ impl Settings {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// All that is given, by address; does not count as reading it.
+    pub fn all_given(&self) -> impl Iterator<Item = (&Address, &Value, &Origin)> {
+        self.given.iter().map(|(address, given)| (address, &given.value, &given.origin))
+    }
+
     /// The value at an address and where it was given; does not count as reading it.
     pub fn given(&self, address: &Address) -> Option<(&Value, &Origin)> {
         self.given.get(address).map(|given| (&given.value, &given.origin))

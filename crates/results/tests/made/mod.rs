@@ -98,6 +98,7 @@ fn experiment(made: &Made) -> Experiment {
             axes: Vec::new(),
             settings: BTreeMap::new(),
             thresholds_bytes: if scheme == "new" { vec![100_000] } else { Vec::new() },
+            shorter: Vec::new(),
             fabric: String::new(),
             parts: (1..=made.seeds)
                 .map(|seed| PartId { seed, key: format!("{scheme}-{}-{seed}", load * 10.0) })
@@ -116,7 +117,6 @@ fn experiment(made: &Made) -> Experiment {
         title: "Made up".into(),
         text: String::new(),
         changes: Vec::new(),
-        shorter: Vec::new(),
         versions: BTreeMap::new(),
         classes: SizeClasses::default(),
         coflow_classes: CoflowClassBounds::default(),
