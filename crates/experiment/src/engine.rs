@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::points::Point;
-use flowsieve_results::{PointResult, SchemeInfo};
+use flowsieve_results::{Controls, PointResult, SchemeInfo};
 use std::ops::Add;
 use std::path::Path;
 
@@ -28,6 +28,8 @@ pub struct Prepared {
     pub loads: Vec<(String, f64)>,
     /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
     pub thresholds_bytes: Vec<u64>,
+    /// What its flows are on average, where that is known.
+    pub average: Option<Controls>,
     /// What the person should know before it runs, in sentences.
     pub warnings: Vec<String>,
     /// The run itself.

@@ -66,6 +66,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
         trace: None,
         loads,
         thresholds_bytes: Vec::new(),
+        average: None,
         warnings,
         run: Box::new(move |show, _| run.carry_out(show)),
     })

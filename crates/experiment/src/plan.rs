@@ -248,6 +248,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         let info = PointInfo {
             thresholds_bytes: prepared.thresholds_bytes,
             shorter: whole.taken_from(point),
+            average: prepared.average,
             ..point_info(point, settings, prepared.fabric, parts)
         };
         let load = WireLoads { nominal: info.load, classes: prepared.loads };
@@ -337,7 +338,17 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
     };
     let axes = point.values.iter().filter(|(name, _)| *name != "load").map(axis).collect();
     let scheme = point.variant.name.clone();
-    PointInfo { scheme, load, axes, settings, thresholds_bytes: Vec::new(), shorter: Vec::new(), fabric, parts }
+    PointInfo {
+        scheme,
+        load,
+        axes,
+        settings,
+        thresholds_bytes: Vec::new(),
+        shorter: Vec::new(),
+        average: None,
+        fabric,
+        parts,
+    }
 }
 
 /// The schemes of the sweep in its order; a variant says what it is a variant of.

@@ -121,6 +121,7 @@ impl Engine for OwnSchemes {
         warnings.extend(cut.flatten());
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
+            average: run.workload.average(),
             fabric: run.fabric.draw(),
             packet_hops: run.expected_hops(),
             trace,

@@ -4,6 +4,7 @@
 //! links; the arrival rate comes from the mean of the very distribution that is drawn from, unless the experiment names
 //! its source's mean.
 
+mod average;
 mod coflows;
 mod crossings;
 mod files;

@@ -112,7 +112,7 @@ pub(crate) struct Run {
     /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
     #[arg(long, value_name = "METRIC", conflicts_with = "seeds")]
     pub(crate) resolve: Option<String>,
-    /// How long to add seeds
+    /// How long to add seeds, from the start of the command; the first five are made in any case
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
     /// Run every point again, even those whose results are there
@@ -321,7 +321,7 @@ pub(crate) struct Reproduce {
     /// Add seeds, five to 40, where claims are not resolved; the cheapest first
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) resolve: bool,
-    /// How long to add seeds
+    /// How long to add seeds, from the start of the command; the first five are made in any case
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
     /// Make all runs anew: read neither results that are there nor what was measured before

@@ -20,6 +20,7 @@ use resolving::{Resolvable, Resolving};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/performance.md).
 #[global_allocator]
@@ -60,8 +61,12 @@ fn run(args: &Run) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
     let plan = plan::read(&args.file, &changes, &Simulator)?;
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
-    let resolving =
-        args.resolve.as_deref().map(|metric| Resolving { metric: Some(metric), budget: args.budget.0, jobs });
+    let resolving = args.resolve.as_deref().map(|metric| Resolving {
+        metric: Some(metric),
+        begun: Instant::now(),
+        budget: args.budget.0,
+        jobs,
+    });
     if let Some(resolving) = &resolving {
         resolving.of_metric(&plan)?;
     }

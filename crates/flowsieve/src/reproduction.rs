@@ -1,6 +1,7 @@
 //! `flowsieve reproduce`.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
@@ -15,6 +16,7 @@ use crate::progress::{Progress, hops_in_words, in_words};
 use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Error> {
+    let begun = Instant::now();
     let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
     let mut reproduction = reproduce::read(&args.folder, &args.what, &changes, args.fresh, &Simulator)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
@@ -36,7 +38,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Error> {
         running.make()?;
     }
     if args.resolve {
-        Resolving { metric: None, budget: args.budget.0, jobs }.go_on(&mut figures)?;
+        Resolving { metric: None, begun, budget: args.budget.0, jobs }.go_on(&mut figures)?;
     }
     let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
     let text = reproduction.page(&|figure| drawing(&reproduction.paper, figure));

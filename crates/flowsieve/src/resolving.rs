@@ -16,6 +16,8 @@ const HOPS_PER_SECOND: f64 = 10e6;
 pub(crate) struct Resolving<'a> {
     /// The metric of claims, where not all of them are meant.
     pub(crate) metric: Option<&'a str>,
+    /// From when on, and how long.
+    pub(crate) begun: Instant,
     pub(crate) budget: Duration,
     pub(crate) jobs: usize,
 }
@@ -51,7 +53,6 @@ impl Resolving<'_> {
 
     /// Adds seeds to experiments, the cheapest claim first, until all claims are resolved or the budget is spent.
     pub(crate) fn go_on(&self, figures: &mut [impl Resolvable]) -> Result<(), Error> {
-        let begun = Instant::now();
         let (mut seconds, mut hops) = (0.0, 0.0);
         let mut announced = false;
         loop {
@@ -61,7 +62,7 @@ impl Resolving<'_> {
                 self.say(&open, rate);
                 announced = true;
             }
-            let left = self.budget.as_secs_f64() - begun.elapsed().as_secs_f64();
+            let left = self.budget.as_secs_f64() - self.begun.elapsed().as_secs_f64();
             let Some(claim) = open.iter().find(|claim| claim.next_packet_hops <= rate * left) else {
                 tell(match open.len() {
                     0 => "every claim is resolved, or has all the seeds that there are".to_owned(),

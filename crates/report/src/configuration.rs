@@ -107,6 +107,7 @@ mod tests {
             ]),
             thresholds_bytes: Vec::new(),
             shorter: Vec::new(),
+            average: None,
             fabric: String::new(),
             parts: Vec::new(),
         };

@@ -144,6 +144,7 @@ fn experiment(sweep: &Sweep) -> Experiment {
         ]),
         thresholds_bytes: Vec::new(),
         shorter: Vec::new(),
+            average: None,
         fabric: "4 spines      s0   s1   s2   s3\n              |  X  each 40 Gbit/s\n9 leaves      l0 … l8\n              |     16 hosts each, 10 Gbit/s\n144 hosts     h0 … h143\n".into(),
         parts: (1..=sweep.seeds).map(|seed| PartId { seed, key: key(scheme, load, rtt, seed) }).collect(),
     }

@@ -119,6 +119,7 @@ impl CoflowStats {
             least_slowdown: None,
             fct: self.cct_ps,
             slowdown: self.slowdown,
+            controls: None,
             ideal_fct_ps: None,
             fct_variation: None,
             fairness: None,

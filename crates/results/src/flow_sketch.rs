@@ -93,6 +93,7 @@ impl FlowSketch {
             unfinished: whole.unfinished,
             largest_bytes: whole.largest_bytes,
             least_slowdown: whole.least_slowdown,
+            controls: None,
             ideal_fct_ps: None,
             fct_variation: variation(|| whole.fct_ps.values().map(|(value, count)| (value as f64, count))),
             fairness: None,

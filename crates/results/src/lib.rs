@@ -22,6 +22,7 @@ pub mod classes;
 mod coflow_class;
 mod coflows;
 pub mod compare;
+pub mod controls;
 pub mod disorder;
 pub mod doctor;
 mod error;
@@ -44,6 +45,7 @@ pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, 
 pub use classes::{SizeClass, SizeClasses};
 pub use coflow_class::{CoflowClass, CoflowClassBounds, CoflowGroup};
 pub use coflows::{CoflowRow, CoflowStats, GroupedCoflows};
+pub use controls::Controls;
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
 pub use flow_sketch::FlowSketch;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::{Claim, Only, Unmeasured};
+use crate::controls::Controls;
 use crate::flow_sketch::FlowSketch;
 use crate::{
     CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, PointResult, SizeClass, SizeClasses,
@@ -50,6 +51,9 @@ pub struct PointInfo {
     /// What a smaller scale took from it, in words: "flows = 5000 (10000 at paper scale)".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shorter: Vec<String>,
+    /// What its flows are on average, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average: Option<Controls>,
     /// The fabric drawn as text.
     pub fabric: String,
     /// Its runs, one a seed.

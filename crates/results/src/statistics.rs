@@ -151,6 +151,11 @@ pub struct Sureness {
 impl Sureness {
     /// That of tables: [`CONFIDENCE`], over the seeds at hand.
     pub const USUAL: Sureness = Sureness { missed: 1.0 - CONFIDENCE, as_if: None };
+
+    /// The quantile of Student's t for a mean of so many values that deviate freely.
+    pub(crate) fn quantile(self, values: usize) -> f64 {
+        student_t(values, self.missed)
+    }
 }
 
 impl Estimate {

@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use crate::classes::SizeClass;
+use crate::controls::{Controls, LARGE_BYTES, adjusted};
 use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
-use crate::statistics::{Estimate, Figures, Ratio, Statistic, jain, nearest_rank, variation};
+use crate::statistics::{Estimate, Figures, Ratio, Statistic, Sureness, jain, nearest_rank, variation};
 use crate::{Breakdown, CoflowClass, CoflowGroup, CoflowStats, Experiment, FlowRow, GroupedCoflows, Only};
 
 /// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
@@ -54,6 +55,8 @@ pub struct SeedStats {
     pub fct: Option<Figures>,
     /// Slowdown of those that finished.
     pub slowdown: Option<Figures>,
+    /// What the run's flows are, of whatever class; sketches do not tell it.
+    pub controls: Option<Controls>,
     /// Mean ideal FCT of those that finished, in ps. Sketches do not tell it.
     pub ideal_fct_ps: Option<f64>,
     /// Coefficient of variation of the FCT of those that finished. Of sketches it is that of the middles of their buckets.
@@ -85,6 +88,8 @@ pub struct ClassSummary {
     pub class: SizeClass,
     /// By seed, in the order of the point's runs.
     pub seeds: Vec<SeedStats>,
+    /// What flows are on average, where that is known and says something of these: they are all flows of the runs.
+    pub average: Option<Controls>,
 }
 
 impl ClassSummary {
@@ -100,7 +105,13 @@ impl ClassSummary {
 
     /// A statistic over the seeds that have flows of the class; `None` if no seed has.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
-        self.over_seeds(|seed| seed.get(metric, statistic))
+        let average = self.average.as_ref().filter(|_| statistic == Statistic::Mean);
+        let controlled = |seed: &SeedStats| Some((seed.get(metric, statistic)?, seed.controls?));
+        let adjusted = average.and_then(|average| {
+            let seeds = self.seeds.iter().map(controlled).collect::<Option<Vec<_>>>()?;
+            adjusted(Sureness::USUAL, &seeds, average)
+        });
+        adjusted.or_else(|| self.over_seeds(|seed| seed.get(metric, statistic)))
     }
 
     /// Something else over the seeds that have it; `None` if no seed has.
@@ -169,6 +180,8 @@ pub struct Summary {
     claimed: Vec<(Only, SizeClass)>,
     claimed_coflows: Vec<SizeClass>,
     /// By point.
+    averages: Vec<Option<Controls>>,
+    /// By point.
     pub points: Vec<PointSummary>,
 }
 
@@ -177,7 +190,8 @@ impl Summary {
     pub(crate) fn new(experiment: &Experiment) -> Summary {
         let classes = experiment.classes.as_slice().to_vec();
         let (claimed, claimed_coflows) = (experiment.claimed_groups(), experiment.claimed_coflows());
-        Summary { classes, claimed, claimed_coflows, points: Vec::new() }
+        let averages = experiment.points.iter().map(|point| point.average).collect();
+        Summary { classes, claimed, claimed_coflows, averages, points: Vec::new() }
     }
 
     /// Appends the next point, from its runs; `Err` if sketches among them are not cut where classes begin and end.
@@ -187,7 +201,9 @@ impl Summary {
         if let Some(class) = runs.iter().find_map(misfit) {
             return Err(format!("its sketches are not cut where the class {} begins and ends", class.name));
         }
+        let average = self.averages.get(self.points.len()).copied().flatten();
         let group = |only: &Only, class: &SizeClass| ClassSummary {
+            average: average.filter(|_| only.is_all() && *class == SizeClass::between(0, None)),
             class: class.clone(),
             seeds: runs.iter().filter_map(|run| run.stats(class, only)).collect(),
         };
@@ -197,6 +213,7 @@ impl Summary {
             claimed: self.claimed.iter().map(|(only, class)| (*only, group(only, class))).collect(),
             bins: over(&bins(&runs)),
             coflows: ClassSummary {
+                average: None,
                 class: SizeClass::between(0, None),
                 seeds: runs.iter().filter_map(|run| Some(run.coflows?.stats(run.seed))).collect(),
             },
@@ -205,7 +222,7 @@ impl Summary {
                 let of = |class: &SizeClass| coflows_of(&runs, &CoflowGroup::Size(class.clone()));
                 self.claimed_coflows.iter().map(of).collect()
             },
-            exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(_))),
+            exact: runs.iter().all(|run| matches!(run.kept, Kept::Rows(..))),
         });
         Ok(())
     }
@@ -221,7 +238,7 @@ fn coflows_of(runs: &[RunFlows], group: &CoflowGroup) -> ClassSummary {
         CoflowGroup::Size(class) => class.clone(),
         CoflowGroup::Class(_) => SizeClass::between(0, None),
     };
-    ClassSummary { class, seeds: runs.iter().filter_map(of).collect() }
+    ClassSummary { class, seeds: runs.iter().filter_map(of).collect(), average: None }
 }
 
 /// The flows of one run, as far as statistics need them.
@@ -233,8 +250,8 @@ pub(crate) struct RunFlows {
 }
 
 enum Kept {
-    /// All flows by rising size, so that a class is a stretch of them.
-    Rows(Vec<Sized>),
+    /// All flows by rising size, so that a class is a stretch of them; and what they are together.
+    Rows(Vec<Sized>, Option<Controls>),
     Sketch(FlowSketch),
 }
 
@@ -274,7 +291,8 @@ impl RunFlows {
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
-        RunFlows { seed, kept: Kept::Rows(flows), coflows, grouped_coflows: Vec::new() }
+        let controls = controls(&flows);
+        RunFlows { seed, kept: Kept::Rows(flows, controls), coflows, grouped_coflows: Vec::new() }
     }
 
     /// Of the sketch of a run.
@@ -289,7 +307,7 @@ impl RunFlows {
 
     fn fits(&self, class: &SizeClass) -> bool {
         match &self.kept {
-            Kept::Rows(_) => true,
+            Kept::Rows(..) => true,
             Kept::Sketch(sketch) => sketch.fits(class),
         }
     }
@@ -297,15 +315,15 @@ impl RunFlows {
     /// Sizes, and how many flows are at most that large and larger than the one before.
     fn sizes(&self) -> Vec<(u64, u64)> {
         match &self.kept {
-            Kept::Rows(flows) => flows.iter().map(|flow| (flow.bytes, 1)).collect(),
+            Kept::Rows(flows, _) => flows.iter().map(|flow| (flow.bytes, 1)).collect(),
             Kept::Sketch(sketch) => sketch.sizes().collect(),
         }
     }
 
     /// `None` where sketches would have to tell flows of one size apart.
     fn stats(&self, class: &SizeClass, only: &Only) -> Option<SeedStats> {
-        let flows = match &self.kept {
-            Kept::Rows(flows) => flows,
+        let (flows, controls) = match &self.kept {
+            Kept::Rows(flows, controls) => (flows, *controls),
             Kept::Sketch(sketch) => return only.is_all().then(|| sketch.stats(self.seed, class)),
         };
         let upto = |bound: u64| flows.partition_point(|flow| flow.bytes <= bound);
@@ -320,6 +338,7 @@ impl RunFlows {
             unfinished: (count - fct.len()) as u64,
             largest_bytes: flows().next_back().map_or(0, |flow| flow.bytes),
             least_slowdown: slowdown.iter().copied().reduce(f64::min),
+            controls,
             ideal_fct_ps: mean(flows().filter(|flow| flow.fct_ps.is_some()).map(|flow| flow.ideal_ps as f64)),
             fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
             fairness: fairness(flows()),
@@ -335,6 +354,16 @@ impl RunFlows {
             slowdown: Figures::of(&mut slowdown),
         })
     }
+}
+
+/// What flows by rising size are together; `None` without any.
+fn controls(flows: &[Sized]) -> Option<Controls> {
+    let large = flows.len() - flows.partition_point(|flow| flow.bytes <= LARGE_BYTES);
+    Some(Controls {
+        mean_bytes: mean(flows.iter().map(|flow| flow.bytes as f64))?,
+        large_share: large as f64 / flows.len() as f64,
+        span_ps: flows.iter().map(|flow| flow.start_ps).max()? as f64,
+    })
 }
 
 /// `None` without any.
@@ -392,7 +421,13 @@ pub(crate) mod tests {
 
     fn summary_of(runs: Vec<RunFlows>) -> PointSummary {
         let classes = SizeClasses::default().as_slice().to_vec();
-        let mut summary = Summary { classes, claimed: Vec::new(), claimed_coflows: Vec::new(), points: Vec::new() };
+        let mut summary = Summary {
+            classes,
+            claimed: Vec::new(),
+            claimed_coflows: Vec::new(),
+            averages: Vec::new(),
+            points: Vec::new(),
+        };
         summary.add_point(runs).unwrap();
         summary.points.remove(0)
     }

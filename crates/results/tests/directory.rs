@@ -70,6 +70,7 @@ fn experiment() -> Experiment {
         settings: BTreeMap::from([("network.queues".to_string(), "8".to_string())]),
         thresholds_bytes: vec![],
         shorter: Vec::new(),
+        average: None,
         fabric: "h - s - h".into(),
         parts: SEEDS.map(|seed| PartId { seed, key: key(scheme, load, seed) }).into(),
     };

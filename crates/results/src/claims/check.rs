@@ -142,10 +142,7 @@ impl Hold<'_> {
             return unresolved(why);
         }
         let values = || {
-            let mean = |(scheme, points): (&String, &Vec<usize>)| {
-                let by_point: Vec<BySeed> = points.iter().map(|&point| self.values_of(point, &its)).collect();
-                Some((scheme.clone(), self.mean_of(&by_point)?))
-            };
+            let mean = |(scheme, points): (&String, &Vec<usize>)| Some((scheme.clone(), self.mean_of(points)?));
             schemes().zip(&points).map(mean).collect::<Option<Vec<_>>>()
         };
         match self.claim.expected {
@@ -199,10 +196,7 @@ impl Hold<'_> {
     }
 
     fn check_value(self, points: &[usize], values: Option<Vec<(String, Estimate)>>) -> Checked {
-        let at = |&point: &usize| {
-            let values = self.values_of(point, &Quantity::of(self.claim));
-            Some((self.experiment.points[point].load, self.mean_of(&[values])?))
-        };
+        let at = |&point: &usize| Some((self.experiment.points[point].load, self.mean_of(&[point])?));
         let by_load: Option<Vec<_>> = points.iter().map(at).collect();
         let (Some(values), Some(values_by_load)) = (values, by_load) else {
             return unresolved("there is no value at one of its points");
@@ -308,20 +302,10 @@ impl Hold<'_> {
         Ratio::of_means(self.sureness, &seeds.filter_map(of).collect::<Vec<_>>())
     }
 
-    /// The mean over the points in each seed that all of them have.
-    fn mean_of(self, points: &[BySeed]) -> Option<Estimate> {
-        Estimate::as_sure(self.sureness, &means(points))
+    /// The mean of its quantity over points.
+    fn mean_of(self, points: &[usize]) -> Option<Estimate> {
+        self.measured.mean(points, &Quantity::of(self.claim), self.seeds, self.sureness)
     }
-}
-
-/// By seed that all points have: the mean over these.
-fn means(points: &[BySeed]) -> Vec<f64> {
-    let of = |&(seed, _): &(u64, f64)| -> Option<f64> {
-        let at = |point: &BySeed| point.iter().find(|other| other.0 == seed).map(|(_, value)| *value);
-        let values: Vec<f64> = points.iter().map(at).collect::<Option<_>>()?;
-        Some(values.iter().sum::<f64>() / values.len() as f64)
-    };
-    points.first().into_iter().flatten().filter_map(of).collect()
 }
 
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
@@ -344,13 +328,5 @@ mod tests {
         assert_eq!(worst([Agrees, NotResolved].into_iter()), NotResolved);
         assert_eq!(worst([Disagrees, NotResolved, Agrees].into_iter()), Disagrees);
         assert_eq!(worst([].into_iter()), NotResolved);
-    }
-
-    #[test]
-    fn means__over_the_points_of_each_seed() {
-        let points = [vec![(1, 2.0), (2, 4.0), (3, 9.0)], vec![(2, 6.0), (1, 4.0)]];
-        assert_eq!(means(&points), [3.0, 5.0], "seed 3 is not everywhere");
-        assert!(means(&[vec![(1, 2.0)], vec![]]).is_empty());
-        assert!(means(&[]).is_empty());
     }
 }

@@ -23,6 +23,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::measured::{Found, Measured, Quantity, Row};
+use crate::controls::Controls;
 use crate::files::{read_json, write_whole};
 use crate::{Experiment, ResultDir, ResultError, RunInfo, SCHEMA};
 
@@ -34,6 +35,8 @@ struct KeptRun {
     point: String,
     seed: u64,
     flows: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    controls: Option<Controls>,
     /// One of each quantity.
     values: Vec<Found>,
 }
@@ -139,8 +142,8 @@ impl Kept {
             let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
             let label = format!("{}{load}{axes}", info.scheme);
             for (part, row) in info.parts.iter().zip(measured.rows(point)) {
-                let Row { seed, flows, values } = row.clone();
-                let run = KeptRun { key: part.key.clone(), point: label.clone(), seed, flows, values };
+                let Row { seed, flows, controls, values } = row.clone();
+                let run = KeptRun { key: part.key.clone(), point: label.clone(), seed, flows, controls, values };
                 self.runs.insert(part.key.clone(), run);
             }
         }
@@ -170,12 +173,12 @@ impl Kept {
     /// The numbers of an experiment's runs; `None` if one is not there.
     pub fn measured(&self, experiment: &Experiment) -> Option<Measured> {
         let row = |key: &str| {
-            let KeptRun { seed, flows, values, .. } = self.runs.get(key)?.clone();
-            Some(Row { seed, flows, values })
+            let KeptRun { seed, flows, controls, values, .. } = self.runs.get(key)?.clone();
+            Some(Row { seed, flows, controls, values })
         };
         let rows = |parts: &[crate::PartId]| parts.iter().map(|part| row(&part.key)).collect::<Option<Vec<Row>>>();
         let points = experiment.points.iter().map(|point| rows(&point.parts)).collect::<Option<Vec<_>>>()?;
-        Some(Measured::from_rows(self.quantities.clone(), points))
+        Some(Measured::from_rows(experiment, self.quantities.clone(), points))
     }
 
     /// What has to be known before the figures are believed.

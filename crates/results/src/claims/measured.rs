@@ -6,7 +6,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{Claim, Count, Figure, Only, SeriesAt};
-use crate::statistics::Statistic;
+use crate::controls::{Controls, adjusted};
+use crate::statistics::{Statistic, Sureness};
 use crate::{
     ClassSummary, CoflowClass, CoflowGroup, Estimate, Experiment, Manifest, Metric, PointSummary, Run, SeedStats,
     SizeClass, Summary,
@@ -157,6 +158,8 @@ pub struct Row {
     pub seed: u64,
     /// Its flows.
     pub flows: u64,
+    /// What they are, as far as it takes noise off means over all of them.
+    pub controls: Option<Controls>,
     /// One value of each quantity.
     pub values: Vec<Found>,
 }
@@ -167,6 +170,8 @@ pub struct Measured {
     quantities: Vec<Quantity>,
     /// By point, then in the order of its seeds.
     points: Vec<Vec<Row>>,
+    /// By point: what flows are on average, where that is known.
+    averages: Vec<Option<Controls>>,
 }
 
 impl Measured {
@@ -180,15 +185,16 @@ impl Measured {
             points[run.point as usize].push(Row {
                 seed: run.seed,
                 flows: flows.map_or(0, |all| all.flows),
+                controls: flows.and_then(|all| all.controls),
                 values: quantities.iter().map(value).collect(),
             });
         }
-        Measured { quantities, points }
+        Measured::from_rows(&manifest.experiment, quantities, points)
     }
 
-    /// Of rows that are at hand, each with a value of each quantity.
-    pub fn from_rows(quantities: Vec<Quantity>, points: Vec<Vec<Row>>) -> Measured {
-        Measured { quantities, points }
+    /// Of rows of the points of an experiment that are at hand, each with a value of each quantity.
+    pub fn from_rows(experiment: &Experiment, quantities: Vec<Quantity>, points: Vec<Vec<Row>>) -> Measured {
+        Measured { quantities, points, averages: experiment.points.iter().map(|point| point.average).collect() }
     }
 
     /// What is measured.
@@ -210,9 +216,43 @@ impl Measured {
 
     /// A quantity at a point over the seeds that have a value.
     pub fn estimate(&self, point: usize, quantity: &Quantity) -> Option<Estimate> {
-        let values: Vec<f64> = self.by_seed(point, quantity).filter_map(|(_, found)| found.value()).collect();
-        Estimate::over_seeds(&values)
+        self.mean(&[point], quantity, usize::MAX, Sureness::USUAL)
     }
+
+    /// The mean of a quantity over points in each of their first seeds that all of them have, and that over the seeds; of a mean
+    /// over all flows with its controls.
+    pub fn mean(&self, points: &[usize], quantity: &Quantity, seeds: usize, sureness: Sureness) -> Option<Estimate> {
+        let by_point: Vec<Vec<(u64, f64)>> = points
+            .iter()
+            .map(|&point| self.by_seed(point, quantity).take(seeds))
+            .map(|all| all.filter_map(|(seed, found)| Some((seed, found.value()?))).collect())
+            .collect();
+        let means = means(&by_point);
+        let controlled = || {
+            let is_controlled = matches!(quantity.figure, Figure::Flows(Statistic::Mean, _))
+                && *quantity == Quantity::of_all_flows(quantity.figure);
+            let averages: Option<Vec<Controls>> =
+                points.iter().map(|&point| self.averages.get(point).copied().flatten()).collect();
+            let average = Controls::mean(&averages.filter(|_| is_controlled)?)?;
+            let of_seed = |&(seed, value): &(u64, f64)| {
+                let its = |&point: &usize| self.rows(point).iter().find(|row| row.seed == seed)?.controls;
+                Some((value, Controls::mean(&points.iter().map(its).collect::<Option<Vec<_>>>()?)?))
+            };
+            adjusted(sureness, &means.iter().map(of_seed).collect::<Option<Vec<_>>>()?, &average)
+        };
+        let plain = || Estimate::as_sure(sureness, &means.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        controlled().or_else(plain)
+    }
+}
+
+/// By seed that all points have: the mean over these.
+fn means(points: &[Vec<(u64, f64)>]) -> Vec<(u64, f64)> {
+    let of = |&(seed, _): &(u64, f64)| -> Option<(u64, f64)> {
+        let at = |point: &Vec<(u64, f64)>| point.iter().find(|other| other.0 == seed).map(|(_, value)| *value);
+        let values: Vec<f64> = points.iter().map(at).collect::<Option<_>>()?;
+        Some((seed, values.iter().sum::<f64>() / values.len() as f64))
+    };
+    points.first().into_iter().flatten().filter_map(of).collect()
 }
 
 fn found(experiment: &Experiment, quantity: &Quantity, point: &PointSummary, run: &Run) -> Found {
@@ -262,5 +302,13 @@ mod tests {
         assert_eq!(text, "[1.5,null,\"unfinished\",\"sketched\"]");
         assert_eq!(serde_json::from_str::<[Found; 4]>(&text).unwrap(), all);
         assert!(serde_json::from_str::<Found>("\"lost\"").is_err());
+    }
+
+    #[test]
+    fn means__over_the_points_of_each_seed() {
+        let points = [vec![(1, 2.0), (2, 4.0), (3, 9.0)], vec![(2, 6.0), (1, 4.0)]];
+        assert_eq!(means(&points), [(1, 3.0), (2, 5.0)], "seed 3 is not everywhere");
+        assert!(means(&[vec![(1, 2.0)], vec![]]).is_empty());
+        assert!(means(&[]).is_empty());
     }
 }

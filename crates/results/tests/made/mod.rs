@@ -99,6 +99,7 @@ fn experiment(made: &Made) -> Experiment {
             settings: BTreeMap::new(),
             thresholds_bytes: if scheme == "new" { vec![100_000] } else { Vec::new() },
             shorter: Vec::new(),
+            average: None,
             fabric: String::new(),
             parts: (1..=made.seeds)
                 .map(|seed| PartId { seed, key: format!("{scheme}-{}-{seed}", load * 10.0) })
