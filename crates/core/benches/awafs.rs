@@ -20,6 +20,7 @@ fn update(criterion: &mut Criterion) {
     let mut actuator = Actuator::new(&ActuatorParams {
         initial: (1..8).map(|i| 7_000 * i).collect(),
         percentiles: (1..8).map(|i| 100_000 * i).collect(),
+        of_sizes: false,
         model: None,
         period: ms(200),
         window: ms(250),

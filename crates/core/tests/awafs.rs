@@ -24,6 +24,7 @@ fn params(ends: FlowEnds, boost: Option<Time>) -> AwafsParams {
     let actuator = ActuatorParams {
         initial: vec![3_000, 6_000],
         percentiles: vec![500_000, 900_000],
+        of_sizes: false,
         model: None,
         period: us(200),
         window: us(250),

@@ -98,9 +98,9 @@ fn scale__times_shorten_a_run_and_what_claims_say_of_its_course() {
     let whole = ("65s".into(), "35s".into(), (ms(5_000, 35_000), ms(10_000, 34_000)));
     assert_eq!(times(Scale::Paper, &[]), whole);
     let quarter = (ms(1_250, 8_750), ms(2_500, 8_500));
-    assert_eq!(times(Scale::Quick, &[]), ("16250ms".into(), "8750ms".into(), quarter));
+    assert_eq!(times(Scale::Quick, &[]), ("16.25s".into(), "8.75s".into(), quarter));
     let longer = times(Scale::Quick, &["duration=20s"]);
-    assert_eq!(longer, ("20s".into(), "8750ms".into(), quarter), "the command line wins");
+    assert_eq!(longer, ("20s".into(), "8.75s".into(), quarter), "the command line wins");
 }
 
 #[test]

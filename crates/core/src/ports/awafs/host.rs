@@ -177,7 +177,11 @@ mod tests {
     fn controller(model: Option<&'static dyn Solver>) -> HostActuator {
         let (period, window) = (Time::from_us(200), Time::from_us(250));
         let (initial, percentiles) = (vec![1_000, 2_000], vec![500_000, 900_000]);
-        HostActuator::new(7, 1, &ActuatorParams { initial, percentiles, model, period, window, entries: 9 })
+        HostActuator::new(
+            7,
+            1,
+            &ActuatorParams { initial, percentiles, of_sizes: false, model, period, window, entries: 9 },
+        )
     }
 
     fn ended(id: u32, bytes: u64, class: u8) -> HostEvent {
