@@ -85,6 +85,7 @@ impl Engine for Made {
             trace: None,
             loads: Vec::new(),
             thresholds_bytes: Vec::new(),
+            average: None,
             warnings: Vec::new(),
             run: Box::new(run),
         })

@@ -113,8 +113,7 @@ fn qcluster__figures_share_runs_at_every_scale() {
             assert!(keys(part).is_subset(&keys(whole)), "{part} and {whole} at {scale:?}");
         }
         // QC-LAS on W4 and W6, and QC-SRPT on them; DCTCP on the testbed.
-        let common =
-            [("fig15", "fig13"), ("fig16", "fig13"), ("fig23", "fig13"), ("fig24", "fig13"), ("fig10-tcp", "fig10")];
+        let common = [("fig16", "fig13"), ("fig23", "fig13"), ("fig24", "fig13"), ("fig10-tcp", "fig10")];
         for (one, other) in common {
             assert!(!keys(one).is_disjoint(&keys(other)), "{one} and {other} at {scale:?}");
         }
