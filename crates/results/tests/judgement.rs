@@ -244,7 +244,6 @@ fn claims__values_orders_and_closeness() {
         (value("mean fct", Expected::Value(ps)), Disagrees),
         (value("drops", Expected::Value(0.0)), Agrees),
         (value("deadlines met", Expected::Value(0.75)), Agrees),
-        (value("deadline bytes met", Expected::Value(0.75)), Agrees),
         (order("new", "base", Expected::Rising), Agrees),
         (order("base", "new", Expected::Rising), Disagrees),
         (order("base", "new", Expected::Close), Disagrees),
@@ -259,6 +258,7 @@ fn claims__values_orders_and_closeness() {
         (Claim { figure: Figure::Fairness, ..claim(Expected::Change(0.0)) }, Agrees),
         (value("loss events", Expected::Within(109.0, 115.0)), Agrees),
         (value("held bytes", Expected::Value(1_000.0)), Agrees),
+        (value("deadline bytes met", Expected::Value(0.75)), Agrees),
     ];
     let run = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
         for flow in &mut run.flows {
