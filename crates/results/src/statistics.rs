@@ -219,6 +219,31 @@ impl Ratio {
         Ratio::as_sure(sureness, &seeds.iter().filter(|pairs| !pairs.is_empty()).map(mean).collect::<Vec<_>>())
     }
 
+    /// Of counts, which may be nothing in some seeds so that their ratios have no logarithm: the ratio of the means over the seeds, and
+    /// of several points the mean of their ratios. The interval is that of what is left of each seed about the ratio (the delta
+    /// method). `None` without seeds, or with a baseline of nothing.
+    ///
+    /// `points` has the (count, baseline) of the same seeds in the same order.
+    pub fn of_counts(sureness: Sureness, points: &[Vec<(f64, f64)>]) -> Option<Ratio> {
+        let seeds = points.first()?.len();
+        let (mut value, mut left) = (0.0, vec![0.0; seeds]);
+        for point in points.iter().filter(|point| point.len() == seeds) {
+            let sum = |of: fn(&(f64, f64)) -> f64| point.iter().map(of).sum::<f64>();
+            let (counts, baselines) = (sum(|pair| pair.0), sum(|pair| pair.1));
+            if baselines <= 0.0 {
+                return None;
+            }
+            let ratio = counts / baselines;
+            let mean = baselines / seeds as f64;
+            value += ratio / points.len() as f64;
+            for (left, (count, baseline)) in left.iter_mut().zip(point) {
+                *left += (count - ratio * baseline) / mean / points.len() as f64;
+            }
+        }
+        let half = Estimate::as_sure(sureness, &left)?.half_width;
+        Some(Ratio { value, interval: half.map(|half| ((value - half).max(0.0), value + half)) })
+    }
+
     /// Whether the interval leaves 1 out. One seed resolves nothing.
     pub fn is_resolved(&self) -> bool {
         self.interval.is_some_and(|(low, high)| high < 1.0 || low > 1.0)
@@ -336,6 +361,22 @@ mod tests {
         let (low, high) = ratio.interval.unwrap();
         near(high - low, 0.0, 1e-9);
         assert_eq!(Ratio::of_means(Sureness::USUAL, &[vec![]]), None);
+    }
+
+    #[test]
+    fn of_counts__none_in_some_seeds() {
+        // A tenth, and a tenth of the baseline's mean left of it in either seed: 12.7062 · 0.1414 / √2 = 1.2706.
+        let one = Ratio::of_counts(Sureness::USUAL, &[vec![(0.0, 10.0), (2.0, 10.0)]]).unwrap();
+        near(one.value, 0.1, 1e-12);
+        let (low, high) = one.interval.unwrap();
+        assert_eq!(low, 0.0);
+        near(high, 0.1 + 1.270_6, 1e-4);
+        // Three times as many of twice as many are the same share: nothing is left of any seed.
+        let exact = Ratio::of_counts(Sureness::USUAL, &[vec![(1.0, 4.0), (3.0, 12.0)], vec![(0.0, 5.0), (0.0, 7.0)]]);
+        assert_eq!(exact.unwrap(), Ratio { value: 0.125, interval: Some((0.125, 0.125)) });
+        assert_eq!(Ratio::of_counts(Sureness::USUAL, &[vec![(1.0, 0.0), (3.0, 0.0)]]), None);
+        assert_eq!(Ratio::of_counts(Sureness::USUAL, &[]), None);
+        assert_eq!(Ratio::of_counts(Sureness::USUAL, &[vec![]]), None);
     }
 
     #[test]

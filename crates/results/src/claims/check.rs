@@ -273,10 +273,11 @@ impl Hold<'_> {
     fn pairs(self, (scheme, its): (&str, &Quantity), (baseline, other): (&str, &Quantity)) -> Vec<Pair> {
         let pairs = self.experiment.pairs(scheme, baseline).into_iter();
         let of = |(point, baseline): (usize, usize)| {
-            // A ratio to nothing, or of nothing, has no logarithm.
+            // A ratio to nothing, or of nothing, has no logarithm; those of counts are not taken by seed.
+            let is_count = self.claim.figure.is_count();
             let positive = |point, quantity| {
                 let values = self.values_of(point, quantity);
-                values.into_iter().filter(|(_, value)| *value > 0.0).collect::<BySeed>()
+                values.into_iter().filter(|(_, value)| is_count || *value > 0.0).collect::<BySeed>()
             };
             let others = positive(baseline, other);
             let both = |(seed, value)| others.iter().find(|other| other.0 == seed).map(|other| (seed, value, other.1));
@@ -289,6 +290,9 @@ impl Hold<'_> {
     }
 
     fn ratio(self, pair: &Pair) -> Option<Ratio> {
+        if self.claim.figure.is_count() {
+            return self.mean_over(std::slice::from_ref(pair));
+        }
         Ratio::as_sure(self.sureness, &pair.seeds.iter().map(|&(_, a, b)| (a, b)).collect::<Vec<_>>())
     }
 
@@ -299,7 +303,12 @@ impl Hold<'_> {
             let at = |pair: &Pair| pair.seeds.iter().find(|other| other.0 == seed).map(|&(_, a, b)| (a, b));
             pairs.iter().map(at).collect()
         };
-        Ratio::of_means(self.sureness, &seeds.filter_map(of).collect::<Vec<_>>())
+        let by_seed: Vec<Vec<(f64, f64)>> = seeds.filter_map(of).collect();
+        if self.claim.figure.is_count() {
+            let of_pair = |at: usize| by_seed.iter().map(|seed| seed[at]).collect();
+            return Ratio::of_counts(self.sureness, &(0..pairs.len()).map(of_pair).collect::<Vec<_>>());
+        }
+        Ratio::of_means(self.sureness, &by_seed)
     }
 
     /// The mean of its quantity over points.

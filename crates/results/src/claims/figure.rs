@@ -151,6 +151,12 @@ impl Figure {
         !matches!(self, Figure::Coflows(..) | Figure::Count(_) | Figure::Series)
     }
 
+    /// Whether it is a number of things, of which there may be none in a run.
+    pub fn is_count(self) -> bool {
+        let is_share = |count| matches!(count, Count::DeadlinesMet | Count::DeadlineBytesMet);
+        matches!(self, Figure::TimedOut) || matches!(self, Figure::Count(count) if !is_share(count))
+    }
+
     /// Whether it may be of a size class.
     pub fn has_classes(self) -> bool {
         self.is_of_flows() || self.is_of_coflows()
