@@ -149,6 +149,14 @@ impl Law {
         let unit = if group.is_multiple_of(unit) { group } else { unit };
         let groups = |units: u64| (u128::from(units) * u128::from(unit)).div_ceil(u128::from(group)) as f64;
         let at = |units: u64| units as f64 * unit as f64;
+        if let Law::BoundedPareto { low, high, .. } = self {
+            // A size of more than k groups is larger than the units that k groups hold; few groups are added one by one.
+            let more_than = |k: u64| self.survival(at((u128::from(k) * u128::from(group) / u128::from(unit)) as u64));
+            let (all_have, most) = ((low / group as f64) as u64, ((high + unit as f64) / group as f64) as u64);
+            if most - all_have <= TERMS {
+                return all_have as f64 + (all_have..=most).map(more_than).sum::<f64>();
+            }
+        }
         let (flat, last) = match self {
             // Below `low` S is 1, at `high` it ends.
             Law::BoundedPareto { low, high, .. } => ((low / unit as f64) as u64, (high / unit as f64) as u64),
@@ -292,6 +300,18 @@ mod tests {
             prop_assert!(!inside || (slope / law.density(x) - 1.0).abs() < 1e-3, "{slope} {}", law.density(x));
             let integrated = (law.excess(x - step) - law.excess(x + step)) / (2.0 * step);
             prop_assert!((integrated / law.survival(x) - 1.0).abs() < 1e-3, "{integrated}");
+        }
+
+        #[test]
+        fn mean_groups__few_groups_are_counted(low in 1u64..5_000, width in 1u64..10_000, unit in 1u64..50, group in 1u64..3_000) {
+            let (shape, high) = (0.3, (low + width) as f64);
+            let law = Law::BoundedPareto { shape, low: low as f64, high };
+            let last = (low + width) / unit + 1;
+            let groups = |units: u64| (units * unit).div_ceil(group) as f64;
+            let sum: f64 = (0..last).map(|j| law.survival((j * unit) as f64) * (groups(j + 1) - groups(j))).sum();
+            let mean = law.mean_groups(unit, group);
+            let is_exact = high / group as f64 <= TERMS as f64 / 2.0;
+            prop_assert!((mean / sum - 1.0).abs() < if is_exact { 1e-12 } else { 1e-4 }, "{mean} instead of {sum}");
         }
 
         #[test]
