@@ -198,3 +198,37 @@ fn readme_names_the_oldest_rust_that_will_do() {
     let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"')).unwrap();
     assert!(read("README.md").contains(&format!("Rust {version} or later")), "the README does not name Rust {version}");
 }
+
+/// The number before a word, or `None`.
+fn number_before(text: &str, word: &str) -> Option<u64> {
+    text.split_once(word)?.0.rsplit(|letter: char| !letter.is_ascii_digit()).find(|part| !part.is_empty())?.parse().ok()
+}
+
+#[test]
+fn reproductions_have_the_totals_with_which_their_pages_begin() {
+    let readme = read("docs/reproduction/README.md");
+    for paper in ["qcluster", "nos2", "awafs", "qclimb", "pcoflow"] {
+        let page = read(&format!("docs/reproduction/{paper}.md"));
+        let head = page.split("\n## ").next().unwrap();
+        let first = head.lines().nth(2).unwrap();
+        let shorter = |verdict: &str| {
+            let rest = first.split_once(verdict).unwrap().1;
+            if rest.starts_with(" (") { number_before(rest, " of them").unwrap() } else { 0 }
+        };
+        let count = |word: &str| number_before(first, word).unwrap_or_else(|| panic!("{paper}: no {word:?} in {first}"));
+        let direction = |word: &str| number_before(head, word).unwrap_or(0);
+        let row = format!(
+            "| [{paper}]({paper}.md) | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            count(" claims"),
+            count(" agree"),
+            shorter(" agree"),
+            count(" disagree"),
+            shorter(" disagree"),
+            direction(" have the claimed one"),
+            direction(" the other"),
+            count(" are not resolved"),
+            count(" are not measured"),
+        );
+        assert!(readme.contains(&row), "docs/reproduction/README.md has no row {row}");
+    }
+}
