@@ -215,7 +215,8 @@ fn reproductions_have_the_totals_with_which_their_pages_begin() {
             let rest = first.split_once(verdict).unwrap().1;
             if rest.starts_with(" (") { number_before(rest, " of them").unwrap() } else { 0 }
         };
-        let count = |word: &str| number_before(first, word).unwrap_or_else(|| panic!("{paper}: no {word:?} in {first}"));
+        let count =
+            |word: &str| number_before(first, word).unwrap_or_else(|| panic!("{paper}: no {word:?} in {first}"));
         let direction = |word: &str| number_before(head, word).unwrap_or(0);
         let row = format!(
             "| [{paper}]({paper}.md) | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
