@@ -45,7 +45,7 @@ pub(crate) enum Command {
     List(List),
     /// Show a result again, and write its report.html
     Report(Report),
-    /// Compare two schemes of a result over the same flows, with intervals
+    /// Compare schemes of a result, or values of another setting, over the same flows, with intervals
     Compare(Compare),
     /// Say what looks wrong in a result
     Doctor(Doctor),
@@ -242,10 +242,15 @@ impl From<What> for catalogue::What {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   flowsieve report results/quickstart
-      writes report.html, and plots.csv with the numbers of its plots")]
+      writes report.html, and plots.csv with the numbers of its plots
+  flowsieve report results/first --x ecn_threshold
+      with another swept setting on the x axis than the one with the most values")]
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) of: OfResult,
+    /// The swept setting on the x axis of plots and in the first column of tables [default: the one with the most values]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) x: Option<String>,
 }
 
 /// What is said of a result, and how.
@@ -265,16 +270,21 @@ pub(crate) struct OfResult {
       each scheme with the first
   flowsieve compare results/quickstart pfabric pias --json
       two of them, as JSON with every statistic
+  flowsieve compare results/first --vary ecn_threshold
+      each value of another swept setting with the first
 
 A ratio below 1: the first of the two takes less. It is judged only where all flows finished under both.")]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) of: OfResult,
-    /// A scheme of the result
+    /// A scheme of the result, or a value of what is varied
     #[arg(requires = "baseline")]
-    pub(crate) scheme: Option<String>,
-    /// The scheme that it is compared with
+    pub(crate) value: Option<String>,
+    /// What it is compared with
     pub(crate) baseline: Option<String>,
+    /// Compare values of this swept setting instead of schemes
+    #[arg(long, value_name = "KEY")]
+    pub(crate) vary: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -208,7 +208,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
     const SPAN: f64 = 20.0;
     let (claimed, stated) = (panel.claimed(), panel.stated());
     let measured = || panel.lines.values().flatten().map(|(_, value)| value);
-    let ends = |value: &Estimate| value.interval().unwrap_or((value.value, value.value));
+    let ends = |value: &Estimate| value.interval.unwrap_or((value.value, value.value));
     let said = claimed.iter().flat_map(|&(_, _, low, high)| [low, high]).chain(stated.iter().map(|(_, value)| *value));
     let values: Vec<f64> = measured().map(|value| value.value).chain(said).filter(|value| value.is_finite()).collect();
     let (scale, unit) = unit_of(panel, &values);
@@ -269,7 +269,7 @@ fn draw_values(chart: &mut Chart<'_, '_>, panel: &Panel, y_of: &dyn Fn(f64) -> f
         }
         chart.draw_series(line.iter().map(|point| Circle::new(at(point), 3, colour(scheme).filled())))?;
         let interval = |point: &(Option<f64>, Estimate)| {
-            let (low, high) = point.1.interval()?;
+            let (low, high) = point.1.interval?;
             let x = panel.x(scheme, point.0);
             Some(PathElement::new([(x, y_of(low)), (x, y_of(high))], colour(scheme)))
         };

@@ -58,6 +58,13 @@ pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
     format!("{sign}{}{fraction}", grouped(digits))
 }
 
+/// The interval of a value as people read it beside the value: "±0.11" where it reaches as far down as up, else its ends.
+pub(crate) fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> String {
+    let Some((low, high)) = interval else { return String::new() };
+    let (down, up) = (text(value - low), text(high - value));
+    if down == up { format!("±{up}") } else { format!("({}–{})", text(low), text(high)) }
+}
+
 /// A count with its thousands in groups.
 pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())

@@ -1,10 +1,10 @@
 //! The cells of the page's table of results.
 
-use flowsieve_results::doctor::FEW;
-use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
+use flowsieve_results::doctor::is_uncertain;
+use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, Statistic};
 
-use crate::cases::{AtLoad, Case};
-use crate::format::{Unit, count, decimals, time, with_decimals};
+use crate::cases::{At, Case};
+use crate::format::{Unit, count, decimals, spread, time, with_decimals};
 use crate::group::Group;
 use crate::links::flow_level_cct_ps;
 
@@ -20,12 +20,12 @@ pub(crate) struct ResultTable {
     pub(crate) time: &'static str,
     /// Unit of its completion time.
     pub(crate) unit: &'static str,
-    pub(crate) loads: Vec<LoadRows>,
+    pub(crate) at: Vec<RowsAt>,
 }
 
-/// The schemes at one load.
-pub(crate) struct LoadRows {
-    pub(crate) load: String,
+/// The schemes at one value on the x axis.
+pub(crate) struct RowsAt {
+    pub(crate) value: String,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     /// The value, or a dash.
     pub(crate) value: String,
-    /// Half the interval; empty with one seed.
-    pub(crate) half_width: String,
+    /// The interval: "±0.2", or its ends; empty with one seed.
+    pub(crate) spread: String,
     /// Whether few flows lie beyond the percentile.
     pub(crate) uncertain: bool,
     /// Against the baseline; empty for the baseline itself.
@@ -63,8 +63,8 @@ pub(crate) struct Cell {
 /// The table of a case and group.
 pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: Group) -> ResultTable {
     let unit = group.unit(dir, case);
-    let rows = |at: &AtLoad| LoadRows {
-        load: at.name(),
+    let rows = |at: &At| RowsAt {
+        value: at.name(),
         rows: at.points.iter().map(|&point| row(dir, point, group, unit)).collect(),
     };
     let counted = match group {
@@ -78,7 +78,7 @@ pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: G
         counted,
         time: group.time(),
         unit: unit.name,
-        loads: case.loads.iter().map(rows).collect(),
+        at: case.at.iter().map(rows).collect(),
     }
 }
 
@@ -128,8 +128,8 @@ fn cell(
     let interval = ratio.and_then(|ratio| ratio.interval);
     Cell {
         value: text(estimate.value),
-        half_width: estimate.half_width.map_or(String::new(), text),
-        uncertain: class.seeds.iter().any(|seed| is_uncertain(seed, statistic)),
+        spread: spread(estimate.value, estimate.interval, text),
+        uncertain: is_uncertain(class, statistic),
         ratio: ratio.map_or(String::new(), |ratio| format!("{:.2}", ratio.value)),
         interval: interval.map_or(String::new(), |(low, high)| format!("{low:.2}–{high:.2}")),
         verdict: match ratio {
@@ -138,8 +138,4 @@ fn cell(
             _ => "open",
         },
     }
-}
-
-fn is_uncertain(seed: &SeedStats, statistic: Statistic) -> bool {
-    statistic.beyond(seed.flows - seed.unfinished).is_some_and(|beyond| beyond < FEW)
 }

@@ -1,11 +1,11 @@
 "use strict";
-// Shows what belongs to the chosen case, load and class, and draws a plot when it first comes into view.
+// Shows what belongs to the chosen case, value on the x axis and class, and draws a plot when it first comes into view.
 (() => {
   const last = (choice, scope = "") => {
     const buttons = document.querySelectorAll(`[data-choice="${choice}"]${scope} button`);
     return buttons.length ? buttons[buttons.length - 1].dataset.value : "0";
   };
-  const chosen = { case: "0", load: last("load", '[data-case="0"]'), class: last("class") };
+  const chosen = { case: "0", at: last("at", '[data-case="0"]'), class: last("class") };
 
   const draw = (plot) => {
     const data = plot.querySelector("script");
@@ -40,7 +40,7 @@
     for (const part of document.querySelectorAll("main [data-case], nav [data-case]")) {
       const inNav = part.closest("nav");
       part.hidden = part.dataset.case !== chosen.case
-        || (!inNav && "load" in part.dataset && part.dataset.load !== chosen.load)
+        || (!inNav && "at" in part.dataset && part.dataset.at !== chosen.at)
         || ("class" in part.dataset && part.dataset.class !== chosen.class);
     }
     for (const button of document.querySelectorAll("nav button")) {
@@ -60,8 +60,8 @@
     if (event.target.dataset.choice !== "case") return;
     chosen.case = event.target.value;
     const scope = `[data-case="${chosen.case}"]`;
-    const still = document.querySelector(`[data-choice="load"]${scope} button[data-value="${chosen.load}"]`);
-    if (!still) chosen.load = last("load", scope);
+    const still = document.querySelector(`[data-choice="at"]${scope} button[data-value="${chosen.at}"]`);
+    if (!still) chosen.at = last("at", scope);
     show();
   });
   document.querySelector("nav").hidden = false;

@@ -145,16 +145,6 @@ impl Experiment {
             .position(|other| other.scheme == *first && other.load == this.load && other.axes == this.axes)
     }
 
-    /// The points of two schemes that differ in nothing else: (scheme's, baseline's), in the order of the sweep.
-    pub fn pairs(&self, scheme: &str, baseline: &str) -> Vec<(usize, usize)> {
-        let of = |(index, point): (usize, &PointInfo)| {
-            let is_other =
-                |other: &PointInfo| other.scheme == baseline && other.load == point.load && other.axes == point.axes;
-            (point.scheme == scheme).then(|| Some((index, self.points.iter().position(is_other)?))).flatten()
-        };
-        self.points.iter().enumerate().filter_map(of).collect()
-    }
-
     /// The groups of flows that claims are about and that are not size classes of its own, each once.
     pub fn claimed_groups(&self) -> Vec<(Only, SizeClass)> {
         let mut claimed: Vec<(Only, SizeClass)> = Vec::new();
