@@ -1,7 +1,8 @@
-//! What a result answers, in sentences: each scheme's mean FCT beside the first scheme's, and each value of another swept key beside its
-//! first value.
+//! What a result answers, in sentences: each scheme's mean FCT beside the first scheme's, each value of another swept key beside its
+//! first value, and who meets deadlines.
 
-use flowsieve_results::{ClassSummary, Dimension, Metric, Ratio, ResultDir, Statistic};
+use flowsieve_results::claims::{Measured, Quantity};
+use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic};
 
 use crate::cases::{At, Case, Layout, in_words};
 use crate::format::count;
@@ -42,7 +43,31 @@ pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
             sentences.extend(sentence(&place(&layout, case, at), &what, group.time(), &sides));
         }
     }
+    sentences.extend(deadlines(dir, layout));
     sentences
+}
+
+/// Of the flows that have a deadline, the share that meets it under each scheme, the largest first.
+fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
+    if dir.manifest().runs.iter().all(|run| run.measured.deadlines.flows == 0) {
+        return Vec::new();
+    }
+    let experiment = &dir.manifest().experiment;
+    let met = Quantity::of_all_flows(Figure::Count(Count::DeadlinesMet));
+    let measured = Measured::of(vec![met.clone()], dir.manifest(), dir.summary());
+    let of = |(case, at): (&Case, &At)| {
+        let share = |&point: &usize| Some((experiment.points[point].scheme.as_str(), measured.estimate(point, &met)?));
+        let mut shares: Vec<_> = at.points.iter().filter_map(share).collect();
+        shares.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
+        let said = shares.iter().map(|(scheme, share)| {
+            let per_cent = |share: f64| format!("{:.1}", 100.0 * share.min(1.0));
+            let ends = |(low, high)| format!(" ({} to {})", per_cent(low), per_cent(high));
+            format!("{} % under {scheme}{}", per_cent(share.value), share.interval.map_or(String::new(), ends))
+        });
+        let said: Vec<String> = said.collect();
+        format!("{}{} of the flows that have a deadline meet it.", place(layout, case, at), said.join(", "))
+    };
+    layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).map(of).collect()
 }
 
 /// What is asked about: schemes, and swept keys under which the flows stay the same.

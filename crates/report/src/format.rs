@@ -1,5 +1,7 @@
 //! Numbers as people read them: three significant digits, thousands in groups, units that keep them short.
 
+use std::borrow::Cow;
+
 use flowsieve_results::SizeClass;
 
 /// A unit of time.
@@ -63,6 +65,11 @@ pub(crate) fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64
     let Some((low, high)) = interval else { return String::new() };
     let (down, up) = (text(value - low), text(high - value));
     if down == up { format!("±{up}") } else { format!("({}–{})", text(low), text(high)) }
+}
+
+/// Text whose control characters, which a terminal would obey and XML refuses, are shown as such.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) { text.replace(char::is_control, "\u{fffd}").into() } else { text.into() }
 }
 
 /// A count with its thousands in groups.

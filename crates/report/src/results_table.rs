@@ -1,7 +1,7 @@
 //! The cells of the page's table of results.
 
 use flowsieve_results::doctor::is_uncertain;
-use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, Statistic};
+use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
 use crate::cases::{At, Case};
 use crate::format::{Unit, count, decimals, spread, time, with_decimals};
@@ -41,6 +41,9 @@ pub(crate) struct Row {
     pub(crate) flow_level: String,
     /// Completion time, then slowdown, each by statistic.
     pub(crate) cells: Vec<Cell>,
+    /// How even its flows fare: the coefficient of variation of their completion time, and Jain's index over orders of magnitude of
+    /// size.
+    pub(crate) evenness: [Cell; 2],
 }
 
 /// One statistic.
@@ -110,7 +113,16 @@ fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
             .into_iter()
             .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
             .collect(),
+        evenness: [|seed: &SeedStats| seed.fct_variation, |seed: &SeedStats| seed.fairness].map(|of| even(this, of)),
     }
+}
+
+fn even(class: &ClassSummary, of: fn(&SeedStats) -> Option<f64>) -> Cell {
+    let Some(estimate) = class.over_seeds(of) else { return Cell { value: "–".into(), ..Cell::default() } };
+    let digits = decimals(estimate.value);
+    let text = |value: f64| with_decimals(value, digits);
+    let spread = spread(estimate.value, estimate.interval, text);
+    Cell { value: text(estimate.value), spread, ..Cell::default() }
 }
 
 fn cell(

@@ -23,7 +23,7 @@ const FEW_MARK: &str = "*";
 pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     let experiment = &dir.manifest().experiment;
     let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
-    let mut text = format!("{}\n", Tone::Heading.paint(&experiment.title, colour));
+    let mut text = format!("{}\n", Tone::Heading.paint(&paragraph(&experiment.title, ""), colour));
     let sentences = sentences(dir, layout);
     if !sentences.is_empty() {
         text.push('\n');

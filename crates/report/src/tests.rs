@@ -242,7 +242,7 @@ fn table__with_coflows() {
     let page = page(&dir);
     // Plots for all and for both classes: mean and p99, and their ratios.
     assert!(page.contains(
-        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th><th colspan=\"5\" class=\"group\">Slowdown</th></tr>"
+        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th><th colspan=\"5\" class=\"group\">Slowdown</th><th colspan=\"2\" class=\"group\">Evenness</th></tr>"
     ));
     assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 12);
     let json = crate::table_json(&dir, &layout(&dir));

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::format::printable;
+
 /// Columns that a terminal has at least.
 pub(crate) const WIDTH: usize = 80;
 
@@ -39,15 +41,15 @@ pub(crate) struct Cell {
     pub(crate) tone: Tone,
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Cell {
-        Cell { text, tone: Tone::Plain }
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell { text: printable(text).into_owned(), tone: Tone::Plain }
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Cell {
-        text.to_owned().into()
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        text.as_str().into()
     }
 }
 
@@ -118,7 +120,7 @@ pub(crate) fn paragraph(text: &str, indent: &str) -> String {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
-    textwrap::fill(text, options)
+    textwrap::fill(&printable(text), options)
 }
 
 #[cfg(test)]

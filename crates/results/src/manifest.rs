@@ -12,8 +12,11 @@ use crate::{
 };
 
 /// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
-/// column means, or its removal, makes another.
-pub const SCHEMA: u32 = 1;
+/// column means, or its removal, makes another. Those before it are still read.
+pub const SCHEMA: u32 = 2;
+
+/// The same of what is kept of single runs: parts, and what was measured of a paper's figures.
+pub(crate) const RUN_SCHEMA: u32 = 1;
 
 /// One run among those of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

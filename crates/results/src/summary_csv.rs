@@ -15,6 +15,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::disorder::Disorder;
+use crate::labels::column_name;
 use crate::statistics::Statistic;
 use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
@@ -75,8 +76,8 @@ pub(crate) fn write(
 
 fn header(axes: &[&str], steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = ["point", "scheme", "load"].map(String::from).into();
-    names.extend(axes.iter().map(|axis| axis.replace('.', "_")));
-    names.extend(["class", "above_bytes", "up_to_bytes", "seeds", "flows", "unfinished"].map(String::from));
+    names.extend(axes.iter().map(|axis| column_name(axis)));
+    names.extend(["size_class", "above_bytes", "up_to_bytes", "seeds", "flows", "unfinished"].map(String::from));
     let with_ends = |name: &str| ["", "_low", "_high"].map(|end| format!("{name}{end}"));
     for (metric, unit) in [("fct", "_us"), ("slowdown", "")] {
         for statistic in Statistic::ALL {

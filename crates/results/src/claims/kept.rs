@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
 use crate::files::{read_json, write_whole};
-use crate::{Experiment, ResultDir, ResultError, RunInfo, SCHEMA};
+use crate::manifest::RUN_SCHEMA;
+use crate::{Experiment, ResultDir, ResultError, RunInfo};
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,7 +104,7 @@ impl Kept {
         if !path.try_exists().map_err(ResultError::io("read", path))? {
             return Ok(none);
         }
-        let Data { model, quantities, notes, made, runs } = read_json(path)?;
+        let Data { model, quantities, notes, made, runs } = read_json(path, RUN_SCHEMA)?;
         if model != none.model {
             return Err(ResultError::Model { path: path.into(), found: model, expected: none.model });
         }
@@ -199,7 +200,7 @@ impl Kept {
         let mut runs: Vec<&KeptRun> = self.runs.values().collect();
         runs.sort_by_key(|run| (&run.point, run.seed, &run.key));
         let text = format!(
-            "{{\"schema\":{SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n\"made\":[{}],\n\"runs\":[{}]}}\n",
+            "{{\"schema\":{RUN_SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n\"made\":[{}],\n\"runs\":[{}]}}\n",
             self.model,
             lines(&self.quantities)?,
             lines(&self.notes)?,
