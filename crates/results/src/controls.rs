@@ -86,7 +86,8 @@ pub fn adjusted(sureness: Sureness, seeds: &[(f64, Controls)], average: &Control
     let weight = 1.0 / n + dot(&means, &solve(squares, means)?);
     let variance = left / freedom as f64 * weight * n / seeds as f64;
     let half = sureness.quantile(seeds.saturating_sub(CONTROLS).max(2)) * variance.sqrt();
-    Some(Estimate::of(mean_value - dot(&slopes, &means), Some(half)))
+    let value = mean_value - dot(&slopes, &means);
+    Some(Estimate::of(value, Some(half), value > 0.0))
 }
 
 fn dot(a: &[f64; CONTROLS], b: &[f64; CONTROLS]) -> f64 {

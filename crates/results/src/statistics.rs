@@ -5,7 +5,8 @@
 //! - An estimate over seeds is the mean of one value a seed; its 95 % interval is Student's t with (seeds − 1) degrees
 //!   of freedom. Flows of one run depend on each other, seeds do not, so intervals are over seeds alone; one seed
 //!   gives none. Nothing that is measured can be below zero, so the interval is that of the logarithm of the mean (delta
-//!   method): half of it as a share of the mean, up and down as a factor.
+//!   method): half of it as a share of the mean, up and down as a factor. Of counts that are zero in some seed it is cut at
+//!   zero.
 //! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken
 //!   seed by seed, and the interval is over these. It resolves differences that the two intervals apart hide.
 
@@ -168,23 +169,25 @@ impl Estimate {
     /// The same with another interval.
     pub fn as_sure(sureness: Sureness, values: &[f64]) -> Option<Estimate> {
         let (value, half) = mean_and_half(sureness, values)?;
-        Some(Estimate::of(value, half))
+        Some(Estimate::of(value, half, values.iter().all(|value| *value > 0.0)))
     }
 
     /// Of a mean that is not below zero, and half its interval.
-    pub(crate) fn of(value: f64, half: Option<f64>) -> Estimate {
-        Estimate { value, interval: half.map(|half| ends(value, half)) }
+    pub(crate) fn of(value: f64, half: Option<f64>, is_positive: bool) -> Estimate {
+        let ends = |half| if is_positive { factors(value, half) } else { cut(value, half) };
+        Estimate { value, interval: half.map(ends) }
     }
 }
 
-/// The ends of the interval of a value that cannot be below zero: those of its logarithm.
-fn ends(value: f64, half: f64) -> (f64, f64) {
-    if value > 0.0 {
-        let factor = libm::exp(half / value);
-        (value / factor, value * factor)
-    } else {
-        (0.0, half)
-    }
+/// The ends of the interval of a positive value: those of its logarithm.
+fn factors(value: f64, half: f64) -> (f64, f64) {
+    let factor = libm::exp(half / value);
+    (value / factor, value * factor)
+}
+
+/// The ends of the interval of a value that may be zero, and not less.
+fn cut(value: f64, half: f64) -> (f64, f64) {
+    ((value - half).max(0.0), value + half)
 }
 
 /// The mean of values of any sign and half its interval, of which a single value has none; `None` without any.
@@ -256,7 +259,7 @@ impl Ratio {
             }
         }
         let (_, half) = mean_and_half(sureness, &left)?;
-        Some(Ratio { value, interval: half.map(|half| ends(value, half)) })
+        Some(Ratio { value, interval: half.map(|half| cut(value, half)) })
     }
 
     /// Whether the interval leaves 1 out. One seed resolves nothing.
