@@ -4,6 +4,7 @@ use crate::document::Document;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::lookup;
 use crate::settings::KEYS;
 use flowsieve_schemes::settings::{Key, Place, Section, units};
 use flowsieve_sim::topology::{FabricKind, kinds};
@@ -11,9 +12,6 @@ use flowsieve_workload::{SOURCE_MEAN, builtins, stand_ins};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-
-/// Folders within folders are searched for experiments this deep.
-const DEPTH: usize = 3;
 
 /// Every scheme: its name, what it does, where it was published and what it must know.
 pub fn schemes(engine: &dyn Engine) -> String {
@@ -100,11 +98,14 @@ pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
             KEYS.iter().map(of).collect()
         }
         What::Experiments => {
-            let of = |path: PathBuf| match document(&path) {
-                Ok(document) => serde_json::json!({ "file": path, "title": document.title, "error": null }),
-                Err(error) => serde_json::json!({ "file": path, "title": null, "error": error.to_string() }),
+            let of = |path: PathBuf| {
+                let name = lookup::name(&path);
+                match document(&path) {
+                    Ok(document) => serde_json::json!({ "file": name, "title": document.title, "error": null }),
+                    Err(error) => serde_json::json!({ "file": name, "title": null, "error": error.to_string() }),
+                }
             };
-            found(folder).into_iter().map(of).collect()
+            lookup::found(folder).into_iter().map(of).collect()
         }
     }
 }
@@ -173,10 +174,10 @@ pub fn settings() -> String {
     text
 }
 
-/// Every experiment file in `folder`, with its title.
+/// Every experiment in `folder`, with its title.
 pub fn experiments(folder: &Path) -> String {
-    let found = found(folder);
-    let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
+    let found = lookup::found(folder);
+    let names: Vec<String> = found.iter().map(|path| lookup::name(path)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     let mut text = String::new();
     for (path, name) in found.iter().zip(&names) {
@@ -192,14 +193,6 @@ pub fn experiments(folder: &Path) -> String {
     text
 }
 
-/// The experiment files below a folder, sorted.
-fn found(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    collect(folder, DEPTH, &mut found);
-    found.sort();
-    found
-}
-
 fn document(path: &Path) -> Result<Document, Error> {
     ExperimentText::read(path).and_then(|text| crate::document::parse(&text))
 }
@@ -208,18 +201,6 @@ fn title(path: &Path) -> String {
     match document(path) {
         Ok(document) => document.title.unwrap_or_else(|| "(no title)".to_owned()),
         Err(error) => format!("(not an experiment: {error})"),
-    }
-}
-
-fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    // A folder that cannot be read holds no experiment that could be run.
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() && depth > 1 {
-            collect(&path, depth - 1, found);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            found.push(path);
-        }
     }
 }
 

@@ -91,8 +91,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// The experiment file
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
+    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Change a setting, by its name or path; several values make a sweep
     #[arg(long, value_name = "KEY=VALUE")]
@@ -186,8 +186,8 @@ impl From<LikeArg> for Like {
   flowsieve flows experiments/quickstart.toml --set load=0.6 > flows.csv
       and list = \"flows.csv\" in the [workload] of an experiment sends them again")]
 pub(crate) struct Flows {
-    /// The experiment file
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
+    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Change a setting, by its name or path
     #[arg(long, value_name = "KEY=VALUE")]
@@ -204,9 +204,9 @@ pub(crate) struct Flows {
 pub(crate) struct List {
     /// What to list
     pub(crate) what: What,
-    /// Where experiments are looked for
-    #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
+    /// Where experiments are looked for; `built-in:` are those of the program [default: experiments, if there is such a folder, else built-in:]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -300,9 +300,9 @@ pub(crate) struct Reproduce {
     /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub(crate) what: String,
-    /// Where the catalogue is
-    #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
+    /// Where the catalogue is [default: experiments, if there is such a folder, else built in]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
     /// How much of each experiment to run
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scale: ScaleArg,

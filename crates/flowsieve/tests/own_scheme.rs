@@ -21,15 +21,19 @@ use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_sim::topology::{Fabric, Sites};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-const ENGINE: OwnSchemes = OwnSchemes(&[
-    shortest_first::ENTRY,
-    emptier_uplink::ENTRY,
-    coflow_order::PRIORITY,
-    coflow_order::ORDER,
-    coflow_turns::ENTRY,
-    credits::ENTRY,
-]);
+static ENGINE: LazyLock<OwnSchemes> = LazyLock::new(|| {
+    let own = OwnSchemes::new(&[
+        shortest_first::ENTRY,
+        emptier_uplink::ENTRY,
+        coflow_order::PRIORITY,
+        coflow_order::ORDER,
+        coflow_turns::ENTRY,
+        credits::ENTRY,
+    ]);
+    own.unwrap()
+});
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -40,8 +44,8 @@ fn example(file: &str) -> PathBuf {
 }
 
 fn result(file: &str, out: &Path) -> ResultDir {
-    let plan = plan::read(&example(file), &Changes::default(), &ENGINE).unwrap();
-    execute(&plan, &ENGINE, out, How { jobs: 2, fresh: true }, &|_| {}).unwrap()
+    let plan = plan::read(&example(file), &Changes::default(), &*ENGINE).unwrap();
+    execute(&plan, &*ENGINE, out, How { jobs: 2, fresh: true }, &|_| {}).unwrap()
 }
 
 /// The blocks of the page, each with its language.
@@ -103,7 +107,7 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
         sets: vec![format!("schemes.shortest-first.thresholds={sizes}"), "scheme=shortest-first".into()],
         ..Changes::default()
     };
-    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &ENGINE);
+    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &*ENGINE);
     assert_eq!(plan(variant("[\"10KB\"]")).unwrap().points.len(), 1);
     let refused = plan(variant("[\"10KB\", \"20KB\"]")).unwrap_err();
     assert!(refused.to_string().contains("thresholds"), "{refused}");
@@ -115,8 +119,8 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
 fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
     let out = tempfile::tempdir().unwrap();
-    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap();
-    let result = execute(&plan, &ENGINE, out.path(), How { jobs: 2, fresh: true }, &|_| {}).unwrap();
+    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
+    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true }, &|_| {}).unwrap();
     let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
     assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }
@@ -124,7 +128,7 @@ fn port__that_is_set_otherwise_is_not_replaced() {
 #[test]
 fn balancer__that_a_scheme_brings_refuses_another() {
     let sets = vec!["schemes.emptier-uplink.load_balancing=ecmp".into()];
-    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap_err();
+    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap_err();
     assert!(refused.to_string().contains("no `load_balancing` for `emptier-uplink`"), "{refused}");
 }
 
