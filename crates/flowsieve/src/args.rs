@@ -200,10 +200,16 @@ pub(crate) struct Flows {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   flowsieve list schemes
+  flowsieve list settings ecn
+      only those with this word in their names or descriptions
+  flowsieve list experiments --folder built-in:
+      the experiments of the program, also where there are others
   flowsieve list workloads --json")]
 pub(crate) struct List {
     /// What to list
     pub(crate) what: What,
+    /// Only what has this word in its name or description
+    pub(crate) word: Option<String>,
     /// Where experiments are looked for; `built-in:` are those of the program [default: experiments, if there is such a folder, else built-in:]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,

@@ -9,7 +9,7 @@ mod reproduction;
 mod resolving;
 mod validation;
 
-use args::{Cli, Coflows, Command, Compare, Doctor, Flows, Forest, List, Run, Traced, What};
+use args::{Cli, Coflows, Command, Compare, Doctor, Flows, Forest, List, Run, Traced};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
@@ -166,16 +166,11 @@ fn show(dir: &Path, json: bool) -> Result<(), Error> {
 
 fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {
     let folder = lookup::catalogue(args.folder.as_deref());
+    let (what, word) = (args.what.into(), args.word.as_deref());
     if args.json {
-        return print_json(&catalogue::json(args.what.into(), &engine, &folder));
+        return print_json(&catalogue::json(what, word, &engine, &folder)?);
     }
-    print(&match args.what {
-        What::Schemes => catalogue::schemes(&engine),
-        What::Workloads => catalogue::workloads(),
-        What::Topologies => catalogue::topologies()?,
-        What::Experiments => catalogue::experiments(&folder),
-        What::Settings => catalogue::settings(),
-    })
+    print(&catalogue::text(what, word, &engine, &folder)?)
 }
 
 fn compare(args: &Compare) -> Result<(), Error> {
