@@ -268,7 +268,8 @@ pub fn known_key(at: &Table, name: &str, origin: Origin) -> Result<&'static Key,
         .names(name, valid))
 }
 
-fn home(key: &Key) -> String {
+/// The table in which a key stands.
+pub(crate) fn home(key: &Key) -> String {
     match key.section {
         Section::Link => "[[topology.link]]".to_owned(),
         Section::Scheme => "[schemes.<name>]".to_owned(),

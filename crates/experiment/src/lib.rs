@@ -17,6 +17,7 @@ pub mod engine;
 mod error;
 pub mod execute;
 mod experiment_text;
+pub mod explain;
 pub mod export;
 mod flow_level;
 pub mod forest;

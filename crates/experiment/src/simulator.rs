@@ -61,7 +61,7 @@ impl Engine for Simulator {
 
 /// The same with schemes of the user's own beside the built-in ones. A part of a result that one of them made is known by its
 /// settings and by the program that made it: after a change of the scheme it is made anew.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct OwnSchemes(&'static [registry::Entry]);
 
 /// Names the running program by its contents.
@@ -92,7 +92,7 @@ impl OwnSchemes {
         Ok(OwnSchemes(own))
     }
 
-    fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
         REGISTRY.iter().chain(ONLY).chain(self.0)
     }
 

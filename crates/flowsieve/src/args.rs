@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Run(Run),
     /// List what there is to choose from
     List(List),
+    /// Say what a setting, scheme, workload, kind of fabric or metric is
+    Explain(Explain),
     /// Show a result again, and write its report.html
     Report(Report),
     /// Compare two schemes of a result over the same flows, with intervals
@@ -213,6 +215,24 @@ pub(crate) struct List {
     /// Where experiments are looked for; `built-in:` are those of the program [default: experiments, if there is such a folder, else built-in:]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve explain ecn_threshold
+      what it is, its unit and limits, its default, who reads it
+  flowsieve explain network.leaf.queues
+      a setting by its path, as --set takes it
+  flowsieve explain pias
+      a scheme, with its parameters
+  flowsieve explain \"p99 slowdown\" --json
+      a metric of claims, as JSON")]
+pub(crate) struct Explain {
+    /// Its name, or the path of a setting
+    pub(crate) name: String,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

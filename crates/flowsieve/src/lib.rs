@@ -9,10 +9,11 @@ mod reproduction;
 mod resolving;
 mod validation;
 
-use args::{Cli, Coflows, Command, Compare, Doctor, Flows, Forest, List, Run, Traced};
+use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Run, Traced};
 use clap::{CommandFactory, Parser};
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
+use flowsieve_experiment::explain::{self, Explained};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::{Entry, Error, Measured, OwnSchemes, ResultDir, catalogue, export, lookup, machine, report};
 use output::{is_closed_output, print, print_json, tell, to_output};
@@ -45,6 +46,7 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
     match command {
         Command::Run(args) => run(&args, engine),
         Command::List(args) => list(&args, engine),
+        Command::Explain(args) => explained(&args, engine),
         Command::Report(args) => show(&args.of.dir, args.of.json),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
@@ -171,6 +173,14 @@ fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {
         return print_json(&catalogue::json(what, word, &engine, &folder)?);
     }
     print(&catalogue::text(what, word, &engine, &folder)?)
+}
+
+fn explained(args: &Explain, engine: OwnSchemes) -> Result<(), Error> {
+    let explained = explain::explain(&args.name, engine)?;
+    if args.json {
+        return print_json(&explained);
+    }
+    print(&explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 
 fn compare(args: &Compare) -> Result<(), Error> {
