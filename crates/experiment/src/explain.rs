@@ -86,11 +86,16 @@ pub fn explain(name: &str, engine: OwnSchemes) -> Result<Vec<Explained>, Error> 
 pub fn names(engine: OwnSchemes) -> Vec<String> {
     let mut names: Vec<String> = KEYS.iter().map(|key| key.name.to_owned()).collect();
     names.extend(engine.entries().map(|entry| entry.name.to_owned()));
-    names.extend(builtins().iter().flat_map(|of| [&[of.name], of.aliases].concat()).map(str::to_owned));
+    names.extend(workloads());
     names.extend(stand_ins().iter().map(|of| of.name.to_owned()));
     names.extend(kinds().map(|kind| kind.name().to_owned()));
     names.extend(Figure::all().map(Figure::name));
     names
+}
+
+/// Every name of a built-in distribution.
+pub fn workloads() -> Vec<String> {
+    builtins().iter().flat_map(|of| [&[of.name], of.aliases].concat()).map(str::to_owned).collect()
 }
 
 fn unknown(name: &str, engine: OwnSchemes) -> Error {
@@ -301,7 +306,7 @@ mod tests {
     #[test]
     fn explain__a_setting_by_its_name_and_its_paths() {
         let named = &of("ecn_threshold")[0];
-        assert!(fact(named, "default").contains("65pkt"), "{}", named.text());
+        assert!(fact(named, "default").contains("65 packets"), "{}", named.text());
         let (reads, reads_not) = (fact(named, "read by"), "pfabric,");
         assert!(reads.contains("dctcp, pias") && !reads.contains(reads_not), "{reads}");
         for path in ["network.ecn_threshold", "network.leaf.ecn_threshold", "schemes.pias.ecn_threshold"] {
@@ -333,7 +338,7 @@ mod tests {
     fn explain__what_is_nothing_has_the_nearest_name() {
         let refused = |name: &str| explain(name, OwnSchemes::default()).unwrap_err().render(false);
         assert!(refused("ecn_treshold").contains("did you mean `ecn_threshold`?"), "{}", refused("ecn_treshold"));
-        assert!(refused("websearch").contains("did you mean `web-search`?"), "{}", refused("websearch"));
+        assert!(refused("web-serch").contains("did you mean `web-search`?"), "{}", refused("web-serch"));
         assert!(refused("p99 fcts").contains("did you mean `p99 fct`?"), "{}", refused("p99 fcts"));
         assert!(refused("").contains("is no setting"), "{}", refused(""));
     }

@@ -4,8 +4,8 @@
 //! without the extension, such as `quickstart` or `nos2/fig06`.
 
 use crate::error::Error;
-use flowsieve_builtin::ROOT;
-pub use flowsieve_builtin::is_builtin;
+use crate::experiment_text::ExperimentText;
+pub use flowsieve_builtin::{ROOT, is_builtin};
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,15 @@ pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
         .expected("an experiment file, or a built-in one (see `flowsieve list experiments --folder built-in:`)")
         .names(given, names)
         .into())
+}
+
+/// The text of a built-in experiment.
+///
+/// # Errors
+/// Where there is none of that name.
+pub fn text(name: &str) -> Result<String, Error> {
+    let path = Path::new(ROOT).join(name).with_extension("toml");
+    Ok(ExperimentText::read(&path)?.text.to_string())
 }
 
 /// Where the catalogue is: in the folder that is given, else in `experiments`, else built in.

@@ -79,17 +79,26 @@ impl OwnSchemes {
     pub fn new(own: &'static [registry::Entry]) -> Result<OwnSchemes, Error> {
         for (index, entry) in own.iter().enumerate() {
             let name = entry.name;
-            document::check_variant_name(name, &Origin::Default)?;
-            if OwnSchemes(&[]).entries().any(|other| other.name == name) {
-                let problem = format!("there is a built-in scheme `{name}`");
-                return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
-            }
+            OwnSchemes::check_name(name)?;
             if own[..index].iter().any(|other| other.name == name) {
                 let problem = format!("two schemes are called `{name}`");
                 return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
             }
         }
         Ok(OwnSchemes(own))
+    }
+
+    /// Whether a scheme of one's own may have this name.
+    ///
+    /// # Errors
+    /// Where a built-in scheme has it, or it cannot stand in an experiment.
+    pub fn check_name(name: &str) -> Result<(), Error> {
+        document::check_variant_name(name, &Origin::Default)?;
+        if OwnSchemes(&[]).entries().any(|other| other.name == name) {
+            let problem = format!("there is a built-in scheme `{name}`");
+            return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
+        }
+        Ok(())
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
@@ -110,7 +119,7 @@ fn note_program(settings: &Settings) -> Result<(), Error> {
 }
 
 /// What a scheme of one's own needs where its name is taken.
-const OTHER_NAME: &str = "another `name` in the scheme's ENTRY (see `flowsieve list schemes`)";
+const OTHER_NAME: &str = "another name, in the scheme's ENTRY (see `flowsieve list schemes`)";
 
 impl Engine for OwnSchemes {
     fn schemes(&self) -> Vec<SchemeInfo> {

@@ -45,6 +45,8 @@ pub(crate) enum Command {
     List(List),
     /// Say what a setting, scheme, workload, kind of fabric or metric is
     Explain(Explain),
+    /// Write a first experiment, or a crate for a scheme of your own
+    Init(Init),
     /// Show a result again, and write its report.html
     Report(Report),
     /// Compare two schemes of a result over the same flows, with intervals
@@ -218,6 +220,27 @@ pub(crate) struct List {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve init
+      a first experiment with comments, first.toml
+  flowsieve init --scheme nearest-first
+      a crate in flowsieve-nearest-first: a scheme, an experiment and tests. Its binary is this command with the scheme in it
+
+Nothing is overwritten. A crate is built with Rust's cargo, and needs Flowsieve's source: it is not on crates.io.")]
+pub(crate) struct Init {
+    /// Where to [default: the current folder; of a crate flowsieve- and the scheme's name]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Write a crate for a scheme of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    /// Where the crate takes Flowsieve from: a folder with its source, or the address of a git repository [default: the
+    /// source in which the current folder lies, else Flowsieve's repository]
+    #[arg(long, value_name = "SOURCE", requires = "scheme")]
+    pub(crate) flowsieve: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,9 @@
 //! schemes of its own is the whole command with these schemes in it (docs/own-scheme.md).
 
 mod args;
+mod completions;
 mod computation;
+mod init;
 mod output;
 mod progress;
 mod reproduction;
@@ -10,7 +12,7 @@ mod resolving;
 mod validation;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Run, Traced};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::explain::{self, Explained};
@@ -46,6 +48,7 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
     match command {
         Command::Run(args) => run(&args, engine),
         Command::List(args) => list(&args, engine),
+        Command::Init(args) => init::init(&args),
         Command::Explain(args) => explained(&args, engine),
         Command::Report(args) => show(&args.of.dir, args.of.json),
         Command::Compare(args) => compare(&args),
@@ -56,11 +59,7 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
         Command::Thresholds(args) => computation::thresholds(&args),
         Command::Forest { what } => forest(&what),
         Command::Validate(args) => validation::validate(&args),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "flowsieve", &mut script);
-            print(&String::from_utf8_lossy(&script))
-        }
+        Command::Completions { shell } => print(&completions::script(shell, engine)),
     }
 }
 
