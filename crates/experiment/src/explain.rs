@@ -13,10 +13,11 @@ use flowsieve_results::claims::Figure;
 use flowsieve_schemes::settings::{Key, Origin, Section, SettingsError, Table};
 use flowsieve_schemes::{Context, Entry, WorkloadFacts};
 use flowsieve_sim::topology::kinds;
-use flowsieve_workload::{Builtin, builtin, builtins, stand_ins};
+use flowsieve_workload::{Builtin, SizeDistribution, builtin, builtins, stand_ins};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// The pages whose tables say what holds by default, and what metrics are.
 const SETTINGS_PAGE: &str = include_str!("../../../docs/experiments.md");
@@ -174,6 +175,9 @@ fn read_by(entry: &Entry) -> BTreeMap<String, String> {
     read
 }
 
+/// Its sizes.
+static SIZES: LazyLock<Option<SizeDistribution>> = LazyLock::new(|| builtin(WORKLOAD)?.distribution().ok());
+
 /// The workload that schemes are built for while they are asked.
 struct Typical;
 
@@ -187,7 +191,7 @@ impl WorkloadFacts for Typical {
     }
 
     fn quantile_bytes(&self, p: f64) -> Option<u64> {
-        builtin(WORKLOAD)?.distribution().ok().map(|sizes| sizes.quantile(p))
+        SIZES.as_ref().map(|sizes| sizes.quantile(p))
     }
 }
 

@@ -25,13 +25,15 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  flowsieve run experiments/quickstart.toml
-  flowsieve run experiments/quickstart.toml --set load=0.9 --set scheme=pias,pfabric --seeds 5
+  flowsieve run quickstart
+  flowsieve run quickstart --set load=0.9 --set scheme=pias,pfabric --seeds 5
+  flowsieve init
   flowsieve list schemes
+  flowsieve explain ecn_threshold
   flowsieve report results/quickstart
   flowsieve compare results/quickstart pias dctcp
   flowsieve doctor results/quickstart
-  flowsieve reproduce pias --scale quick
+  flowsieve reproduce nos2 --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve validate --quick
 
@@ -69,10 +71,12 @@ pub(crate) enum Command {
     },
     /// Hold the simulator against closed forms of queueing theory
     Validate(Validate),
-    /// Print a script that completes commands in a shell
-    #[command(
-        after_help = "Example:\n  flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve"
-    )]
+    /// Print a script that completes commands and names in a shell
+    #[command(after_help = "Example:
+  flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve
+
+It knows the names of schemes, workloads, settings and built-in experiments that this program has: print it anew after an \
+update.")]
     Completions {
         /// The shell
         shell: Shell,
@@ -81,15 +85,15 @@ pub(crate) enum Command {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  flowsieve run experiments/quickstart.toml
-      into results/quickstart; a run that is stopped goes on where it was
-  flowsieve run experiments/quickstart.toml --set load=0.5,0.7,0.9
+  flowsieve run quickstart
+      a built-in experiment, into results/quickstart; a run that is stopped goes on where it was
+  flowsieve run quickstart --set load=0.5,0.7,0.9
       another sweep of the load
-  flowsieve run experiments/quickstart.toml --set network.ecn_threshold=30pkt --out results/k30
+  flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
       another setting, beside the first result
-  flowsieve run experiments/quickstart.toml --scale smoke
+  flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
-  flowsieve run experiments/quickstart.toml --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
+  flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
 #[derive(Debug, Args)]
@@ -187,7 +191,7 @@ impl From<LikeArg> for Like {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  flowsieve flows experiments/quickstart.toml --set load=0.6 > flows.csv
+  flowsieve flows quickstart --set load=0.6 > flows.csv
       and list = \"flows.csv\" in the [workload] of an experiment sends them again")]
 pub(crate) struct Flows {
     /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
@@ -337,11 +341,11 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve reproduce pias --scale quick --dry-run
+  flowsieve reproduce nos2 --scale quick --dry-run
       what it would take
-  flowsieve reproduce pias/fig-9 --page docs/pias.md
+  flowsieve reproduce nos2/fig06 --page nos2.md
       one figure, with the page of claims and values where it is wanted
-  flowsieve reproduce pias --scale quick --resolve --budget 2h
+  flowsieve reproduce nos2 --scale quick --resolve --budget 2h
       seeds are added to claims that are not resolved, for two hours
 
 Figures share their points: a run that several ask for is made once. What was interrupted goes on where it was.")]
