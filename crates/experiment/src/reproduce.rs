@@ -13,6 +13,7 @@
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::lookup::is_builtin;
 use crate::plan::{self, Changes, Plan};
 use flowsieve_report::PageFigure;
 use flowsieve_results::claims::{Claim, Kept, LOOKS, Measured};
@@ -127,7 +128,7 @@ pub fn read(
 fn read_kept(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
     match flowsieve_builtin::contents(path) {
         Some(contents) => Kept::parse(path, &String::from_utf8_lossy(contents), experiment),
-        None if flowsieve_builtin::is_builtin(path) => Ok(Kept::none(experiment)),
+        None if is_builtin(path) => Ok(Kept::none(experiment)),
         None => Kept::read(path, experiment),
     }
 }
@@ -184,8 +185,9 @@ fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String
     let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
     let listed = if names.is_empty() { "nothing is there".to_owned() } else { names.join(", ") };
     let problem = format!("there is no {kind} `{name}` in {}", folder.display());
+    let elsewhere = if is_builtin(folder) { "" } else { "; --folder built-in: has those of the program" };
     SettingsError::new(Origin::CommandLine(format!("reproduce {what}").into()), problem)
-        .expected(format!("PAPER or PAPER/FIGURE: {listed}"))
+        .expected(format!("PAPER or PAPER/FIGURE: {listed}{elsewhere}"))
         .names(name, names)
         .into()
 }

@@ -485,7 +485,7 @@ fn list__and_the_rest_say_what_there_is() {
         (&["run", "--help"], "--scale"),
         (&["compare", "--help"], "flowsieve compare results/quickstart pfabric pias --json"),
         (&["doctor", "--help"], "Example:"),
-        (&["reproduce", "--help"], "flowsieve reproduce pias/fig-9"),
+        (&["reproduce", "--help"], "flowsieve reproduce nos2/fig06"),
         (&["list", "--help"], "Examples:"),
         (&["report", "--help"], "plots.csv"),
     ];
@@ -531,30 +531,4 @@ fn every_experiment_of_the_project_is_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let done = flowsieve(&folder, &["list", "experiments", "--folder", "."]);
     assert!(done.out.contains("quickstart.toml") && !done.out.contains("not an experiment"), "{}", done.out);
-}
-
-/// What bash completes, by the script that the command prints.
-#[test]
-fn completions__of_bash_know_names() {
-    let folder = folder();
-    let script = flowsieve(folder.path(), &["completions", "bash"]);
-    std::fs::write(folder.path().join("script"), script.out).unwrap();
-    let complete = |words: &str| {
-        let last = words.split(' ').count() - 1;
-        let ask = format!(
-            "source ./script; COMP_WORDS=({words}); [ -n \"${{COMP_WORDS[{last}]}}\" ] || COMP_WORDS+=(''); \
-             COMP_CWORD={last}; _flowsieve flowsieve \"${{COMP_WORDS[{last}]}}\" \"${{COMP_WORDS[{last}-1]}}\"; \
-             echo \"${{COMPREPLY[@]}}\""
-        );
-        let done = Command::new("bash").args(["-c", &ask]).current_dir(folder.path()).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).unwrap().trim().to_owned()
-    };
-    assert_eq!(complete("flowsieve run quick"), "quickstart");
-    assert_eq!(complete("flowsieve run quickstart --set ecn_th"), "ecn_threshold=");
-    assert_eq!(complete("flowsieve reproduce nos2/fig07"), "nos2/fig07-readings nos2/fig07a nos2/fig07b nos2/fig07c");
-    assert_eq!(complete("flowsieve thresholds --workload data-"), "data-mining");
-    assert_eq!(complete("flowsieve explain sp-"), "sp-pifo sp-elastic");
-    // Nothing: bash then completes files.
-    assert_eq!(complete("flowsieve run small.t"), "");
 }

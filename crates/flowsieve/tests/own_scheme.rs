@@ -15,7 +15,7 @@ use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::{OwnSchemes, ResultDir, report};
+use flowsieve_experiment::{Entry, OwnSchemes, ResultDir, explain, report};
 use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts};
@@ -163,4 +163,51 @@ fn tagger__puts_messages_up_to_the_median_first() {
     };
     assert_eq!([10_000, 10_001].map(|size| priority(Kind::Data, size)), [(0, 0), (1, 0)]);
     assert_eq!(priority(Kind::Ack, 1_000_000), (0, 0));
+}
+
+/// What is said where these are the schemes of one's own.
+fn refused(own: &'static [Entry]) -> String {
+    OwnSchemes::new(own).err().expect("they are refused").render(false)
+}
+
+const fn called(name: &'static str) -> Entry {
+    Entry { name, ..shortest_first::ENTRY }
+}
+
+#[test]
+fn new__refuses_names_that_are_taken_or_will_not_do() {
+    const TAKEN: Entry = called("pias");
+    const FLOW_LEVEL: Entry = called("varys");
+    const SPACED: Entry = called("my scheme");
+    let taken = refused(&[shortest_first::ENTRY, TAKEN]);
+    assert!(taken.contains("there is a built-in scheme `pias`") && taken.contains("expected another name"), "{taken}");
+    assert!(refused(&[FLOW_LEVEL]).contains("`varys`"));
+    assert!(refused(&[SPACED]).contains("cannot name a scheme"));
+    let twice = refused(&[shortest_first::ENTRY, shortest_first::ENTRY]);
+    assert!(twice.contains("two schemes are called `shortest-first`"), "{twice}");
+}
+
+#[test]
+fn part__of_an_own_scheme_alone_tells_the_program() {
+    let plan = plan::read(&example("comparison.toml"), &Changes::default(), &*ENGINE).unwrap();
+    let told = |scheme: &str| {
+        let point = plan.experiment.points.iter().find(|point| point.scheme == scheme).unwrap();
+        point.settings.contains_key("scheme.program.digest")
+    };
+    assert_eq!(["dctcp", "pias", "shortest-first"].map(told), [false, false, true]);
+    // Also as the scheme of a class of flow.
+    let sets = ["schemes.both.base=dctcp", "schemes.both.classes=[\"dctcp\", \"shortest-first\"]", "class_share=0.5"];
+    let mut sets: Vec<String> = sets.map(str::to_owned).into();
+    sets.push("scheme=both".into());
+    let plan = plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE);
+    let both = plan.map(|plan| plan.experiment.points[0].settings.contains_key("scheme.program.digest"));
+    assert!(both.unwrap());
+}
+
+#[test]
+fn explain__knows_an_own_scheme() {
+    let explained = explain::explain("shortest-first", *ENGINE).unwrap();
+    assert!(explained[0].text().contains("messages up to a threshold before longer ones"), "{}", explained[0].text());
+    let queues = explain::explain("thresholds", *ENGINE).unwrap();
+    assert!(queues[0].text().contains("shortest-first"), "{}", queues[0].text());
 }
