@@ -106,23 +106,25 @@ fn init__takes_flowsieve_from_its_repository_unless_told_otherwise() {
     assert!(text.contains("/crates/schemes\""), "{text}");
 }
 
-/// A crate as it is written, built by cargo with what is there. Its target folder stays, so that only the first time is long.
+/// A crate as it is written, built by cargo with what is there. It always lies in one place, where its target folder stays: only the
+/// first time is long.
 #[test]
 fn init__of_a_scheme_is_the_whole_command_with_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own-scheme");
+    let own = folder.join("flowsieve-nearest-first");
+    if own.exists() {
+        std::fs::remove_dir_all(&own).unwrap();
+    }
+    std::fs::create_dir_all(&folder).unwrap();
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let done = flowsieve(folder.path(), &["init", "--scheme", "nearest-first", "--flowsieve", root]);
+    let done = flowsieve(&folder, &["init", "--scheme", "nearest-first", "--flowsieve", root]);
     assert_eq!(done.status, 0, "{}", done.err);
-    let own = folder.path().join("flowsieve-nearest-first");
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(&own).args(arguments);
-        command.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/own-scheme"));
-        // The flags of the profile of tests, which the crate does not have, would build everything twice.
-        command
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")
-            .env_remove("RUSTFLAGS");
+        command.env("CARGO_TARGET_DIR", folder.join("target"));
+        // Nobody looks into it with a debugger, and it is built once.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_INCREMENTAL", "false");
         output(&mut command)
     };
     let tested = cargo(&["test", "--offline", "--quiet"]);

@@ -196,9 +196,10 @@ fn part__of_an_own_scheme_alone_tells_the_program() {
     };
     assert_eq!(["dctcp", "pias", "shortest-first"].map(told), [false, false, true]);
     // Also as the scheme of a class of flow.
-    let sets = ["schemes.both.base=dctcp", "schemes.both.classes=[\"dctcp\", \"shortest-first\"]", "class_share=0.5"];
-    let mut sets: Vec<String> = sets.map(str::to_owned).into();
-    sets.push("scheme=both".into());
+    let queues = |of: &str| [format!("schemes.{of}.discipline=sp"), format!("schemes.{of}.queues=2")];
+    let classes = "schemes.both.classes=[\"dctcp\", \"shortest-first\"]";
+    let both = ["scheme=both", "class_share=0.5", "schemes.both.base=dctcp", classes].map(str::to_owned);
+    let sets = [&both[..], &queues("both"), &queues("dctcp")].concat();
     let plan = plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE);
     let both = plan.map(|plan| plan.experiment.points[0].settings.contains_key("scheme.program.digest"));
     assert!(both.unwrap());
@@ -208,6 +209,6 @@ fn part__of_an_own_scheme_alone_tells_the_program() {
 fn explain__knows_an_own_scheme() {
     let explained = explain::explain("shortest-first", *ENGINE).unwrap();
     assert!(explained[0].text().contains("messages up to a threshold before longer ones"), "{}", explained[0].text());
-    let queues = explain::explain("thresholds", *ENGINE).unwrap();
+    let queues = explain::explain("queues", *ENGINE).unwrap();
     assert!(queues[0].text().contains("shortest-first"), "{}", queues[0].text());
 }
