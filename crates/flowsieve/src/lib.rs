@@ -30,7 +30,8 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Does what the command line says, with schemes of one's own beside the built-in ones.
+/// Does what the command line says, with schemes of one's own beside the built-in ones. It is all that `main` has to call:
+/// `flowsieve::main_with(&[scheme::ENTRY])`.
 pub fn main_with(own: &'static [Entry]) -> ExitCode {
     let command = Cli::parse().command;
     match OwnSchemes::new(own).and_then(|engine| carry_out(command, engine)) {

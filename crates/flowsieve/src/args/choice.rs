@@ -17,7 +17,8 @@ pub(crate) struct List {
     pub(crate) what: What,
     /// Only what has this word in its name or description
     pub(crate) word: Option<String>,
-    /// Where experiments are looked for; `built-in:` are those of the program [default: experiments, if there is such a folder, else built-in:]
+    /// Where experiments are looked for; built-in: has those of the program [default: experiments, if there is such a
+    /// folder, else built-in:]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
     /// Print JSON
