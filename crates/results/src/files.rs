@@ -63,17 +63,22 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Resu
 
 /// Reads JSON that carries a schema version.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
+    let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
+    parse_json(path, &text)
+}
+
+/// The same of a text that was read from `path`.
+pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ResultError> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: u64,
     }
-    let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
     let damaged = |error: serde_json::Error| ResultError::damaged(path, error);
-    let version: Version = serde_json::from_str(&text).map_err(damaged)?;
+    let version: Version = serde_json::from_str(text).map_err(damaged)?;
     if version.schema != u64::from(crate::SCHEMA) {
         return Err(ResultError::Schema { path: path.into(), found: version.schema, expected: crate::SCHEMA });
     }
-    serde_json::from_str(&text).map_err(damaged)
+    serde_json::from_str(text).map_err(damaged)
 }
 
 #[cfg(test)]
