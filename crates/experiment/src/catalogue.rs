@@ -4,76 +4,249 @@ use crate::document::Document;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::lookup;
 use crate::settings::KEYS;
-use flowsieve_schemes::settings::{Key, Place, Section, units};
+use flowsieve_results::SchemeInfo;
+use flowsieve_schemes::settings::{Key, Origin, Place, Section, SettingsError, units};
 use flowsieve_sim::topology::{FabricKind, kinds};
-use flowsieve_workload::{SOURCE_MEAN, builtins, stand_ins};
-use serde_json::Value;
+use flowsieve_workload::{Builtin, SOURCE_MEAN, StandIn, builtins, stand_ins};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Folders within folders are searched for experiments this deep.
-const DEPTH: usize = 3;
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Schedulers that can be compared.
+    Schemes,
+    /// Distributions of flow sizes.
+    Workloads,
+    /// Kinds of fabric.
+    Topologies,
+    /// Experiments in a folder.
+    Experiments,
+    /// Every key of an experiment file.
+    Settings,
+}
+
+/// A list as text. `folder` is where experiments are looked for. With a word it has what has it in its name or description.
+///
+/// # Errors
+/// Where nothing has the word.
+pub fn text(what: What, word: Option<&str>, engine: &dyn Engine, folder: &Path) -> Result<String, Error> {
+    let mut groups = match what {
+        What::Schemes => schemes(engine),
+        What::Workloads => workloads(),
+        What::Topologies => topologies()?,
+        What::Experiments => experiments(folder),
+        What::Settings => settings(),
+    };
+    if let Some(word) = word {
+        let names: Vec<String> = groups.iter().flat_map(|group| &group.items).map(|item| item.name.clone()).collect();
+        groups.iter_mut().for_each(|group| group.items.retain(|item| item.has(word)));
+        groups.retain(|group| !group.items.is_empty());
+        if groups.is_empty() {
+            return Err(nothing_with(word, names));
+        }
+    }
+    let items = || groups.iter().flat_map(|group| &group.items);
+    let width = items().map(|item| item.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (index, group) in groups.iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+        }
+        if !group.title.is_empty() {
+            let _ = writeln!(text, "{}", group.title);
+        }
+        for item in &group.items {
+            item.write(&mut text, width);
+        }
+    }
+    if word.is_none() {
+        text.push_str(&note(what));
+        if items().next().is_none() {
+            let folder = folder.display();
+            text = format!(
+                "No experiment in {folder}. Name another folder; --folder built-in: has those of the program.\n"
+            );
+        }
+    }
+    Ok(text)
+}
+
+fn nothing_with(word: &str, names: Vec<String>) -> Error {
+    SettingsError::new(
+        Origin::CommandLine(format!("list {word}").into()),
+        format!("nothing here has `{word}` in its name or description"),
+    )
+    .expected("another word, or none for the whole list")
+    .names(word, names)
+    .into()
+}
+
+/// What is listed under one heading.
+struct Group {
+    title: String,
+    items: Vec<Item>,
+}
+
+/// One name, and lines about it.
+struct Item {
+    name: String,
+    about: Vec<String>,
+    /// A drawing.
+    drawn: Option<String>,
+}
+
+impl Item {
+    fn new(name: &str, about: impl IntoIterator<Item = String>) -> Item {
+        Item { name: name.to_owned(), about: about.into_iter().collect(), drawn: None }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        std::iter::once(&self.name).chain(&self.about).any(|line| has_word(line, word))
+    }
+
+    fn write(&self, text: &mut String, width: usize) {
+        if let Some(drawn) = &self.drawn {
+            let _ = writeln!(text, "{}: {}", self.name, self.about.join("\n  "));
+            let _ = writeln!(text);
+            for line in drawn.lines() {
+                let _ = writeln!(text, "{}", format!("    {line}").trim_end());
+            }
+            text.push('\n');
+            return;
+        }
+        for (index, about) in self.about.iter().enumerate() {
+            let name = if index == 0 { self.name.as_str() } else { "" };
+            let _ = writeln!(text, "  {name:width$}  {about}");
+        }
+    }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.to_lowercase().contains(&word.to_lowercase())
+}
+
+/// What a whole list ends with.
+fn note(what: What) -> String {
+    match what {
+        What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and what differs.\n".to_owned(),
+        What::Workloads => "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with \
+            start_s,src,dst,bytes.\n"
+            .to_owned(),
+        What::Settings => {
+            let places: Vec<&str> = Place::ALL.iter().map(|place| place.name()).collect();
+            format!(
+                "\nKeys of [network] can differ by place, as in [network.leaf] and [schemes.pias.leaf]: {}.\n\
+                 [sweep] takes any of these by name, with a list of values; and `scheme`, with a list of schemes.\n",
+                places.join(", ")
+            )
+        }
+        What::Topologies | What::Experiments => String::new(),
+    }
+}
 
 /// Every scheme: its name, what it does, where it was published and what it must know.
-pub fn schemes(engine: &dyn Engine) -> String {
-    let schemes = engine.schemes();
-    let width = schemes.iter().map(|scheme| scheme.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for scheme in schemes {
-        let about = format!("{}; must know {}", scheme.paper, scheme.knows);
-        line(&mut text, &scheme.name, width, &scheme.summary);
-        line(&mut text, "", width, &about);
-    }
-    text + "\nA variant is a table [schemes.<name>] with `base` and what differs.\n"
+fn schemes(engine: &dyn Engine) -> Vec<Group> {
+    let of = |scheme: SchemeInfo| {
+        Item::new(&scheme.name, [scheme.summary, format!("{}; must know {}", scheme.paper, scheme.knows)])
+    };
+    vec![Group { title: String::new(), items: engine.schemes().into_iter().map(of).collect() }]
 }
 
-/// Every built-in distribution of flow sizes.
-pub fn workloads() -> String {
-    let width = builtins().iter().map(|builtin| builtin.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for builtin in builtins() {
-        line(&mut text, builtin.name, width, builtin.summary);
-        if let Ok(sizes) = builtin.distribution() {
-            let of = |bytes: f64| units::format_size(rounded(bytes));
-            let read = sizes.reading().map_or_else(String::new, |reading| format!("{reading}, "));
-            let figures = format!(
-                "mean {}, median {}, 90th percentile {}, 99th {}, largest {}; {read}{}",
-                of(sizes.mean_bytes()),
-                of(sizes.quantile(0.5) as f64),
-                of(sizes.quantile(0.9) as f64),
-                of(sizes.quantile(0.99) as f64),
-                of(sizes.max_bytes() as f64),
-                sizes.rounding(),
-            );
-            line(&mut text, "", width, &figures);
-        }
-        line(&mut text, "", width, builtin.provenance);
-        if let Some(mean) = builtin.source_mean {
-            let of = units::format_size(rounded(mean));
-            let variant = format!("{}{SOURCE_MEAN}: the same at the rate of its source's own mean, {of}", builtin.name);
-            line(&mut text, "", width, &variant);
-        }
-        if !builtin.aliases.is_empty() {
-            line(&mut text, "", width, &format!("also {}", builtin.aliases.join(", ")));
-        }
-    }
-    text.push_str("\nStand-ins for traces that could not be had, for `recorded`:\n");
-    for of in stand_ins() {
-        line(&mut text, of.name, width, &format!("{}, {} flows", of.summary, of.flows));
-        line(&mut text, "", width, of.provenance);
-    }
-    text + "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with start_s,src,dst,bytes.\n"
+/// Every built-in distribution of flow sizes, and every stand-in.
+fn workloads() -> Vec<Group> {
+    let stand_in = |of: &StandIn| Item::new(of.name, about_stand_in(of));
+    let sizes = builtins().iter().map(|builtin| Item::new(builtin.name, about_workload(builtin)));
+    let title = "Stand-ins for traces that could not be had, for `recorded`:".to_owned();
+    vec![
+        Group { title: String::new(), items: sizes.collect() },
+        Group { title, items: stand_ins().iter().map(stand_in).collect() },
+    ]
 }
 
-/// The same lists as data. `folder` is where experiments are looked for.
-pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
-    match what {
-        What::Schemes => serde_json::json!(engine.schemes()),
+pub(crate) fn about_workload(builtin: &Builtin) -> Vec<String> {
+    let mut about = vec![builtin.summary.to_owned()];
+    if let Ok(sizes) = builtin.distribution() {
+        let of = |bytes: f64| units::format_size(rounded(bytes));
+        let read = sizes.reading().map_or_else(String::new, |reading| format!("{reading}, "));
+        about.push(format!(
+            "mean {}, median {}, 90th percentile {}, 99th {}, largest {}; {read}{}",
+            of(sizes.mean_bytes()),
+            of(sizes.quantile(0.5) as f64),
+            of(sizes.quantile(0.9) as f64),
+            of(sizes.quantile(0.99) as f64),
+            of(sizes.max_bytes() as f64),
+            sizes.rounding(),
+        ));
+    }
+    about.push(builtin.provenance.to_owned());
+    if let Some(mean) = builtin.source_mean {
+        let of = units::format_size(rounded(mean));
+        about.push(format!("{}{SOURCE_MEAN}: the same at the rate of its source's own mean, {of}", builtin.name));
+    }
+    if !builtin.aliases.is_empty() {
+        about.push(format!("also {}", builtin.aliases.join(", ")));
+    }
+    about
+}
+
+pub(crate) fn about_stand_in(of: &StandIn) -> Vec<String> {
+    vec![format!("{}, {} flows", of.summary, of.flows), of.provenance.to_owned()]
+}
+
+/// A size to three digits, for reading.
+fn rounded(bytes: f64) -> u64 {
+    let mut unit = 1.0;
+    while bytes / unit >= 1000.0 {
+        unit *= 10.0;
+    }
+    ((bytes / unit).round() * unit) as u64
+}
+
+/// Every kind of fabric, drawn with its defaults.
+fn topologies() -> Result<Vec<Group>, Error> {
+    let of = |kind: FabricKind| {
+        let about = vec![kind.summary().to_owned(), format!("keys: {}", kind.keys().join(", "))];
+        Ok(Item { name: kind.name().to_owned(), about, drawn: Some(kind.example()?) })
+    };
+    Ok(vec![Group { title: String::new(), items: kinds().map(of).collect::<Result<_, Error>>()? }])
+}
+
+/// Every setting, by section.
+fn settings() -> Vec<Group> {
+    let of = |section: Section| {
+        let title = match section {
+            Section::Link => "[[topology.link]]".to_owned(),
+            Section::Scheme => "[schemes.<name>], beside every key of [network] and [transport]".to_owned(),
+            section => format!("[{}]", section.path()),
+        };
+        let keys = KEYS.iter().filter(|key| key.section == section);
+        let item = |key: &&Key| Item::new(key.name, [key.help.to_owned(), format!("({})", key.kind.expects())]);
+        Group { title, items: keys.map(item).collect() }
+    };
+    Section::ALL.map(of).into()
+}
+
+/// Every experiment in `folder`, with its title.
+fn experiments(folder: &Path) -> Vec<Group> {
+    let of = |path: &PathBuf| Item::new(&lookup::name(path), [title(path)]);
+    vec![Group { title: String::new(), items: lookup::found(folder).iter().map(of).collect() }]
+}
+
+/// The same lists as data.
+///
+/// # Errors
+/// Where nothing has the word.
+pub fn json(what: What, word: Option<&str>, engine: &dyn Engine, folder: &Path) -> Result<Value, Error> {
+    let mut list: Vec<Value> = match what {
+        What::Schemes => engine.schemes().iter().map(|scheme| json!(scheme)).collect(),
         What::Workloads => {
-            let of = |builtin: &flowsieve_workload::Builtin| {
+            let of = |builtin: &Builtin| {
                 let sizes = builtin.distribution().ok();
-                serde_json::json!({
+                json!({
                     "name": builtin.name, "summary": builtin.summary, "source": builtin.provenance,
                     "reading": sizes.as_ref().and_then(|sizes| sizes.reading()).map(|reading| reading.to_string()),
                     "rounding": sizes.as_ref().map(|sizes| sizes.rounding().to_string()),
@@ -88,116 +261,48 @@ pub fn json(what: What, engine: &dyn Engine, folder: &Path) -> Value {
             builtins().iter().map(of).collect()
         }
         What::Topologies => {
-            let of = |kind: FabricKind| serde_json::json!({ "name": kind.name(), "summary": kind.summary(), "keys": kind.keys() });
+            let of = |kind: FabricKind| json!({ "name": kind.name(), "summary": kind.summary(), "keys": kind.keys() });
             kinds().map(of).collect()
         }
         What::Settings => {
             let of = |key: &&Key| {
-                serde_json::json!({
+                json!({
                     "section": key.section.path(), "name": key.name, "help": key.help, "expects": key.kind.expects(),
                 })
             };
             KEYS.iter().map(of).collect()
         }
         What::Experiments => {
-            let of = |path: PathBuf| match document(&path) {
-                Ok(document) => serde_json::json!({ "file": path, "title": document.title, "error": null }),
-                Err(error) => serde_json::json!({ "file": path, "title": null, "error": error.to_string() }),
+            let of = |path: PathBuf| {
+                let name = lookup::name(&path);
+                match document(&path) {
+                    Ok(document) => json!({ "file": name, "title": document.title, "error": null }),
+                    Err(error) => json!({ "file": name, "title": null, "error": error.to_string() }),
+                }
             };
-            found(folder).into_iter().map(of).collect()
+            lookup::found(folder).into_iter().map(of).collect()
+        }
+    };
+    if let Some(word) = word {
+        let has =
+            |item: &Value| item.as_object().is_some_and(|fields| fields.values().any(|of| is_text_with(of, word)));
+        let name = |item: &Value| item["name"].as_str().or(item["file"].as_str()).unwrap_or_default().to_owned();
+        let names = list.iter().map(name).collect();
+        list.retain(has);
+        if list.is_empty() {
+            return Err(nothing_with(word, names));
         }
     }
+    Ok(list.into())
 }
 
-/// What can be listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// Schedulers that can be compared.
-    Schemes,
-    /// Distributions of flow sizes.
-    Workloads,
-    /// Kinds of fabric.
-    Topologies,
-    /// Experiment files in a folder.
-    Experiments,
-    /// Every key of an experiment file.
-    Settings,
-}
-
-/// A size to three digits, for reading.
-fn rounded(bytes: f64) -> u64 {
-    let mut unit = 1.0;
-    while bytes / unit >= 1000.0 {
-        unit *= 10.0;
+/// Whether it is a text that has the word, or a list of texts of which one has it.
+fn is_text_with(value: &Value, word: &str) -> bool {
+    match value {
+        Value::String(text) => has_word(text, word),
+        Value::Array(items) => items.iter().any(|item| is_text_with(item, word)),
+        _ => false,
     }
-    ((bytes / unit).round() * unit) as u64
-}
-
-/// Every kind of fabric, drawn with its defaults.
-pub fn topologies() -> Result<String, Error> {
-    let mut text = String::new();
-    for kind in kinds() {
-        let _ = writeln!(text, "{}: {}\n  keys: {}\n", kind.name(), kind.summary(), kind.keys().join(", "));
-        for line in kind.example()?.lines() {
-            let _ = writeln!(text, "{}", format!("    {line}").trim_end());
-        }
-        text.push('\n');
-    }
-    Ok(text)
-}
-
-/// Every setting, by section.
-pub fn settings() -> String {
-    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for section in Section::ALL {
-        let title = match section {
-            Section::Link => "[[topology.link]]".to_owned(),
-            Section::Scheme => "[schemes.<name>], beside every key of [network] and [transport]".to_owned(),
-            section => format!("[{}]", section.path()),
-        };
-        let _ = writeln!(text, "{title}");
-        for key in KEYS.iter().filter(|key| key.section == section) {
-            line(&mut text, key.name, width, key.help);
-            line(&mut text, "", width, &format!("({})", key.kind.expects()));
-        }
-        text.push('\n');
-    }
-    let places: Vec<&str> = Place::ALL.iter().map(|place| place.name()).collect();
-    let _ = writeln!(
-        text,
-        "Keys of [network] can differ by place, as in [network.leaf] and [schemes.pias.leaf]: {}.\n\
-         [sweep] takes any of these by name, with a list of values; and `scheme`, with a list of schemes.",
-        places.join(", ")
-    );
-    text
-}
-
-/// Every experiment file in `folder`, with its title.
-pub fn experiments(folder: &Path) -> String {
-    let found = found(folder);
-    let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
-    let width = names.iter().map(String::len).max().unwrap_or(0);
-    let mut text = String::new();
-    for (path, name) in found.iter().zip(&names) {
-        line(&mut text, name, width, &title(path));
-    }
-    if found.is_empty() {
-        let _ = writeln!(
-            text,
-            "No experiment in {}. Name another folder, or see the examples in the README.",
-            folder.display()
-        );
-    }
-    text
-}
-
-/// The experiment files below a folder, sorted.
-fn found(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    collect(folder, DEPTH, &mut found);
-    found.sort();
-    found
 }
 
 fn document(path: &Path) -> Result<Document, Error> {
@@ -211,29 +316,17 @@ fn title(path: &Path) -> String {
     }
 }
 
-fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    // A folder that cannot be read holds no experiment that could be run.
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() && depth > 1 {
-            collect(&path, depth - 1, found);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            found.push(path);
-        }
-    }
-}
-
-fn line(text: &mut String, name: &str, width: usize, about: &str) {
-    let _ = writeln!(text, "  {name:width$}  {about}");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn list(what: What) -> String {
+        text(what, None, &crate::Simulator, Path::new("")).unwrap()
+    }
+
     #[test]
     fn settings__lists_every_key() {
-        let text = settings();
+        let text = list(What::Settings);
         for key in KEYS.iter() {
             assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
         }
@@ -241,13 +334,13 @@ mod tests {
 
     #[test]
     fn workloads__states_the_known_means() {
-        let text = workloads();
+        let text = list(What::Workloads);
         assert!(text.contains("web-search") && text.contains("mean 1.67MB"), "{text}");
     }
 
     #[test]
     fn json__of_workloads_has_what_the_text_has() {
-        let list = json(What::Workloads, &crate::Simulator, Path::new(""));
+        let list = json(What::Workloads, None, &crate::Simulator, Path::new("")).unwrap();
         let entries = list.as_array().unwrap();
         assert_eq!(entries.len(), builtins().len());
         for (entry, builtin) in entries.iter().zip(builtins()) {
@@ -267,8 +360,38 @@ mod tests {
         std::fs::create_dir(folder.path().join("paper")).unwrap();
         std::fs::write(folder.path().join("paper/a.toml"), "title = \"The first\"\n").unwrap();
         std::fs::write(folder.path().join("b.toml"), "colour = 1\n").unwrap();
+        let experiments = |folder: &Path| text(What::Experiments, None, &crate::Simulator, folder).unwrap();
         let text = experiments(folder.path());
         assert!(text.contains("The first") && text.contains("not an experiment"), "{text}");
         assert!(experiments(&folder.path().join("none")).starts_with("No experiment"));
+    }
+
+    #[test]
+    fn text__and_json_of_a_word_have_what_has_it() {
+        let of = |what, word| text(what, Some(word), &crate::Simulator, Path::new("")).unwrap();
+        let thresholds = of(What::Settings, "ECN");
+        assert!(thresholds.contains("ecn_threshold") && !thresholds.contains("flow_records"), "{thresholds}");
+        // Only headings with something below them, and no general words.
+        assert!(thresholds.starts_with("[network]") && !thresholds.contains("[report]"), "{thresholds}");
+        assert!(!thresholds.contains("[sweep] takes"), "{thresholds}");
+        let found = of(What::Schemes, "shortest remaining");
+        assert!(
+            found.lines().count() < list(What::Schemes).lines().count() / 2 && found.contains("pfabric"),
+            "{found}"
+        );
+        let list = json(What::Settings, Some("ecn"), &crate::Simulator, Path::new("")).unwrap();
+        let names: Vec<&str> = list.as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"ecn_threshold") && names.len() < 30, "{names:?}");
+        for name in &names {
+            assert!(thresholds.contains(&format!("  {name} ")), "{name}: {thresholds}");
+        }
+    }
+
+    #[test]
+    fn text__of_a_word_that_nothing_has_is_refused_with_the_nearest_name() {
+        let of = |word| text(What::Settings, Some(word), &crate::Simulator, Path::new("")).unwrap_err().render(false);
+        assert!(of("quues").contains("did you mean `queues`?"), "{}", of("quues"));
+        let data = json(What::Topologies, Some("ring"), &crate::Simulator, Path::new("")).unwrap_err();
+        assert!(data.to_string().contains("nothing here has `ring`"), "{data}");
     }
 }

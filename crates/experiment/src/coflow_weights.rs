@@ -1,7 +1,6 @@
 //! Weights of coflows, which a coordinator's order heeds.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ pub(crate) fn give(settings: &Settings, scope: &Scope<'_>, scheme: &mut Scheme, 
 pub(crate) fn read(settings: &Settings, scope: &Scope<'_>, folder: &Path) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
     let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { return Ok(Arc::default()) };
     let path = folder.join(path);
-    let file = File::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
+    let file = flowsieve_builtin::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
     let read = weights(&path.display().to_string(), BufReader::new(file));
     let read = read.map_err(|error| Error::Input(error.to_string()))?;
     let mut hasher = blake3::Hasher::new();

@@ -268,7 +268,8 @@ pub fn known_key(at: &Table, name: &str, origin: Origin) -> Result<&'static Key,
         .names(name, valid))
 }
 
-fn home(key: &Key) -> String {
+/// The table in which a key stands.
+pub(crate) fn home(key: &Key) -> String {
     match key.section {
         Section::Link => "[[topology.link]]".to_owned(),
         Section::Scheme => "[schemes.<name>]".to_owned(),
@@ -285,7 +286,7 @@ fn unknown_at_top(name: &str, origin: Origin) -> Wrong {
 }
 
 /// Names of variants become parts of paths, labels and `--set` addresses.
-fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
+pub(crate) fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.len() <= 64 && name.chars().all(good) {
         return Ok(());

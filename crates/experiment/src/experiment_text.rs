@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use flowsieve_schemes::settings::Origin;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,14 +33,14 @@ impl ExperimentText {
     pub fn read(path: &Path) -> Result<ExperimentText, Error> {
         let name = path.display().to_string();
         let refuse = |problem: String| Error::File { path: name.clone(), problem };
-        let metadata = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
-        if !metadata.is_file() {
+        if path.exists() && !path.is_file() {
             return Err(refuse("is not a file".to_owned()));
         }
-        if metadata.len() > MAX_FILE_BYTES {
+        let mut bytes = Vec::new();
+        let read = flowsieve_builtin::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        if read.map_err(|error| refuse(error.to_string()))? as u64 > MAX_FILE_BYTES {
             return Err(refuse(format!("is longer than {MAX_FILE_BYTES} bytes, the most that an experiment may have")));
         }
-        let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;

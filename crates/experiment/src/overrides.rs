@@ -66,13 +66,16 @@ fn give(
     Ok(())
 }
 
-enum Target {
+/// What a name or path stands for.
+pub(crate) enum Target {
     /// An axis; none is the schemes.
     Sweep(Option<&'static Key>),
+    /// A key in a table.
     Key(Table, &'static Key),
 }
 
-fn target(path: &str, origin: &Origin) -> Result<Target, SettingsError> {
+/// What a name or path stands for.
+pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsError> {
     let parts: Vec<&str> = path.split('.').collect();
     let key_of = |table: Table, name: &str| {
         let key = document::known_key(&table, name, origin.clone())?;

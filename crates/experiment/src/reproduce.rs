@@ -13,10 +13,11 @@
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
+use crate::lookup::is_builtin;
 use crate::plan::{self, Changes, Plan};
 use flowsieve_report::PageFigure;
 use flowsieve_results::claims::{Claim, Kept, LOOKS, Measured};
-use flowsieve_results::{ResultDir, refuse_other_model};
+use flowsieve_results::{Experiment, ResultDir, ResultError, refuse_other_model};
 use flowsieve_schemes::settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ pub fn read(
     engine: &dyn Engine,
 ) -> Result<Reproduction, Error> {
     let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
-    let papers = entries(folder, |path| path.is_dir());
+    let papers = entries(folder, flowsieve_builtin::is_dir);
     if !papers.iter().any(|(name, _)| name == paper) {
         return Err(unknown(folder, what, "paper", paper, papers));
     }
@@ -101,7 +102,7 @@ pub fn read(
     let plan_of = |(name, file): (String, PathBuf)| {
         let mut plan = plan::read(&file, changes, engine)?;
         let kept_in = measured.join(format!("{name}.{}.json", changes.scale.name()));
-        let kept = if fresh { Kept::none(&plan.experiment) } else { Kept::read(&kept_in, &plan.experiment)? };
+        let kept = if fresh { Kept::none(&plan.experiment) } else { read_kept(&kept_in, &plan.experiment)? };
         if changes.resolve {
             take_seeds(&mut plan, &kept);
         }
@@ -115,8 +116,21 @@ pub fn read(
         refuse_unread_words(&figures)?;
     }
     let checks = folder.join(paper).join(CHECKS);
-    let checks = if checks.exists() { ExperimentText::read(&checks)?.text.to_string() } else { String::new() };
+    let checks = if flowsieve_builtin::is_file(&checks) {
+        ExperimentText::read(&checks)?.text.to_string()
+    } else {
+        String::new()
+    };
     Ok(Reproduction { paper: paper.to_owned(), figures, checks })
+}
+
+/// What was kept in a file, of the file system or built in; nothing where there is none.
+fn read_kept(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
+    match flowsieve_builtin::contents(path) {
+        Some(contents) => Kept::parse(path, &String::from_utf8_lossy(contents), experiment),
+        None if is_builtin(path) => Ok(Kept::none(experiment)),
+        None => Kept::read(path, experiment),
+    }
 }
 
 /// Gives each point as many seeds as were measured, without a gap.
@@ -160,10 +174,9 @@ fn refuse_unread_words(figures: &[Figure]) -> Result<(), Error> {
 
 /// The names, without extension, of what a folder holds, sorted.
 fn entries(folder: &Path, is: impl Fn(&Path) -> bool) -> Vec<(String, PathBuf)> {
-    // A folder that cannot be read holds nothing that could be run.
-    let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
-    let mut found: Vec<_> = found.filter(|path| is(path)).filter_map(named).collect();
+    let mut found: Vec<_> =
+        flowsieve_builtin::entries(folder).into_iter().filter(|path| is(path)).filter_map(named).collect();
     found.sort();
     found
 }
@@ -172,8 +185,9 @@ fn unknown(folder: &Path, what: &str, kind: &str, name: &str, there: Vec<(String
     let names: Vec<String> = there.into_iter().map(|(name, _)| name).collect();
     let listed = if names.is_empty() { "nothing is there".to_owned() } else { names.join(", ") };
     let problem = format!("there is no {kind} `{name}` in {}", folder.display());
+    let elsewhere = if is_builtin(folder) { "" } else { "; --folder built-in: has those of the program" };
     SettingsError::new(Origin::CommandLine(format!("reproduce {what}").into()), problem)
-        .expected(format!("PAPER or PAPER/FIGURE: {listed}"))
+        .expected(format!("PAPER or PAPER/FIGURE: {listed}{elsewhere}"))
         .names(name, names)
         .into()
 }

@@ -2,6 +2,7 @@
 
 use crate::classes::{Builder, Built};
 use crate::coflow_weights;
+use crate::document;
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::flow_level;
@@ -17,15 +18,19 @@ use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::parts::LOAD_BALANCING;
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
-use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, Settings, SettingsError, units};
+use flowsieve_schemes::settings::{
+    Key, MAX_TIME_PS, Origin, Place, Scope, Section, Setting, Settings, SettingsError, units,
+};
 use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, pcoflow, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link, Node};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::coflow_trace::OwnRack;
 use flowsieve_workload::{Flow, Predict, Queries};
+use std::cell::Cell;
+use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 declare! {
     static FCT_END: Setting<FctEnd> = Setting::choice(
@@ -54,19 +59,67 @@ impl Engine for Simulator {
     }
 }
 
-/// The same with schemes of the user's own beside the built-in ones. A part of a result is known by its settings and not
-/// by the code of such a scheme: after a change of that, run with [`crate::execute::How::fresh`].
-#[derive(Clone, Copy)]
-pub struct OwnSchemes(
-    /// Their entries; a built-in scheme of the same name comes first.
-    pub &'static [registry::Entry],
-);
+/// The same with schemes of the user's own beside the built-in ones. A part of a result that one of them made is known by its
+/// settings and by the program that made it: after a change of the scheme it is made anew.
+#[derive(Clone, Copy, Default)]
+pub struct OwnSchemes(&'static [registry::Entry]);
+
+/// Names the running program by its contents.
+static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let file = std::env::current_exe().and_then(File::open);
+    let hashed = file.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
+    hashed.map(|hash| hash.to_hex().to_string()).map_err(|error| error.to_string())
+});
 
 impl OwnSchemes {
-    fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
+    /// With these.
+    ///
+    /// # Errors
+    /// Where a name is taken, or cannot stand in an experiment.
+    pub fn new(own: &'static [registry::Entry]) -> Result<OwnSchemes, Error> {
+        for (index, entry) in own.iter().enumerate() {
+            let name = entry.name;
+            OwnSchemes::check_name(name)?;
+            if own[..index].iter().any(|other| other.name == name) {
+                let problem = format!("two schemes are called `{name}`");
+                return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
+            }
+        }
+        Ok(OwnSchemes(own))
+    }
+
+    /// Whether a scheme of one's own may have this name.
+    ///
+    /// # Errors
+    /// Where a built-in scheme has it, or it cannot stand in an experiment.
+    pub fn check_name(name: &str) -> Result<(), Error> {
+        document::check_variant_name(name, &Origin::Default)?;
+        if OwnSchemes(&[]).entries().any(|other| other.name == name) {
+            let problem = format!("there is a built-in scheme `{name}`");
+            return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
         REGISTRY.iter().chain(ONLY).chain(self.0)
     }
+
+    fn is_own(&self, name: &str) -> bool {
+        self.0.iter().any(|entry| entry.name == name)
+    }
 }
+
+/// Adds to the effective configuration which program runs a scheme of one's own: settings do not tell its code.
+fn note_program(settings: &Settings) -> Result<(), Error> {
+    let unreadable =
+        |error| Error::Input(format!("the program's own file, which tells results of your schemes apart: {error}"));
+    settings.note("scheme.program.digest", PROGRAM.as_ref().map_err(unreadable)?);
+    Ok(())
+}
+
+/// What a scheme of one's own needs where its name is taken.
+const OTHER_NAME: &str = "another name, in the scheme's ENTRY (see `flowsieve list schemes`)";
 
 impl Engine for OwnSchemes {
     fn schemes(&self) -> Vec<SchemeInfo> {
@@ -87,9 +140,16 @@ impl Engine for OwnSchemes {
         refuse_own_rack(settings)?;
         let fabric = Fabric::from_settings_in(settings, folder)?;
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
-        let find = |name: &str| self.entries().find(|entry| entry.name == name);
+        let has_own = Cell::new(false);
+        let find = |name: &str| {
+            has_own.set(has_own.get() || self.is_own(name));
+            self.entries().find(|entry| entry.name == name)
+        };
         let Built { mut scheme, predictions } =
             Builder { settings, workload: &workload, seed, folder, find: &find }.build(point)?;
+        if has_own.get() {
+            note_program(settings)?;
+        }
         let scope = settings.scheme(&point.variant.name);
         refuse_without_coflows(&scope, &scheme, &workload)?;
         coflow_weights::give(settings, &scope, &mut scheme, folder)?;

@@ -1,12 +1,13 @@
 //! Whatever a person writes, there is an experiment or an error, and never a panic.
 
 use flowsieve_experiment::settings::KEYS;
-use flowsieve_experiment::{ExperimentText, document};
+use flowsieve_experiment::{ExperimentText, OwnSchemes, document, explain, lookup};
 use flowsieve_schemes::settings::Section;
 use flowsieve_schemes::settings::units::{
     Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
 };
 use proptest::prelude::*;
+use std::path::Path;
 
 /// Texts that look like values, more often than not of the wrong kind.
 fn value() -> impl Strategy<Value = String> {
@@ -66,5 +67,36 @@ proptest! {
     fn units__are_exact(whole in 0u64..1_000_000, thousandths in 0u64..1_000) {
         let text = format!("{whole}.{thousandths:03}us");
         prop_assert_eq!(parse_time(&text), Ok((whole * 1_000 + thousandths) * 1_000));
+    }
+}
+
+/// Names, paths of settings, and what is neither.
+fn name() -> impl Strategy<Value = String> {
+    let names = explain::names(OwnSchemes::default());
+    let name = proptest::sample::select(names);
+    prop_oneof![
+        name.clone(),
+        ("(network|topology|topology.link|workload|run|sweep|schemes.pias|network.leaf)", name)
+            .prop_map(|(table, name)| format!("{table}.{name}")),
+        "[a-z.`\\[\\]…-]{0,20}",
+        ".{0,20}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn explain__of_any_name_says_what_it_is_or_refuses_it(name in name()) {
+        match explain::explain(&name, OwnSchemes::default()) {
+            Ok(found) => prop_assert!(!found.is_empty() && found.iter().all(|of| name.ends_with(&of.name) || of.kind.starts_with("a distribution"))),
+            Err(error) => prop_assert!(error.to_string().contains(&name), "{error}"),
+        }
+    }
+
+    #[test]
+    fn lookup__of_any_path_is_a_file_or_refused(path in "((built-in:|nos2|\\.\\.|quickstart|fig01|experiments)(\\.toml|/)?){0,4}|.{0,20}") {
+        match lookup::experiment(Path::new(&path)) {
+            Ok(found) => prop_assert!(ExperimentText::read(&found).is_ok(), "{}", found.display()),
+            Err(error) => prop_assert!(error.to_string().contains(&path), "{error}"),
+        }
     }
 }

@@ -1,16 +1,19 @@
 //! The command line.
 
+mod choice;
 mod forest;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use flowsieve_experiment::Scale;
 use flowsieve_experiment::export::Like;
 use flowsieve_experiment::thresholds::Method;
-use flowsieve_experiment::{Scale, catalogue, units};
+use flowsieve_experiment::units;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub(crate) use choice::{Explain, Init, List};
 pub(crate) use forest::{Forest, Traced};
 
 /// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
@@ -25,13 +28,15 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  flowsieve run experiments/quickstart.toml
-  flowsieve run experiments/quickstart.toml --set load=0.9 --set scheme=pias,pfabric --seeds 5
+  flowsieve run quickstart
+  flowsieve run quickstart --set load=0.9 --set scheme=pias,pfabric --seeds 5
+  flowsieve init
   flowsieve list schemes
+  flowsieve explain ecn_threshold
   flowsieve report results/quickstart
   flowsieve compare results/quickstart pias dctcp
   flowsieve doctor results/quickstart
-  flowsieve reproduce pias --scale quick
+  flowsieve reproduce nos2 --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve validate --quick
 
@@ -43,6 +48,10 @@ pub(crate) enum Command {
     Run(Run),
     /// List what there is to choose from
     List(List),
+    /// Say what a setting, scheme, workload, kind of fabric or metric is
+    Explain(Explain),
+    /// Write a first experiment, or a crate for a scheme of your own
+    Init(Init),
     /// Show a result again, and write its report.html
     Report(Report),
     /// Compare schemes of a result, or values of another setting, over the same flows, with intervals
@@ -65,10 +74,12 @@ pub(crate) enum Command {
     },
     /// Hold the simulator against closed forms of queueing theory
     Validate(Validate),
-    /// Print a script that completes commands in a shell
-    #[command(
-        after_help = "Example:\n  flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve"
-    )]
+    /// Print a script that completes commands and names in a shell
+    #[command(after_help = "Example:
+  flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve
+
+It knows the names of schemes, workloads, settings and built-in experiments that this program has: print it anew after an \
+update.")]
     Completions {
         /// The shell
         shell: Shell,
@@ -77,22 +88,22 @@ pub(crate) enum Command {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  flowsieve run experiments/quickstart.toml
-      into results/quickstart; a run that is stopped goes on where it was
-  flowsieve run experiments/quickstart.toml --set load=0.5,0.7,0.9
+  flowsieve run quickstart
+      a built-in experiment, into results/quickstart; a run that is stopped goes on where it was
+  flowsieve run quickstart --set load=0.5,0.7,0.9
       another sweep of the load
-  flowsieve run experiments/quickstart.toml --set network.ecn_threshold=30pkt --out results/k30
+  flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
       another setting, beside the first result
-  flowsieve run experiments/quickstart.toml --scale smoke
+  flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
-  flowsieve run experiments/quickstart.toml --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
+  flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// The experiment file
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
+    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Change a setting, by its name or path; several values make a sweep
     #[arg(long, value_name = "KEY=VALUE")]
@@ -183,11 +194,11 @@ impl From<LikeArg> for Like {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  flowsieve flows experiments/quickstart.toml --set load=0.6 > flows.csv
+  flowsieve flows quickstart --set load=0.6 > flows.csv
       and list = \"flows.csv\" in the [workload] of an experiment sends them again")]
 pub(crate) struct Flows {
-    /// The experiment file
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
+    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Change a setting, by its name or path
     #[arg(long, value_name = "KEY=VALUE")]
@@ -195,48 +206,6 @@ pub(crate) struct Flows {
     /// The seed that draws the flows
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  flowsieve list schemes
-  flowsieve list workloads --json")]
-pub(crate) struct List {
-    /// What to list
-    pub(crate) what: What,
-    /// Where experiments are looked for
-    #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// What can be listed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum What {
-    /// Schedulers that can be compared
-    Schemes,
-    /// Distributions of flow sizes
-    Workloads,
-    /// Kinds of fabric, drawn
-    Topologies,
-    /// Experiment files in a folder
-    Experiments,
-    /// Every key of an experiment file
-    Settings,
-}
-
-impl From<What> for catalogue::What {
-    fn from(what: What) -> catalogue::What {
-        match what {
-            What::Schemes => catalogue::What::Schemes,
-            What::Workloads => catalogue::What::Workloads,
-            What::Topologies => catalogue::What::Topologies,
-            What::Experiments => catalogue::What::Experiments,
-            What::Settings => catalogue::What::Settings,
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -298,11 +267,11 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve reproduce pias --scale quick --dry-run
+  flowsieve reproduce nos2 --scale quick --dry-run
       what it would take
-  flowsieve reproduce pias/fig-9 --page docs/pias.md
+  flowsieve reproduce nos2/fig06 --page nos2.md
       one figure, with the page of claims and values where it is wanted
-  flowsieve reproduce pias --scale quick --resolve --budget 2h
+  flowsieve reproduce nos2 --scale quick --resolve --budget 2h
       seeds are added to claims that are not resolved, for two hours
 
 Figures share their points: a run that several ask for is made once. What was interrupted goes on where it was.")]
@@ -310,9 +279,9 @@ pub(crate) struct Reproduce {
     /// A paper's folder in the catalogue, or one of its figures: PAPER or PAPER/FIGURE
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub(crate) what: String,
-    /// Where the catalogue is
-    #[arg(long, value_name = "DIR", default_value = "experiments", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
+    /// Where the catalogue is [default: experiments, if there is such a folder, else built in]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
     /// How much of each experiment to run
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scale: ScaleArg,

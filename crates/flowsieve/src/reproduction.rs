@@ -7,7 +7,7 @@ use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::report::PageFigure;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
-use flowsieve_experiment::{Error, Measured, Simulator, machine, report};
+use flowsieve_experiment::{Error, Measured, OwnSchemes, lookup, machine, report};
 
 use crate::announce;
 use crate::args::Reproduce;
@@ -15,10 +15,15 @@ use crate::output::{print, tell};
 use crate::progress::{Progress, hops_in_words, in_words};
 use crate::resolving::{Resolvable, Resolving};
 
-pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Error> {
+pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Error> {
     let begun = Instant::now();
     let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
-    let mut reproduction = reproduce::read(&args.folder, &args.what, &changes, args.fresh, &Simulator)?;
+    let folder = lookup::catalogue(args.folder.as_deref());
+    if args.keep && lookup::is_builtin(&folder) {
+        let problem = "--keep: the experiments are built in, and there is no folder beside them to keep into";
+        return Err(Error::Input(format!("{problem}; expected --folder with a folder of experiments")));
+    }
+    let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh, &engine)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
     let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
     if args.fresh {
@@ -30,7 +35,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Error> {
     if args.dry_run {
         return Ok(());
     }
-    let place = Place { out: &out, parts: &parts, jobs, keep: args.keep };
+    let place = Place { engine, out: &out, parts: &parts, jobs, keep: args.keep };
     let mut figures: Vec<Running> =
         reproduction.figures.iter_mut().map(|figure| Running { figure, place: &place }).collect();
     for running in &mut figures {
@@ -94,6 +99,7 @@ fn file_error(path: &Path, error: std::io::Error) -> Error {
 
 /// Where runs are made, and how.
 struct Place<'a> {
+    engine: OwnSchemes,
     out: &'a Path,
     parts: &'a Path,
     jobs: usize,
@@ -125,11 +131,11 @@ impl Resolvable for Running<'_> {
     }
 
     fn make(&mut self) -> Result<(), Error> {
-        let Place { out, parts, jobs, keep } = *self.place;
+        let Place { engine, out, parts, jobs, keep } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
         let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false });
-        let result = execute_sharing(&plan, &Simulator, &folder, parts, how, &|event| progress.show(event));
+        let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.show(event));
         progress.end();
         let result = result?;
         report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?)?;

@@ -553,7 +553,7 @@ fn list__and_the_rest_say_what_there_is() {
         (&["run", "--help"], "--scale"),
         (&["compare", "--help"], "flowsieve compare results/quickstart pfabric pias --json"),
         (&["doctor", "--help"], "Example:"),
-        (&["reproduce", "--help"], "flowsieve reproduce pias/fig-9"),
+        (&["reproduce", "--help"], "flowsieve reproduce nos2/fig06"),
         (&["list", "--help"], "Examples:"),
         (&["report", "--help"], "plots.csv"),
     ];

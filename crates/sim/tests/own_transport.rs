@@ -2,7 +2,7 @@
 //! by hand as in `traces.rs`.
 
 mod by_hand;
-#[path = "../../experiment/examples/own_scheme/credits.rs"]
+#[path = "../../flowsieve/examples/own_scheme/credits.rs"]
 mod credits;
 
 use by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};

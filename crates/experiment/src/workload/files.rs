@@ -11,7 +11,6 @@ use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::{Calibration, Flow, Predict, Prediction, StandIn, Trace};
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -138,7 +137,7 @@ impl Files {
 
     /// The text of a distribution. It is short, and read each time.
     pub(super) fn distribution(&self, path: &Path) -> Result<String, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        let file = flowsieve_builtin::open(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
         let read = file.take(MAX_CDF_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         if read as u64 > MAX_CDF_BYTES {
@@ -169,8 +168,8 @@ fn once<K: PartialEq, T>(
     Ok(found)
 }
 
-fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<File>, SettingsError> {
-    match File::open(path) {
+fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<impl Read>, SettingsError> {
+    match flowsieve_builtin::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
         Err(error) => Err(unreadable(scope, key, path, error)),
     }

@@ -17,6 +17,7 @@
 //! a change shows as the lines that it changes.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
-use crate::files::{read_json, write_whole};
+use crate::files::{parse_json, write_whole};
 use crate::manifest::RUN_SCHEMA;
 use crate::{Experiment, ResultDir, ResultError, RunInfo};
 
@@ -95,16 +96,24 @@ impl Kept {
         }
     }
 
-    /// Those of a file; none where there is no file. Runs that lack a quantity which the experiment's claims need are left out.
+    /// Those of a file; none where there is no file.
     ///
     /// # Errors
     /// What is no such file, or was made by another model.
     pub fn read(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
-        let none = Kept::none(experiment);
         if !path.try_exists().map_err(ResultError::io("read", path))? {
-            return Ok(none);
+            return Ok(Kept::none(experiment));
         }
-        let Data { model, quantities, notes, made, runs } = read_json(path, RUN_SCHEMA)?;
+        Kept::parse(path, &fs::read_to_string(path).map_err(ResultError::io("read", path))?, experiment)
+    }
+
+    /// Those of a text that was read from `path`. Runs that lack a quantity which the experiment's claims need are left out.
+    ///
+    /// # Errors
+    /// What is no such text, or was made by another model.
+    pub fn parse(path: &Path, text: &str, experiment: &Experiment) -> Result<Kept, ResultError> {
+        let none = Kept::none(experiment);
+        let Data { model, quantities, notes, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
         if model != none.model {
             return Err(ResultError::Model { path: path.into(), found: model, expected: none.model });
         }
@@ -195,7 +204,7 @@ impl Kept {
     /// Writes the file. Its folder is made if it is not there.
     pub fn write(&self, path: &Path) -> Result<(), ResultError> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(ResultError::io("create the folder", folder))?;
+            fs::create_dir_all(folder).map_err(ResultError::io("create the folder", folder))?;
         }
         let mut runs: Vec<&KeptRun> = self.runs.values().collect();
         runs.sort_by_key(|run| (&run.point, run.seed, &run.key));

@@ -12,7 +12,7 @@ use flowsieve_workload::Flow;
 use crate::NS;
 use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack};
 
-#[path = "../../../experiment/examples/own_scheme/coflow_order.rs"]
+#[path = "../../../flowsieve/examples/own_scheme/coflow_order.rs"]
 mod coflow_order;
 
 /// All coflows have priority 1, and coflow 7 rises to priority 0 at 1 us. What belongs to no coflow has priority 0.

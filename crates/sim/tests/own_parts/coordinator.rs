@@ -19,7 +19,7 @@ use crate::by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
 use crate::{NS, US, with_ports};
 use coflow_turns::ENTRY;
 
-#[path = "../../../experiment/examples/own_scheme/coflow_turns.rs"]
+#[path = "../../../flowsieve/examples/own_scheme/coflow_turns.rs"]
 mod coflow_turns;
 
 /// It hears of everything 10 us later, and is heard 5 us later.

@@ -17,7 +17,7 @@ use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Pac
 use crate::by_hand::{Nothing, Trial, fcts, flow, rack, scheme, settings};
 use crate::{LastComeFirstServed, NS, RecordedDeadlines, US, at_every_place, class};
 
-#[path = "../../../experiment/examples/own_scheme/emptier_uplink.rs"]
+#[path = "../../../flowsieve/examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;
 
 /// Two leaves of a host each and two spines, where the link between these two has something else.

@@ -15,21 +15,25 @@ use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::{OwnSchemes, ResultDir, report};
+use flowsieve_experiment::{Entry, OwnSchemes, ResultDir, explain, report};
 use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_sim::topology::{Fabric, Sites};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-const ENGINE: OwnSchemes = OwnSchemes(&[
-    shortest_first::ENTRY,
-    emptier_uplink::ENTRY,
-    coflow_order::PRIORITY,
-    coflow_order::ORDER,
-    coflow_turns::ENTRY,
-    credits::ENTRY,
-]);
+static ENGINE: LazyLock<OwnSchemes> = LazyLock::new(|| {
+    let own = OwnSchemes::new(&[
+        shortest_first::ENTRY,
+        emptier_uplink::ENTRY,
+        coflow_order::PRIORITY,
+        coflow_order::ORDER,
+        coflow_turns::ENTRY,
+        credits::ENTRY,
+    ]);
+    own.unwrap()
+});
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -40,8 +44,8 @@ fn example(file: &str) -> PathBuf {
 }
 
 fn result(file: &str, out: &Path) -> ResultDir {
-    let plan = plan::read(&example(file), &Changes::default(), &ENGINE).unwrap();
-    execute(&plan, &ENGINE, out, How { jobs: 2, fresh: true }, &|_| {}).unwrap()
+    let plan = plan::read(&example(file), &Changes::default(), &*ENGINE).unwrap();
+    execute(&plan, &*ENGINE, out, How { jobs: 2, fresh: true }, &|_| {}).unwrap()
 }
 
 /// The blocks of the page, each with its language.
@@ -79,7 +83,7 @@ fn page__shows_the_files_and_what_comes_of_them() {
         );
         let out = tempfile::tempdir().unwrap();
         let result = result(&format!("{name}.toml"), out.path());
-        let text = report::compared(&result, Some((own, "dctcp"))).unwrap()[0].text();
+        let text = report::compared(&result, None, Some((own, "dctcp"))).unwrap()[0].text(false);
         assert!(comparisons[at] == text.trim_end(), "docs/own-scheme.md does not show:\n{text}");
         let table = report::table(&result);
         assert!(table.contains(own), "{table}");
@@ -103,7 +107,7 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
         sets: vec![format!("schemes.shortest-first.thresholds={sizes}"), "scheme=shortest-first".into()],
         ..Changes::default()
     };
-    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &ENGINE);
+    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &*ENGINE);
     assert_eq!(plan(variant("[\"10KB\"]")).unwrap().points.len(), 1);
     let refused = plan(variant("[\"10KB\", \"20KB\"]")).unwrap_err();
     assert!(refused.to_string().contains("thresholds"), "{refused}");
@@ -115,8 +119,8 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
 fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
     let out = tempfile::tempdir().unwrap();
-    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap();
-    let result = execute(&plan, &ENGINE, out.path(), How { jobs: 2, fresh: true }, &|_| {}).unwrap();
+    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
+    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true }, &|_| {}).unwrap();
     let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
     assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }
@@ -124,7 +128,7 @@ fn port__that_is_set_otherwise_is_not_replaced() {
 #[test]
 fn balancer__that_a_scheme_brings_refuses_another() {
     let sets = vec!["schemes.emptier-uplink.load_balancing=ecmp".into()];
-    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &ENGINE).unwrap_err();
+    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap_err();
     assert!(refused.to_string().contains("no `load_balancing` for `emptier-uplink`"), "{refused}");
 }
 
@@ -159,4 +163,52 @@ fn tagger__puts_messages_up_to_the_median_first() {
     };
     assert_eq!([10_000, 10_001].map(|size| priority(Kind::Data, size)), [(0, 0), (1, 0)]);
     assert_eq!(priority(Kind::Ack, 1_000_000), (0, 0));
+}
+
+/// What is said where these are the schemes of one's own.
+fn refused(own: &'static [Entry]) -> String {
+    OwnSchemes::new(own).err().expect("they are refused").render(false)
+}
+
+const fn called(name: &'static str) -> Entry {
+    Entry { name, ..shortest_first::ENTRY }
+}
+
+#[test]
+fn new__refuses_names_that_are_taken_or_will_not_do() {
+    const TAKEN: Entry = called("pias");
+    const FLOW_LEVEL: Entry = called("varys");
+    const SPACED: Entry = called("my scheme");
+    let taken = refused(&[shortest_first::ENTRY, TAKEN]);
+    assert!(taken.contains("there is a built-in scheme `pias`") && taken.contains("expected another name"), "{taken}");
+    assert!(refused(&[FLOW_LEVEL]).contains("`varys`"));
+    assert!(refused(&[SPACED]).contains("cannot name a scheme"));
+    let twice = refused(&[shortest_first::ENTRY, shortest_first::ENTRY]);
+    assert!(twice.contains("two schemes are called `shortest-first`"), "{twice}");
+}
+
+#[test]
+fn part__of_an_own_scheme_alone_tells_the_program() {
+    let plan = plan::read(&example("comparison.toml"), &Changes::default(), &*ENGINE).unwrap();
+    let told = |scheme: &str| {
+        let point = plan.experiment.points.iter().find(|point| point.scheme == scheme).unwrap();
+        point.settings.contains_key("scheme.program.digest")
+    };
+    assert_eq!(["dctcp", "pias", "shortest-first"].map(told), [false, false, true]);
+    // Also as the scheme of a class of flow.
+    let queues = |of: &str| [format!("schemes.{of}.discipline=sp"), format!("schemes.{of}.queues=2")];
+    let classes = "schemes.both.classes=[\"dctcp\", \"shortest-first\"]";
+    let both = ["scheme=both", "class_share=0.5", "schemes.both.base=dctcp", classes].map(str::to_owned);
+    let sets = [&both[..], &queues("both"), &queues("dctcp")].concat();
+    let plan = plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE);
+    let both = plan.map(|plan| plan.experiment.points[0].settings.contains_key("scheme.program.digest"));
+    assert!(both.unwrap());
+}
+
+#[test]
+fn explain__knows_an_own_scheme() {
+    let explained = explain::explain("shortest-first", *ENGINE).unwrap();
+    assert!(explained[0].text().contains("messages up to a threshold before longer ones"), "{}", explained[0].text());
+    let queues = explain::explain("queues", *ENGINE).unwrap();
+    assert!(queues[0].text().contains("shortest-first"), "{}", queues[0].text());
 }

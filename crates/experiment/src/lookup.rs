@@ -1,0 +1,133 @@
+//! Where experiments are found: in files, or among those that the program carries.
+//!
+//! The path of a file that is there is that file. Otherwise a name is that of a built-in experiment: its path in the catalogue
+//! without the extension, such as `quickstart` or `nos2/fig06`.
+
+use crate::error::Error;
+use crate::experiment_text::ExperimentText;
+pub use flowsieve_builtin::{ROOT, is_builtin};
+use flowsieve_schemes::settings::{Origin, SettingsError};
+use std::path::{Path, PathBuf};
+
+/// Where catalogues are looked for first: in the current directory.
+const FOLDER: &str = "experiments";
+
+/// Folders within folders are searched for experiments this deep.
+const DEPTH: usize = 3;
+
+/// The file of the experiment that somebody names.
+///
+/// # Errors
+/// Where there is neither such a file nor such a built-in experiment.
+pub fn experiment(named: &Path) -> Result<PathBuf, Error> {
+    let is_folder = named.is_dir();
+    if flowsieve_builtin::is_file(named) || (named.exists() && !is_folder) {
+        return Ok(named.to_owned());
+    }
+    let inner = Path::new(ROOT).join(named);
+    let with_extension = PathBuf::from(format!("{}.toml", inner.display()));
+    if let Some(found) = [with_extension, inner].into_iter().find(|path| flowsieve_builtin::contents(path).is_some()) {
+        return Ok(found);
+    }
+    if is_folder {
+        return Err(Error::File { path: named.display().to_string(), problem: "is not a file".to_owned() });
+    }
+    let names: Vec<String> = found(Path::new(ROOT)).iter().map(|path| name(path)).collect();
+    let given = named.strip_prefix(FOLDER).unwrap_or(named).with_extension("").display().to_string();
+    let problem = format!("there is no file {}, and no built-in experiment of that name", named.display());
+    Err(SettingsError::new(Origin::Default, problem)
+        .expected("an experiment file, or a built-in one (see `flowsieve list experiments --folder built-in:`)")
+        .names(given, names)
+        .into())
+}
+
+/// The text of a built-in experiment.
+///
+/// # Errors
+/// Where there is none of that name.
+pub fn text(name: &str) -> Result<String, Error> {
+    let path = Path::new(ROOT).join(name).with_extension("toml");
+    Ok(ExperimentText::read(&path)?.text.to_string())
+}
+
+/// Where the catalogue is: in the folder that is given, else in `experiments`, else built in.
+pub fn catalogue(given: Option<&Path>) -> PathBuf {
+    let folder = given.unwrap_or(Path::new(FOLDER));
+    if given.is_some() || folder.is_dir() { folder.to_owned() } else { ROOT.into() }
+}
+
+/// The experiment files below a folder, sorted.
+pub fn found(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    collect(folder, DEPTH, &mut found);
+    found.sort();
+    found
+}
+
+/// What an experiment is called where it is to be run: its path, or its name if it is built in.
+pub fn name(path: &Path) -> String {
+    match path.strip_prefix(ROOT) {
+        Ok(inner) => inner.with_extension("").display().to_string(),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for path in flowsieve_builtin::entries(folder) {
+        if flowsieve_builtin::is_dir(&path) && depth > 1 {
+            collect(&path, depth - 1, found);
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(named: &str) -> Result<PathBuf, String> {
+        experiment(Path::new(named)).map_err(|error| error.render(false))
+    }
+
+    #[test]
+    fn experiment__is_a_file_or_else_a_built_in_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("quickstart");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(experiment(&file).unwrap(), file);
+        let built_in = |name: &str| Ok(Path::new(ROOT).join(name));
+        assert_eq!(of("quickstart"), built_in("quickstart.toml"));
+        assert_eq!(of("nos2/fig06"), built_in("nos2/fig06.toml"));
+        assert_eq!(of("nos2/fig06.toml"), built_in("nos2/fig06.toml"));
+        assert_eq!(of("built-in:/nos2/fig06.toml"), built_in("nos2/fig06.toml"));
+    }
+
+    #[test]
+    fn experiment__that_is_nowhere_is_named_with_the_nearest() {
+        for (named, nearest) in
+            [("quickstrat", "quickstart"), ("experiments/quickstart.toml", "quickstart"), ("nos2/fig6", "nos2/fig06")]
+        {
+            let refused = of(named).unwrap_err();
+            assert!(refused.contains(&format!("did you mean `{nearest}`?")), "{refused}");
+            assert!(refused.contains(&format!("there is no file {named}")), "{refused}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(experiment(folder.path()).unwrap_err().to_string().ends_with("is not a file"));
+        // A whole path stays one: it names nothing that is built in.
+        let whole = folder.path().join("quickstart");
+        assert!(experiment(&whole).is_err());
+        std::fs::write(folder.path().join("quickstart.toml"), "").unwrap();
+        assert!(experiment(&whole).is_err());
+    }
+
+    #[test]
+    fn name__can_be_run_again() {
+        let all = found(Path::new(ROOT));
+        assert!(all.len() > 100);
+        for path in all {
+            assert_eq!(of(&name(&path)), Ok(path));
+        }
+        assert_eq!(name(Path::new("experiments/first.toml")), "experiments/first.toml");
+    }
+}

@@ -1,0 +1,20 @@
+//! The command with the schemes of docs/own-scheme.md in it.
+
+mod coflow_order;
+mod coflow_turns;
+mod credits;
+mod emptier_uplink;
+mod shortest_first;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    flowsieve::main_with(&[
+        shortest_first::ENTRY,
+        emptier_uplink::ENTRY,
+        coflow_order::PRIORITY,
+        coflow_order::ORDER,
+        coflow_turns::ENTRY,
+        credits::ENTRY,
+    ])
+}

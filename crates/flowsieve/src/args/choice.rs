@@ -1,0 +1,93 @@
+//! The command line of what there is to choose from, and of what to begin with.
+
+use clap::{Args, ValueEnum, ValueHint};
+use flowsieve_experiment::catalogue;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve list schemes
+  flowsieve list settings ecn
+      only those with this word in their names or descriptions
+  flowsieve list experiments --folder built-in:
+      the experiments of the program, also where there are others
+  flowsieve list workloads --json")]
+pub(crate) struct List {
+    /// What to list
+    pub(crate) what: What,
+    /// Only what has this word in its name or description
+    pub(crate) word: Option<String>,
+    /// Where experiments are looked for; built-in: has those of the program [default: experiments, if there is such a
+    /// folder, else built-in:]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve init
+      a first experiment with comments, first.toml
+  flowsieve init --scheme nearest-first
+      a crate in flowsieve-nearest-first: a scheme, an experiment and tests. Its binary is this command with the scheme in it
+
+Nothing is overwritten. A crate is built with Rust's cargo, and needs Flowsieve's source: it is not on crates.io.")]
+pub(crate) struct Init {
+    /// Where to [default: the current folder; of a crate flowsieve- and the scheme's name]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Write a crate for a scheme of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheme: Option<String>,
+    /// Where the crate takes Flowsieve from: a folder with its source, or the address of a git repository [default: the
+    /// source in which the current folder lies, else Flowsieve's repository]
+    #[arg(long, value_name = "SOURCE", requires = "scheme")]
+    pub(crate) flowsieve: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve explain ecn_threshold
+      what it is, its unit and limits, its default, who reads it
+  flowsieve explain network.leaf.queues
+      a setting by its path, as --set takes it
+  flowsieve explain pias
+      a scheme, with its parameters
+  flowsieve explain \"p99 slowdown\" --json
+      a metric of claims, as JSON")]
+pub(crate) struct Explain {
+    /// Its name, or the path of a setting
+    pub(crate) name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum What {
+    /// Schedulers that can be compared
+    Schemes,
+    /// Distributions of flow sizes
+    Workloads,
+    /// Kinds of fabric, drawn
+    Topologies,
+    /// Experiment files in a folder
+    Experiments,
+    /// Every key of an experiment file
+    Settings,
+}
+
+impl From<What> for catalogue::What {
+    fn from(what: What) -> catalogue::What {
+        match what {
+            What::Schemes => catalogue::What::Schemes,
+            What::Workloads => catalogue::What::Workloads,
+            What::Topologies => catalogue::What::Topologies,
+            What::Experiments => catalogue::What::Experiments,
+            What::Settings => catalogue::What::Settings,
+        }
+    }
+}

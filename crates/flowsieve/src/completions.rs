@@ -1,0 +1,154 @@
+//! `flowsieve completions`: scripts that know the names of schemes, workloads, settings and experiments.
+//!
+//! A script holds the names of the program that prints it. It is printed anew when these change.
+
+use crate::args::Cli;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::Shell;
+use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::{OwnSchemes, explain, lookup, settings};
+use std::path::Path;
+
+/// The script for a shell.
+pub(crate) fn script(shell: Shell, engine: OwnSchemes) -> String {
+    let mut script = Vec::new();
+    let names = Names::of(engine);
+    clap_complete::generate(shell, &mut names.put_into(Cli::command()), program(), &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    match shell {
+        Shell::Bash => bash_without_space_after_keys(&script),
+        Shell::Zsh => zsh_with_files(&script, &names.experiments, &names.keys),
+        _ => script,
+    }
+}
+
+/// What the program is called here: that of somebody with a scheme of their own has another name.
+fn program() -> String {
+    let path = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&path).file_stem().map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "flowsieve".to_owned())
+}
+
+/// The names that are completed.
+struct Names {
+    experiments: Vec<String>,
+    papers: Vec<String>,
+    keys: Vec<String>,
+    schemes: Vec<String>,
+    workloads: Vec<String>,
+    explained: Vec<String>,
+}
+
+impl Names {
+    fn of(engine: OwnSchemes) -> Names {
+        let experiments: Vec<String> =
+            lookup::found(Path::new(lookup::ROOT)).iter().map(|path| lookup::name(path)).collect();
+        let keys = settings::KEYS.iter().map(|key| key.name).chain(["scheme"]);
+        Names {
+            papers: papers(&experiments),
+            experiments,
+            keys: keys.map(|name| format!("{name}=")).collect(),
+            schemes: engine.schemes().into_iter().map(|scheme| scheme.name).collect(),
+            workloads: explain::workloads(),
+            // Shells take apart what has a space.
+            explained: explain::names(engine).into_iter().filter(|name| !name.contains(' ')).collect(),
+        }
+    }
+
+    /// The command with names in the place of free texts.
+    fn put_into(&self, command: Command) -> Command {
+        let places: [(&str, &str, &[String]); 9] = [
+            ("run", "file", &self.experiments),
+            ("run", "set", &self.keys),
+            ("flows", "file", &self.experiments),
+            ("flows", "set", &self.keys),
+            ("reproduce", "what", &self.papers),
+            ("compare", "scheme", &self.schemes),
+            ("compare", "baseline", &self.schemes),
+            ("explain", "name", &self.explained),
+            ("thresholds", "workload", &self.workloads),
+        ];
+        places.into_iter().fold(command, |command, (subcommand, argument, names)| {
+            let of = |arg: Arg| arg.value_parser(PossibleValuesParser::new(names));
+            command.mut_subcommand(subcommand, |command| command.mut_arg(argument, of))
+        })
+    }
+}
+
+/// The papers of experiments in folders, and their figures.
+fn papers(experiments: &[String]) -> Vec<String> {
+    let mut papers: Vec<String> = Vec::new();
+    for (paper, name) in experiments.iter().filter_map(|name| Some((name.split_once('/')?.0, name))) {
+        if !papers.iter().any(|known| known == paper) {
+            papers.push(paper.to_owned());
+        }
+        papers.push(name.clone());
+    }
+    papers
+}
+
+/// In bash a space follows what was completed, but for a key whose value has yet to come.
+fn bash_without_space_after_keys(script: &str) -> String {
+    let line = |line: &str| {
+        let keys = line.trim_start().starts_with("COMPREPLY=") && line.contains("= ");
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if keys { format!("{indent}compopt -o nospace 2>/dev/null\n{line}\n") } else { format!("{line}\n") }
+    };
+    script.lines().map(line).collect()
+}
+
+/// In zsh names take the place of files, unless it is told both; and a space follows, unless it is told that there is none.
+fn zsh_with_files(script: &str, experiments: &[String], keys: &[String]) -> String {
+    let (files, values) = (experiments.join(" "), keys.join(" "));
+    let script = script.replace(&format!(":({files})"), &format!(":{{_files; compadd -- {files}}}"));
+    script.replace(&format!(":({values})"), &format!(":{{compadd -S \"\" -- {values}}}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script_for(shell: Shell) -> String {
+        script(shell, OwnSchemes::default())
+    }
+
+    #[test]
+    fn script__of_every_shell_knows_names() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell, Shell::Elvish] {
+            assert!(script_for(shell).contains("compare"), "{shell}");
+        }
+        for shell in [Shell::Bash, Shell::Zsh] {
+            let script = script_for(shell);
+            for name in ["nos2/fig06", "quickstart", "pfabric-predicted", "data-mining", "ecn_threshold="] {
+                assert!(script.contains(name), "{shell}: {name}");
+            }
+        }
+        assert!(
+            script_for(Shell::Fish).contains("ecn_threshold=\\t") && script_for(Shell::Fish).contains("data-mining")
+        );
+    }
+
+    #[test]
+    fn script__of_zsh_keeps_files_and_adds_no_space_to_keys() {
+        let script = script_for(Shell::Zsh);
+        assert_eq!(script.matches(":{_files; compadd -- ").count(), 2);
+        assert_eq!(script.matches(":{compadd -S \"\" -- kind= ").count(), 2);
+    }
+
+    #[test]
+    fn script__of_bash_has_no_space_after_keys_alone() {
+        let script = script_for(Shell::Bash);
+        let after = |index: usize| script.lines().nth(index + 1).unwrap();
+        let nospace: Vec<usize> =
+            script.lines().enumerate().filter(|(_, line)| line.contains("nospace")).map(|(index, _)| index).collect();
+        assert_eq!(nospace.len(), 2);
+        assert!(nospace.iter().all(|&index| after(index).contains("\"kind= ")), "{script}");
+    }
+
+    #[test]
+    fn papers__and_their_figures() {
+        let experiments = ["first", "nos2/fig01", "nos2/fig06"].map(str::to_owned);
+        assert_eq!(papers(&experiments), ["nos2", "nos2/fig01", "nos2/fig06"]);
+    }
+}

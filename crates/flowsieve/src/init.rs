@@ -1,0 +1,140 @@
+//! `flowsieve init`: a first experiment, or a crate for a scheme of one's own.
+
+use crate::args::Init;
+use crate::output::{print, tell};
+use flowsieve_experiment::{Error, OwnSchemes, lookup};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Flowsieve's own repository.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// The scheme of docs/own-scheme.md, its name there, and its experiment.
+const SCHEME: &str = include_str!("../examples/own_scheme/shortest_first.rs");
+const SCHEME_NAME: &str = "shortest-first";
+const EXPERIMENT: &str = include_str!("../examples/own_scheme/comparison.toml");
+
+/// What stands beside it in the crate; `NAME` is the scheme's.
+const MANIFEST: &str = include_str!("init/Cargo.toml.in");
+const MAIN: &str = include_str!("init/main.rs.in");
+const SCHEME_TEST: &str = include_str!("init/scheme_test.rs.in");
+const COMMAND_TEST: &str = include_str!("init/command_test.rs.in");
+
+/// The versions with which this command was tested.
+const LOCK: &str = include_str!("../../../Cargo.lock");
+
+pub(crate) fn init(args: &Init) -> Result<(), Error> {
+    match &args.scheme {
+        None => first_experiment(args.dir.as_deref().unwrap_or(Path::new(""))),
+        Some(name) => scheme_crate(name, args),
+    }
+}
+
+fn first_experiment(dir: &Path) -> Result<(), Error> {
+    let text = lookup::text("first")?;
+    let path = dir.join("first.toml");
+    write_all(&[(path.clone(), text)])?;
+    print(&format!("Wrote {0}. It runs with\n\n    flowsieve run {0}\n", path.display()))
+}
+
+fn scheme_crate(name: &str, args: &Init) -> Result<(), Error> {
+    OwnSchemes::check_name(name)?;
+    let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("flowsieve-{name}")));
+    let source = Source::read(args.flowsieve.as_deref())?;
+    let named = |template: &str| template.replace("NAME", name);
+    let of_scheme = |text: &str| text.replace(SCHEME_NAME, name);
+    let experiment = format!("experiments/{name}.toml");
+    let scheme = of_scheme(SCHEME).replace("docs/own-scheme.md", "not published");
+    let files = [
+        ("Cargo.toml", source.fill(&named(MANIFEST))),
+        ("Cargo.lock", LOCK.to_owned()),
+        (".gitignore", "/target\n/results\n".to_owned()),
+        ("src/main.rs", MAIN.to_owned()),
+        ("src/scheme.rs", scheme + SCHEME_TEST),
+        ("tests/command.rs", named(COMMAND_TEST)),
+        (&experiment, of_scheme(EXPERIMENT).replace("Shortest first, with two queues", name)),
+    ];
+    let files = files.map(|(path, text)| (dir.join(path), text));
+    write_all(&files)?;
+    if let Source::Git(url) = &source {
+        tell(format!(
+            "Flowsieve is not on crates.io: the crate takes it from {url}. Where that cannot be reached, --flowsieve names a \
+             folder with its source"
+        ));
+    }
+    let (dir, scheme) = (dir.display(), dir.join("src/scheme.rs"));
+    print(&format!(
+        "Wrote {dir}: the command with the scheme {name} in it. Its code is in {}.\n\n    cd {dir}\n    \
+         cargo run --release -- run {experiment}\n    cargo test --release\n",
+        scheme.display()
+    ))
+}
+
+/// Where the crate's dependencies come from.
+enum Source {
+    /// The folder of Flowsieve's crates.
+    Crates(PathBuf),
+    /// The address of a repository.
+    Git(String),
+}
+
+impl Source {
+    /// What is given, else the source in which the current folder lies, else the repository.
+    fn read(given: Option<&str>) -> Result<Source, Error> {
+        let crates = |folder: &Path| {
+            let crates = folder.join("crates");
+            Ok(Source::Crates(crates.canonicalize().map_err(|error| file_error(&crates, &error))?))
+        };
+        let is_source = |folder: &Path| folder.join("crates/flowsieve/Cargo.toml").is_file();
+        match given {
+            Some(folder) if is_source(Path::new(folder)) => crates(Path::new(folder)),
+            Some(url) if url.contains("://") => Ok(Source::Git(url.to_owned())),
+            Some(other) => Err(Error::Input(format!(
+                "--flowsieve {other}: there is no {other}/crates/flowsieve; expected a folder with Flowsieve's source, or \
+                 the address of a git repository such as {REPOSITORY}"
+            ))),
+            None => {
+                let here = std::env::current_dir().map_err(|error| file_error(Path::new("."), &error))?;
+                let around = here.ancestors().find(|folder| is_source(folder));
+                around.map_or_else(|| Ok(Source::Git(REPOSITORY.to_owned())), crates)
+            }
+        }
+    }
+
+    /// Puts it in the place of each `SOURCE/<crate>` of the manifest.
+    fn fill(&self, manifest: &str) -> String {
+        let line = |line: &str| match (line.strip_prefix("SOURCE/"), self) {
+            (None, _) => format!("{line}\n"),
+            (Some(name), Source::Crates(folder)) => {
+                format!("path = {}\n", quoted(&folder.join(name).display().to_string()))
+            }
+            (Some(_), Source::Git(url)) => format!("git = {}\n", quoted(url)),
+        };
+        manifest.lines().map(line).collect()
+    }
+}
+
+/// A text of TOML, whose escapes are those of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Writes new files; none if one of them is there.
+fn write_all(files: &[(PathBuf, String)]) -> Result<(), Error> {
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+        let problem = "is there already, and is not overwritten; expected another folder, or its removal".to_owned();
+        return Err(Error::File { path: path.display().to_string(), problem });
+    }
+    for (path, text) in files {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), fs::create_dir_all).map_err(|error| file_error(path, &error))?;
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| file_error(path, &error))?;
+    }
+    Ok(())
+}
+
+fn file_error(path: &Path, error: &std::io::Error) -> Error {
+    Error::File { path: path.display().to_string(), problem: error.to_string() }
+}

@@ -1,0 +1,241 @@
+//! The command `flowsieve`, which runs experiments and shows and reports their results, as a function: a program that gives it
+//! schemes of its own is the whole command with these schemes in it (docs/own-scheme.md).
+
+mod args;
+mod completions;
+mod computation;
+mod init;
+mod output;
+mod progress;
+mod reproduction;
+mod resolving;
+mod validation;
+
+use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
+use clap::Parser;
+use flowsieve_experiment as experiment;
+use flowsieve_experiment::execute::{How, execute};
+use flowsieve_experiment::explain::{self, Explained};
+use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::{Entry, Error, Measured, OwnSchemes, ResultDir, catalogue, export, lookup, machine, report};
+use output::{in_colour, is_closed_output, print, print_json, tell, to_output};
+use progress::{Progress, hops_in_words};
+use resolving::{Resolvable, Resolving};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Asks for huge pages, without which large fabrics spend much of their time translating addresses (docs/performance.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Does what the command line says, with schemes of one's own beside the built-in ones. It is all that `main` has to call:
+/// `flowsieve::main_with(&[scheme::ENTRY])`.
+pub fn main_with(own: &'static [Entry]) -> ExitCode {
+    let command = Cli::parse().command;
+    match OwnSchemes::new(own).and_then(|engine| carry_out(command, engine)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_output(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            tell(error.render(colour));
+            ExitCode::from(if matches!(error, Error::Simulation { .. }) { 1 } else { 2 })
+        }
+    }
+}
+
+fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
+    match command {
+        Command::Run(args) => run(&args, engine),
+        Command::List(args) => list(&args, engine),
+        Command::Init(args) => init::init(&args),
+        Command::Explain(args) => explained(&args, engine),
+        Command::Report(args) => show(&args),
+        Command::Compare(args) => compare(&args),
+        Command::Doctor(args) => doctor(&args),
+        Command::Reproduce(args) => reproduction::reproduce(&args, engine),
+        Command::Flows(args) => write_flows(&args, engine),
+        Command::Coflows(args) => write_coflows(&args),
+        Command::Thresholds(args) => computation::thresholds(&args),
+        Command::Forest { what } => forest(&what),
+        Command::Validate(args) => validation::validate(&args),
+        Command::Completions { shell } => print(&completions::script(shell, engine)),
+    }
+}
+
+fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
+    let resolve = args.resolve.is_some();
+    let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
+    let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;
+    let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+    let resolving = args.resolve.as_deref().map(|metric| Resolving {
+        metric: Some(metric),
+        begun: Instant::now(),
+        budget: args.budget.0,
+        jobs,
+    });
+    if let Some(resolving) = &resolving {
+        resolving.of_metric(&plan)?;
+    }
+    announce(&plan, jobs);
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
+    let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh: args.fresh };
+    resolved.make()?;
+    if let Some(resolving) = resolving {
+        resolving.go_on(std::slice::from_mut(&mut resolved))?;
+    }
+    resolved.result.map_or(Ok(()), |result| show_result(&result, None, args.json))
+}
+
+/// One experiment whose claims are to be resolved.
+struct Resolved {
+    plan: Plan,
+    engine: OwnSchemes,
+    result: Option<ResultDir>,
+    out: PathBuf,
+    jobs: usize,
+    fresh: bool,
+}
+
+impl Resolvable for Resolved {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn plan_mut(&mut self) -> &mut Plan {
+        &mut self.plan
+    }
+
+    fn measured(&self) -> Measured {
+        self.result.as_ref().map_or_else(Measured::default, ResultDir::measured)
+    }
+
+    fn is_made(&self, key: &str) -> bool {
+        self.out.join("parts").join(key).exists()
+    }
+
+    fn make(&mut self) -> Result<(), Error> {
+        let progress = Progress::new(&self.plan);
+        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh) };
+        let result = execute(&self.plan, &self.engine, &self.out, how, &|event| progress.show(event));
+        progress.end();
+        self.result = Some(result?);
+        Ok(())
+    }
+}
+
+/// What is about to be run, on the error stream: the results alone go to the output.
+fn announce(plan: &Plan, jobs: usize) {
+    tell(&plan.experiment.title);
+    let (points, runs) = (plan.points.len(), plan.runs.len());
+    let jobs = jobs.min(runs);
+    let hops = hops_in_words(plan.packet_hops());
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    let (of_points, of_runs) = (s(points), s(runs));
+    tell(format!("{points} point{of_points}, {runs} run{of_runs}, {jobs} at a time; about {hops} packet-hops in all"));
+    if let Some(trace) = plan.trace() {
+        let (packets, size) = (hops_in_words(trace.packets), report::size(trace.bytes.round() as u64));
+        tell(format!("packet traces: about {packets} packets, {size}"));
+    }
+    for load in &plan.loads {
+        let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
+        let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
+        tell(format!("{nominal}on the wire, with ACKs and framing: {}", classes.join(", ")));
+    }
+    for warning in &plan.warnings {
+        tell(format!("warning: {warning}"));
+    }
+}
+
+fn default_out(file: &Path) -> PathBuf {
+    PathBuf::from("results").join(file.file_stem().unwrap_or("experiment".as_ref()))
+}
+
+/// Prints the table of a result, or the same as JSON, and writes its report.
+fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Error> {
+    let layout = report::Layout::new(&result.manifest().experiment, x)?;
+    let file = report::write(result, &layout)?;
+    if json {
+        print_json(&report::table_json(result, &layout))
+    } else {
+        print(&format!("{}\nReport: {}\n", report::table(result, &layout, in_colour()), file.display()))
+    }
+}
+
+fn show(args: &Report) -> Result<(), Error> {
+    show_result(&ResultDir::open(&args.of.dir)?, args.x.as_deref(), args.of.json)
+}
+
+fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {
+    let folder = lookup::catalogue(args.folder.as_deref());
+    let (what, word) = (args.what.into(), args.word.as_deref());
+    if args.json {
+        return print_json(&catalogue::json(what, word, &engine, &folder)?);
+    }
+    print(&catalogue::text(what, word, &engine, &folder)?)
+}
+
+fn explained(args: &Explain, engine: OwnSchemes) -> Result<(), Error> {
+    let explained = explain::explain(&args.name, engine)?;
+    if args.json {
+        return print_json(&explained);
+    }
+    print(&explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
+}
+
+fn compare(args: &Compare) -> Result<(), Error> {
+    let result = ResultDir::open(&args.of.dir)?;
+    let compared =
+        report::compared(&result, args.vary.as_deref(), args.value.as_deref().zip(args.baseline.as_deref()))?;
+    if args.of.json {
+        return print_json(&compared);
+    }
+    let text = |compared: &report::Compared| compared.text(in_colour());
+    print(&compared.iter().map(text).collect::<Vec<_>>().join("\n"))
+}
+
+fn doctor(args: &Doctor) -> Result<(), Error> {
+    let result = ResultDir::open(&args.of.dir)?;
+    if args.of.json {
+        return print_json(&report::doctor_json(&result));
+    }
+    print(&report::doctor(&result))
+}
+
+fn write_flows(args: &Flows, engine: OwnSchemes) -> Result<(), Error> {
+    let changes = Changes { sets: args.set.clone(), ..Changes::default() };
+    let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;
+    to_output(|out| export::flows(&plan, args.seed, out))
+}
+
+fn write_coflows(args: &Coflows) -> Result<(), Error> {
+    let mut left_out = None;
+    to_output(|out| {
+        left_out = export::coflows(&args.file, args.hosts, args.like.into(), out)?;
+        Ok(())
+    })?;
+    if let Some(left_out) = left_out {
+        tell(left_out);
+    }
+    Ok(())
+}
+
+fn forest(what: &Forest) -> Result<(), Error> {
+    let read = |of: &Traced| experiment::forest::Predicted::read(&of.forest, &of.trace, of.from);
+    match what {
+        Forest::Apply { of } => {
+            let predicted = read(of)?;
+            to_output(|out| predicted.write(out))
+        }
+        Forest::Trace { name, calibration, seed } => to_output(|out| export::stand_in(name, calibration, *seed, out)),
+        Forest::Import(args) => to_output(|out| export::flux(&args.files, args.layout(), out)),
+        Forest::Report { of, json } => {
+            let worth = read(of)?.worth(&experiment::forest::SizeClasses::default());
+            if *json {
+                return print_json(&worth);
+            }
+            print(&experiment::forest::text(&worth))
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Every example of every `--help` is executed, in the order in which somebody would, in a folder that has nothing of the
+//! repository.
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// How an example is executed.
+enum As {
+    /// As it stands.
+    Whole,
+    /// With this after it, where it would take long.
+    With(&'static str),
+    /// With one number instead of another, where it would take long.
+    Instead(&'static str, &'static str),
+    /// Whole, by another test.
+    By(&'static str, &'static str),
+}
+
+use As::{By, Instead, Whole, With};
+
+/// Every example; later ones use what earlier ones leave.
+const EXAMPLES: &[(&str, As)] = &[
+    ("flowsieve init", Whole),
+    ("flowsieve init --scheme nearest-first", Whole),
+    ("flowsieve run quickstart", With("--scale smoke")),
+    (
+        "flowsieve run quickstart --set load=0.9 --set scheme=pias,pfabric --seeds 5",
+        With("--scale smoke --out results/0.9"),
+    ),
+    ("flowsieve run quickstart --set load=0.5,0.7,0.9", With("--scale smoke --out results/loads")),
+    ("flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30", With("--scale smoke")),
+    ("flowsieve run quickstart --scale smoke", Whole),
+    (
+        "flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'",
+        With("--scale smoke --out results/traced"),
+    ),
+    ("flowsieve list schemes", Whole),
+    ("flowsieve list settings ecn", Whole),
+    ("flowsieve list experiments --folder built-in:", Whole),
+    ("flowsieve list workloads --json", Whole),
+    ("flowsieve explain ecn_threshold", Whole),
+    ("flowsieve explain network.leaf.queues", Whole),
+    ("flowsieve explain pias", Whole),
+    ("flowsieve explain \"p99 slowdown\" --json", Whole),
+    ("flowsieve report results/quickstart", Whole),
+    ("flowsieve compare results/quickstart pias dctcp", Whole),
+    ("flowsieve compare results/quickstart", Whole),
+    ("flowsieve compare results/quickstart pfabric pias --json", Whole),
+    ("flowsieve doctor results/quickstart", Whole),
+    ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
+    // All of its runs were measured before.
+    ("flowsieve reproduce nos2 --scale quick", Whole),
+    ("flowsieve reproduce nos2/fig06 --page nos2.md", With("--scale quick")),
+    // More seeds would take their two hours.
+    ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),
+    ("flowsieve flows quickstart --set load=0.6 > flows.csv", Whole),
+    ("flowsieve coflows trace.txt > flows.csv", Whole),
+    ("flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias", Whole),
+    ("flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background", Whole),
+    (
+        "flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200",
+        Instead("--evaluations 200", "--evaluations 5 --flows 100"),
+    ),
+    ("flowsieve thresholds --cdf sizes.csv --queues 4", Whole),
+    ("flowsieve forest trace kmeans-like > trace.csv", Whole),
+    ("flowsieve forest report trace.fsf trace.csv", Whole),
+    ("flowsieve forest apply trace.fsf trace.csv --from 0 > predicted.csv", Whole),
+    ("flowsieve forest import ml/KMeans/training/*.csv --drop job --scale cpu=1000 > trace.csv", Whole),
+    ("flowsieve forest import simulator/KMeans/0.csv --simulator --predicted 2 > trace.csv", Whole),
+    ("flowsieve validate --quick", By("validate.rs", "validate(&[\"--quick\"])")),
+    ("flowsieve validate --list", Whole),
+    ("flowsieve validate --case srpt-uniform-64-0.7 --case dctcp-2", Whole),
+    ("flowsieve completions bash > ~/.local/share/bash-completion/completions/flowsieve", Whole),
+];
+
+/// What the examples' files are: those of the person who reads the help.
+const FILES: &[(&str, &str)] = &[
+    ("trace.txt", "4 2\n1 0 2 0 1 1 2:3\n2 1 1 3 1 1:1\n"),
+    ("sizes.csv", "size_bytes,cdf\n1000,0.5\n100000,1\n"),
+    ("ml/KMeans/training/0.csv", "index,flow_size,job,cpu\n0,700,1,0.5\n"),
+    ("ml/KMeans/training/1.csv", "index,flow_size,job,cpu\n0,900,1,0.25\n"),
+    ("simulator/KMeans/0.csv", "size,perfect,mean\n700,700,650\n9000,9000,650\n"),
+    (".local/share/bash-completion/completions/other", ""),
+];
+
+/// The help of a command and of those below it.
+fn helps(command: &[&str], found: &mut Vec<String>) {
+    let done = Command::cargo_bin("flowsieve").unwrap().args(command).arg("--help").output().unwrap();
+    assert!(done.status.success(), "{command:?}");
+    let help = String::from_utf8(done.stdout).unwrap();
+    let commands = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap_or_default();
+    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let name = line.split_whitespace().next().unwrap();
+        if name != "help" {
+            helps(&[command, &[name]].concat(), found);
+        }
+    }
+    found.push(help);
+}
+
+fn run(folder: &Path, line: &str) {
+    let bin = cargo_bin("flowsieve").parent().unwrap().to_owned();
+    let path = std::env::join_paths([bin, "/usr/bin".into(), "/bin".into()]).unwrap();
+    let mut shell = Command::new("sh");
+    let done = shell.args(["-c", line]).current_dir(folder).env("PATH", path).env("HOME", folder).output().unwrap();
+    assert!(done.status.success(), "{line}\n{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn help__every_example_can_be_executed() {
+    let mut pages = Vec::new();
+    helps(&[], &mut pages);
+    assert!(pages.len() > 15, "{} pages", pages.len());
+    let shown: BTreeSet<&str> = pages
+        .iter()
+        .flat_map(|page| page.lines())
+        .filter_map(|line| line.strip_prefix("  ").filter(|line| line.starts_with("flowsieve ")))
+        .collect();
+    let known: BTreeSet<&str> = EXAMPLES.iter().map(|(example, _)| *example).collect();
+    assert_eq!(shown, known);
+
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in FILES {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let forest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/qclimb/forests/kmeans-depth5.fsf");
+    std::fs::copy(forest, folder.path().join("trace.fsf")).unwrap();
+    for (example, how) in EXAMPLES {
+        match how {
+            Whole => run(folder.path(), example),
+            With(more) => run(folder.path(), &format!("{example} {more}")),
+            Instead(of, other) => {
+                assert!(example.contains(of), "{example}");
+                run(folder.path(), &example.replace(of, other));
+            }
+            By(file, call) => {
+                let test = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+                assert!(std::fs::read_to_string(test).unwrap().contains(call), "{example}");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The command alone, in a folder of its own: it carries experiments, claims and what was measured.
+
+use assert_cmd::Command;
+use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::reproduce;
+use flowsieve_experiment::{Scale, Simulator, lookup};
+use std::path::Path;
+
+struct Output {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+fn flowsieve(folder: &Path, arguments: &[&str]) -> Output {
+    let done = Command::cargo_bin("flowsieve").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    Output {
+        status: done.status.code().unwrap(),
+        out: String::from_utf8(done.stdout).unwrap(),
+        err: String::from_utf8(done.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn run__a_built_in_experiment_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = flowsieve(folder.path(), &["run", "quickstart", "--scale", "smoke"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.contains("results/quickstart/report.html"), "{}", done.out);
+    // With the list of flows beside it.
+    let done = flowsieve(folder.path(), &["run", "nos2/fig01"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(folder.path().join("results/fig01/report.html").is_file());
+}
+
+#[test]
+fn run__what_is_wrong_names_the_built_in_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = flowsieve(folder.path(), &["run", "nos2/fig01", "--set", "list=none.csv"]);
+    assert_eq!(none.status, 2);
+    assert!(none.err.contains("built-in:/nos2/none.csv: is not built in"), "{}", none.err);
+    let queues = flowsieve(folder.path(), &["run", "first", "--set", "schemes.pias-2.queues=4"]);
+    assert_eq!(queues.status, 2);
+    assert!(queues.err.contains("built-in:/first.toml:"), "{}", queues.err);
+    // A file of one's own by its whole path.
+    let list = folder.path().join("own.csv");
+    std::fs::write(&list, "start_s,src,dst,bytes\n0,0,1,1000\n").unwrap();
+    let own = flowsieve(folder.path(), &["run", "nos2/fig01", "--set", &format!("list={}", list.display())]);
+    assert_eq!(own.status, 0, "{}", own.err);
+    let unknown = flowsieve(folder.path(), &["run", "experiments/quickstart.toml"]);
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.err.contains("did you mean `quickstart`?"), "{}", unknown.err);
+}
+
+#[test]
+fn list__experiments_are_those_of_the_folder_or_else_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |arguments: &[&str]| {
+        let done = flowsieve(folder.path(), &[&["list", "experiments"], arguments].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.out
+    };
+    let built_in = of(&[]);
+    assert!(built_in.contains("  quickstart ") && built_in.contains("  nos2/fig06 "), "{built_in}");
+    assert!(!built_in.contains("not an experiment"), "{built_in}");
+    let data: serde_json::Value = serde_json::from_str(&of(&["--json"])).unwrap();
+    assert_eq!(data.as_array().unwrap().len(), built_in.lines().count());
+    std::fs::create_dir(folder.path().join("experiments")).unwrap();
+    std::fs::write(folder.path().join("experiments/own.toml"), "title = \"My own\"\n").unwrap();
+    assert_eq!(of(&[]), "  experiments/own.toml  My own\n");
+    assert_eq!(of(&["--folder", "built-in:"]), built_in);
+    assert!(of(&["quickstart", "--folder", "built-in:"]).starts_with("  quickstart "));
+}
+
+#[test]
+fn reproduce__a_built_in_paper_with_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = flowsieve(folder.path(), &["reproduce", "nos2", "--scale", "quick", "--dry-run"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.err.contains("runs were measured before"), "{}", done.err);
+    let done = flowsieve(folder.path(), &["reproduce", "nos2/fig01", "--scale", "smoke"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.contains("| nos2-01 |"), "{}", done.out);
+    let unknown = flowsieve(folder.path(), &["reproduce", "nso2"]);
+    assert!(unknown.status == 2 && unknown.err.contains("did you mean `nos2`?"), "{}", unknown.err);
+}
+
+#[test]
+fn reproduce__has_no_folder_to_keep_into() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&["--keep"][..], &["--keep", "--folder", "built-in:"]] {
+        let done = flowsieve(folder.path(), &[&["reproduce", "nos2/fig01"], arguments].concat());
+        assert_eq!(done.status, 2);
+        assert!(done.err.contains("no folder beside them to keep into"), "{}", done.err);
+        assert!(done.err.contains("expected --folder with a folder"), "{}", done.err);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+/// Experiments with files beside them: lists, coflow traces and forests, also of other folders.
+#[test]
+fn plan__of_a_built_in_experiment_is_that_of_its_file() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments"));
+    let changes = Changes { scale: Scale::Smoke, ..Changes::default() };
+    let keys = |plan: Plan| plan.runs.into_iter().map(|run| run.key).collect::<Vec<_>>();
+    for name in ["quickstart", "nos2/fig01", "coflows/fidelity", "stand-ins", "qclimb/fig26", "pcoflow/fig01-02"] {
+        let built_in = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &Simulator);
+        let file = plan::read(&root.join(format!("{name}.toml")), &changes, &Simulator).unwrap();
+        assert_eq!(keys(built_in.unwrap()), keys(file), "{name}");
+    }
+    let read = |folder: &Path| {
+        let changes = Changes { scale: Scale::Quick, ..Changes::default() };
+        reproduce::read(folder, "nos2", &changes, false, &Simulator).unwrap()
+    };
+    let (built_in, file) = (read(&lookup::catalogue(Some(Path::new("built-in:")))), read(root));
+    assert!(built_in.checks == file.checks && !file.checks.is_empty());
+    let path = |figure: &flowsieve_experiment::report::PageFigure| figure.name.clone();
+    assert_eq!(built_in.page(&path), file.page(&path));
+}
