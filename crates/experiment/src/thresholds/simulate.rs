@@ -276,6 +276,7 @@ mod tests {
         Wanted {
             workload: Some("web-search".into()),
             cdf: None,
+            sizes: None,
             loads: vec![0.8],
             queues: Some(queues),
             method: Method::Pias,
