@@ -186,7 +186,8 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     let how = How { jobs: 1, fresh: false };
     let narrowed = read(GOOD, &changes).unwrap();
     let result = execute_sharing(&narrowed, &Simulator, &out, &parts, how, &|_| {}).unwrap();
-    let table = table(&result);
+    // Each claim in one line, however it is broken for a terminal.
+    let table = table(&result).replace("\n    ", " ");
     assert_eq!(table.matches("not resolved: not run").count(), 3, "{table}");
     // Those of `dctcp` alone are there.
     let lines = |id: &str| table.lines().filter(|line| line.starts_with(id)).map(String::from).collect::<Vec<_>>();

@@ -94,6 +94,8 @@ Examples:
       another sweep of the load
   flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
       another setting, beside the first result
+  flowsieve run first
+      another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
@@ -334,7 +336,7 @@ impl FromStr for Budget {
 #[command(after_help = "Examples:
   flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps --rtt 40us
       which ones to take, how many queues help, the ECN threshold, and DSCPs
-  flowsieve thresholds --sizes sizes.csv --column bytes --load 0.6
+  flowsieve thresholds --sizes flows.csv --column bytes --load 0.6
       from sizes as they were measured
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background

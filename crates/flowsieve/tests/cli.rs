@@ -228,7 +228,7 @@ fn compare__values_of_a_swept_setting() {
     let pair = ["compare", "out", "--vary", "ecn_threshold", "30KB", "65pkt", "--json"];
     let pair = json(folder.path(), &pair);
     assert_eq!((&pair[0]["value"], &pair[0]["baseline"]), (&"30KB".into(), &"65pkt".into()));
-    assert_eq!(pair[0]["points"][0]["classes"][3]["by_flow"]["pairs"], 40);
+    assert_eq!(pair[0]["points"][0]["classes"][3]["by_flow"]["pairs"], 80);
     for (arguments, says) in [
         (&["compare", "out", "--vary", "ecn_treshold"][..], "did you mean `network.ecn_threshold`?"),
         (&["compare", "out", "--vary", "ecn_threshold", "20pkt", "64pkt"], "did you mean `65pkt`?"),
@@ -432,8 +432,8 @@ fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
         ("manifest.json", manifest.as_bytes()[..manifest.len() / 2].to_vec(), "damaged result"),
         (
             "manifest.json",
-            manifest.replacen("\"schema\": 1", "\"schema\": 9", 1).into_bytes(),
-            "schema version 9, expected 1",
+            manifest.replacen("\"schema\": 2", "\"schema\": 9", 1).into_bytes(),
+            "schema version 9, expected at most 2",
         ),
         ("flows.parquet", flows[..flows.len() / 2].to_vec(), "cut short"),
         ("flows.parquet", other, "of another experiment"),

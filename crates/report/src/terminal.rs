@@ -71,17 +71,11 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     let claims = claim_rows(dir);
     if !claims.is_empty() {
         text += &format!("\n{}\n", Tone::Heading.paint("Claims", colour));
-        let columns = vec![
-            Column::words("claim"),
-            Column::numbers("claimed", 0),
-            Column::numbers("measured", 0),
-            Column::words("verdict"),
-            Column { importance: 1, ..Column::words("what") },
-        ];
-        let row = |row: &ClaimRow| {
-            [&row.id, &row.claimed, &row.measured, &row.judged, &row.what].map(|cell| Cell::from(cell.as_str())).into()
-        };
-        text += &TextTable { columns, rows: claims.iter().map(row).collect() }.text(colour);
+        for ClaimRow { id, what, claimed, measured, judged, .. } in &claims {
+            text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
+            text +=
+                &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
+        }
     }
     text.truncate(text.trim_end().len());
     text.push('\n');

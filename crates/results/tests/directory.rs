@@ -345,7 +345,7 @@ fn open__a_result_of_schema_1() {
         let classes = &dir.summary().points[point].classes;
         classes.last().unwrap().estimate(Metric::Fct, Statistic::Mean).unwrap().value
     };
-    assert_eq!(dir.manifest().runs.iter().map(|run| run.flows).sum::<u64>(), 60);
+    assert_eq!(dir.manifest().runs.iter().map(|run| run.flows).sum::<u64>(), 200);
     assert!(mean(0) > 0.0 && mean(1) > 0.0);
     assert!(dir.run_info().unwrap().is_some());
 }
