@@ -230,7 +230,7 @@ fn compare__values_of_a_swept_setting() {
     assert_eq!((&pair[0]["value"], &pair[0]["baseline"]), (&"30KB".into(), &"65pkt".into()));
     assert_eq!(pair[0]["points"][0]["classes"][3]["by_flow"]["pairs"], 80);
     for (arguments, says) in [
-        (&["compare", "out", "--vary", "ecn_treshold"][..], "did you mean `network.ecn_threshold`?"),
+        (&["compare", "out", "--vary", "ecn_treshold"][..], "did you mean `ecn_threshold`?"),
         (&["compare", "out", "--vary", "ecn_threshold", "20pkt", "64pkt"], "did you mean `65pkt`?"),
         (&["report", "out", "--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
     ] {
