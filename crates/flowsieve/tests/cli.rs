@@ -399,7 +399,9 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
     assert!(done.err.contains("every claim is resolved, or has all the seeds that there are"), "{}", done.err);
-    let judged = done.out.lines().find(|line| line.starts_with("small-1 ")).unwrap();
+    // What was claimed and measured stands below what is claimed of.
+    let shown = done.out.replace("\n    ", " ");
+    let judged = shown.lines().find(|line| line.starts_with("small-1: ")).unwrap();
     assert!(judged.contains(" seeds)") && !judged.contains("(after 5 seeds)"), "{judged}");
     // Whoever asks again gets the same, and runs nothing.
     let before = bytes(&folder.path().join("r"));
