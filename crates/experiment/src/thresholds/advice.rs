@@ -235,7 +235,7 @@ mod tests {
             let best =
                 advice.methods.iter().filter_map(|row| row.expected).map(|it| it.background).fold(f64::MAX, f64::min);
             assert!(advice.expected.recommended <= 1.01 * best, "{workload}");
-            assert_eq!(advice.methods.iter().any(|row| row.method == "published"), true);
+            assert!(advice.methods.iter().any(|row| row.method == "published"));
         }
     }
 
