@@ -55,10 +55,12 @@ for scheme in $schemes; do
               scheme, instructions / hops, missed / hops, hops }'
 done
 
-echo "== the whole command (experiments/quickstart.toml at load 0.6, one seed)"
+# The fabric of the papers, on which all figures so far were measured.
+reference_fabric="--set leaves=9 --set spines=4 --set hosts_per_leaf=16 --set flows=2000"
+echo "== the whole command (experiments/quickstart.toml with $reference_fabric at load 0.6, one seed)"
 flowsieve=$(executable build --release --workspace --bin flowsieve)
 for scheme in $schemes; do
-    /usr/bin/time -o "$scratch/time" -f '%U %S %M' "$flowsieve" run experiments/quickstart.toml \
+    /usr/bin/time -o "$scratch/time" -f '%U %S %M' "$flowsieve" run experiments/quickstart.toml $reference_fabric \
         --set load=0.6 --set "scheme=$scheme" --seeds 1 --jobs 1 --out "$scratch/$scheme" >/dev/null 2>&1
     hops=$(sed -n 's/.*"packet_hops": *\([0-9]*\).*/\1/p' "$scratch/$scheme/manifest.json" | head -n 1)
     awk -v scheme="$scheme" -v hops="$hops" '

@@ -3,7 +3,7 @@
 
 use crate::experiment_text::ExperimentText;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use flowsieve_report::CompareError;
+use flowsieve_report::{CompareError, UnknownKey};
 use flowsieve_results::ResultError;
 use flowsieve_schemes::settings::{self, SettingsError};
 use std::io;
@@ -56,12 +56,24 @@ impl From<CompareError> for Error {
     fn from(error: CompareError) -> Self {
         let wrong = SettingsError::new(settings::Origin::CommandLine("compare".into()), error.to_string());
         match error {
-            CompareError::UnknownScheme { name, schemes } => wrong.expected(schemes.join(", ")).names(name, schemes),
-            CompareError::Itself(_) => wrong.expected("two schemes"),
-            CompareError::OneScheme => wrong.expected("two at least"),
+            CompareError::UnknownValue { name, values, .. } => wrong.expected(values.join(", ")).names(name, values),
+            CompareError::UnknownKey(error) => return error.into(),
+            CompareError::Itself(_) => wrong.expected("two different ones"),
+            CompareError::OnePoint => wrong.expected("two schemes or two values of a setting at least"),
+            CompareError::OtherFlows(_) => wrong.expected("a key that changes the network or the schemes alone"),
             CompareError::Results(error) => return error.into(),
         }
         .into()
+    }
+}
+
+impl From<UnknownKey> for Error {
+    fn from(error: UnknownKey) -> Self {
+        let wrong = SettingsError::new(settings::Origin::CommandLine(error.name.as_str().into()), error.to_string());
+        let swept = if error.swept.is_empty() { "a sweep of something".into() } else { error.swept.join(", ") };
+        // A key is asked for without its section.
+        let short = |key: String| key.rsplit('.').next().unwrap_or_default().to_owned();
+        wrong.expected(swept).names(error.name, error.swept.into_iter().map(short).collect::<Vec<_>>()).into()
     }
 }
 

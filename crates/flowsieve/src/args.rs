@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::export::Like;
 use flowsieve_experiment::thresholds::Method;
+use flowsieve_experiment::units;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -53,7 +54,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Show a result again, and write its report.html
     Report(Report),
-    /// Compare two schemes of a result over the same flows, with intervals
+    /// Compare schemes of a result, or values of another setting, over the same flows, with intervals
     Compare(Compare),
     /// Say what looks wrong in a result
     Doctor(Doctor),
@@ -93,6 +94,8 @@ Examples:
       another sweep of the load
   flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30
       another setting, beside the first result
+  flowsieve run first
+      another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
@@ -210,10 +213,15 @@ pub(crate) struct Flows {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   flowsieve report results/quickstart
-      writes report.html, and plots.csv with the numbers of its plots")]
+      writes report.html, and plots.csv with the numbers of its plots
+  flowsieve report results/first --x ecn_threshold
+      with another swept setting on the x axis than the one with the most values")]
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) of: OfResult,
+    /// The swept setting on the x axis of plots and in the first column of tables [default: the one with the most values]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) x: Option<String>,
 }
 
 /// What is said of a result, and how.
@@ -233,16 +241,21 @@ pub(crate) struct OfResult {
       each scheme with the first
   flowsieve compare results/quickstart pfabric pias --json
       two of them, as JSON with every statistic
+  flowsieve compare results/first --vary ecn_threshold
+      each value of another swept setting with the first
 
 A ratio below 1: the first of the two takes less. It is judged only where all flows finished under both.")]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) of: OfResult,
-    /// A scheme of the result
+    /// A scheme of the result, or a value of what is varied
     #[arg(requires = "baseline")]
-    pub(crate) scheme: Option<String>,
-    /// The scheme that it is compared with
+    pub(crate) value: Option<String>,
+    /// What it is compared with
     pub(crate) baseline: Option<String>,
+    /// Compare values of this swept setting instead of schemes
+    #[arg(long, value_name = "KEY")]
+    pub(crate) vary: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -321,26 +334,42 @@ impl FromStr for Budget {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps --rtt 40us
+      which ones to take, how many queues help, the ECN threshold, and DSCPs
+  flowsieve thresholds --sizes flows.csv --column bytes --load 0.6
+      from sizes as they were measured
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background
   flowsieve thresholds --workload web-search --load 0.8 --method simulate --evaluations 200
   flowsieve thresholds --cdf sizes.csv --queues 4")]
 pub(crate) struct Thresholds {
     /// A built-in distribution (see `flowsieve list workloads`)
-    #[arg(long, value_name = "NAME", required_unless_present = "cdf", conflicts_with = "cdf")]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["cdf", "sizes"], conflicts_with_all = ["cdf", "sizes"])]
     pub(crate) workload: Option<String>,
     /// A file of a distribution: rows of size_bytes,cdf
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) cdf: Option<String>,
+    /// A CSV file with the size of a flow in bytes in each row
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "cdf")]
+    pub(crate) sizes: Option<PathBuf>,
+    /// The column of these sizes, by its name in the first row [default: the first column]
+    #[arg(long, value_name = "NAME", requires = "sizes")]
+    pub(crate) column: Option<String>,
     /// Load of the host links, or several loads for a table of them
     #[arg(long, value_delimiter = ',', default_value = "0.8")]
     pub(crate) load: Vec<f64>,
     /// Number of queues [default: 8, and 2 for --method two-level]
     #[arg(long)]
     pub(crate) queues: Option<u64>,
-    /// How the thresholds are chosen
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) method: MethodArg,
+    /// How the thresholds are chosen [default: all ways side by side, with the ones to take]
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<MethodArg>,
+    /// Rate of the host links, for the ECN threshold
+    #[arg(long, default_value = "10Gbps", value_parser = rate, conflicts_with = "method")]
+    pub(crate) rate: u64,
+    /// Round trip without queues, for the ECN threshold
+    #[arg(long, default_value = "80us", value_parser = time, conflicts_with = "method")]
+    pub(crate) rtt: u64,
     /// Simulate: sets of thresholds to run at most, without the runs with other flows at the end [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) evaluations: Option<u32>,
@@ -355,11 +384,18 @@ pub(crate) struct Thresholds {
     pub(crate) json: bool,
 }
 
+fn rate(text: &str) -> Result<u64, String> {
+    units::parse_rate(text).map_err(|error| error.to_string())
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    units::parse_time(text).map_err(|error| error.to_string())
+}
+
 /// How thresholds are chosen.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum MethodArg {
     /// As many flows end in each queue
-    #[default]
     EqualSplit,
     /// Best by PIAS's model, a tandem of M/M/1 queues
     Pias,

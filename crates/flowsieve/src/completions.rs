@@ -64,7 +64,7 @@ impl Names {
             ("flows", "file", &self.experiments),
             ("flows", "set", &self.keys),
             ("reproduce", "what", &self.papers),
-            ("compare", "scheme", &self.schemes),
+            ("compare", "value", &self.schemes),
             ("compare", "baseline", &self.schemes),
             ("explain", "name", &self.explained),
             ("thresholds", "workload", &self.workloads),

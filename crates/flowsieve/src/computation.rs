@@ -1,9 +1,9 @@
 //! `flowsieve thresholds`: computed ones, and the search for them with its progress.
 
-use crate::args::Thresholds;
+use crate::args::{MethodArg, Thresholds};
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
-use flowsieve_experiment::thresholds::{self, Method, Search, Wanted};
+use flowsieve_experiment::thresholds::{self, Column, Link, Method, Search, Wanted};
 use flowsieve_experiment::{Error, machine};
 use serde::Serialize;
 use std::time::Instant;
@@ -16,20 +16,28 @@ pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
     let wanted = |method| Wanted {
         workload: args.workload.clone(),
         cdf: args.cdf.clone(),
+        sizes: args.sizes.clone().map(|path| Column { path, name: args.column.clone() }),
         loads: args.load.clone(),
         queues: args.queues,
         method,
     };
-    let Some(method) = args.method.computed() else {
+    let method = args.method.map(MethodArg::computed);
+    if let Some(None) = method {
         let found = search(args, &wanted(Method::Pias))?;
         return show(args.json, &found, thresholds::found_text);
-    };
+    }
     for (name, option) in [("evaluations", args.evaluations), ("flows", args.flows), ("jobs", args.jobs)] {
         if option.is_some() {
             return Err(Error::Input(format!("--{name}: expected --method simulate, which alone runs flows")));
         }
     }
-    show(args.json, &thresholds::thresholds(&wanted(method))?, thresholds::text)
+    match method.flatten() {
+        Some(method) => show(args.json, &thresholds::thresholds(&wanted(method))?, thresholds::text),
+        None => {
+            let link = Link { rate_bps: args.rate, rtt_ps: args.rtt };
+            show(args.json, &thresholds::advice(&wanted(Method::Background), link)?, thresholds::advice_text)
+        }
+    }
 }
 
 fn search(args: &Thresholds, wanted: &Wanted) -> Result<Vec<thresholds::Found>, Error> {

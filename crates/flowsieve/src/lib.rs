@@ -11,14 +11,14 @@ mod reproduction;
 mod resolving;
 mod validation;
 
-use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Run, Traced};
+use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::explain::{self, Explained};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::{Entry, Error, Measured, OwnSchemes, ResultDir, catalogue, export, lookup, machine, report};
-use output::{is_closed_output, print, print_json, tell, to_output};
+use output::{in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::{Progress, hops_in_words};
 use resolving::{Resolvable, Resolving};
 use std::io::IsTerminal;
@@ -51,7 +51,7 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
         Command::List(args) => list(&args, engine),
         Command::Init(args) => init::init(&args),
         Command::Explain(args) => explained(&args, engine),
-        Command::Report(args) => show(&args.of.dir, args.of.json),
+        Command::Report(args) => show(&args),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
         Command::Reproduce(args) => reproduction::reproduce(&args, engine),
@@ -85,7 +85,7 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     if let Some(resolving) = resolving {
         resolving.go_on(std::slice::from_mut(&mut resolved))?;
     }
-    resolved.result.map_or(Ok(()), |result| show_result(&result, args.json))
+    resolved.result.map_or(Ok(()), |result| show_result(&result, None, args.json))
 }
 
 /// One experiment whose claims are to be resolved.
@@ -153,17 +153,18 @@ fn default_out(file: &Path) -> PathBuf {
 }
 
 /// Prints the table of a result, or the same as JSON, and writes its report.
-fn show_result(result: &ResultDir, json: bool) -> Result<(), Error> {
-    let file = report::write(result)?;
+fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Error> {
+    let layout = report::Layout::new(&result.manifest().experiment, x)?;
+    let file = report::write(result, &layout)?;
     if json {
-        print_json(&report::table_json(result))
+        print_json(&report::table_json(result, &layout))
     } else {
-        print(&format!("{}\nReport: {}\n", report::table(result), file.display()))
+        print(&format!("{}\nReport: {}\n", report::table(result, &layout, in_colour()), file.display()))
     }
 }
 
-fn show(dir: &Path, json: bool) -> Result<(), Error> {
-    show_result(&ResultDir::open(dir)?, json)
+fn show(args: &Report) -> Result<(), Error> {
+    show_result(&ResultDir::open(&args.of.dir)?, args.x.as_deref(), args.of.json)
 }
 
 fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {
@@ -185,11 +186,13 @@ fn explained(args: &Explain, engine: OwnSchemes) -> Result<(), Error> {
 
 fn compare(args: &Compare) -> Result<(), Error> {
     let result = ResultDir::open(&args.of.dir)?;
-    let compared = report::compared(&result, args.scheme.as_deref().zip(args.baseline.as_deref()))?;
+    let compared =
+        report::compared(&result, args.vary.as_deref(), args.value.as_deref().zip(args.baseline.as_deref()))?;
     if args.of.json {
         return print_json(&compared);
     }
-    print(&compared.iter().map(report::Compared::text).collect::<Vec<_>>().join("\n"))
+    let text = |compared: &report::Compared| compared.text(in_colour());
+    print(&compared.iter().map(text).collect::<Vec<_>>().join("\n"))
 }
 
 fn doctor(args: &Doctor) -> Result<(), Error> {

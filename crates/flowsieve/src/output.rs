@@ -3,7 +3,7 @@
 use flowsieve_experiment::Error;
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 /// Gives the output to `write`. An output that does not take all of it, such as a full disk, is an error.
 pub(crate) fn to_output(write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> Result<(), Error>) -> Result<(), Error> {
@@ -21,6 +21,11 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Output(error.into()))?;
     print(&(text + "\n"))
+}
+
+/// Whether the output is a terminal that takes colours (<https://no-color.org>).
+pub(crate) fn in_colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Says something on the error stream. If nobody listens any more (`2>&1 | head`), a run still goes on: its results are in

@@ -138,7 +138,7 @@ impl Resolvable for Running<'_> {
         let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.show(event));
         progress.end();
         let result = result?;
-        report::write(&result)?;
+        report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?)?;
         self.figure.take(&result)?;
         if keep { self.figure.keep() } else { Ok(()) }
     }

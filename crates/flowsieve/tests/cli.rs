@@ -202,8 +202,76 @@ fn compare__pairs_two_schemes_or_each_with_the_first() {
     assert!(all["fct"]["p99.9"]["value"].as_f64().unwrap() > 0.0 && all["by_flow"]["pairs"] == 80, "{all}");
     for (arguments, says) in [
         (&["compare", "out", "pais", "dctcp"][..], "did you mean `pias`?"),
-        (&["compare", "out", "pias", "pias"], "expected two schemes"),
+        (&["compare", "out", "pias", "pias"], "expected two different ones"),
         (&["compare", "out", "pias"], "required"),
+    ] {
+        let wrong = flowsieve(folder.path(), arguments);
+        assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
+    }
+}
+
+/// One scheme, two marking thresholds: what the first example asks.
+#[test]
+fn compare__values_of_a_swept_setting() {
+    let folder = folder();
+    let swept = ["--set", "scheme=pias", "--set", "load=0.5", "--set", "ecn_threshold=20pkt,65pkt,30KB"];
+    let run = flowsieve(folder.path(), &[&["run", "small.toml", "--out", "out"], &swept[..]].concat());
+    assert_eq!(run.status, 0, "{}", run.err);
+    // The conclusion stands first, and the setting in the first column.
+    let sentence = "The mean FCT with network.ecn_threshold = ";
+    assert!(run.out.lines().nth(2).unwrap().starts_with(sentence), "{}", run.out);
+    assert!(run.out.contains("\necn_threshold  scheme"), "{}", run.out);
+    assert!(run.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Report: ")), "{}", run.out);
+    let alone = flowsieve(folder.path(), &["compare", "out"]);
+    assert!(alone.out.starts_with("network.ecn_threshold = 65pkt / 20pkt: FCT over the same flows"), "{}", alone.out);
+    assert_eq!(flowsieve(folder.path(), &["compare", "out", "--vary", "ecn_threshold"]).out, alone.out);
+    let pair = ["compare", "out", "--vary", "ecn_threshold", "30KB", "65pkt", "--json"];
+    let pair = json(folder.path(), &pair);
+    assert_eq!((&pair[0]["value"], &pair[0]["baseline"]), (&"30KB".into(), &"65pkt".into()));
+    assert_eq!(pair[0]["points"][0]["classes"][3]["by_flow"]["pairs"], 80);
+    for (arguments, says) in [
+        (&["compare", "out", "--vary", "ecn_treshold"][..], "did you mean `ecn_threshold`?"),
+        (&["compare", "out", "--vary", "ecn_threshold", "20pkt", "64pkt"], "did you mean `65pkt`?"),
+        (&["report", "out", "--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+    ] {
+        let wrong = flowsieve(folder.path(), arguments);
+        assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
+    }
+}
+
+#[test]
+fn compare__a_load_changes_the_flows() {
+    let folder = result();
+    let wrong = flowsieve(folder.path(), &["compare", "out", "--vary", "load"]);
+    assert!(wrong.status == 2 && wrong.err.contains("with another load flows are others"), "{}", wrong.err);
+}
+
+#[test]
+fn thresholds__advice_first() {
+    let folder = folder();
+    std::fs::write(folder.path().join("sizes.csv"), "flow,bytes\n1,1000\n2,1000\n3,1000\n4,50000\n5,9000000\n")
+        .unwrap();
+    let sizes = ["thresholds", "--sizes", "sizes.csv", "--column", "bytes", "--load", "0.6"];
+    let link = ["--rate", "25Gbps", "--rtt", "40us"];
+    let text = flowsieve(folder.path(), &[&sizes[..], &link].concat());
+    assert!(
+        text.out.starts_with("At load 0.6 take the foreground-background thresholds of "),
+        "{}{}",
+        text.out,
+        text.err
+    );
+    // 25 Gbit/s times 40 us are 125,000 bytes.
+    assert!(text.out.contains("ecn_threshold = \"17.858KB\""), "{}", text.out);
+    let data = json(folder.path(), &[&sizes[..], &["--json"]].concat());
+    let queues = data["queues"].as_array().unwrap();
+    assert!(queues.len() < 8 && queues.len() == data["recommended_bytes"].as_array().unwrap().len() + 1, "{data}");
+    assert_eq!((&queues[0]["dscp"], &queues.last().unwrap()["dscp"]), (&40.into(), &0.into()));
+    for (arguments, says) in [
+        (&["thresholds", "--sizes", "none.csv"][..], "none.csv: cannot read"),
+        (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; expected one of flow, bytes"),
+        (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
+        (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
+        (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
@@ -234,7 +302,7 @@ fn json__of_lists_tables_and_reports_is_the_same_data() {
         let list = json(folder.path(), &["list", what, "--json"]);
         assert!(list.as_array().unwrap().iter().any(|entry| entry["name"] == name), "{list}");
     }
-    let thresholds = ["thresholds", "--workload", "web-search", "--queues", "4", "--json"];
+    let thresholds = ["thresholds", "--workload", "web-search", "--queues", "4", "--method", "equal-split", "--json"];
     let thresholds = json(folder.path(), &thresholds);
     assert_eq!(thresholds["thresholds_bytes"].as_array().unwrap().len(), 3);
     assert_eq!(thresholds["queues"][3]["up_to_bytes"], serde_json::Value::Null);
@@ -331,7 +399,9 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("4 points, 20 runs") && done.err.contains("small-1 is not resolved"), "{}", done.err);
     assert!(done.err.contains("every claim is resolved, or has all the seeds that there are"), "{}", done.err);
-    let judged = done.out.lines().find(|line| line.starts_with("small-1 ")).unwrap();
+    // What was claimed and measured stands below what is claimed of.
+    let shown = done.out.replace("\n    ", " ");
+    let judged = shown.lines().find(|line| line.starts_with("small-1: ")).unwrap();
     assert!(judged.contains(" seeds)") && !judged.contains("(after 5 seeds)"), "{judged}");
     // Whoever asks again gets the same, and runs nothing.
     let before = bytes(&folder.path().join("r"));
@@ -364,8 +434,8 @@ fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
         ("manifest.json", manifest.as_bytes()[..manifest.len() / 2].to_vec(), "damaged result"),
         (
             "manifest.json",
-            manifest.replacen("\"schema\": 1", "\"schema\": 9", 1).into_bytes(),
-            "schema version 9, expected 1",
+            manifest.replacen("\"schema\": 2", "\"schema\": 9", 1).into_bytes(),
+            "schema version 9, expected at most 2",
         ),
         ("flows.parquet", flows[..flows.len() / 2].to_vec(), "cut short"),
         ("flows.parquet", other, "of another experiment"),
@@ -474,7 +544,7 @@ fn list__and_the_rest_say_what_there_is() {
         (&["list", "topologies"], "leaf-spine: 144 hosts"),
         (&["list", "settings"], "ecn_threshold"),
         (&["list", "experiments", "--folder", "."], "Eight hosts"),
-        (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "thresholds = [\"8.76KB\", "),
+        (&["thresholds", "--workload", "web-search", "--load", "0.8", "--queues", "8"], "At load 0.8 take the "),
         (
             &["thresholds", "--workload", "data-mining", "--method", "two-level"],
             "two exponential phases: 80.6 % of the flows",

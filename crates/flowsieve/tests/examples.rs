@@ -31,6 +31,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ),
     ("flowsieve run quickstart --set load=0.5,0.7,0.9", With("--scale smoke --out results/loads")),
     ("flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30", With("--scale smoke")),
+    ("flowsieve run first", With("--scale smoke")),
     ("flowsieve run quickstart --scale smoke", Whole),
     (
         "flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'",
@@ -45,9 +46,11 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve explain pias", Whole),
     ("flowsieve explain \"p99 slowdown\" --json", Whole),
     ("flowsieve report results/quickstart", Whole),
+    ("flowsieve report results/first --x ecn_threshold", Whole),
     ("flowsieve compare results/quickstart pias dctcp", Whole),
     ("flowsieve compare results/quickstart", Whole),
     ("flowsieve compare results/quickstart pfabric pias --json", Whole),
+    ("flowsieve compare results/first --vary ecn_threshold", Whole),
     ("flowsieve doctor results/quickstart", Whole),
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.
@@ -57,6 +60,8 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),
     ("flowsieve flows quickstart --set load=0.6 > flows.csv", Whole),
     ("flowsieve coflows trace.txt > flows.csv", Whole),
+    ("flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps --rtt 40us", Whole),
+    ("flowsieve thresholds --sizes flows.csv --column bytes --load 0.6", Whole),
     ("flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias", Whole),
     ("flowsieve thresholds --workload data-mining --load 0.5,0.6,0.7,0.8,0.9 --method background", Whole),
     (

@@ -83,9 +83,9 @@ fn page__shows_the_files_and_what_comes_of_them() {
         );
         let out = tempfile::tempdir().unwrap();
         let result = result(&format!("{name}.toml"), out.path());
-        let text = report::compared(&result, Some((own, "dctcp"))).unwrap()[0].text();
+        let text = report::compared(&result, None, Some((own, "dctcp"))).unwrap()[0].text(false);
         assert!(comparisons[at] == text.trim_end(), "docs/own-scheme.md does not show:\n{text}");
-        let table = report::table(&result);
+        let table = report::table(&result, &report::Layout::new(&result.manifest().experiment, None).unwrap(), false);
         assert!(table.contains(own), "{table}");
     }
 }
@@ -97,8 +97,8 @@ fn coflow_order__leaves_nothing_to_be_sent_again() {
     let counted = result.manifest().runs.iter().map(|run| (run.measured.out_of_order, run.measured.retransmissions));
     // DCTCP, priorities alone, and with order: the numbers of docs/own-scheme.md.
     assert_eq!(counted.collect::<Vec<_>>(), [(0, 0), (1_987, 5_128), (0, 0)]);
-    let by_priority = report::compared(&result, Some(("coflow-priority", "dctcp"))).unwrap()[0].text();
-    assert!(by_priority.contains("coflows (CCT)     40  0.933"), "{by_priority}");
+    let by_priority = report::compared(&result, None, Some(("coflow-priority", "dctcp"))).unwrap()[0].text(false);
+    assert!(by_priority.contains("\ncoflows (CCT)  0.933"), "{by_priority}");
 }
 
 #[test]

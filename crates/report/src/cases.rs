@@ -1,62 +1,125 @@
-//! The points of a result in the order of a report: by case (the swept keys beside scheme and load), by load, by scheme.
+//! The points of a result in the order of a report: by case (what is swept beside scheme and x axis), by the value on the x axis, by
+//! scheme.
 
-use flowsieve_results::{Axis, Experiment};
+use flowsieve_results::{Dimension, Experiment};
 
-/// Points that differ in load and scheme alone.
+/// How the points of an experiment are laid out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// What the x axis of plots and the first column of tables have: the load, unless another swept key has more values or was
+    /// asked for.
+    pub(crate) x: Dimension,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// Points that differ in the x axis and the scheme alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
     /// What sets it apart from other cases; empty if there is one.
-    pub(crate) axes: Vec<Axis>,
-    /// Its loads, in the order of the sweep.
-    pub(crate) loads: Vec<AtLoad>,
+    pub(crate) fixed: Vec<(Dimension, String)>,
+    /// By the value on the x axis, in the order of the sweep.
+    pub(crate) at: Vec<At>,
 }
 
-/// Points that differ in scheme alone: what is compared.
+/// Points that differ in the scheme alone: what is compared.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AtLoad {
-    /// The nominal load, where arrivals have one.
-    pub(crate) load: Option<f64>,
+pub(crate) struct At {
+    /// The value on the x axis, as in the experiment file; `None` where arrivals have no load.
+    pub(crate) value: Option<String>,
     /// Indices of the points, in the order of the sweep.
     pub(crate) points: Vec<usize>,
 }
 
+/// A result has nothing of this name to be laid out by.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("nothing that the sweep varies is called `{name}`")]
+pub struct UnknownKey {
+    /// The name.
+    pub name: String,
+    /// What is swept.
+    pub swept: Vec<String>,
+}
+
+impl Layout {
+    /// By a swept key, or by the one with the most values.
+    pub fn new(experiment: &Experiment, x: Option<&str>) -> Result<Layout, UnknownKey> {
+        let swept = experiment.dimensions();
+        let others = || swept.iter().filter(|(dimension, _)| *dimension != Dimension::Scheme);
+        let x = match x {
+            Some(name) => {
+                let named = others().map(|(dimension, _)| dimension).find(|dimension| dimension.is_called(name));
+                let load = Some(&Dimension::Load).filter(|load| load.is_called(name));
+                named.or(load).cloned().ok_or_else(|| UnknownKey {
+                    name: name.to_owned(),
+                    swept: others().map(|(dimension, _)| dimension.name().to_owned()).collect(),
+                })?
+            }
+            // Of several with as many values the first: the load, then as in the experiment file.
+            None => others()
+                .rev()
+                .max_by_key(|(_, values)| values.len())
+                .map_or(Dimension::Load, |(dimension, _)| dimension.clone()),
+        };
+        Ok(Layout::by(experiment, &x, &Dimension::Scheme))
+    }
+
+    /// By what is on the x axis and by what is compared.
+    pub(crate) fn by(experiment: &Experiment, x: &Dimension, compared: &Dimension) -> Layout {
+        let swept = experiment.dimensions();
+        let fixed: Vec<&Dimension> =
+            swept.iter().map(|(dimension, _)| dimension).filter(|other| *other != x && *other != compared).collect();
+        let mut cases: Vec<Case> = Vec::new();
+        for (index, point) in experiment.points.iter().enumerate() {
+            let its = fixed.iter().filter_map(|dimension| Some(((*dimension).clone(), dimension.value(point)?)));
+            let its: Vec<(Dimension, String)> = its.collect();
+            let case =
+                find_or_add(&mut cases, |case| case.fixed == its, || Case { fixed: its.clone(), at: Vec::new() });
+            let value = x.value(point);
+            let at =
+                find_or_add(&mut case.at, |at| at.value == value, || At { value: value.clone(), points: Vec::new() });
+            at.points.push(index);
+        }
+        Layout { x: x.clone(), cases }
+    }
+
+    /// The x axis in words.
+    pub(crate) fn x_name(&self) -> &str {
+        self.x.name()
+    }
+
+    /// A case in words; empty if it is the only one.
+    pub(crate) fn case_name(&self, case: &Case) -> String {
+        if self.cases.len() > 1 { case.name() } else { String::new() }
+    }
+}
+
 impl Case {
-    /// Its axes in words; empty if it is the only one.
+    /// What it has fixed, in words; empty if it is the only one.
     pub(crate) fn name(&self) -> String {
-        let axes: Vec<String> = self.axes.iter().map(|axis| format!("{} = {}", axis.key, axis.value)).collect();
-        axes.join(", ")
+        let fixed: Vec<String> = self.fixed.iter().map(|(key, value)| in_words(key, value)).collect();
+        fixed.join(", ")
     }
 
     /// All of its points.
     pub(crate) fn points(&self) -> impl Iterator<Item = usize> {
-        self.loads.iter().flat_map(|at| at.points.iter().copied())
+        self.at.iter().flat_map(|at| at.points.iter().copied())
     }
 }
 
-impl AtLoad {
-    /// The load as in the experiment file.
+impl At {
+    /// The value as in the experiment file.
     pub(crate) fn name(&self) -> String {
-        self.load.map_or_else(|| "–".into(), |load| load.to_string())
+        self.value.clone().unwrap_or_else(|| "–".into())
     }
 }
 
-/// Sorts the points of an experiment.
-pub(crate) fn cases(experiment: &Experiment) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    for (index, point) in experiment.points.iter().enumerate() {
-        let case = find_or_add(
-            &mut cases,
-            |case| case.axes == point.axes,
-            || Case { axes: point.axes.clone(), loads: Vec::new() },
-        );
-        let at = find_or_add(
-            &mut case.loads,
-            |at| at.load == point.load,
-            || AtLoad { load: point.load, points: Vec::new() },
-        );
-        at.points.push(index);
+/// A value of a swept key: "load 0.8", "ecn_threshold = 65pkt".
+pub(crate) fn in_words(dimension: &Dimension, value: &str) -> String {
+    match dimension {
+        Dimension::Scheme => value.to_owned(),
+        Dimension::Load => format!("load {value}"),
+        Dimension::Key(key) => format!("{key} = {value}"),
     }
-    cases
 }
 
 fn find_or_add<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {

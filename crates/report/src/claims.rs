@@ -230,9 +230,8 @@ fn measured_values(claim: &Claim, checked: &Checked) -> String {
         _ if is_order(claim) => checked.values.iter().map(|(_, found)| value(found.value)).collect(),
         _ => {
             let interval = |(low, high)| format!(" ({} to {})", value(low), value(high));
-            let one = |found: &Estimate| {
-                format!("{}{}", value(found.value), found.interval().map_or(String::new(), interval))
-            };
+            let one =
+                |found: &Estimate| format!("{}{}", value(found.value), found.interval.map_or(String::new(), interval));
             checked.values.iter().map(|(_, found)| one(found)).collect()
         }
     };

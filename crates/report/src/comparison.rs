@@ -1,36 +1,45 @@
-//! Two schemes beside each other, as text and as data.
+//! Two schemes, or two values of another swept key, beside each other, as text and as data.
 
 use flowsieve_results::claims::Measured;
-use flowsieve_results::compare::{ClassComparison, Comparison, compare};
-use flowsieve_results::{Claim, Expected, Figure, Metric, Only, Ratio, ResultDir, ResultError, SizeClass, Statistic};
+use flowsieve_results::compare::{ByFlow, ClassComparison, Comparison, compare};
+use flowsieve_results::{
+    Axis, Claim, Dimension, Expected, Experiment, Figure, Metric, Only, Ratio, ResultDir, ResultError, SizeClass,
+    Statistic,
+};
 use serde::Serialize;
 
-use crate::cases::{Case, cases};
+use crate::cases::{Case, Layout, UnknownKey};
 use crate::format::{count, flows_of, per_cent};
-use crate::terminal::aligned;
-
-/// The statistics that the text shows; the data has all.
-const SHOWN: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
+use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 const COFLOWS: Figure = Figure::Coflows(Statistic::Mean, Metric::Fct);
 
-/// A scheme beside a baseline.
+/// A value of a swept key beside another: of the scheme, or of what else was asked for.
 #[derive(Serialize)]
 pub struct Compared {
-    /// The scheme.
-    pub scheme: String,
+    /// The key.
+    varied: String,
+    /// The value that is compared; a scheme under this name, too.
+    value: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheme: Option<String>,
     /// What it is compared with.
-    pub baseline: String,
-    /// By case, then load.
-    points: Vec<At>,
+    baseline: String,
+    /// What stands in the first column of the text.
+    #[serde(skip)]
+    x: String,
+    /// By case, then value on the x axis.
+    points: Vec<Pair>,
     /// The mean of the ratios of mean FCT at all loads of a case, where it has several.
     over_loads: Vec<OverLoads>,
 }
 
 #[derive(Serialize)]
-struct At {
+struct Pair {
     case: String,
     load: Option<f64>,
+    #[serde(skip)]
+    at: String,
     #[serde(flatten)]
     comparison: Comparison,
 }
@@ -45,80 +54,133 @@ struct OverLoads {
     coflows: bool,
 }
 
-/// Why two schemes cannot be compared.
+/// Why two schemes or values cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
-    /// A name that the result does not have.
-    #[error("this result has no scheme `{name}`")]
-    UnknownScheme {
-        /// The name.
+    /// A value that the result does not have.
+    #[error("this result has no {key} `{name}`")]
+    UnknownValue {
+        /// Of what: "scheme", or another swept key.
+        key: String,
+        /// The value.
         name: String,
-        /// The schemes that the result has.
-        schemes: Vec<String>,
+        /// The values that the result has.
+        values: Vec<String>,
     },
-    /// A scheme beside itself.
+    /// A key that is not swept.
+    #[error(transparent)]
+    UnknownKey(#[from] UnknownKey),
+    /// A value beside itself.
     #[error("`{0}` is both")]
     Itself(String),
     /// There is nothing to compare with.
-    #[error("this result has one scheme")]
-    OneScheme,
+    #[error("this result has one scheme, and nothing else is swept that could be compared")]
+    OnePoint,
+    /// The two do not have the same flows.
+    #[error("with another {0} flows are others, so that there is nothing to pair")]
+    OtherFlows(String),
     /// The flows cannot be read.
     #[error(transparent)]
     Results(#[from] ResultError),
 }
 
-/// Compares the schemes that are named, or each scheme with the first.
-pub fn compared(dir: &ResultDir, names: Option<(&str, &str)>) -> Result<Vec<Compared>, CompareError> {
-    let schemes: Vec<&str> = dir.manifest().experiment.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+/// Compares two values of a swept key that is named, or each value with the first; without a key schemes, and where there is one scheme
+/// the swept key that has the most values.
+pub fn compared(
+    dir: &ResultDir,
+    varied: Option<&str>,
+    names: Option<(&str, &str)>,
+) -> Result<Vec<Compared>, CompareError> {
+    let experiment = &dir.manifest().experiment;
+    let (varied, values) = varied_values(experiment, varied)?;
     let pairs = match names {
-        Some((scheme, baseline)) => {
-            if let Some(unknown) = [scheme, baseline].into_iter().find(|name| !schemes.contains(name)) {
-                let schemes = schemes.into_iter().map(String::from).collect();
-                return Err(CompareError::UnknownScheme { name: unknown.to_owned(), schemes });
+        Some((value, baseline)) => {
+            if let Some(unknown) = [value, baseline].into_iter().find(|name| !values.iter().any(|known| known == name))
+            {
+                let (key, name) = (varied.name().to_owned(), unknown.to_owned());
+                return Err(CompareError::UnknownValue { key, name, values });
             }
-            if scheme == baseline {
-                return Err(CompareError::Itself(scheme.to_owned()));
+            if value == baseline {
+                return Err(CompareError::Itself(value.to_owned()));
             }
-            vec![(scheme, baseline)]
+            vec![(value, baseline)]
         }
         None => {
-            let (first, others) =
-                schemes.split_first().filter(|(_, others)| !others.is_empty()).ok_or(CompareError::OneScheme)?;
-            others.iter().map(|other| (*other, *first)).collect()
+            let (first, others) = values.split_first().ok_or(CompareError::OnePoint)?;
+            others.iter().map(|other| (other.as_str(), first.as_str())).collect()
         }
     };
-    let compared = pairs.into_iter().map(|(scheme, baseline)| of_pair(dir, scheme, baseline));
-    compared.collect::<Result<_, ResultError>>().map_err(CompareError::from)
+    pairs.into_iter().map(|(value, baseline)| of_pair(dir, &varied, value, baseline)).collect()
 }
 
-fn of_pair(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Compared, ResultError> {
-    let cases = cases(&dir.manifest().experiment);
-    let name_of = |case: &Case| if cases.len() > 1 { case.name() } else { String::new() };
-    let mut points: Vec<At> = Vec::new();
-    let comparisons = compare(dir, scheme, baseline)?;
-    for case in &cases {
-        for at in &case.loads {
+/// What is compared, with its values.
+fn varied_values(experiment: &Experiment, name: Option<&str>) -> Result<(Dimension, Vec<String>), CompareError> {
+    let swept = experiment.dimensions();
+    let Some(name) = name else {
+        let scheme = swept.iter().find(|(dimension, _)| *dimension == Dimension::Scheme);
+        let keys = swept.iter().filter(|(dimension, _)| *dimension != Dimension::Load);
+        // Of several with as many values the first.
+        let most = || keys.rev().max_by_key(|(_, values)| values.len());
+        return scheme.or_else(most).cloned().ok_or(CompareError::OnePoint);
+    };
+    let names = || swept.iter().map(|(dimension, _)| dimension.name().to_owned()).collect();
+    let found = swept.iter().find(|(dimension, _)| dimension.is_called(name)).cloned();
+    Ok(found.ok_or_else(|| UnknownKey { name: name.to_owned(), swept: names() })?)
+}
+
+fn of_pair(dir: &ResultDir, varied: &Dimension, value: &str, baseline: &str) -> Result<Compared, CompareError> {
+    let experiment = &dir.manifest().experiment;
+    // On the x axis is what has the most values beside what is compared.
+    let x = experiment.dimensions().into_iter().filter(|(dimension, _)| dimension != varied);
+    let x = x.rev().max_by_key(|(_, values)| values.len()).map_or(Dimension::Load, |(dimension, _)| dimension);
+    let layout = Layout::by(experiment, &x, varied);
+    let comparisons = compare(dir, varied, value, baseline)?;
+    // Schemes may well have other flows: in closed loops they decide when the next begins.
+    if *varied != Dimension::Scheme && comparisons.iter().any(|comparison| !comparison.same_flows) {
+        return Err(CompareError::OtherFlows(varied.name().to_owned()));
+    }
+    let mut points: Vec<Pair> = Vec::new();
+    for case in &layout.cases {
+        for at in &case.at {
             let here = comparisons.iter().filter(|comparison| at.points.contains(&comparison.point));
-            points.extend(here.map(|comparison| At {
-                case: name_of(case),
-                load: at.load,
+            points.extend(here.map(|comparison| Pair {
+                case: layout.case_name(case),
+                load: experiment.points[comparison.point].load,
+                at: at.name(),
                 comparison: comparison.clone(),
             }));
         }
     }
-    let several = cases.iter().filter(|case| case.loads.len() > 1);
-    let over_loads = several.flat_map(|case| {
-        let of = |(figure, class): (Figure, &SizeClass)| {
+    let over_loads = match (varied, &layout.x) {
+        (Dimension::Scheme, Dimension::Load) => over_all_loads(dir, &layout, value, baseline),
+        _ => Vec::new(),
+    };
+    Ok(Compared {
+        varied: varied.name().to_owned(),
+        scheme: (*varied == Dimension::Scheme).then(|| value.to_owned()),
+        value: value.to_owned(),
+        baseline: baseline.to_owned(),
+        x: layout.x_name().to_owned(),
+        points,
+        over_loads,
+    })
+}
+
+/// By case and class, where there are several loads.
+fn over_all_loads(dir: &ResultDir, layout: &Layout, scheme: &str, baseline: &str) -> Vec<OverLoads> {
+    let classes = dir.manifest().experiment.classes.as_slice();
+    let of_flows = classes.iter().map(|class| (Figure::Flows(Statistic::Mean, Metric::Fct), class));
+    let groups: Vec<(Figure, &SizeClass)> = of_flows.chain(classes.last().map(|all| (COFLOWS, all))).collect();
+    let several = layout.cases.iter().filter(|case| case.at.len() > 1);
+    let of = |case: &Case| {
+        let of_group = |&(figure, class): &(Figure, &SizeClass)| {
             let fct_mean = over_loads(dir, scheme, baseline, case, figure, class)?;
-            let coflows = figure == COFLOWS;
-            Some(OverLoads { case: name_of(case), class: class.clone(), fct_mean, coflows })
+            let case = layout.case_name(case);
+            Some(OverLoads { case, class: class.clone(), fct_mean, coflows: figure == COFLOWS })
         };
-        let classes = dir.manifest().experiment.classes.as_slice();
-        let of_flows = classes.iter().map(|class| (Figure::Flows(Statistic::Mean, Metric::Fct), class));
-        of_flows.chain(classes.last().map(|all| (COFLOWS, all))).filter_map(of).collect::<Vec<_>>()
-    });
-    let over_loads = over_loads.collect();
-    Ok(Compared { scheme: scheme.to_owned(), baseline: baseline.to_owned(), points, over_loads })
+        groups.iter().filter_map(of_group).collect::<Vec<_>>()
+    };
+    several.flat_map(of).collect()
 }
 
 /// What a claim over all loads would be held against.
@@ -130,6 +192,8 @@ fn over_loads(
     figure: Figure,
     class: &SizeClass,
 ) -> Option<Ratio> {
+    let fixed = case.fixed.iter().filter(|(dimension, _)| *dimension != Dimension::Load);
+    let axes = fixed.map(|(key, value)| Axis { key: key.name().to_owned(), value: value.clone() }).collect();
     let claim = Claim {
         id: String::new(),
         place: String::new(),
@@ -142,7 +206,7 @@ fn over_loads(
         scheme: scheme.to_owned(),
         baselines: vec![baseline.to_owned()],
         loads: Vec::new(),
-        at: case.axes.clone(),
+        at: axes,
         expected: Expected::Lower,
         tolerance: 0.0,
         note: String::new(),
@@ -156,64 +220,105 @@ fn over_loads(
 }
 
 impl Compared {
-    /// As aligned text.
-    pub fn text(&self) -> String {
-        let Compared { scheme, baseline, .. } = self;
-        let mut text = format!("{scheme} / {baseline}: FCT over the same flows, paired by seed, with 95 % intervals\n");
-        let mut header: Vec<String> = ["load", "flows of", "flows"].map(String::from).into();
-        header.extend(SHOWN.iter().map(|statistic| statistic.name().to_owned()));
-        header.extend(["flow by flow", "faster", "slower", "mean FCT"].map(String::from));
-        let mut case = String::new();
-        let mut rows = vec![header.clone()];
-        for at in &self.points {
-            if at.case != case {
-                if rows.len() > 1 {
-                    text += &aligned(&rows, 2);
-                    rows = vec![header.clone()];
-                }
-                case.clone_from(&at.case);
-                text += &format!("\n{case}\n");
+    /// As text.
+    pub fn text(&self, colour: bool) -> String {
+        let Compared { varied, value, baseline, .. } = self;
+        let of = if self.scheme.is_some() { String::new() } else { format!("{varied} = ") };
+        let what = format!("{of}{value} / {baseline}: FCT over the same flows, paired by seed, with 95 % intervals");
+        let mut text = format!("{}\n", Tone::Heading.paint(&paragraph(&what, "  "), colour));
+        let mut cases: Vec<&str> = self.points.iter().map(|pair| pair.case.as_str()).collect();
+        cases.dedup();
+        for case in cases {
+            if !case.is_empty() {
+                text += &format!("\n{}\n", Tone::Heading.paint(case, colour));
             }
-            let classes = at.comparison.classes.iter().filter(|class| class.flows > 0);
-            let classes = classes.map(|class| (class.class.name.clone(), class));
-            let coflows = at.comparison.coflows.iter().map(|coflows| ("coflows (CCT)".into(), coflows));
-            // One class is all of them.
-            let by_class = at.comparison.coflow_classes.iter().filter(|_| at.comparison.coflow_classes.len() > 1);
-            let by_class = by_class.map(|(class, coflows)| (format!("coflows {} (CCT)", class.name()), coflows));
-            for (index, (name, class)) in classes.chain(coflows).chain(by_class).enumerate() {
-                let load = at.load.filter(|_| index == 0).map_or(String::new(), |load| load.to_string());
-                rows.push(row(load, &name, class));
+            let pairs: Vec<&Pair> = self.points.iter().filter(|pair| pair.case == case).collect();
+            text += &self.by_seed(&pairs).text(colour);
+            let by_flow = self.by_flow(&pairs);
+            if !by_flow.rows.is_empty() {
+                text += &format!("\nFlow by flow: geometric mean of the ratios\n{}", by_flow.text(colour));
             }
         }
-        text += &aligned(&rows, 2);
         if !self.over_loads.is_empty() {
             text += "\nMean of the ratios of mean FCT at all loads\n";
             let row = |over: &OverLoads| {
-                let verdict = judged(&over.fct_mean).to_owned();
                 let name = if over.coflows { "coflows (CCT)".into() } else { flows_of(&over.class) };
-                vec![over.case.clone(), name, ratio(Some(&over.fct_mean)), verdict]
+                vec![over.case.clone().into(), name.into(), ratio(Some(&over.fct_mean)), judged(&over.fct_mean).into()]
             };
-            text += &aligned(&self.over_loads.iter().map(row).collect::<Vec<_>>(), 2);
+            let columns =
+                vec![Column::words(""), Column::words("flows of"), Column::numbers("mean", 0), Column::words("")];
+            text += &TextTable { columns, rows: self.over_loads.iter().map(row).collect() }.text(colour);
         }
         text
     }
-}
 
-fn row(load: String, name: &str, class: &ClassComparison) -> Vec<String> {
-    let index_of = |statistic: Statistic| Statistic::ALL.iter().position(|other| *other == statistic).unwrap_or(0);
-    let mut row = vec![load, name.to_owned(), count(class.flows)];
-    row.extend(SHOWN.iter().map(|statistic| ratio(class.fct[index_of(*statistic)].as_ref())));
-    let by_flow = class.by_flow.as_ref();
-    row.push(ratio(by_flow.map(|by_flow| &by_flow.ratio)));
-    row.extend([by_flow.map(|it| it.faster), by_flow.map(|it| it.slower)].map(|it| it.map_or("–".into(), per_cent)));
-    row.push(match &class.fct[index_of(Statistic::Mean)] {
-        _ if !class.is_fair() => {
-            format!("not judged: {} and {} unfinished", count(class.unfinished), count(class.baseline_unfinished))
+    /// Each class at each value on the x axis, with the cells that these give; those without any are left out.
+    fn rows(&self, pairs: &[&Pair], cells: impl Fn(&ClassComparison) -> Option<Vec<Cell>>) -> Vec<Vec<Cell>> {
+        let several = pairs.len() > 1;
+        let mut rows = Vec::new();
+        for pair in pairs {
+            let classes = pair.comparison.classes.iter().filter(|class| class.flows > 0);
+            let classes = classes.map(|class| (class.class.name.clone(), class));
+            let coflows = pair.comparison.coflows.iter().map(|coflows| ("coflows (CCT)".into(), coflows));
+            // One class is all of them.
+            let by_class = pair.comparison.coflow_classes.iter().filter(|_| pair.comparison.coflow_classes.len() > 1);
+            let by_class = by_class.map(|(class, coflows)| (format!("coflows {} (CCT)", class.name()), coflows));
+            for (index, (name, class)) in classes.chain(coflows).chain(by_class).enumerate() {
+                let Some(cells) = cells(class) else { continue };
+                let x = several.then(|| if index == 0 { pair.at.clone() } else { String::new() });
+                rows.push(x.into_iter().chain([name]).map(Cell::from).chain(cells).collect());
+            }
         }
-        Some(mean) => judged(mean).to_owned(),
-        None => "–".into(),
-    });
-    row
+        rows
+    }
+
+    fn columns(&self, pairs: &[&Pair], others: Vec<Column>) -> Vec<Column> {
+        let x = (pairs.len() > 1).then(|| Column::words(self.x.rsplit('.').next().unwrap_or_default()));
+        x.into_iter().chain([Column::words("flows of")]).chain(others).collect()
+    }
+
+    fn by_seed(&self, pairs: &[&Pair]) -> TextTable {
+        let at = |class: &ClassComparison, statistic: Statistic| ratio(class.fct[statistic as usize].as_ref());
+        let cells = |class: &ClassComparison| {
+            let verdict = match &class.fct[Statistic::Mean as usize] {
+                _ if !class.is_fair() => {
+                    format!(
+                        "not judged: {} and {} unfinished",
+                        count(class.unfinished),
+                        count(class.baseline_unfinished)
+                    )
+                }
+                Some(mean) => judged(mean).to_owned(),
+                None => "–".into(),
+            };
+            let p50 = at(class, Statistic::P50);
+            Some(vec![
+                at(class, Statistic::Mean),
+                verdict.into(),
+                at(class, Statistic::P99),
+                p50,
+                count(class.flows).into(),
+            ])
+        };
+        let others = vec![
+            Column::numbers("mean", 0),
+            Column::words("mean FCT"),
+            Column::numbers("p99", 0),
+            Column::numbers("p50", 1),
+            Column::numbers("flows", 2),
+        ];
+        TextTable { columns: self.columns(pairs, others), rows: self.rows(pairs, cells) }
+    }
+
+    fn by_flow(&self, pairs: &[&Pair]) -> TextTable {
+        let cells = |class: &ClassComparison| {
+            let ByFlow { pairs, faster, slower, ratio: mean } = class.by_flow.as_ref()?;
+            Some(vec![ratio(Some(mean)), per_cent(*faster).into(), per_cent(*slower).into(), count(*pairs).into()])
+        };
+        let others = [("ratio", 0), ("faster", 0), ("slower", 0), ("flows", 1)];
+        let others = others.map(|(name, importance)| Column::numbers(name, importance)).into();
+        TextTable { columns: self.columns(pairs, others), rows: self.rows(pairs, cells) }
+    }
 }
 
 /// In words, what a ratio shows.
@@ -225,10 +330,13 @@ fn judged(ratio: &Ratio) -> &'static str {
     }
 }
 
-fn ratio(ratio: Option<&Ratio>) -> String {
-    match ratio {
-        None => "–".into(),
-        Some(Ratio { value, interval: None }) => format!("{value:.3}"),
-        Some(Ratio { value, interval: Some((low, high)) }) => format!("{value:.3} ({low:.3}–{high:.3})"),
-    }
+fn ratio(ratio: Option<&Ratio>) -> Cell {
+    let Some(ratio) = ratio else { return "–".into() };
+    let tone = match judged(ratio) {
+        "less" => Tone::Better,
+        "more" => Tone::Worse,
+        _ => Tone::Faint,
+    };
+    let ends = ratio.interval.map_or(String::new(), |(low, high)| format!(" ({low:.3}–{high:.3})"));
+    Cell { text: format!("{:.3}{ends}", ratio.value), tone }
 }

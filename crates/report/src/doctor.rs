@@ -4,6 +4,7 @@ use flowsieve_results::{Finding, ResultDir, Severity};
 use serde_json::{Value, json};
 
 use crate::configuration::in_words;
+use crate::format::printable;
 
 /// The findings as text, what matters most first.
 pub fn doctor(dir: &ResultDir) -> String {
@@ -11,9 +12,10 @@ pub fn doctor(dir: &ResultDir) -> String {
     let findings = dir.findings();
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let (wrong, careful) = (count(Severity::Wrong), count(Severity::Careful));
+    let title = printable(&experiment.title);
     let mut text = match (wrong, careful) {
-        (0, 0) => format!("{}: nothing looks wrong\n", experiment.title),
-        _ => format!("{}: {wrong} wrong, {careful} to be careful with\n", experiment.title),
+        (0, 0) => format!("{title}: nothing looks wrong\n"),
+        _ => format!("{title}: {wrong} wrong, {careful} to be careful with\n"),
     };
     for finding in &findings {
         text += &format!("\n{:7}  {} ({})\n", name(finding.severity), finding.text, points(dir, finding));

@@ -12,7 +12,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use crate::claims::of_what;
-use crate::format::{Unit, number};
+use crate::format::{Unit, number, printable};
 use crate::plot::COLOURS;
 
 /// More panels than anyone looks at.
@@ -23,6 +23,13 @@ const LEGEND_LINE: i32 = 20;
 /// About the width of a letter.
 const LETTER: i32 = 7;
 const FONT: (&str, i32) = ("sans-serif", 12);
+
+/// The size at which a title is no wider than its panel, down to what can still be read.
+fn fitting(title: &str) -> i32 {
+    const LEAST: i32 = 8;
+    let letters = i32::try_from(title.chars().count()).unwrap_or(i32::MAX).max(1);
+    (FONT.1 * (PANEL.0 as i32 / LETTER) / letters).clamp(LEAST, FONT.1)
+}
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -89,7 +96,7 @@ impl<'a> Panel<'a> {
 
     fn title(&self) -> String {
         let axes: String = self.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
-        format!("{}{axes}", of_what(self.claims[0]))
+        printable(&format!("{}{axes}", of_what(self.claims[0]))).into_owned()
     }
 
     fn value(&self, scheme: &str, load: Option<f64>) -> Option<f64> {
@@ -165,7 +172,8 @@ fn draw(text: &mut String, experiment: &Experiment, panels: &[Panel]) -> Drawn {
     for (&scheme, &(x, y)) in schemes.iter().zip(&places) {
         let middle = y + LEGEND_LINE / 2;
         head.draw(&Circle::new((x + 6, middle), 4, colour(scheme).filled()))?;
-        head.draw(&Text::new(experiment.schemes[scheme].name.clone(), (x + 14, middle - 6), FONT))?;
+        let name = printable(&experiment.schemes[scheme].name).into_owned();
+        head.draw(&Text::new(name, (x + 14, middle - 6), FONT))?;
     }
     for (panel, area) in shown.iter().zip(body.split_evenly((down, across))) {
         draw_panel(&area, panel)?;
@@ -208,7 +216,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
     const SPAN: f64 = 20.0;
     let (claimed, stated) = (panel.claimed(), panel.stated());
     let measured = || panel.lines.values().flatten().map(|(_, value)| value);
-    let ends = |value: &Estimate| value.interval().unwrap_or((value.value, value.value));
+    let ends = |value: &Estimate| value.interval.unwrap_or((value.value, value.value));
     let said = claimed.iter().flat_map(|&(_, _, low, high)| [low, high]).chain(stated.iter().map(|(_, value)| *value));
     let values: Vec<f64> = measured().map(|value| value.value).chain(said).filter(|value| value.is_finite()).collect();
     let (scale, unit) = unit_of(panel, &values);
@@ -227,9 +235,10 @@ fn draw_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
         [first, .., last] => (first - 0.05, last + 0.05),
         _ => (-0.5, panel.lines.len() as f64 - 0.5),
     };
+    let title = panel.title();
     let mut chart = ChartBuilder::on(area)
         .margin(8)
-        .caption(panel.title(), FONT)
+        .caption(&title, (FONT.0, fitting(&title)))
         .x_label_area_size(30)
         .y_label_area_size(56)
         .build_cartesian_2d(left..right, bottom..top.max(bottom + 1e-9))?;
@@ -269,7 +278,7 @@ fn draw_values(chart: &mut Chart<'_, '_>, panel: &Panel, y_of: &dyn Fn(f64) -> f
         }
         chart.draw_series(line.iter().map(|point| Circle::new(at(point), 3, colour(scheme).filled())))?;
         let interval = |point: &(Option<f64>, Estimate)| {
-            let (low, high) = point.1.interval()?;
+            let (low, high) = point.1.interval?;
             let x = panel.x(scheme, point.0);
             Some(PathElement::new([(x, y_of(low)), (x, y_of(high))], colour(scheme)))
         };

@@ -3,13 +3,14 @@
 use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
 use serde_json::Value;
 
-use crate::cases::{AtLoad, Case};
+use crate::cases::{At, Case, Layout};
 use crate::format::{rounded, size};
 use crate::group::Group;
 use crate::links::mean_links;
 use crate::plot::{
     Datum, Series, axis, axis_from_zero, bar, category, dots, draw, fitting_axis, lines, named_axis, reference,
 };
+use crate::scale::scale;
 
 /// A plot and where the page shows it.
 pub(crate) struct Figure {
@@ -19,8 +20,8 @@ pub(crate) struct Figure {
     pub(crate) plot: Option<Value>,
     /// The case that it belongs to.
     pub(crate) case: usize,
-    /// The load that it belongs to, as an index among its case's.
-    pub(crate) load: Option<usize>,
+    /// The value on the x axis that it belongs to, as an index among its case's.
+    pub(crate) at: Option<usize>,
     /// The size class that it belongs to.
     pub(crate) class: Option<usize>,
 }
@@ -28,21 +29,33 @@ pub(crate) struct Figure {
 /// A plot's title, and the plot if there is anything to draw.
 pub(crate) type Titled = (String, Option<Value>);
 
-/// FCT against load.
-pub(crate) fn fct_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
+/// FCT against what is on the x axis.
+pub(crate) fn fct_against_x(
+    dir: &ResultDir,
+    layout: &Layout,
+    case: &Case,
+    group: Group,
+    statistic: Statistic,
+) -> Titled {
     let unit = group.unit(dir, case);
-    let series = series_by_load(dir, case, |point, load| {
+    let series = series_by_x(dir, case, |point, x| {
         let estimate = group.at(dir, point).estimate(Metric::Fct, statistic)?;
-        let ends = estimate.interval().map(|(low, high)| (unit.of(low), unit.of(high)));
-        Some(Datum { x: load, y: unit.of(estimate.value), ends })
+        let ends = estimate.interval.map(|(low, high)| (unit.of(low), unit.of(high)));
+        Some(Datum { x, y: unit.of(estimate.value), ends })
     });
     let y_axis = fitting_axis(&format!("{} ({})", group.time(), unit.name), &series);
     let title = format!("{} {}, {}", in_words(statistic), group.time(), group.name(dir));
-    (title, draw_by_load(case, &series, y_axis))
+    (title, draw_by_x(layout, case, &series, y_axis))
 }
 
-/// FCT against load as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
-pub(crate) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, statistic: Statistic) -> Titled {
+/// FCT against the same as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
+pub(crate) fn ratio_against_x(
+    dir: &ResultDir,
+    layout: &Layout,
+    case: &Case,
+    group: Group,
+    statistic: Statistic,
+) -> Titled {
     let experiment = &dir.manifest().experiment;
     let ratio = |point: usize| -> Option<Ratio> {
         let baseline = experiment.baseline_of(point)?;
@@ -50,9 +63,9 @@ pub(crate) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, sta
         // A scheme's ratio to itself is not measured, and has no interval.
         Some(Ratio { interval: ratio.interval.filter(|_| baseline != point), ..ratio })
     };
-    let mut series = series_by_load(dir, case, |point, load| {
+    let mut series = series_by_x(dir, case, |point, x| {
         let ratio = ratio(point)?;
-        Some(Datum { x: load, y: ratio.value, ends: ratio.interval })
+        Some(Datum { x, y: ratio.value, ends: ratio.interval })
     });
     if experiment.schemes.len() < 2 {
         series.clear();
@@ -60,15 +73,15 @@ pub(crate) fn ratio_against_load(dir: &ResultDir, case: &Case, group: Group, sta
     let first = experiment.schemes.first().map_or("", |scheme| &scheme.name);
     let y_axis = axis(&format!("ratio to {first}"));
     let title = format!("{} {} / that of {first}, {}", in_words(statistic), group.time(), group.name(dir));
-    (title, draw_by_load(case, &series, y_axis))
+    (title, draw_by_x(layout, case, &series, y_axis))
 }
 
-/// One series a scheme, of the points that have a datum.
-fn series_by_load(dir: &ResultDir, case: &Case, datum: impl Fn(usize, f64) -> Option<Datum>) -> Vec<Series> {
+/// One series a scheme, of the points that have a datum, by rising place on the x axis.
+fn series_by_x(dir: &ResultDir, case: &Case, datum: impl Fn(usize, f64) -> Option<Datum>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    for at in &case.loads {
+    for (at, x) in case.at.iter().zip(scale(&values(case)).positions) {
         for &point in &at.points {
-            let Some(datum) = datum(point, at.load.unwrap_or(0.0)) else { continue };
+            let Some(datum) = datum(point, x) else { continue };
             let (scheme, name) = scheme_of(dir, point);
             match series.iter_mut().find(|series| series.scheme == scheme) {
                 Some(series) => series.data.push(datum),
@@ -76,22 +89,31 @@ fn series_by_load(dir: &ResultDir, case: &Case, datum: impl Fn(usize, f64) -> Op
             }
         }
     }
+    series.iter_mut().for_each(|series| series.data.sort_by(|a, b| a.x.total_cmp(&b.x)));
     series
 }
 
-/// Lines over the loads, or a dot for each scheme where there is one load.
-fn draw_by_load(case: &Case, series: &[Series], y_axis: Value) -> Option<Value> {
-    if case.loads.len() > 1 {
-        let loads: Vec<f64> = case.loads.iter().filter_map(|at| at.load).collect();
-        let names: Vec<String> = loads.iter().map(f64::to_string).collect();
-        draw(lines(series), named_axis("load", &loads, &names), y_axis)
-    } else {
-        draw(dots(series), category(), y_axis)
+/// The values on a case's x axis.
+fn values(case: &Case) -> Vec<&str> {
+    case.at.iter().map(|at| at.value.as_deref().unwrap_or("–")).collect()
+}
+
+/// Lines over the x axis, or a dot for each scheme where it has one value.
+fn draw_by_x(layout: &Layout, case: &Case, series: &[Series], y_axis: Value) -> Option<Value> {
+    if case.at.len() < 2 {
+        return draw(dots(series), category(), y_axis);
     }
+    let scale = scale(&values(case));
+    let names: Vec<String> = case.at.iter().map(At::name).collect();
+    let mut x_axis = named_axis(layout.x_name(), &scale.positions, &names);
+    if scale.is_log {
+        x_axis["type"] = "log".into();
+    }
+    draw(lines(series), x_axis, y_axis)
 }
 
 /// Slowdown, or FCT in ms, against flow size, the sizes cut into bins of equal numbers of flows.
-pub(crate) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statistic: Statistic) -> Titled {
+pub(crate) fn against_size(dir: &ResultDir, at: &At, metric: Metric, statistic: Statistic) -> Titled {
     const PS_PER_MS: f64 = 1e9;
     let (name, y_title, unit) = match metric {
         Metric::Fct => ("FCT", "FCT (ms)", PS_PER_MS),
@@ -101,7 +123,7 @@ pub(crate) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statist
         let bins = &dir.summary().points[point].bins;
         let datum = |(x, bin): (f64, &ClassSummary)| {
             let estimate = bin.estimate(metric, statistic)?;
-            let ends = estimate.interval().map(|(low, high)| (low / unit, high / unit));
+            let ends = estimate.interval.map(|(low, high)| (low / unit, high / unit));
             Some(Datum { x, y: estimate.value / unit, ends })
         };
         let (scheme, name) = scheme_of(dir, point);
@@ -117,7 +139,7 @@ pub(crate) fn against_size(dir: &ResultDir, at: &AtLoad, metric: Metric, statist
 }
 
 /// Measured utilisation by class of links, with the wire load that the flows offer.
-pub(crate) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
+pub(crate) fn utilisation(dir: &ResultDir, at: &At) -> Titled {
     let per_cent = |link: &LinkClass| rounded(100.0 * link.utilisation);
     let mut traces = bars(dir, at, per_cent);
     if let Some(&point) = at.points.first() {
@@ -131,7 +153,7 @@ pub(crate) fn utilisation(dir: &ResultDir, at: &AtLoad) -> Titled {
 }
 
 /// Drops of all causes by class of links; nothing where nothing was dropped.
-pub(crate) fn drops(dir: &ResultDir, at: &AtLoad) -> Titled {
+pub(crate) fn drops(dir: &ResultDir, at: &At) -> Titled {
     let per_million = |link: &LinkClass| {
         let offered = link.packets.saturating_add(link.drops.total());
         if offered == 0 { 0.0 } else { rounded(1e6 * link.drops.total() as f64 / offered as f64) }
@@ -142,7 +164,7 @@ pub(crate) fn drops(dir: &ResultDir, at: &AtLoad) -> Titled {
     ("Drops by class of links".into(), draw(traces, category(), y_axis))
 }
 
-fn bars(dir: &ResultDir, at: &AtLoad, height: impl Fn(&LinkClass) -> f64) -> Vec<Value> {
+fn bars(dir: &ResultDir, at: &At, height: impl Fn(&LinkClass) -> f64) -> Vec<Value> {
     let of_point = |&point: &usize| {
         let links = mean_links(dir, point);
         let heights: Vec<f64> = links.iter().map(&height).collect();

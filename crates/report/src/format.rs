@@ -1,5 +1,7 @@
 //! Numbers as people read them: three significant digits, thousands in groups, units that keep them short.
 
+use std::borrow::Cow;
+
 use flowsieve_results::SizeClass;
 
 /// A unit of time.
@@ -56,6 +58,18 @@ pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));
     format!("{sign}{}{fraction}", grouped(digits))
+}
+
+/// The interval of a value as people read it beside the value: "±0.11" where it reaches as far down as up, else its ends.
+pub(crate) fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> String {
+    let Some((low, high)) = interval else { return String::new() };
+    let (down, up) = (text(value - low), text(high - value));
+    if down == up { format!("±{up}") } else { format!("({}–{})", text(low), text(high)) }
+}
+
+/// Text whose control characters, which a terminal would obey and XML refuses, are shown as such.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) { text.replace(char::is_control, "\u{fffd}").into() } else { text.into() }
 }
 
 /// A count with its thousands in groups.

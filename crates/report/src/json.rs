@@ -3,18 +3,21 @@
 use flowsieve_results::{ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
 use serde_json::{Map, Value, json};
 
+use crate::cases::Layout;
 use crate::claims::claims_json;
+use crate::conclusion::sentences;
 use crate::doctor::doctor_json;
 
 const PS_PER_US: f64 = 1e6;
 
-/// Statistics by point and size class, with what was counted, the claims and the findings.
-pub fn table_json(dir: &ResultDir) -> Value {
+/// What the result answers in sentences; statistics by point and size class, with what was counted, the claims and the findings.
+pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     let experiment = &dir.manifest().experiment;
     let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();
     json!({
         "title": experiment.title,
         "folder": dir.path(),
+        "conclusions": sentences(dir, layout),
         "points": points,
         "claims": claims_json(dir),
         "unmeasured_claims": experiment.unmeasured,
@@ -86,8 +89,8 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
 fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
     let of = |statistic: Statistic| {
         let estimate = class.estimate(metric, statistic)?;
-        let half_width = estimate.half_width.map(|half| half / unit);
-        Some((statistic.name().to_owned(), json!({ "value": estimate.value / unit, "half_width": half_width })))
+        let interval = estimate.interval.map(|(low, high)| [low / unit, high / unit]);
+        Some((statistic.name().to_owned(), json!({ "value": estimate.value / unit, "interval": interval })))
     };
     Value::Object(Statistic::ALL.into_iter().filter_map(of).collect())
 }

@@ -7,6 +7,7 @@
 mod cases;
 mod claims;
 mod comparison;
+mod conclusion;
 mod configuration;
 mod doctor;
 mod drawn;
@@ -22,12 +23,15 @@ mod plot;
 mod plots_csv;
 mod reproduction;
 mod results_table;
+mod scale;
 mod terminal;
+mod text_table;
 
 use std::path::PathBuf;
 
 use flowsieve_results::{ResultDir, ResultError};
 
+pub use cases::{Layout, UnknownKey};
 pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};
 pub use format::size;
@@ -36,9 +40,9 @@ pub use reproduction::{PageFigure, reproduction};
 pub use terminal::table;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
-pub fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
-    let adapted = over_time::figures(dir)?;
-    page::write(dir, adapted)
+pub fn write(dir: &ResultDir, layout: &Layout) -> Result<PathBuf, ResultError> {
+    let adapted = over_time::figures(dir, layout)?;
+    page::write(dir, layout, adapted)
 }
 
 #[cfg(test)]

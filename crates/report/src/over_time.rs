@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flowsieve_results::{ResultDir, ResultError, Series as Values};
 
-use crate::cases::cases;
+use crate::cases::Layout;
 use crate::figures::Figure;
 use crate::plot::{Datum, Series, axis, draw, fitting_axis, lines};
 
@@ -14,22 +14,21 @@ const MOST_DATA: usize = 200;
 const PS_PER_MS: f64 = 1e9;
 
 /// A figure for each name and place of a point, with a line a queue.
-pub(crate) fn figures(dir: &ResultDir) -> Result<Vec<Figure>, ResultError> {
+pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Figure>, ResultError> {
     let mut queues: BTreeMap<(u32, String, String), Vec<Series>> = BTreeMap::new();
     for (point, values) in dir.adapted()? {
         let Some((place, queue)) = values.queue() else { continue };
         let line = Series { scheme: queue, name: format!("queue {queue}"), data: data(&values) };
         queues.entry((point, place.to_owned(), values.name.clone())).or_default().push(line);
     }
-    let cases = cases(&dir.manifest().experiment);
     let mut figures = Vec::new();
     for ((point, place, name), series) in queues {
         let point = point as usize;
-        let of_case = |case: usize| cases[case].loads.iter().position(|at| at.points.contains(&point));
-        let Some((case, load)) = (0..cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
+        let of_case = |case: usize| layout.cases[case].at.iter().position(|at| at.points.contains(&point));
+        let Some((case, at)) = (0..layout.cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
         let scheme = &dir.manifest().experiment.points[point].scheme;
         let plot = draw(lines(&series), axis("time (ms)"), fitting_axis(&name, &series));
-        figures.push(Figure { title: format!("{name}, {place}, {scheme}"), plot, case, load: Some(load), class: None });
+        figures.push(Figure { title: format!("{name}, {place}, {scheme}"), plot, case, at: Some(at), class: None });
     }
     Ok(figures)
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use askama::Template;
-use flowsieve_results::{Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict};
+use flowsieve_results::{Dimension, Experiment, Metric, ResultDir, ResultError, Run, Statistic, Verdict};
 
-use crate::cases::{AtLoad, Case, cases};
+use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
+use crate::conclusion::sentences;
 use crate::configuration::{Common, Differing, in_words, settings};
 use crate::drawn::svg;
-use crate::figures::{Figure, Titled, against_size, drops, fct_against_load, ratio_against_load, utilisation};
+use crate::figures::{Figure, Titled, against_size, drops, fct_against_x, ratio_against_x, utilisation};
 use crate::format::{count, time};
 use crate::group::Group;
 use crate::links::{LinkRow, RunRow, link_rows, run_row};
@@ -25,13 +26,17 @@ struct Page<'a> {
     first: &'a str,
     seeds: Vec<u64>,
     facts: Vec<(String, String)>,
+    /// What the result answers.
+    sentences: Vec<String>,
     warnings: Vec<(String, String)>,
-    cases: Vec<Case>,
+    /// What the x axis has, and the first column of tables.
+    x: &'a str,
+    cases: &'a [Case],
     claims: Vec<ClaimRow>,
     /// What they are about, as SVG.
     drawn: Option<String>,
     results: Vec<ResultTable>,
-    by_load: Vec<Figure>,
+    by_x: Vec<Figure>,
     by_size: Vec<Figure>,
     of_links: Vec<Figure>,
     /// What was adapted.
@@ -48,33 +53,34 @@ const PLOTLY_JS: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
 /// What the tables of counts say of a point.
 struct PointRows {
     case: usize,
-    load: usize,
-    load_name: String,
+    at: usize,
+    value: String,
     scheme: String,
     links: Vec<LinkRow>,
     run: RunRow,
 }
 
 /// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
-pub(crate) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
+pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let (common, differing) = settings(experiment);
-    let cases = cases(experiment);
+    let cases = &layout.cases;
     let numbered = || cases.iter().enumerate();
     let groups = Group::all(dir);
     let page = Page {
         experiment,
         first: experiment.schemes.first().map_or("the first scheme", |scheme| &scheme.name),
         seeds: seeds(experiment),
-        facts: facts(dir, &cases),
+        facts: facts(dir),
+        sentences: sentences(dir, layout),
         warnings: warnings(dir),
         claims: claim_rows(dir),
         drawn: svg(experiment, &dir.measured()),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
             .collect(),
-        by_load: figures_by_load(dir, &cases),
-        by_size: figures_at_load(&cases, |at| {
+        by_x: figures_by_x(dir, layout),
+        by_size: figures_at(layout, |at| {
             let shown = [
                 (Metric::Slowdown, Statistic::P50),
                 (Metric::Slowdown, Statistic::P99),
@@ -84,17 +90,18 @@ pub(crate) fn write(dir: &ResultDir, over_time: Vec<Figure>) -> Result<PathBuf, 
             shown.map(|(metric, statistic)| against_size(dir, at, metric, statistic))
         }),
         over_time,
-        of_links: figures_at_load(&cases, |at| [utilisation(dir, at), drops(dir, at)]),
+        of_links: figures_at(layout, |at| [utilisation(dir, at), drops(dir, at)]),
         points: numbered().flat_map(|(at, case)| point_rows(dir, at, case)).collect(),
         fabrics: fabrics(experiment),
         common,
         differing,
         plotly: PLOTLY_JS,
-        cases: cases.clone(),
+        x: layout.x_name(),
+        cases,
     };
-    let figures = page.by_load.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
+    let figures = page.by_x.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
     let figures: Vec<&Figure> = figures.collect();
-    dir.write_beside("plots.csv", |file| plots_csv::write(file, &figures, &cases, experiment.classes.as_slice()))?;
+    dir.write_beside("plots.csv", |file| plots_csv::write(file, &figures, layout, experiment.classes.as_slice()))?;
     dir.write_beside("report.html", |file| page.write_into(file))
 }
 
@@ -104,22 +111,21 @@ fn seeds(experiment: &Experiment) -> Vec<u64> {
 }
 
 /// The size of the experiment: what is counted, and the count.
-fn facts(dir: &ResultDir, cases: &[Case]) -> Vec<(String, String)> {
+fn facts(dir: &ResultDir) -> Vec<(String, String)> {
     let manifest = dir.manifest();
     let sum = |of: fn(&Run) -> u64| manifest.runs.iter().map(of).fold(0, u64::saturating_add);
-    let loads = cases.iter().map(|case| case.loads.len()).max().unwrap_or(0);
     let counted = |what: &str, many: u64| (if many == 1 { what.into() } else { format!("{what}s") }, count(many));
     let mut facts = vec![
         counted("scheme", manifest.experiment.schemes.len() as u64),
-        counted("load", loads as u64),
         counted("seed", seeds(&manifest.experiment).len() as u64),
         counted("run", manifest.runs.len() as u64),
         counted("flow", sum(|run| run.flows)),
         counted("packet-hop", sum(|run| run.measured.packet_hops)),
         ("simulated in all".into(), time(sum(|run| run.measured.simulated_ps))),
     ];
-    if cases.len() > 1 {
-        facts.insert(2, counted("case", cases.len() as u64));
+    let swept = manifest.experiment.dimensions().into_iter().filter(|(dimension, _)| *dimension != Dimension::Scheme);
+    for (dimension, values) in swept {
+        facts.insert(1, (format!("values of {}", dimension.name()), count(values.len() as u64)));
     }
     facts
 }
@@ -130,15 +136,16 @@ fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
     dir.warnings().into_iter().map(|warning| (warning.text, words(warning.points))).collect()
 }
 
-fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
+fn figures_by_x(dir: &ResultDir, layout: &Layout) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
+    for (number, case) in layout.cases.iter().enumerate() {
         for group in Group::all(dir) {
             for statistic in [Statistic::Mean, Statistic::P99] {
-                for (title, plot) in
-                    [fct_against_load(dir, case, group, statistic), ratio_against_load(dir, case, group, statistic)]
-                {
-                    figures.push(Figure { title, plot, case: number, load: None, class: group.class() });
+                for (title, plot) in [
+                    fct_against_x(dir, layout, case, group, statistic),
+                    ratio_against_x(dir, layout, case, group, statistic),
+                ] {
+                    figures.push(Figure { title, plot, case: number, at: None, class: group.class() });
                 }
             }
         }
@@ -146,13 +153,14 @@ fn figures_by_load(dir: &ResultDir, cases: &[Case]) -> Vec<Figure> {
     figures
 }
 
-fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Titled; N]) -> Vec<Figure> {
+fn figures_at<const N: usize>(layout: &Layout, draw: impl Fn(&At) -> [Titled; N]) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
-        for (index, at) in case.loads.iter().enumerate() {
+    for (number, case) in layout.cases.iter().enumerate() {
+        for (index, at) in case.at.iter().enumerate() {
             for (title, plot) in draw(at) {
-                let title = if at.load.is_some() { format!("{title}, load {}", at.name()) } else { title };
-                figures.push(Figure { title, plot, case: number, load: Some(index), class: None });
+                let value = at.value.as_ref().map(|value| format!(", {}", value_in_words(&layout.x, value)));
+                let title = title + &value.unwrap_or_default();
+                figures.push(Figure { title, plot, case: number, at: Some(index), class: None });
             }
         }
     }
@@ -160,18 +168,18 @@ fn figures_at_load<const N: usize>(cases: &[Case], draw: impl Fn(&AtLoad) -> [Ti
 }
 
 fn point_rows(dir: &ResultDir, number: usize, case: &Case) -> Vec<PointRows> {
-    let of_load = |(load, at): (usize, &AtLoad)| {
+    let of = |(index, at): (usize, &At)| {
         let row = |&point: &usize| PointRows {
             case: number,
-            load,
-            load_name: at.name(),
+            at: index,
+            value: at.name(),
             scheme: dir.manifest().experiment.points[point].scheme.clone(),
             links: link_rows(dir, point),
             run: run_row(dir, point),
         };
         at.points.iter().map(row).collect::<Vec<_>>()
     };
-    case.loads.iter().enumerate().flat_map(of_load).collect()
+    case.at.iter().enumerate().flat_map(of).collect()
 }
 
 /// Each fabric once, with the points that have it.

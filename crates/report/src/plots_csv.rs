@@ -5,21 +5,21 @@ use std::io::{self, Write};
 use flowsieve_results::SizeClass;
 use serde_json::Value;
 
-use crate::cases::Case;
+use crate::cases::Layout;
 use crate::figures::Figure;
 use crate::format::rounded;
 
 /// Writes what the page's plots show, one after the other.
-pub(crate) fn write(out: impl Write, figures: &[&Figure], cases: &[Case], classes: &[SizeClass]) -> io::Result<()> {
+pub(crate) fn write(out: impl Write, figures: &[&Figure], layout: &Layout, classes: &[SizeClass]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(["plot", "case", "load", "class", "axis", "series", "x", "y", "low", "high"])?;
+    csv.write_record(["plot", "case", layout.x_name(), "class", "axis", "series", "x", "y", "low", "high"])?;
     for figure in figures {
         let Some(plot) = &figure.plot else { continue };
-        let case = &cases[figure.case];
-        let load = figure.load.map_or(String::new(), |load| case.loads[load].name());
+        let case = &layout.cases[figure.case];
+        let at = figure.at.map_or(String::new(), |at| case.at[at].name());
         let class = figure.class.map_or("", |class| &classes[class].name);
         let axis = text(&plot["layout"]["yaxis"]["title"]["text"]);
-        let labels = [&*figure.title, &case.name(), &load, class, &axis];
+        let labels = [&*figure.title, &layout.case_name(case), &at, class, &axis];
         for trace in list(&plot["data"]) {
             for row in rows(trace) {
                 csv.write_record(labels.into_iter().chain(row.iter().map(String::as_str)))?;

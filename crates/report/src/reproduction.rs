@@ -8,7 +8,7 @@ use flowsieve_results::{Experiment, Verdict};
 
 use crate::claims::{ClaimRow, rows};
 use crate::drawn::svg;
-use crate::format::{decimals, with_decimals};
+use crate::format::{decimals, spread, with_decimals};
 use crate::outcome::Outcome;
 
 /// The smallest scale among the changes of an experiment.
@@ -240,8 +240,8 @@ fn section(text: &mut String, figure: &PageFigure, claims: &[ClaimRow], drawn: O
             None => "–".to_owned(),
             Some(found) => {
                 let digits = decimals(found.value / unit);
-                let half = found.half_width.map(|half| format!(" ± {}", with_decimals(half / unit, digits)));
-                format!("{}{}", with_decimals(found.value / unit, digits), half.unwrap_or_default())
+                let text = |value: f64| with_decimals(value / unit, digits);
+                format!("{} {}", text(found.value), spread(found.value, found.interval, text)).trim_end().to_owned()
             }
         };
         let axes: String = info.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();

@@ -1,10 +1,10 @@
 //! The cells of the page's table of results.
 
-use flowsieve_results::doctor::FEW;
+use flowsieve_results::doctor::is_uncertain;
 use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
-use crate::cases::{AtLoad, Case};
-use crate::format::{Unit, count, decimals, time, with_decimals};
+use crate::cases::{At, Case};
+use crate::format::{Unit, count, decimals, spread, time, with_decimals};
 use crate::group::Group;
 use crate::links::flow_level_cct_ps;
 
@@ -20,12 +20,12 @@ pub(crate) struct ResultTable {
     pub(crate) time: &'static str,
     /// Unit of its completion time.
     pub(crate) unit: &'static str,
-    pub(crate) loads: Vec<LoadRows>,
+    pub(crate) at: Vec<RowsAt>,
 }
 
-/// The schemes at one load.
-pub(crate) struct LoadRows {
-    pub(crate) load: String,
+/// The schemes at one value on the x axis.
+pub(crate) struct RowsAt {
+    pub(crate) value: String,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -41,6 +41,9 @@ pub(crate) struct Row {
     pub(crate) flow_level: String,
     /// Completion time, then slowdown, each by statistic.
     pub(crate) cells: Vec<Cell>,
+    /// How even its flows fare: the coefficient of variation of their completion time, and Jain's index over orders of magnitude of
+    /// size.
+    pub(crate) evenness: [Cell; 2],
 }
 
 /// One statistic.
@@ -48,8 +51,8 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     /// The value, or a dash.
     pub(crate) value: String,
-    /// Half the interval; empty with one seed.
-    pub(crate) half_width: String,
+    /// The interval: "±0.2", or its ends; empty with one seed.
+    pub(crate) spread: String,
     /// Whether few flows lie beyond the percentile.
     pub(crate) uncertain: bool,
     /// Against the baseline; empty for the baseline itself.
@@ -63,8 +66,8 @@ pub(crate) struct Cell {
 /// The table of a case and group.
 pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: Group) -> ResultTable {
     let unit = group.unit(dir, case);
-    let rows = |at: &AtLoad| LoadRows {
-        load: at.name(),
+    let rows = |at: &At| RowsAt {
+        value: at.name(),
         rows: at.points.iter().map(|&point| row(dir, point, group, unit)).collect(),
     };
     let counted = match group {
@@ -78,7 +81,7 @@ pub(crate) fn result_table(dir: &ResultDir, number: usize, case: &Case, group: G
         counted,
         time: group.time(),
         unit: unit.name,
-        loads: case.loads.iter().map(rows).collect(),
+        at: case.at.iter().map(rows).collect(),
     }
 }
 
@@ -110,7 +113,16 @@ fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
             .into_iter()
             .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
             .collect(),
+        evenness: [|seed: &SeedStats| seed.fct_variation, |seed: &SeedStats| seed.fairness].map(|of| even(this, of)),
     }
+}
+
+fn even(class: &ClassSummary, of: fn(&SeedStats) -> Option<f64>) -> Cell {
+    let Some(estimate) = class.over_seeds(of) else { return Cell { value: "–".into(), ..Cell::default() } };
+    let digits = decimals(estimate.value);
+    let text = |value: f64| with_decimals(value, digits);
+    let spread = spread(estimate.value, estimate.interval, text);
+    Cell { value: text(estimate.value), spread, ..Cell::default() }
 }
 
 fn cell(
@@ -128,8 +140,8 @@ fn cell(
     let interval = ratio.and_then(|ratio| ratio.interval);
     Cell {
         value: text(estimate.value),
-        half_width: estimate.half_width.map_or(String::new(), text),
-        uncertain: class.seeds.iter().any(|seed| is_uncertain(seed, statistic)),
+        spread: spread(estimate.value, estimate.interval, text),
+        uncertain: is_uncertain(class, statistic),
         ratio: ratio.map_or(String::new(), |ratio| format!("{:.2}", ratio.value)),
         interval: interval.map_or(String::new(), |(low, high)| format!("{low:.2}–{high:.2}")),
         verdict: match ratio {
@@ -138,8 +150,4 @@ fn cell(
             _ => "open",
         },
     }
-}
-
-fn is_uncertain(seed: &SeedStats, statistic: Statistic) -> bool {
-    statistic.beyond(seed.flows - seed.unfinished).is_some_and(|beyond| beyond < FEW)
 }

@@ -1,170 +1,240 @@
-//! The table that a run ends with.
+//! The table that a run ends with: what it answers first, what looks wrong, then the numbers.
 
+use flowsieve_results::doctor::is_uncertain;
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
 
-use crate::cases::{AtLoad, Case, cases};
+use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
+use crate::conclusion::sentences;
 use crate::configuration::in_words;
-use crate::format::{Unit, count, decimals, with_decimals};
+use crate::format::{Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
 use crate::links::{flow_level_cct_ps, mean_links, run_row};
+use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
-/// The results as aligned text: for each case and size class a block, in it a line for each load and scheme.
-pub fn table(dir: &ResultDir) -> String {
+/// More sentences than this hide the table; the page has all.
+const SENTENCES: usize = 8;
+
+/// Stands behind a percentile that few flows made.
+const FEW_MARK: &str = "*";
+
+/// The results as text, in colour or without: for each case and size class a block, in it a line for each value on the x axis and
+/// scheme.
+pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     let experiment = &dir.manifest().experiment;
-    let cases = cases(experiment);
     let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
-    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
-    let mut text = format!("{}\n", experiment.title);
-    text += &match seeds {
-        0 | 1 => format!("One seed, so no intervals. Last column: mean FCT / that of {first}.\n"),
-        _ => format!(
-            "Means over {seeds} seeds ± half the 95 % interval. Last column: mean FCT / that of {first}, paired by seed.\n"
-        ),
-    };
-    for case in &cases {
-        let case_name = if cases.len() > 1 { format!(", {}", case.name()) } else { String::new() };
-        for group in Group::all(dir) {
-            let unit = group.unit(dir, case);
-            text += &format!("\n{} in {} of {}{case_name}\n", group.time(), unit.name, group.name(dir));
-            text += &block(dir, case, group, unit, first);
-            if group == Group::Coflows(None) {
-                text += &at_flow_level(dir, case, unit);
-            }
-        }
-        text += &format!(
-            "\nRuns{case_name}; links: wire load offered, ACKs and framing included / measured, in per cent\n"
-        );
-        text += &runs(dir, case);
+    let mut text = format!("{}\n", Tone::Heading.paint(&paragraph(&experiment.title, ""), colour));
+    let sentences = sentences(dir, layout);
+    if !sentences.is_empty() {
+        text.push('\n');
     }
-    let claims = claim_rows(dir);
-    if !claims.is_empty() {
-        text += "\nClaims\n";
-        let row =
-            |row: &ClaimRow| [&row.id, &row.what, &row.claimed, &row.measured, &row.judged].map(String::clone).to_vec();
-        text += &aligned(&claims.iter().map(row).collect::<Vec<_>>(), 2);
+    for sentence in sentences.iter().take(SENTENCES) {
+        text += &format!("{}\n", paragraph(sentence, "  "));
+    }
+    if sentences.len() > SENTENCES {
+        text += &format!("… {} more sentences in the report\n", sentences.len() - SENTENCES);
     }
     for warning in dir.warnings() {
         let points = warning.points.iter().map(|&point| point as usize).collect();
-        text += &format!("\nwarning: {} ({})", warning.text, in_words(experiment, &points));
+        let warning = paragraph(&format!("warning: {} ({})", warning.text, in_words(experiment, &points)), "  ");
+        text += &format!("\n{}\n", Tone::Worse.paint(&warning, colour));
+    }
+    let seeds = experiment.points.iter().map(|point| point.parts.len()).max().unwrap_or(0);
+    let how = match seeds {
+        0 | 1 => format!("One seed, so no intervals. / {first}: mean FCT over that of {first}."),
+        _ => format!(
+            "Means over {seeds} seeds with 95 % intervals. / {first}: mean FCT over that of {first}, paired by seed."
+        ),
+    };
+    let how = if experiment.schemes.len() > 1 { how } else { how.split(" / ").next().unwrap_or_default().to_owned() };
+    let few = format!("{how} {FEW_MARK}: fewer than ten flows of a seed lie beyond.");
+    text += &format!("\n{}\n", paragraph(if any_is_uncertain(dir, layout) { &few } else { &how }, ""));
+    for case in &layout.cases {
+        let of_case = Some(layout.case_name(case)).filter(|name| !name.is_empty());
+        let of_case = of_case.map_or(String::new(), |name| format!(", {name}"));
+        for group in Group::all(dir) {
+            let unit = group.unit(dir, case);
+            let heading =
+                format!("{} in {} of {}{of_case}{}", group.time(), unit.name, group.name(dir), place(layout, case));
+            text += &format!(
+                "\n{}\n{}",
+                Tone::Heading.paint(&heading, colour),
+                block(dir, layout, case, group, unit).text(colour)
+            );
+            if group == Group::Coflows(None) {
+                text += &at_flow_level(dir, layout, case, unit);
+            }
+        }
+        let heading = format!("Runs{of_case}; links: wire load offered / measured, in per cent");
+        text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
+    }
+    let claims = claim_rows(dir);
+    if !claims.is_empty() {
+        text += &format!("\n{}\n", Tone::Heading.paint("Claims", colour));
+        for ClaimRow { id, what, claimed, measured, judged, .. } in &claims {
+            text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
+            text +=
+                &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
+        }
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
 }
 
+/// The one value on the x axis, where there is one that tables would repeat in each line.
+fn place(layout: &Layout, case: &Case) -> String {
+    match case.at.as_slice() {
+        [At { value: Some(value), .. }] => format!(", {}", value_in_words(&layout.x, value)),
+        _ => String::new(),
+    }
+}
+
+fn any_is_uncertain(dir: &ResultDir, layout: &Layout) -> bool {
+    let points = || layout.cases.iter().flat_map(Case::points);
+    let of = |group: Group| points().any(|point| is_uncertain(group.at(dir, point), Statistic::P99));
+    Group::all(dir).into_iter().any(of)
+}
+
 /// What the mean CCT would be without congestion control and queues, for schemes that have a meaning there.
-fn at_flow_level(dir: &ResultDir, case: &Case, unit: Unit) -> String {
+fn at_flow_level(dir: &ResultDir, layout: &Layout, case: &Case, unit: Unit) -> String {
     let of_scheme = |&point: &usize| {
         let cct = unit.of(flow_level_cct_ps(dir, point)? as f64);
         let scheme = &dir.manifest().experiment.points[point].scheme;
         Some(format!("{scheme} {}", with_decimals(cct, decimals(cct))))
     };
     let mut text = String::new();
-    for at in &case.loads {
+    for at in &case.at {
         let means: Vec<String> = at.points.iter().filter_map(of_scheme).collect();
         if !means.is_empty() {
-            let load = at.load.map_or(String::new(), |load| format!(" at load {load}"));
-            text += &format!("Without congestion control and queues the mean{load} would be: {}\n", means.join(", "));
+            let place =
+                at.value.as_ref().map_or(String::new(), |value| format!(" at {}", value_in_words(&layout.x, value)));
+            let means = means.join(", ");
+            let said = format!("Without congestion control and queues the mean{place} would be: {means}");
+            text += &format!("{}\n", paragraph(&said, "  "));
         }
     }
     text
 }
 
+/// The first columns of a table: what is on the x axis, unless it has one value, and the scheme.
+fn first_columns(layout: &Layout, case: &Case) -> Vec<Column> {
+    let x = (case.at.len() > 1).then(|| Column::words(layout.x_name().rsplit('.').next().unwrap_or_default()));
+    x.into_iter().chain([Column::words("scheme")]).collect()
+}
+
+/// Their cells, the value on the x axis in the first line alone.
+fn first_cells(dir: &ResultDir, case: &Case, at: &At, index: usize) -> Vec<Cell> {
+    let value = (case.at.len() > 1).then(|| if index == 0 { at.name() } else { String::new() });
+    let scheme = dir.manifest().experiment.points[at.points[index]].scheme.clone();
+    value.into_iter().chain([scheme]).map(Cell::from).collect()
+}
+
 /// How long the runs of a case were, and how loaded their links.
-fn runs(dir: &ResultDir, case: &Case) -> String {
+fn runs(dir: &ResultDir, layout: &Layout, case: &Case) -> TextTable {
     let names = case.points().next().map_or_else(Vec::new, |point| mean_links(dir, point));
-    let mut header: Vec<String> = ["load", "scheme", "simulated", "longest ideal", "ticks"].map(String::from).into();
-    header.extend(names.iter().map(|link| link.name.clone()));
-    let mut rows = vec![header];
-    for at in &case.loads {
+    let mut columns = first_columns(layout, case);
+    columns.extend(names.iter().map(|link| Column::numbers(&link.name, 0)));
+    columns.extend([("simulated", 3), ("longest ideal", 2), ("ticks", 1)].map(|(name, at)| Column::numbers(name, at)));
+    let mut rows = Vec::new();
+    for at in &case.at {
         for (index, &point) in at.points.iter().enumerate() {
             let run = run_row(dir, point);
-            let load = if index == 0 { at.name() } else { String::new() };
-            let scheme = dir.manifest().experiment.points[point].scheme.clone();
-            let mut row = vec![load, scheme, run.simulated, run.longest_ideal, run.fewest_ticks];
+            let mut row = first_cells(dir, case, at, index);
             row.extend(
-                mean_links(dir, point)
-                    .iter()
-                    .map(|link| format!("{:.1}/{:.1}", 100.0 * link.offered_load, 100.0 * link.utilisation)),
+                mean_links(dir, point).iter().map(|link| {
+                    Cell::from(format!("{:.1}/{:.1}", 100.0 * link.offered_load, 100.0 * link.utilisation))
+                }),
             );
+            row.extend([run.simulated, run.longest_ideal, run.fewest_ticks].map(Cell::from));
             rows.push(row);
         }
     }
-    aligned(&rows, 2)
+    TextTable { columns, rows }
 }
 
-fn block(dir: &ResultDir, case: &Case, group: Group, unit: Unit, first: &str) -> String {
+fn block(dir: &ResultDir, layout: &Layout, case: &Case, group: Group, unit: Unit) -> TextTable {
+    let experiment = &dir.manifest().experiment;
+    let mut columns = first_columns(layout, case);
+    // With one scheme there is nothing to compare it with.
+    let first = experiment.schemes.first().filter(|_| experiment.schemes.len() > 1);
+    columns.extend(first.map(|first| Column::numbers(&format!("/ {}", first.name), 0)));
     let counted = match group {
         Group::Class(_) => "flows",
         Group::Coflows(_) => "coflows",
     };
-    let statistics = Statistic::ALL.map(Statistic::name);
-    let versus = format!("/ {first}");
-    let header = [&["load", "scheme", counted], &statistics[..], &["slowdown", "its p99", &versus]].concat();
-    let header = header.into_iter().map(String::from).collect();
-    let mut rows = vec![header];
-    for at in &case.loads {
+    let others = [
+        ("mean", 0),
+        ("p50", 6),
+        ("p95", 2),
+        ("p99", 0),
+        ("p99.9", 3),
+        ("slowdown", 7),
+        ("p99 slowdown", 4),
+        (counted, 5),
+    ];
+    columns.extend(others.map(|(name, importance)| Column::numbers(name, importance)));
+    let mut rows = Vec::new();
+    for at in &case.at {
         for (index, &point) in at.points.iter().enumerate() {
-            let load = if index == 0 { at.name() } else { String::new() };
-            rows.push(row(dir, at, load, point, group, unit));
+            let mut row = first_cells(dir, case, at, index);
+            row.extend(first.map(|_| ratio(dir, at, point, group)));
+            row.extend(values(group.at(dir, point), unit));
+            rows.push(row);
         }
     }
-    aligned(&rows, 2)
+    TextTable { columns, rows }
 }
 
-fn row(dir: &ResultDir, at: &AtLoad, load: String, point: usize, group: Group, unit: Unit) -> Vec<String> {
-    let experiment = &dir.manifest().experiment;
-    let summary = |point: usize| group.at(dir, point);
-    let this = summary(point);
-    let fct = |statistic| value(this, Metric::Fct, statistic, |ps| unit.of(ps));
-    let slowdown = |statistic| value(this, Metric::Slowdown, statistic, |slowdown| slowdown);
-    let flows = match this.unfinished() {
-        0 => count(this.flows()),
-        unfinished => format!("{} ({} unfinished)", count(this.flows()), count(unfinished)),
-    };
-    let baseline = experiment.baseline_of(point).filter(|baseline| at.points.contains(baseline));
-    let ratio = baseline.and_then(|baseline| this.ratio(summary(baseline), Metric::Fct, Statistic::Mean));
-    let ratio = match ratio {
-        _ if baseline == Some(point) => String::new(),
-        None => "–".into(),
-        Some(ratio) => match ratio.interval {
-            None => format!("{:.3}", ratio.value),
-            Some((low, high)) => format!("{:.3} ({low:.3}–{high:.3})", ratio.value),
-        },
-    };
-    let mut row = vec![load, experiment.points[point].scheme.clone(), flows];
-    row.extend(Statistic::ALL.map(fct));
-    row.extend([Statistic::Mean, Statistic::P99].map(slowdown));
-    row.push(ratio);
-    row
+/// The mean beside that of the first scheme.
+fn ratio(dir: &ResultDir, at: &At, point: usize, group: Group) -> Cell {
+    let this = group.at(dir, point);
+    let unfinished = this.unfinished();
+    if unfinished > 0 {
+        return Cell { text: format!("{} unfinished", count(unfinished)), tone: Tone::Worse };
+    }
+    let baseline = dir.manifest().experiment.baseline_of(point).filter(|baseline| at.points.contains(baseline));
+    let ratio = baseline.and_then(|baseline| {
+        let other = group.at(dir, baseline);
+        let is_fair = other.unfinished() == 0;
+        Some((this.ratio(other, Metric::Fct, Statistic::Mean)?, is_fair))
+    });
+    let faint = |text: &str| Cell { text: text.into(), tone: Tone::Faint };
+    match ratio {
+        _ if baseline == Some(point) => faint("1"),
+        None => faint("–"),
+        Some((ratio, is_fair)) => {
+            let ends = ratio.interval.map_or(String::new(), |(low, high)| format!(" ({low:.3}–{high:.3})"));
+            let tone = match ratio.is_resolved() && is_fair {
+                false => Tone::Faint,
+                true if ratio.value < 1.0 => Tone::Better,
+                true => Tone::Worse,
+            };
+            Cell { text: format!("{:.3}{ends}", ratio.value), tone }
+        }
+    }
 }
 
-fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl Fn(f64) -> f64) -> String {
-    let Some(estimate) = class.estimate(metric, statistic) else { return "–".into() };
+fn values(class: &ClassSummary, unit: Unit) -> Vec<Cell> {
+    let fct = |statistic| value(class, Metric::Fct, statistic, |ps| unit.of(ps));
+    let slowdown = |statistic| value(class, Metric::Slowdown, statistic, |slowdown| slowdown);
+    let mut cells: Vec<Cell> = Statistic::ALL.map(fct).into();
+    cells.extend([Statistic::Mean, Statistic::P99].map(slowdown));
+    cells.push(count(class.flows()).into());
+    cells
+}
+
+fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl Fn(f64) -> f64) -> Cell {
+    let Some(estimate) = class.estimate(metric, statistic) else {
+        return Cell { text: "–".into(), tone: Tone::Faint };
+    };
     let digits = decimals(unit(estimate.value));
-    let value = with_decimals(unit(estimate.value), digits);
-    match estimate.half_width {
+    let text = |value: f64| with_decimals(unit(value), digits);
+    let value = text(estimate.value);
+    match statistic {
         // Those of percentiles are in the report: lines have to fit a terminal.
-        Some(half) if statistic == Statistic::Mean => format!("{value} ±{}", with_decimals(unit(half), digits)),
-        _ => value,
+        Statistic::Mean => format!("{value} {}", spread(estimate.value, estimate.interval, text)).trim_end().into(),
+        _ if is_uncertain(class, statistic) => Cell { text: format!("{value}{FEW_MARK}"), tone: Tone::Faint },
+        _ => value.into(),
     }
-}
-
-/// Rows as columns two blanks apart, the first few to the left and the others to the right.
-pub(crate) fn aligned(rows: &[Vec<String>], left: usize) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let length = |cell: &str| cell.chars().count();
-    let widest = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| length(cell)).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(widest).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| {
-            let blanks = " ".repeat(width - length(cell));
-            if at < left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
-        });
-        text += cells.collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
-    }
-    text
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flowsieve_results::{
     Axis, CoflowClassBounds, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo,
-    PointResult, Record, ResultDir, ResultWriter, SchemeInfo, SizeClasses,
+    PointResult, Record, ResultDir, ResultError, ResultWriter, SchemeInfo, SizeClasses,
 };
 
-use crate::{table, write};
+use crate::Layout;
 
 /// What to make up.
 struct Sweep {
@@ -197,6 +197,18 @@ fn made_up(folder: &Path, sweep: &Sweep) -> ResultDir {
     writer.join(experiment(sweep)).unwrap()
 }
 
+fn layout(dir: &ResultDir) -> Layout {
+    Layout::new(&dir.manifest().experiment, None).unwrap()
+}
+
+fn table(dir: &ResultDir) -> String {
+    crate::table(dir, &layout(dir), false)
+}
+
+fn write(dir: &ResultDir) -> Result<PathBuf, ResultError> {
+    crate::write(dir, &layout(dir))
+}
+
 /// The page without plotly.js.
 fn page(dir: &ResultDir) -> String {
     let text = fs::read_to_string(write(dir).unwrap()).unwrap();
@@ -230,12 +242,12 @@ fn table__with_coflows() {
     let page = page(&dir);
     // Plots for all and for both classes: mean and p99, and their ratios.
     assert!(page.contains(
-        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th><th colspan=\"5\" class=\"group\">Slowdown</th></tr>"
+        "<th rowspan=\"2\" class=\"number\">Coflows</th><th colspan=\"5\" class=\"group\">CCT (ms)</th><th colspan=\"5\" class=\"group\">Slowdown</th><th colspan=\"2\" class=\"group\">Evenness</th></tr>"
     ));
     assert_eq!(page.matches("<figcaption>Mean CCT").count() + page.matches("<figcaption>p99 CCT").count(), 12);
-    let json = crate::table_json(&dir);
+    let json = crate::table_json(&dir, &layout(&dir));
     assert_eq!(json["points"][0]["coflows"]["coflows"], 300);
-    let compared = crate::compared(&dir, Some(("pias", "dctcp"))).unwrap().remove(0).text();
+    let compared = crate::compared(&dir, None, Some(("pias", "dctcp"))).unwrap().remove(0).text(false);
     assert!(compared.lines().any(|line| line.trim_start().starts_with("coflows (CCT)")), "{compared}");
 }
 

@@ -1,20 +1,62 @@
 "use strict";
-// Shows what belongs to the chosen case, load and class, and draws a plot when it first comes into view.
+// Shows what belongs to the chosen case, value on the x axis and class, and draws a plot when it first comes into view, or all
+// that are shown when they are printed.
 (() => {
   const last = (choice, scope = "") => {
     const buttons = document.querySelectorAll(`[data-choice="${choice}"]${scope} button`);
     return buttons.length ? buttons[buttons.length - 1].dataset.value : "0";
   };
-  const chosen = { case: "0", load: last("load", '[data-case="0"]'), class: last("class") };
+  const chosen = { case: "0", at: last("at", '[data-case="0"]'), class: last("class") };
 
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let printing = false;
+  const specs = new Map();
+
+  // A plot in the colours of the page, with its legend below where the page is narrow.
+  const styled = (plot) => {
+    const spec = structuredClone(specs.get(plot));
+    const [ink, grid, rule] = dark.matches && !printing ? ["#dddddd", "#3a3a3a", "#777777"] : ["#222222", "#e6e6e6", "#999999"];
+    const { layout } = spec;
+    Object.assign(layout, { paper_bgcolor: "#0000", plot_bgcolor: "#0000" });
+    layout.font.color = ink;
+    for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { gridcolor: grid, linecolor: rule });
+    if (plot.clientWidth < 480) {
+      layout.margin = { l: 48, r: 8, t: 32, b: 40 };
+      Object.assign(layout.legend, { y: -0.22, yanchor: "top" });
+    }
+    // What is black or nearly so is drawn in ink.
+    for (const { marker, line } of spec.data) for (const part of [marker, line]) {
+      if (part && ["#000000", "#333333"].includes(part.color)) part.color = ink;
+    }
+    return spec;
+  };
   const draw = (plot) => {
     const data = plot.querySelector("script");
     if (!data) return;
-    const spec = JSON.parse(data.textContent);
+    specs.set(plot, JSON.parse(data.textContent));
     data.remove();
-    Plotly.newPlot(plot, spec.data, spec.layout, spec.config);
-    plot.after(download(plot.previousElementSibling.textContent, spec.data));
+    const title = plot.previousElementSibling.textContent;
+    const { data: traces, layout, config } = styled(plot);
+    config.toImageButtonOptions = { format: "svg", filename: fileName(title) };
+    Plotly.newPlot(plot, traces, layout, config);
+    plot.after(download(title, traces));
   };
+  const redraw = () => specs.forEach((_, plot) => {
+    const { data, layout } = styled(plot);
+    Plotly.react(plot, data, layout);
+  });
+  dark.addEventListener("change", redraw);
+  addEventListener("beforeprint", () => {
+    printing = true;
+    for (const plot of document.querySelectorAll("figure:not([hidden]) .plot")) draw(plot);
+    redraw();
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    redraw();
+  });
+
+  const fileName = (title) => title.replace(/[^A-Za-z0-9.]+/g, "-");
 
   // A link to a plot's numbers: a row a point, with the ends of its interval.
   const download = (title, traces) => {
@@ -27,7 +69,7 @@
     const link = document.createElement("a");
     link.className = "download";
     link.textContent = "Data as CSV";
-    link.download = title.replace(/[^A-Za-z0-9.]+/g, "-") + ".csv";
+    link.download = fileName(title) + ".csv";
     link.href = URL.createObjectURL(new Blob([rows.map((row) => row.map(quoted).join(",") + "\n").join("")], { type: "text/csv" }));
     return link;
   };
@@ -40,7 +82,7 @@
     for (const part of document.querySelectorAll("main [data-case], nav [data-case]")) {
       const inNav = part.closest("nav");
       part.hidden = part.dataset.case !== chosen.case
-        || (!inNav && "load" in part.dataset && part.dataset.load !== chosen.load)
+        || (!inNav && "at" in part.dataset && part.dataset.at !== chosen.at)
         || ("class" in part.dataset && part.dataset.class !== chosen.class);
     }
     for (const button of document.querySelectorAll("nav button")) {
@@ -60,8 +102,8 @@
     if (event.target.dataset.choice !== "case") return;
     chosen.case = event.target.value;
     const scope = `[data-case="${chosen.case}"]`;
-    const still = document.querySelector(`[data-choice="load"]${scope} button[data-value="${chosen.load}"]`);
-    if (!still) chosen.load = last("load", scope);
+    const still = document.querySelector(`[data-choice="at"]${scope} button[data-value="${chosen.at}"]`);
+    if (!still) chosen.at = last("at", scope);
     show();
   });
   document.querySelector("nav").hidden = false;

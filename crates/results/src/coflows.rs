@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::coflow_class::{CoflowClassBounds, CoflowGroup};
 use crate::disorder::Disorder;
 use crate::flows::write_table;
+use crate::labels::Labels;
 use crate::statistics::Figures;
 use crate::summary::SeedStats;
 use crate::{Breakdown, FlowRow, ResultError};
@@ -151,13 +152,13 @@ impl GroupedCoflows {
 }
 
 /// Writes `coflows.parquet` from the coflows of each run, by point and seed.
-pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)]) -> Result<(), ResultError> {
+pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)], labels: &Labels) -> Result<(), ResultError> {
     let rows = || runs.iter().flat_map(|(point, seed, rows)| rows.iter().map(move |row| (*point, *seed, row)));
     let whole = |of: fn(&CoflowRow) -> u64| {
         Arc::new(UInt64Array::from_iter_values(rows().map(|(.., row)| of(row)))) as ArrayRef
     };
     let field = |name: &str, kind: DataType| Field::new(name, kind, false);
-    let columns: Vec<(Field, ArrayRef)> = vec![
+    let mut columns: Vec<(Field, ArrayRef)> = vec![
         (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(rows().map(|row| row.0)))),
         (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(rows().map(|row| row.1)))),
         (field("coflow", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(rows().map(|row| row.2.coflow)))),
@@ -181,6 +182,7 @@ pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<CoflowRow>)]) -> Result<
             Arc::new(Float64Array::from_iter(rows().map(|(.., row)| row.slowdown()))),
         ),
     ];
+    columns.splice(2..2, labels.of_rows(rows().map(|row| row.0)));
     write_table(path, columns)
 }
 

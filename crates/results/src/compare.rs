@@ -1,6 +1,6 @@
-//! Two schemes over the same flows, paired by seed and by flow.
+//! Two schemes, or two values of another swept key, over the same flows, paired by seed and by flow.
 //!
-//! The same seed gives both schemes the same flows, so the logarithm of the ratio of their figures is taken seed by seed
+//! The same seed gives both the same flows, so the logarithm of the ratio of their figures is taken seed by seed
 //! and the interval is over these ([`Ratio`]). Where the flows themselves were kept, each flow is paired, too: in a seed
 //! the geometric mean of the ratios of FCT over the flows that finished under both, and how many took less and more.
 
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::classes::SizeClass;
 use crate::statistics::{Ratio, Statistic};
 use crate::summary::{ClassSummary, Metric};
-use crate::{CoflowClass, FlowRow, ResultDir, ResultError};
+use crate::{CoflowClass, Dimension, FlowRow, ResultDir, ResultError};
 
 /// Flow by flow, over all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,13 +56,16 @@ impl ClassComparison {
     }
 }
 
-/// Two points that differ in nothing but their scheme.
+/// Two points that differ in nothing but what is compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The scheme's point.
+    /// The first one's point.
     pub point: usize,
-    /// The baseline's.
+    /// The point that it is compared with.
     pub baseline: usize,
+    /// Whether both have the same flows. Where they have not, nothing is paired.
+    #[serde(skip)]
+    pub same_flows: bool,
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassComparison>,
     /// Of coflows, whose CCT is paired by seed as FCT is; `None` where there are none.
@@ -73,12 +76,17 @@ pub struct Comparison {
     pub coflow_classes: Vec<(CoflowClass, ClassComparison)>,
 }
 
-/// Compares a scheme with a baseline at each of their points, in the order of the sweep. No points: one of the two is
-/// not in the result.
-pub fn compare(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Vec<Comparison>, ResultError> {
+/// Compares the points that have one value with those that have another and differ in nothing else, in the order of the sweep.
+/// No points: one of the two is not in the result.
+pub fn compare(
+    dir: &ResultDir,
+    varied: &Dimension,
+    value: &str,
+    baseline: &str,
+) -> Result<Vec<Comparison>, ResultError> {
     let experiment = &dir.manifest().experiment;
     let classes = experiment.classes.as_slice();
-    let pairs = experiment.pairs(scheme, baseline);
+    let pairs = experiment.pairs(varied, value, baseline);
     let mut by_flow = PairedFlows::new(&pairs, classes);
     if dir.keeps_all_flows() {
         dir.for_each_run(|run, flows| by_flow.take(run.point as usize, run.seed, &flows))?;
@@ -90,6 +98,7 @@ pub fn compare(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Vec<Comp
             let [this, other] = points.map(|point| &point.classes[number]);
             ClassComparison { by_flow: by_flow.result(at, number), ..of_groups(this, other) }
         };
+        let same_flows = points[0].classes.iter().zip(&points[1].classes).all(|(this, other)| this.has_flows_of(other));
         let [this, other] = points.map(|point| &point.coflows);
         let coflows = (this.flows() > 0).then(|| of_groups(this, other));
         let of_coflows = |class: CoflowClass| {
@@ -98,7 +107,7 @@ pub fn compare(dir: &ResultDir, scheme: &str, baseline: &str) -> Result<Vec<Comp
         };
         let coflow_classes = CoflowClass::ALL.into_iter().filter_map(of_coflows).collect();
         let classes = (0..classes.len()).map(of_class).collect();
-        comparisons.push(Comparison { point, baseline, classes, coflows, coflow_classes });
+        comparisons.push(Comparison { point, baseline, same_flows, classes, coflows, coflow_classes });
     }
     Ok(comparisons)
 }

@@ -86,7 +86,8 @@ pub fn adjusted(sureness: Sureness, seeds: &[(f64, Controls)], average: &Control
     let weight = 1.0 / n + dot(&means, &solve(squares, means)?);
     let variance = left / freedom as f64 * weight * n / seeds as f64;
     let half = sureness.quantile(seeds.saturating_sub(CONTROLS).max(2)) * variance.sqrt();
-    Some(Estimate { value: mean_value - dot(&slopes, &means), half_width: Some(half) })
+    let value = mean_value - dot(&slopes, &means);
+    Some(Estimate::of(value, Some(half), value > 0.0))
 }
 
 fn dot(a: &[f64; CONTROLS], b: &[f64; CONTROLS]) -> f64 {
@@ -151,7 +152,7 @@ mod tests {
             let seeds: Vec<_> = (0..count).map(|_| seed(&mut random, of_value)).collect();
             let found = adjusted(Sureness::USUAL, &seeds, &AVERAGE).unwrap();
             let plain = seeds.iter().map(|seed| seed.0).sum::<f64>() / count as f64;
-            let (low, high) = found.interval().unwrap();
+            let (low, high) = found.interval.unwrap();
             missed += usize::from(truth < low || high < truth);
             for (at, value) in [found.value, plain].into_iter().enumerate() {
                 means[at] += (value - truth) / 10_000.0;
@@ -198,7 +199,8 @@ mod tests {
             .map(|(a, b, c)| (50.0 + a / 1e4 + b / 0.01 - c / 1e10, controls(a, b, c)))
             .collect();
         let found = adjusted(Sureness::USUAL, &seeds, &AVERAGE).unwrap();
-        assert!((found.value - 50.0).abs() < 1e-9 && found.half_width.unwrap() < 1e-9, "{found:?}");
+        let (low, high) = found.interval.unwrap();
+        assert!((found.value - 50.0).abs() < 1e-9 && high - low < 1e-9, "{found:?}");
         assert_eq!(adjusted(Sureness::USUAL, &seeds[1..], &AVERAGE), None, "too few");
         let alike: Vec<_> = seeds.iter().map(|&(value, it)| (value, Controls { large_share: 0.4, ..it })).collect();
         assert_eq!(adjusted(Sureness::USUAL, &alike, &AVERAGE), None, "a control that does not deviate");

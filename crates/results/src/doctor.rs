@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::statistics::Statistic;
-use crate::{LinkClass, Manifest, PointResult, PointSummary, QuantileSketch, Run, Summary};
+use crate::{ClassSummary, LinkClass, Manifest, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary};
 
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
@@ -21,7 +21,16 @@ const BUSY: f64 = 0.98;
 const SPAN: u64 = 3;
 
 /// Fewer values of a seed beyond a percentile make it uncertain.
-pub const FEW: u64 = 10;
+const FEW: u64 = 10;
+
+/// Whether in some seed too few flows lie beyond a percentile for it to be sure.
+pub fn is_uncertain(class: &ClassSummary, statistic: Statistic) -> bool {
+    let few = |seed: &SeedStats| {
+        let finished = seed.flows - seed.unfinished;
+        finished > 0 && statistic.beyond(finished).is_some_and(|beyond| beyond < FEW)
+    };
+    class.seeds.iter().any(few)
+}
 
 /// More timeouts than this for a flow, and timers make the FCT.
 const TIMEOUTS: f64 = 0.1;
@@ -188,11 +197,7 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
         add(Severity::Note, text.into(), "run with --seeds 3 or more");
     }
     for statistic in [Statistic::P99, Statistic::P999] {
-        let few = |seed: &crate::SeedStats| {
-            let finished = seed.flows - seed.unfinished;
-            finished > 0 && statistic.beyond(finished).is_some_and(|beyond| beyond < FEW)
-        };
-        let classes = point.classes.iter().filter(|class| class.seeds.iter().any(few));
+        let classes = point.classes.iter().filter(|class| is_uncertain(class, statistic));
         let names: Vec<&str> = classes.map(|class| class.class.name.as_str()).collect();
         if !names.is_empty() {
             let text = format!(

@@ -36,13 +36,15 @@ pub enum ResultError {
         why: String,
     },
     /// Written by another version of the schema.
-    #[error("{path}: results of schema version {found}, expected {expected}: read it with the program that wrote it")]
+    #[error(
+        "{path}: results of schema version {found}, expected at most {expected}: read it with the program that wrote it"
+    )]
     Schema {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u64,
-        /// This program's.
+        /// The newest that this program reads.
         expected: u32,
     },
     /// Runs of a model with other results.

@@ -61,22 +61,22 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Resu
     write_whole(path, |file| file.write_all(&text).map_err(ResultError::io("write", path)))
 }
 
-/// Reads JSON that carries a schema version.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ResultError> {
+/// Reads JSON that carries a schema version, up to this one.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
     let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
-    parse_json(path, &text)
+    parse_json(path, &text, newest)
 }
 
 /// The same of a text that was read from `path`.
-pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ResultError> {
+pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &str, newest: u32) -> Result<T, ResultError> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema: u64,
     }
     let damaged = |error: serde_json::Error| ResultError::damaged(path, error);
     let version: Version = serde_json::from_str(text).map_err(damaged)?;
-    if version.schema != u64::from(crate::SCHEMA) {
-        return Err(ResultError::Schema { path: path.into(), found: version.schema, expected: crate::SCHEMA });
+    if !(1..=u64::from(newest)).contains(&version.schema) {
+        return Err(ResultError::Schema { path: path.into(), found: version.schema, expected: newest });
     }
     serde_json::from_str(text).map_err(damaged)
 }

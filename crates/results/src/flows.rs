@@ -1,6 +1,6 @@
 //! `flows.parquet`: a row a flow.
 //!
-//! Columns: point, seed (both in the joined file alone), flow, src, dst, class, bytes, start_ps, fct_ps (null:
+//! Columns: in the joined file alone point, seed, scheme, load and each swept key; flow, src, dst, traffic_class (`class` in a part), bytes, start_ps, fct_ps (null:
 //! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
 //! none), found_lost, unneeded, held_most_bytes, held_byte_ns, duplicate_acks; and, where a run has measured the steps of any flow,
 //! inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not known). Rows are grouped by
@@ -21,7 +21,9 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
 
+use crate::columns;
 use crate::files::{digest, write_whole};
+use crate::labels::Labels;
 use crate::steps::{Step, StepRow};
 use crate::{FlowRow, ResultError};
 
@@ -37,10 +39,9 @@ pub(crate) struct FlowWriter<W: Write + Send> {
 }
 
 /// Which columns a file has beside those of every file.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowColumns {
-    /// A joined file says of each row which point and seed it is of.
-    pub(crate) joined: bool,
+    /// A joined file says of each row which point and seed it is of, and what the point is.
+    pub(crate) joined: Option<Labels>,
     /// How long a flow was in each step.
     pub(crate) steps: bool,
 }
@@ -48,7 +49,7 @@ pub(crate) struct FlowColumns {
 impl<W: Write + Send> FlowWriter<W> {
     /// `path` is what errors name.
     pub(crate) fn new(out: W, path: &Path, columns: FlowColumns) -> Result<FlowWriter<W>, ResultError> {
-        let schema = schema(columns);
+        let schema = schema(&columns);
         let writer = arrow_writer(out, path, &schema)?;
         Ok(FlowWriter { writer, schema, path: path.into(), columns })
     }
@@ -57,9 +58,10 @@ impl<W: Write + Send> FlowWriter<W> {
     pub(crate) fn write(&mut self, point: u32, seed: u64, rows: &[FlowRow]) -> Result<(), ResultError> {
         for rows in rows.chunks(BATCH) {
             let mut columns = Vec::new();
-            if self.columns.joined {
+            if let Some(labels) = &self.columns.joined {
                 columns.push(Arc::new(UInt32Array::from_value(point, rows.len())) as ArrayRef);
                 columns.push(Arc::new(UInt64Array::from_value(seed, rows.len())));
+                columns.extend(labels.columns(std::iter::repeat_n(point, rows.len())));
             }
             columns.extend(columns_of(rows));
             if self.columns.steps {
@@ -88,6 +90,7 @@ fn arrow_writer<W: Write + Send>(out: W, path: &Path, schema: &SchemaRef) -> Res
     for rising in ["flow", "start_ps"] {
         properties = properties.set_column_encoding(rising.into(), Encoding::DELTA_BINARY_PACKED);
     }
+    properties = properties.set_key_value_metadata(Some(vec![columns::metadata(schema)]));
     let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
     ArrowWriter::try_new_with_options(out, schema.clone(), options).map_err(ResultError::writing(path))
 }
@@ -118,15 +121,20 @@ pub(crate) fn write_tables(
     })
 }
 
-fn schema(columns: FlowColumns) -> SchemaRef {
+fn schema(columns: &FlowColumns) -> SchemaRef {
     let whole = |name: &str| Field::new(name, DataType::UInt64, false);
     let count = |name: &str| Field::new(name, DataType::UInt32, false);
-    let mut fields = if columns.joined { vec![count("point"), whole("seed")] } else { Vec::new() };
+    let mut fields = Vec::new();
+    if let Some(labels) = &columns.joined {
+        fields.extend([count("point"), whole("seed")]);
+        fields.extend(labels.fields());
+    }
     fields.extend([
         count("flow"),
         count("src"),
         count("dst"),
-        Field::new("class", DataType::UInt8, false),
+        // In a summary a class is one of sizes.
+        Field::new(if columns.joined.is_some() { "traffic_class" } else { "class" }, DataType::UInt8, false),
         whole("bytes"),
         whole("start_ps"),
         Field::new("fct_ps", DataType::UInt64, true),
@@ -274,7 +282,11 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
     let count = |name| column::<UInt32Type>(path, batch, name);
     let whole = |name| column::<UInt64Type>(path, batch, name);
     let (flow, src, dst) = (count("flow")?, count("src")?, count("dst")?);
-    let class = column::<UInt8Type>(path, batch, "class")?;
+    // Parts, and results of schema 1, have it as `class`.
+    let class = match optional::<UInt8Type>(path, batch, "traffic_class")? {
+        Some(_) => column::<UInt8Type>(path, batch, "traffic_class")?,
+        None => column::<UInt8Type>(path, batch, "class")?,
+    };
     let (bytes, start, ideal) = (whole("bytes")?, whole("start_ps")?, whole("ideal_ps")?);
     let (sent_again, timeouts) = (count("retransmissions")?, count("timeouts")?);
     let (out_of_order, fct) = (count("out_of_order")?, nullable::<UInt64Type>(path, batch, "fct_ps")?);
@@ -402,7 +414,7 @@ mod tests {
         let flow =
             |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
         let mut writer =
-            FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), FlowColumns { joined: true, steps: true })?;
+            FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), FlowColumns { joined: None, steps: true })?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()
     }

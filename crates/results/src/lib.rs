@@ -11,7 +11,7 @@
 //!
 //! The same parts give the same bytes in every file but `run.json`.
 //!
-//! What follows from a result without running anything again: [`compare`] pairs two schemes seed by seed and flow by flow,
+//! What follows from a result without running anything again: [`compare`] pairs two schemes, or two values of another swept key, seed by seed and flow by flow,
 //! [`claims`] holds a paper's claims against it, [`doctor`] says what looks wrong in it.
 //!
 //! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. The flows of one
@@ -21,14 +21,17 @@ pub mod claims;
 pub mod classes;
 mod coflow_class;
 mod coflows;
+mod columns;
 pub mod compare;
 pub mod controls;
+mod dimension;
 pub mod disorder;
 pub mod doctor;
 mod error;
 mod files;
 mod flow_sketch;
 mod flows;
+mod labels;
 mod manifest;
 pub mod quantile_sketch;
 mod reader;
@@ -46,6 +49,7 @@ pub use classes::{SizeClass, SizeClasses};
 pub use coflow_class::{CoflowClass, CoflowClassBounds, CoflowGroup};
 pub use coflows::{CoflowRow, CoflowStats, GroupedCoflows};
 pub use controls::Controls;
+pub use dimension::Dimension;
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
 pub use flow_sketch::FlowSketch;

@@ -12,8 +12,11 @@ use crate::{
 };
 
 /// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
-/// column means, or its removal, makes another.
-pub const SCHEMA: u32 = 1;
+/// column means, or its removal, makes another. Those before it are still read.
+pub const SCHEMA: u32 = 2;
+
+/// The same of what is kept of single runs: parts, and what was measured of a paper's figures.
+pub(crate) const RUN_SCHEMA: u32 = 1;
 
 /// One run among those of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,16 +146,6 @@ impl Experiment {
         self.points
             .iter()
             .position(|other| other.scheme == *first && other.load == this.load && other.axes == this.axes)
-    }
-
-    /// The points of two schemes that differ in nothing else: (scheme's, baseline's), in the order of the sweep.
-    pub fn pairs(&self, scheme: &str, baseline: &str) -> Vec<(usize, usize)> {
-        let of = |(index, point): (usize, &PointInfo)| {
-            let is_other =
-                |other: &PointInfo| other.scheme == baseline && other.load == point.load && other.axes == point.axes;
-            (point.scheme == scheme).then(|| Some((index, self.points.iter().position(is_other)?))).flatten()
-        };
-        self.points.iter().enumerate().filter_map(of).collect()
     }
 
     /// The groups of flows that claims are about and that are not size classes of its own, each once.

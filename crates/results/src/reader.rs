@@ -7,7 +7,7 @@ use crate::claims::{Checked, Claim, Measured, Quantity};
 use crate::doctor::{Finding, Severity, findings};
 use crate::files::{read_json, write_whole};
 use crate::flows::FlowReader;
-use crate::manifest::{Manifest, Run, RunInfo};
+use crate::manifest::{Manifest, Run, RunInfo, SCHEMA};
 use crate::summary::RunFlows;
 use crate::{Experiment, FlowRow, ResultError, Series, Summary, series};
 
@@ -95,7 +95,7 @@ impl ResultDir {
     pub fn run_info(&self) -> Result<Option<RunInfo>, ResultError> {
         let path = self.path.join("run.json");
         let exists = path.try_exists().map_err(ResultError::io("read", &path))?;
-        exists.then(|| read_json(&path)).transpose()
+        exists.then(|| read_json(&path, SCHEMA)).transpose()
     }
 
     /// Writes a file beside the result, such as its report, and gives its path. It is whole or absent.
@@ -141,7 +141,7 @@ pub fn refuse_other_model(folder: &Path, experiment: &Experiment) -> Result<(), 
     if !path.try_exists().map_err(ResultError::io("read", &path))? {
         return Ok(());
     }
-    let head: Head = read_json(&path)?;
+    let head: Head = read_json(&path, SCHEMA)?;
     let model =
         |versions: &std::collections::BTreeMap<String, String>| versions.get("model").cloned().unwrap_or_default();
     let (found, expected) = (model(&head.experiment.versions), model(&experiment.versions));
@@ -169,7 +169,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
         };
         return Err(ResultError::Unfinished { path: folder.into(), why: why.into() });
     }
-    let manifest: Manifest = read_json(&path)?;
+    let manifest: Manifest = read_json(&path, SCHEMA)?;
     let points = &manifest.experiment.points;
     let planned = points.iter().zip(0..).flat_map(|(point, at)| point.parts.iter().map(move |part| (at, part.seed)));
     if !manifest.runs.iter().map(|run| (run.point, run.seed)).eq(planned) {

@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::{column, open_batches, write_tables};
+use crate::labels::Labels;
 use crate::{FlowRow, ResultError};
 
 /// Steps into which the time of a run is cut.
@@ -93,7 +94,7 @@ pub(crate) fn of_flows(flows: &[FlowRow], simulated_ps: u64) -> Vec<Series> {
 const BATCH: usize = 1 << 20;
 
 /// Writes `series.parquet` from the series of each run, by point and seed.
-pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)]) -> Result<(), ResultError> {
+pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Result<(), ResultError> {
     let rows = |run: &(u32, u64, Vec<Series>)| run.2.iter().map(|series| series.values.len()).sum::<usize>();
     let (mut batches, mut rest) = (Vec::new(), runs);
     while !rest.is_empty() {
@@ -109,10 +110,10 @@ pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)]) -> Result<(),
     if batches.is_empty() {
         batches.push(&[]);
     }
-    write_tables(path, batches.into_iter().map(columns))
+    write_tables(path, batches.into_iter().map(|runs| columns(runs, labels)))
 }
 
-fn columns(runs: &[(u32, u64, Vec<Series>)]) -> Vec<(Field, ArrayRef)> {
+fn columns(runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Vec<(Field, ArrayRef)> {
     let series = || runs.iter().flat_map(|(point, seed, all)| all.iter().map(move |series| (*point, *seed, series)));
     let steps =
         || series().flat_map(|(point, seed, series)| (0..series.values.len()).map(move |at| (point, seed, series, at)));
@@ -123,7 +124,7 @@ fn columns(runs: &[(u32, u64, Vec<Series>)]) -> Vec<(Field, ArrayRef)> {
         Arc::new(UInt64Array::from_iter_values(steps().map(|(.., series, at)| of(series, at as u64)))) as ArrayRef
     };
     let field = |name: &str, kind: DataType| Field::new(name, kind, false);
-    vec![
+    let mut columns: Vec<(Field, ArrayRef)> = vec![
         (field("point", DataType::UInt32), Arc::new(UInt32Array::from_iter_values(steps().map(|step| step.0)))),
         (field("seed", DataType::UInt64), Arc::new(UInt64Array::from_iter_values(steps().map(|step| step.1)))),
         (field("series", DataType::Utf8), text(|series| &series.name)),
@@ -137,7 +138,9 @@ fn columns(runs: &[(u32, u64, Vec<Series>)]) -> Vec<(Field, ArrayRef)> {
             field("value", DataType::Float64),
             Arc::new(Float64Array::from_iter_values(steps().map(|(.., series, at)| series.values[at]))),
         ),
-    ]
+    ];
+    columns.splice(2..2, labels.of_rows(steps().map(|step| step.0)));
+    columns
 }
 
 /// The series of queues of these runs, from a file whose bytes have this digest: nothing of it is decoded before that is

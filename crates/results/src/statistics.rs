@@ -4,7 +4,9 @@
 //!   measured and not one between two.
 //! - An estimate over seeds is the mean of one value a seed; its 95 % interval is Student's t with (seeds − 1) degrees
 //!   of freedom. Flows of one run depend on each other, seeds do not, so intervals are over seeds alone; one seed
-//!   gives none.
+//!   gives none. Nothing that is measured can be below zero, so the interval is that of the logarithm of the mean (delta
+//!   method): half of it as a share of the mean, up and down as a factor. Of counts that are zero in some seed it is cut at
+//!   zero.
 //! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken
 //!   seed by seed, and the interval is over these. It resolves differences that the two intervals apart hide.
 
@@ -135,8 +137,8 @@ pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
 pub struct Estimate {
     /// Mean over the seeds.
     pub value: f64,
-    /// Half the 95 % interval; `None` with one seed.
-    pub half_width: Option<f64>,
+    /// Ends of the 95 % interval; `None` with one seed.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// How sure an interval is.
@@ -166,23 +168,41 @@ impl Estimate {
 
     /// The same with another interval.
     pub fn as_sure(sureness: Sureness, values: &[f64]) -> Option<Estimate> {
-        if values.is_empty() {
-            return None;
-        }
-        let count = values.len() as f64;
-        let value = values.iter().sum::<f64>() / count;
-        let half_width = (values.len() > 1).then(|| {
-            let squares: f64 = values.iter().map(|x| (x - value) * (x - value)).sum();
-            let seeds = sureness.as_if.unwrap_or(values.len());
-            student_t(seeds, sureness.missed) * (squares / (count - 1.0) / seeds as f64).sqrt()
-        });
-        Some(Estimate { value, half_width })
+        let (value, half) = mean_and_half(sureness, values)?;
+        Some(Estimate::of(value, half, values.iter().all(|value| *value > 0.0)))
     }
 
-    /// The ends of the interval.
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        self.half_width.map(|half| (self.value - half, self.value + half))
+    /// Of a mean that is not below zero, and half its interval.
+    pub(crate) fn of(value: f64, half: Option<f64>, is_positive: bool) -> Estimate {
+        let ends = |half| if is_positive { factors(value, half) } else { cut(value, half) };
+        Estimate { value, interval: half.map(ends) }
     }
+}
+
+/// The ends of the interval of a positive value: those of its logarithm.
+fn factors(value: f64, half: f64) -> (f64, f64) {
+    let factor = libm::exp(half / value);
+    (value / factor, value * factor)
+}
+
+/// The ends of the interval of a value that may be zero, and not less.
+fn cut(value: f64, half: f64) -> (f64, f64) {
+    ((value - half).max(0.0), value + half)
+}
+
+/// The mean of values of any sign and half its interval, of which a single value has none; `None` without any.
+fn mean_and_half(sureness: Sureness, values: &[f64]) -> Option<(f64, Option<f64>)> {
+    if values.is_empty() {
+        return None;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let half = (values.len() > 1).then(|| {
+        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let seeds = sureness.as_if.unwrap_or(values.len());
+        student_t(seeds, sureness.missed) * (squares / (count - 1.0) / seeds as f64).sqrt()
+    });
+    Some((mean, half))
 }
 
 /// How many times a baseline a scheme takes, paired by seed: below 1 is better where less is better.
@@ -203,11 +223,9 @@ impl Ratio {
     /// The same with another interval.
     pub fn as_sure(sureness: Sureness, pairs: &[(f64, f64)]) -> Option<Ratio> {
         let logs: Vec<f64> = pairs.iter().map(|(value, baseline)| libm::log(value / baseline)).collect();
-        let log = Estimate::as_sure(sureness, &logs)?;
-        Some(Ratio {
-            value: libm::exp(log.value),
-            interval: log.interval().map(|(low, high)| (libm::exp(low), libm::exp(high))),
-        })
+        let (log, half) = mean_and_half(sureness, &logs)?;
+        let interval = half.map(|half| (libm::exp(log - half), libm::exp(log + half)));
+        Some(Ratio { value: libm::exp(log), interval })
     }
 
     /// Like [`Ratio::as_sure`], each seed with several pairs: its value is the mean of their ratios.
@@ -240,8 +258,8 @@ impl Ratio {
                 *left += (count - ratio * baseline) / mean / points.len() as f64;
             }
         }
-        let half = Estimate::as_sure(sureness, &left)?.half_width;
-        Some(Ratio { value, interval: half.map(|half| ((value - half).max(0.0), value + half)) })
+        let (_, half) = mean_and_half(sureness, &left)?;
+        Some(Ratio { value, interval: half.map(|half| cut(value, half)) })
     }
 
     /// Whether the interval leaves 1 out. One seed resolves nothing.
@@ -305,15 +323,26 @@ mod tests {
 
     #[test]
     fn over_seeds__three_values_by_hand() {
-        // s = 1, so the half-width is 4.3027 / √3.
+        // s = 1, so half of it is 4.3027 / √3 = 2.4841, up and down a factor of exp(0.248 41).
         let estimate = Estimate::over_seeds(&[9.0, 10.0, 11.0]).unwrap();
         near(estimate.value, 10.0, 1e-12);
-        near(estimate.half_width.unwrap(), 2.484_1, 1e-4);
+        let (low, high) = estimate.interval.unwrap();
+        near(low, 7.800_4, 1e-3);
+        near(high, 12.819_9, 1e-3);
         let surer = Sureness { missed: 0.05, as_if: Some(4) };
-        // As if there were four: 3.1824 / 2.
-        near(Estimate::as_sure(surer, &[9.0, 10.0, 11.0]).unwrap().half_width.unwrap(), 1.591_2, 1e-4);
-        assert_eq!(Estimate::over_seeds(&[7.0]).unwrap(), Estimate { value: 7.0, half_width: None });
+        // As if there were four: 3.1824 / 2, and exp(0.159 12).
+        near(Estimate::as_sure(surer, &[9.0, 10.0, 11.0]).unwrap().interval.unwrap().1, 11.724_8, 1e-3);
+        assert_eq!(Estimate::over_seeds(&[7.0]).unwrap(), Estimate { value: 7.0, interval: None });
         assert_eq!(Estimate::over_seeds(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn over_seeds__no_interval_reaches_below_zero(values in proptest::collection::vec(0.0..1e6f64, 2..8)) {
+            let estimate = Estimate::over_seeds(&values).unwrap();
+            let (low, high) = estimate.interval.unwrap();
+            prop_assert!(low >= 0.0 && low <= estimate.value && estimate.value <= high);
+        }
     }
 
     #[test]
@@ -324,7 +353,7 @@ mod tests {
         near(ratio.value, 0.8, 1e-12);
         assert!(ratio.is_resolved());
         let separate = Estimate::over_seeds(&pairs.map(|(value, _)| value)).unwrap();
-        assert!(separate.interval().unwrap().1 > 200.0);
+        assert!(separate.interval.unwrap().1 > 200.0);
     }
 
     #[test]

@@ -119,13 +119,48 @@ impl ClassSummary {
         Estimate::over_seeds(&self.seeds.iter().filter_map(of).collect::<Vec<_>>())
     }
 
+    /// How many more seeds would resolve the ratio, if they deviate as those at hand do; `None`: not even `most` seeds in all.
+    pub fn more_seeds(
+        &self,
+        baseline: &ClassSummary,
+        metric: Metric,
+        statistic: Statistic,
+        most: usize,
+    ) -> Option<usize> {
+        let pairs = self.pairs(baseline, metric, statistic);
+        let resolves = |seeds: &usize| {
+            let sureness = Sureness { as_if: Some(*seeds), ..Sureness::USUAL };
+            Ratio::as_sure(sureness, &pairs).is_some_and(|ratio| ratio.is_resolved())
+        };
+        // More seeds only make it surer, so that halving finds the fewest.
+        let (mut too_few, mut enough) = (pairs.len(), Some(most).filter(resolves)?);
+        while too_few + 1 < enough {
+            let middle = too_few.midpoint(enough);
+            if resolves(&middle) { enough = middle } else { too_few = middle }
+        }
+        Some(enough - pairs.len())
+    }
+
+    /// Whether the runs of two points have the same flows, as far as their number, their sizes and the last arrival tell: then
+    /// the points can be paired.
+    pub fn has_flows_of(&self, other: &ClassSummary) -> bool {
+        let told = |seed: &SeedStats| (seed.flows, seed.largest_bytes, seed.controls);
+        let shared = |seed: &SeedStats| other.seeds.iter().find(|other| other.seed == seed.seed).map(told);
+        self.seeds.iter().all(|seed| shared(seed).is_none_or(|other| other == told(seed)))
+    }
+
     /// This point over a baseline's same class, paired by seed; `None` if they share no seed with flows of the class.
     pub fn ratio(&self, baseline: &ClassSummary, metric: Metric, statistic: Statistic) -> Option<Ratio> {
+        Ratio::paired(&self.pairs(baseline, metric, statistic))
+    }
+
+    /// The values of each seed that both have.
+    fn pairs(&self, baseline: &ClassSummary, metric: Metric, statistic: Statistic) -> Vec<(f64, f64)> {
         let pair = |seed: &SeedStats| {
             let other = baseline.seeds.iter().find(|other| other.seed == seed.seed)?;
             Some((seed.get(metric, statistic)?, other.get(metric, statistic)?))
         };
-        Ratio::paired(&self.seeds.iter().filter_map(pair).collect::<Vec<_>>())
+        self.seeds.iter().filter_map(pair).collect()
     }
 }
 
@@ -467,9 +502,9 @@ pub(crate) mod tests {
         ]);
         let mice = point.classes[0].estimate(Metric::Slowdown, Statistic::Mean).unwrap();
         assert_eq!(mice.value, 20.0);
-        assert!(mice.half_width.is_some());
+        assert!(mice.interval.is_some());
         let middle = point.classes[1].estimate(Metric::Slowdown, Statistic::Mean).unwrap();
-        assert_eq!(middle, Estimate { value: 1.0, half_width: None });
+        assert_eq!(middle, Estimate { value: 1.0, interval: None });
         assert_eq!(point.classes[2].estimate(Metric::Fct, Statistic::P50), None);
     }
 

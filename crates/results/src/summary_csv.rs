@@ -1,20 +1,21 @@
 //! `summary.csv`: a row for each point and size class, and where flows belong to coflows one of the class `coflows` and one
 //! for each class of these: their number stands in the place of flows, and their CCT in that of FCT.
 //!
-//! FCT in µs. `…_pm` is half the 95 % interval over seeds; `fct_mean_ratio` is the mean FCT over that of the first
-//! scheme at the same load and axes, paired by seed, with the ends of its interval, and `fct_mean_gain` one over that:
-//! NOS2's FCT gain (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals
+//! FCT in µs. Each statistic stands with the ends of its 95 % interval over seeds, `…_low` and `…_high`, and with its ratio to that
+//! of the first scheme at the same load and axes, paired by seed, and the ends of that. `fct_mean_gain` is one over the ratio of the
+//! means: NOS2's FCT gain (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals
 //! and ratios are rounded to six significant digits, for they go through functions whose last bit may differ between
 //! machines. An empty cell: no finished flow, or no interval, since there is one seed. The last columns are sums over
 //! seeds: timeouts, packets taken for lost before one, packets that arrived twice, and duplicate ACKs; and what a flow's receiver held
 //! because something before it was missing: the mean over the FCTs, and the most. Where a run has measured steps, the
 //! last are the shares of the flows' time in each: means over the seeds, rounded; empty where those of no flow are
-//! known.
+//! known. Names have letters, digits and `_` alone: a swept `network.ecn_threshold` is `network_ecn_threshold`.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::disorder::Disorder;
+use crate::labels::column_name;
 use crate::statistics::Statistic;
 use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
@@ -47,11 +48,11 @@ pub(crate) fn write(
             row.push(class.class.above_bytes.to_string());
             row.push(class.class.up_to_bytes.map_or(String::new(), |bytes| bytes.to_string()));
             row.extend([class.seeds.len() as u64, class.flows(), class.unfinished()].map(|count| count.to_string()));
-            row.extend(statistics(class));
-            row.extend(ratio(class, baseline));
+            row.extend(statistics(class, baseline));
+            row.extend(gain(class, baseline));
             let variation = class.over_seeds(|seed| seed.fct_variation);
             row.push(variation.map_or(String::new(), |variation| exact(variation.value)));
-            row.push(variation.and_then(|variation| variation.half_width).map_or(String::new(), rounded));
+            row.extend(ends(variation.and_then(|variation| variation.interval)));
             row.extend(disorder(class));
             row.extend(steps.iter().map(|&step| share(class, step)));
             csv.write_record(&row).map_err(failed)
@@ -75,73 +76,71 @@ pub(crate) fn write(
 
 fn header(axes: &[&str], steps: &[Step]) -> Vec<String> {
     let mut names: Vec<String> = ["point", "scheme", "load"].map(String::from).into();
-    names.extend(axes.iter().map(|axis| axis.to_string()));
-    names.extend(["class", "above_bytes", "up_to_bytes", "seeds", "flows", "unfinished"].map(String::from));
+    names.extend(axes.iter().map(|axis| column_name(axis)));
+    names.extend(["size_class", "above_bytes", "up_to_bytes", "seeds", "flows", "unfinished"].map(String::from));
+    let with_ends = |name: &str| ["", "_low", "_high"].map(|end| format!("{name}{end}"));
     for (metric, unit) in [("fct", "_us"), ("slowdown", "")] {
         for statistic in Statistic::ALL {
-            let name = format!("{metric}_{}{unit}", statistic.name());
-            names.extend([name.clone(), format!("{name}_pm")]);
+            let name = format!("{metric}_{}", statistic.name().replace('.', ""));
+            names.extend(with_ends(&format!("{name}{unit}")));
+            names.extend(with_ends(&format!("{name}_ratio")));
         }
     }
-    for name in ["fct_mean_ratio", "fct_mean_gain"] {
-        names.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
-    }
-    names.extend(["fct_cv", "fct_cv_pm"].map(String::from));
-    let disorder = [
-        "timeouts",
-        "found_lost",
-        "unneeded",
-        "duplicate_acks",
-        "held_mean_bytes",
-        "held_mean_bytes_pm",
-        "held_most_bytes",
-    ];
-    names.extend(disorder.map(String::from));
+    names.extend(with_ends("fct_mean_gain"));
+    names.extend(with_ends("fct_cv"));
+    names.extend(["timeouts", "found_lost", "unneeded", "duplicate_acks"].map(String::from));
+    names.extend(with_ends("held_mean_bytes"));
+    names.push("held_most_bytes".into());
     names.extend(steps.iter().map(|step| format!("{}_share", step.name())));
     names
 }
 
-fn statistics(class: &ClassSummary) -> Vec<String> {
+fn statistics(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
     let mut cells = Vec::new();
     for metric in Metric::ALL {
         for statistic in Statistic::ALL {
-            let Some(estimate) = class.estimate(metric, statistic) else {
-                cells.extend([String::new(), String::new()]);
-                continue;
-            };
             let unit = match metric {
                 Metric::Fct => PS_PER_US,
                 Metric::Slowdown => 1.0,
             };
-            cells.push(exact(estimate.value / unit));
-            cells.push(estimate.half_width.map_or(String::new(), |half| rounded(half / unit)));
+            let estimate = class.estimate(metric, statistic);
+            cells.push(estimate.map_or(String::new(), |estimate| exact(estimate.value / unit)));
+            let interval = estimate.and_then(|estimate| estimate.interval);
+            cells.extend(ends(interval.map(|(low, high)| (low / unit, high / unit))));
+            let ratio = baseline.and_then(|baseline| class.ratio(baseline, metric, statistic));
+            cells.push(ratio.map_or(String::new(), |ratio| rounded(ratio.value)));
+            cells.extend(ends(ratio.and_then(|ratio| ratio.interval)));
         }
     }
     cells
 }
 
-fn ratio(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
+/// The ends of an interval, if there is one.
+fn ends(interval: Option<(f64, f64)>) -> [String; 2] {
+    interval.map_or_else(Default::default, |(low, high)| [low, high].map(rounded))
+}
+
+/// One over the ratio of the mean FCTs.
+fn gain(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
     let ratio = baseline.and_then(|baseline| class.ratio(baseline, Metric::Fct, Statistic::Mean));
-    let Some(ratio) = ratio else { return vec![String::new(); 6] };
-    let cells = |value: f64, ends: Option<[f64; 2]>| {
-        let ends = ends.map_or_else(Default::default, |ends| ends.map(rounded));
-        [rounded(value)].into_iter().chain(ends)
-    };
-    let gain = cells(1.0 / ratio.value, ratio.interval.map(|(low, high)| [1.0 / high, 1.0 / low]));
-    cells(ratio.value, ratio.interval.map(|(low, high)| [low, high])).chain(gain).collect()
+    let Some(ratio) = ratio else { return vec![String::new(); 3] };
+    let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+    [rounded(1.0 / ratio.value)].into_iter().chain(ends(interval)).collect()
 }
 
 /// Counts of all seeds, and what receivers held.
 fn disorder(class: &ClassSummary) -> Vec<String> {
     let of = |of: fn(&Disorder) -> u64| class.seeds.iter().map(move |seed| of(&seed.disorder));
     let held = class.over_seeds(|seed| seed.disorder.held_mean_bytes());
+    let [held_low, held_high] = ends(held.and_then(|held| held.interval));
     vec![
         of(|disorder| disorder.timeouts).sum::<u64>().to_string(),
         of(|disorder| disorder.found_lost).sum::<u64>().to_string(),
         of(|disorder| disorder.unneeded).sum::<u64>().to_string(),
         of(|disorder| disorder.duplicate_acks).sum::<u64>().to_string(),
         held.map_or(String::new(), |held| rounded(held.value)),
-        held.and_then(|held| held.half_width).map_or(String::new(), rounded),
+        held_low,
+        held_high,
         of(|disorder| disorder.held_most_bytes).max().unwrap_or(0).to_string(),
     ]
 }

@@ -22,7 +22,8 @@ use tempfile::TempDir;
 
 use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_whole};
 use crate::flows::{FlowColumns, FlowReader, FlowWriter};
-use crate::manifest::{EXACT, Experiment, Manifest, PartId, Record, Run, RunInfo, SAMPLE, SCHEMA};
+use crate::labels::Labels;
+use crate::manifest::{EXACT, Experiment, Manifest, PartId, RUN_SCHEMA, Record, Run, RunInfo, SAMPLE, SCHEMA};
 use crate::summary::RunFlows;
 use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
 use crate::{
@@ -149,7 +150,7 @@ impl ResultWriter {
         let (cuts, coflow_groups) = (experiment.cuts(), experiment.coflow_groups());
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
-        let columns = FlowColumns { joined: true, steps: self.any_has_steps(&experiment)? };
+        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps: self.any_has_steps(&experiment)? };
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
@@ -196,12 +197,13 @@ impl ResultWriter {
             Ok((runs, summary))
         })?;
         let series_path = self.path.join("series.parquet");
-        series::write(&series_path, &series_by_run)?;
+        let labels = Labels::of(&experiment);
+        series::write(&series_path, &series_by_run, &labels)?;
         let adapted = series_by_run.iter().flat_map(|(.., all)| all).any(|series| series.queue().is_some());
         let series_blake3 = adapted.then(|| digest(&series_path)).transpose()?;
         let coflows_path = self.path.join("coflows.parquet");
         if coflows_by_run.iter().any(|(.., rows)| !rows.is_empty()) {
-            coflows::write(&coflows_path, &coflows_by_run)?;
+            coflows::write(&coflows_path, &coflows_by_run, &labels)?;
         } else if coflows_path.exists() {
             fs::remove_file(&coflows_path).map_err(ResultError::io("remove", &coflows_path))?;
         }
@@ -246,7 +248,7 @@ impl ResultWriter {
             steps: bool,
         }
         for id in experiment.points.iter().flat_map(|point| &point.parts) {
-            let head: Head = read_json(&self.part_folder(&id.key)?.join("point.json"))?;
+            let head: Head = read_json(&self.part_folder(&id.key)?.join("point.json"), RUN_SCHEMA)?;
             if head.steps {
                 return Ok(true);
             }
@@ -274,7 +276,7 @@ impl ResultWriter {
     fn open_part(&self, key: &str) -> Result<(Part, FlowReader), ResultError> {
         let folder = self.part_folder(key)?;
         let path = folder.join("point.json");
-        let part: Part = read_json(&path)?;
+        let part: Part = read_json(&path, RUN_SCHEMA)?;
         if part.key != key {
             return Err(ResultError::damaged(&path, format!("of key {:?}", part.key)));
         }
@@ -308,19 +310,20 @@ impl PartWriter<'_> {
         }
         let (rows, sketch) = writer.kept(&result.flows);
         let flows = partial.path().join("flows.parquet");
-        let columns = FlowColumns { joined: false, steps: rows.iter().any(|row| row.steps.is_some()) };
+        let has_steps = rows.iter().any(|row| row.steps.is_some());
+        let columns = FlowColumns { joined: None, steps: has_steps };
         write_whole(&flows, |file| {
             let mut flows = FlowWriter::new(file, &folder.join("flows.parquet"), columns)?;
             flows.write(0, seed, &rows)?;
             flows.finish()
         })?;
         let part = Part {
-            schema: SCHEMA,
+            schema: RUN_SCHEMA,
             key: key.clone(),
             seed,
             flows: rows.len() as u64,
             flows_blake3: digest(&flows)?,
-            steps: columns.steps,
+            steps: has_steps,
             sketch,
             trace: kept::list(&partial.path().join(TRACE))?,
             measured: result.without_flows(),

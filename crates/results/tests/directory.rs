@@ -294,8 +294,8 @@ fn open__says_what_is_wrong() {
 
     fs::write(&manifest_path, &manifest[..manifest.len() / 2]).unwrap();
     fails("EOF while parsing");
-    fs::write(&manifest_path, manifest.replacen("\"schema\": 1", "\"schema\": 2", 1)).unwrap();
-    fails("results of schema version 2, expected 1");
+    fs::write(&manifest_path, manifest.replacen("\"schema\": 2", "\"schema\": 3", 1)).unwrap();
+    fails("results of schema version 3, expected at most 2");
     fs::write(&manifest_path, manifest.replacen("\"seed\": 1", "\"seed\": 4", 1)).unwrap();
     fails("its runs are not those of its points");
     fs::write(&manifest_path, manifest.replacen("\"flows\": 40", "\"flows\": 41", 1)).unwrap();
@@ -334,5 +334,52 @@ fn open__sees_every_changed_byte() {
         fs::write(&path, &changed).unwrap();
         let error = ResultDir::open(folder.path()).unwrap_err();
         assert!(matches!(error, ResultError::Damaged { .. }), "{error}");
+    }
+}
+
+/// As a program of schema 1 wrote it: traffic classes are called `class`, and rows do not say what their point is.
+#[test]
+fn open__a_result_of_schema_1() {
+    let dir = ResultDir::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema-1")).unwrap();
+    let mean = |point: usize| {
+        let classes = &dir.summary().points[point].classes;
+        classes.last().unwrap().estimate(Metric::Fct, Statistic::Mean).unwrap().value
+    };
+    assert_eq!(dir.manifest().runs.iter().map(|run| run.flows).sum::<u64>(), 200);
+    assert!(mean(0) > 0.0 && mean(1) > 0.0);
+    assert!(dir.run_info().unwrap().is_some());
+}
+
+#[test]
+fn join__each_row_says_what_its_point_is() {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, UInt32Type};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut swept = experiment();
+    for point in &mut swept.points {
+        point.axes = vec![Axis { key: "network.ecn_threshold".into(), value: format!("{}pkt", point.load.unwrap()) }];
+    }
+    let dir = write(folder.path(), &jobs()).join(swept).unwrap();
+    let file = fs::File::open(folder.path().join("flows.parquet")).unwrap();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let about = builder.metadata().file_metadata().key_value_metadata().unwrap();
+    let about = about.iter().find(|entry| entry.key == "flowsieve.columns").unwrap().value.clone().unwrap();
+    assert!(
+        about.contains("\"fct_ps\":{\"description\":\"flow completion time; empty: not finished\",\"unit\":\"ps\"}")
+    );
+    for batch in builder.build().unwrap() {
+        let batch = batch.unwrap();
+        let named = |name: &str| batch.column_by_name(name).unwrap();
+        let points = named("point").as_primitive::<UInt32Type>();
+        let (schemes, thresholds) =
+            (named("scheme").as_string::<i32>(), named("network_ecn_threshold").as_string::<i32>());
+        let loads = named("load").as_primitive::<Float64Type>();
+        for row in 0..batch.num_rows() {
+            let point = &dir.manifest().experiment.points[points.value(row) as usize];
+            assert_eq!((schemes.value(row), loads.value(row)), (point.scheme.as_str(), point.load.unwrap()));
+            assert_eq!(thresholds.value(row), point.axes[0].value);
+        }
     }
 }

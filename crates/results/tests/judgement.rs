@@ -4,7 +4,7 @@ mod made;
 
 use flowsieve_results::compare::compare;
 use flowsieve_results::{
-    Checked, Claim, ClassSummary, CoflowClass, Expected, Figure, Metric, Only, PointResult, PointSummary,
+    Checked, Claim, ClassSummary, CoflowClass, Dimension, Expected, Figure, Metric, Only, PointResult, PointSummary,
     QuantileSketch, Ratio, Record, ResultDir, Series, SeriesAt, Severity, SizeClass, Statistic, Verdict,
 };
 use made::{Made, made};
@@ -17,7 +17,7 @@ fn near(ratio: &Ratio, expected: f64) {
 fn compare__finds_the_known_ratios() {
     let folder = tempfile::tempdir().unwrap();
     let dir = made(folder.path(), &Made::default());
-    let compared = compare(&dir, "new", "base").unwrap();
+    let compared = compare(&dir, &Dimension::Scheme, "new", "base").unwrap();
     assert_eq!(compared.iter().map(|at| (at.point, at.baseline)).collect::<Vec<_>>(), [(1, 0), (3, 2)]);
     for (at, expected) in compared.iter().zip([0.8, 0.6]) {
         let small = &at.classes[0];
@@ -31,7 +31,7 @@ fn compare__finds_the_known_ratios() {
         assert_eq!((by_flow.pairs, by_flow.faster, by_flow.slower), (small.flows, 1.0, 0.0));
         near(at.classes[1].fct[0].as_ref().unwrap(), 1.0);
     }
-    assert!(compare(&dir, "new", "other").unwrap().is_empty());
+    assert!(compare(&dir, &Dimension::Scheme, "new", "other").unwrap().is_empty());
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn compare__unfinished_flows_are_counted_on_both_sides() {
         }
     };
     let dir = made(folder.path(), &Made { run: stops, ..Made::default() });
-    let small = &compare(&dir, "new", "base").unwrap()[0].classes[0];
+    let small = &compare(&dir, &Dimension::Scheme, "new", "base").unwrap()[0].classes[0];
     assert_eq!((small.unfinished, small.baseline_unfinished, small.is_fair()), (0, 1, false));
     assert_eq!(small.by_flow.as_ref().unwrap().pairs, small.flows - 1);
 }
@@ -326,7 +326,7 @@ fn record__sketches_give_what_the_flows_give() {
             }
         }
     }
-    assert!(compare(&dirs[2], "new", "base").unwrap()[0].classes[0].by_flow.is_none());
+    assert!(compare(&dirs[2], &Dimension::Scheme, "new", "base").unwrap()[0].classes[0].by_flow.is_none());
     assert_eq!(dirs[2].checked_claims()[0].1.verdict, Verdict::Agrees);
 }
 
@@ -527,7 +527,7 @@ fn coflows__in_summaries_comparisons_and_claims() {
             assert!((mean(coflows) / mean(flows) - 1.0).abs() < 1e-12);
             assert_eq!(coflows.estimate(Metric::Slowdown, Statistic::Mean), None);
         }
-        for (at, expected) in compare(&dir, "new", "base").unwrap().iter().zip([0.8, 0.6]) {
+        for (at, expected) in compare(&dir, &Dimension::Scheme, "new", "base").unwrap().iter().zip([0.8, 0.6]) {
             let coflows = at.coflows.as_ref().unwrap();
             coflows.fct.iter().for_each(|ratio| near(ratio.as_ref().unwrap(), expected));
             assert!(coflows.is_fair() && coflows.by_flow.is_none());
@@ -540,9 +540,11 @@ fn coflows__in_summaries_comparisons_and_claims() {
         assert_eq!(checked[4].why, "nothing to compare at one of its points");
         let csv = std::fs::read_to_string(folder.path().join("summary.csv")).unwrap();
         let of_coflows: Vec<&str> = csv.lines().filter(|line| line.contains(",coflows,0,,3,")).collect();
-        // A row a point, without slowdown, and with the ratio to the first scheme.
+        // A row a point, with the ratio to the first scheme behind the mean CCT and its interval, and without slowdown: ten
+        // statistics and ratios of three cells each.
         assert_eq!(of_coflows.len(), 4, "{csv}");
-        assert!(of_coflows[1].contains(",,,,,,,,,,0.8"), "{}", of_coflows[1]);
+        let cells: Vec<&str> = of_coflows[1].split(',').collect();
+        assert!(cells[12].starts_with("0.8") && cells[39..69].iter().all(|cell| cell.is_empty()), "{}", of_coflows[1]);
     }
     let unfinished = |_: &str, _: f64, _: u64, run: &mut flowsieve_results::PointResult| {
         (run.flows[5].coflow, run.flows[5].fct_ps) = (Some(1), None);
@@ -591,7 +593,7 @@ fn coflows__by_class_in_summaries_comparisons_and_claims() {
         let mean = |of: &ClassSummary| of.estimate(metric, Statistic::Mean).unwrap().value;
         assert!((mean(&point.coflows) / mean(all) - 1.0).abs() < 1e-12);
     }
-    let compared = compare(&dir, "new", "base").unwrap();
+    let compared = compare(&dir, &Dimension::Scheme, "new", "base").unwrap();
     let names: Vec<&str> = compared[0].coflow_classes.iter().map(|(class, _)| class.name()).collect();
     assert_eq!(names, ["SN", "LN"]);
     let checked: Vec<_> = dir.checked_claims().into_iter().map(|(_, checked)| checked).collect();

@@ -1,13 +1,16 @@
 //! Demotion thresholds for a distribution of flow sizes: what each queue would carry with them, and how long flows would
 //! take by the models of [`flowsieve_thresholds`].
 
+mod advice;
 mod simulate;
+mod sizes;
 mod text;
 
 use crate::error::Error;
 use crate::settings::none_given;
 use crate::workload::{CDF, FLOWS, LOAD, SIZES};
 use crate::workload::{Files, Hosts, Workload};
+pub use advice::{Advice, Link, advice, advice_text};
 use flowsieve_schemes::parts::QUEUES;
 use flowsieve_schemes::settings::{Key, Origin, Raw, SettingsError, Table, units};
 use flowsieve_schemes::{WorkloadFacts, pias};
@@ -17,6 +20,8 @@ use flowsieve_thresholds::{
 };
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
+pub use sizes::Column;
+use sizes::Sizes;
 use std::path::Path;
 pub use text::{found_text, text};
 
@@ -42,6 +47,8 @@ pub struct Wanted {
     pub workload: Option<String>,
     /// A file of one.
     pub cdf: Option<String>,
+    /// A file with a column of sizes.
+    pub sizes: Option<Column>,
     /// Loads of the host links.
     pub loads: Vec<f64>,
     /// Number of queues; not given 8, and 2 for one threshold.
@@ -118,9 +125,24 @@ pub fn thresholds(wanted: &Wanted) -> Result<Vec<Thresholds>, Error> {
     wanted.loads.iter().map(|load| Asked::read(wanted, *load, queues)?.thresholds(wanted.method)).collect()
 }
 
+/// Where sizes come from.
+enum Source {
+    Workload(Box<Workload>),
+    Sizes(Sizes),
+}
+
+impl Source {
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        match self {
+            Source::Workload(workload) => workload.quantile_bytes(p),
+            Source::Sizes(sizes) => sizes.quantile_bytes(p),
+        }
+    }
+}
+
 /// Sizes, load and queues for which thresholds are asked.
 struct Asked {
-    workload: Workload,
+    source: Source,
     law: SizeLaw,
     load: f64,
     queues: usize,
@@ -145,17 +167,25 @@ impl Asked {
         settings.common().read(&QUEUES)?;
         // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
         let hosts = Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), round_trip_ps: 0 };
-        let workload = Workload::read(&settings, &hosts, &Files::default(), (Path::new(""), 1))?;
-        let law = SizeLaw::from_quantiles(&|p| workload.quantile_bytes(p)).map_err(refused)?;
-        Ok(Asked { workload, law, load, queues: queues as usize })
+        let source = match &wanted.sizes {
+            Some(_) if !(load.is_finite() && load > 0.0) => {
+                return Err(Error::Input(format!("--load {load}: expected a load above 0")));
+            }
+            Some(column) => Source::Sizes(column.read()?),
+            None => {
+                Source::Workload(Box::new(Workload::read(&settings, &hosts, &Files::default(), (Path::new(""), 1))?))
+            }
+        };
+        let law = SizeLaw::from_quantiles(&|p| source.quantile_bytes(p)).map_err(refused)?;
+        Ok(Asked { source, law, load, queues: queues as usize })
     }
 
     fn thresholds(&self, method: Method) -> Result<Thresholds, Error> {
-        let Asked { workload, law, load, queues } = self;
+        let Asked { source, law, load, queues } = self;
         let (load, queues) = (*load, *queues);
         let mut one = None;
         let thresholds_bytes = match method {
-            Method::EqualSplit => equal_split_of(queues, |p| workload.quantile_bytes(p)).map_err(refused)?,
+            Method::EqualSplit => equal_split_of(queues, |p| source.quantile_bytes(p)).map_err(refused)?,
             Method::Pias => tandem(law, load, queues).map_err(refused)?,
             Method::Background => background(law, load, queues).map_err(refused)?,
             Method::TwoLevel if queues == 2 => {
@@ -185,7 +215,8 @@ impl Asked {
 
     /// Those published for the nearest load.
     fn published(&self) -> Option<Vec<u64>> {
-        (self.queues == pias::PUBLISHED_QUEUES).then(|| pias::published(&self.workload)).flatten()
+        let Source::Workload(workload) = &self.source else { return None };
+        (self.queues == pias::PUBLISHED_QUEUES).then(|| pias::published(&**workload)).flatten()
     }
 
     /// Nothing where no queue is stable, or nothing arrives.
@@ -227,6 +258,7 @@ mod tests {
         Wanted {
             workload: Some("web-search".into()),
             cdf: None,
+            sizes: None,
             loads: vec![0.8],
             queues: Some(8),
             method: Method::EqualSplit,

@@ -83,6 +83,11 @@ pub fn simulate(
     if search.evaluations == 0 || search.flows == 0 {
         return Err(Error::Input("--evaluations and --flows: expected at least 1".to_owned()));
     }
+    if wanted.sizes.is_some() {
+        let why =
+            "--sizes: a run draws its sizes from a distribution; give --workload or --cdf to search by simulation";
+        return Err(Error::Input(why.to_owned()));
+    }
     let found = |load: &f64| {
         let asked = Asked::read(wanted, *load, wanted.queues.unwrap_or(8))?;
         let show = |done, of| show(*load, done, of);
@@ -271,6 +276,7 @@ mod tests {
         Wanted {
             workload: Some("web-search".into()),
             cdf: None,
+            sizes: None,
             loads: vec![0.8],
             queues: Some(queues),
             method: Method::Pias,

@@ -1,7 +1,7 @@
 //! Thresholds as text.
 
 use super::simulate::Found;
-use super::{Expected, Thresholds};
+use super::{Expected, Queue, Thresholds};
 use flowsieve_schemes::settings::units::format_size;
 use std::fmt::Write;
 
@@ -71,6 +71,15 @@ fn list(text: &mut String, thresholds_bytes: &[u64], width: usize) {
     text.push('\n');
 }
 
+/// What stands of a queue in a table: up to how many bytes sent, flows that end in it, bytes, load of it and above.
+pub(super) fn cells_of(queue: &Queue) -> [String; 4] {
+    let sent = queue
+        .up_to_bytes
+        .map_or_else(|| format!("over {}", format_size(queue.above_bytes)), |upto| format!("to {}", format_size(upto)));
+    let per_cent = |share: f64| format!("{:.1} %", share * 100.0);
+    [sent, per_cent(queue.flows_ending), per_cent(queue.bytes), format!("{:.3}", queue.load)]
+}
+
 impl Thresholds {
     fn text(&self) -> String {
         let mut text = format!(
@@ -78,17 +87,8 @@ impl Thresholds {
             "queue", "bytes sent", "flows ending", "bytes", "load of it and above"
         );
         for (number, queue) in self.queues.iter().enumerate() {
-            let sent = queue.up_to_bytes.map_or_else(
-                || format!("over {}", format_size(queue.above_bytes)),
-                |upto| format!("to {}", format_size(upto)),
-            );
-            let _ = writeln!(
-                text,
-                "{number:>5}  {sent:>14}  {:>11.1} %  {:>12.1} %  {:>21.3}",
-                queue.flows_ending * 100.0,
-                queue.bytes * 100.0,
-                queue.load
-            );
+            let [sent, flows, bytes, load] = cells_of(queue);
+            let _ = writeln!(text, "{number:>5}  {sent:>14}  {flows:>13}  {bytes:>14}  {load:>21}");
         }
         if let Some(expected) = self.expected {
             let _ = writeln!(

@@ -4,7 +4,7 @@ use super::looks::{LOOKS, Look};
 use super::measured::{Found, Measured, Quantity};
 use super::{Checked, Claim, Expected, Verdict, verdict};
 use crate::statistics::{Estimate, Ratio, Sureness};
-use crate::{Experiment, Series};
+use crate::{Dimension, Experiment, Series};
 
 /// Values by seed.
 type BySeed = Vec<(u64, f64)>;
@@ -202,12 +202,12 @@ impl Hold<'_> {
             return unresolved("there is no value at one of its points");
         };
         let accepted = self.claim.expected.accepted(self.claim.tolerance);
-        let judge = |value: &Estimate| verdict(value.interval(), accepted);
+        let judge = |value: &Estimate| verdict(value.interval, accepted);
         let verdict = match self.claim.expected {
             Expected::Within(..) => worst(values_by_load.iter().map(|(_, value)| judge(value))),
             _ => worst(values.iter().map(|(_, value)| judge(value))),
         };
-        let why = if values_by_load.iter().any(|(_, value)| value.half_width.is_none()) { ONE_SEED } else { "" };
+        let why = if values_by_load.iter().any(|(_, value)| value.interval.is_none()) { ONE_SEED } else { "" };
         Checked { values, values_by_load, verdict, ..unresolved(why) }
     }
 
@@ -271,7 +271,7 @@ impl Hold<'_> {
 
     /// What a scheme has of a quantity beside what a baseline has of another, or of the same.
     fn pairs(self, (scheme, its): (&str, &Quantity), (baseline, other): (&str, &Quantity)) -> Vec<Pair> {
-        let pairs = self.experiment.pairs(scheme, baseline).into_iter();
+        let pairs = self.experiment.pairs(&Dimension::Scheme, scheme, baseline).into_iter();
         let of = |(point, baseline): (usize, usize)| {
             // A ratio to nothing, or of nothing, has no logarithm; those of counts are not taken by seed.
             let is_count = self.claim.figure.is_count();

@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
 use crate::files::{parse_json, write_whole};
-use crate::{Experiment, ResultDir, ResultError, RunInfo, SCHEMA};
+use crate::manifest::RUN_SCHEMA;
+use crate::{Experiment, ResultDir, ResultError, RunInfo};
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,7 +113,7 @@ impl Kept {
     /// What is no such text, or was made by another model.
     pub fn parse(path: &Path, text: &str, experiment: &Experiment) -> Result<Kept, ResultError> {
         let none = Kept::none(experiment);
-        let Data { model, quantities, notes, made, runs } = parse_json(path, text)?;
+        let Data { model, quantities, notes, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
         if model != none.model {
             return Err(ResultError::Model { path: path.into(), found: model, expected: none.model });
         }
@@ -208,7 +209,7 @@ impl Kept {
         let mut runs: Vec<&KeptRun> = self.runs.values().collect();
         runs.sort_by_key(|run| (&run.point, run.seed, &run.key));
         let text = format!(
-            "{{\"schema\":{SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n\"made\":[{}],\n\"runs\":[{}]}}\n",
+            "{{\"schema\":{RUN_SCHEMA},\"model\":{:?},\n\"quantities\":[{}],\n\"notes\":[{}],\n\"made\":[{}],\n\"runs\":[{}]}}\n",
             self.model,
             lines(&self.quantities)?,
             lines(&self.notes)?,

@@ -35,7 +35,7 @@ mod tests {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use crate::statistics::{Estimate, Sureness};
+    use crate::statistics::{Estimate, Ratio, Sureness};
 
     /// Standard normal (Box and Muller).
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -44,25 +44,35 @@ mod tests {
     }
 
     /// In how many of 10,000 claims some look's interval leaves out the true value.
-    fn wrong(of_seed: impl Fn(f64) -> f64, truth: f64, missed: impl Fn(&Look) -> f64) -> usize {
+    fn wrong(
+        of_seed: impl Fn(f64) -> f64,
+        interval: impl Fn(Sureness, &[f64]) -> Option<(f64, f64)>,
+        truth: f64,
+        missed: impl Fn(&Look) -> f64,
+    ) -> usize {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut claim = || {
             let values: Vec<f64> = (0..40).map(|_| of_seed(normal(&mut random))).collect();
             LOOKS.iter().any(|look| {
                 let sureness = Sureness { missed: missed(look), as_if: None };
-                let (low, high) = Estimate::as_sure(sureness, &values[..look.seeds]).unwrap().interval().unwrap();
+                let (low, high) = interval(sureness, &values[..look.seeds]).unwrap();
                 truth < low || high < truth
             })
         };
         (0..10_000).filter(|_| claim()).count()
     }
 
+    /// Of the ratio to something that does not deviate.
+    fn of_ratio(sureness: Sureness, values: &[f64]) -> Option<(f64, f64)> {
+        Ratio::as_sure(sureness, &values.iter().map(|&value| (value, 1.0)).collect::<Vec<_>>())?.interval
+    }
+
     #[test]
     fn looks__all_together_are_wrong_in_no_more_than_one_of_twenty() {
         assert!(LOOKS.is_sorted_by(|a, b| a.seeds < b.seeds));
-        let together = wrong(|normal| normal, 0.0, |look| look.missed);
+        let together = wrong(libm::exp, of_ratio, 1.0, |look| look.missed);
         assert!((300..=500).contains(&together), "{together}");
-        let each_as_if_alone = wrong(|normal| normal, 0.0, |_| 0.05);
+        let each_as_if_alone = wrong(libm::exp, of_ratio, 1.0, |_| 0.05);
         assert!((1_800..2_100).contains(&each_as_if_alone), "{each_as_if_alone}");
     }
 
@@ -70,8 +80,9 @@ mod tests {
     /// all looks are wrong in 559, and a single 95 % interval over five seeds in 571.)
     #[test]
     fn looks__of_values_that_are_askew() {
-        let askew = |normal: f64| libm::exp(0.1 * normal) - libm::exp(0.005);
-        let together = wrong(askew, 0.0, |look| look.missed);
+        let of_value = |sureness: Sureness, values: &[f64]| Estimate::as_sure(sureness, values)?.interval;
+        let askew = |normal: f64| libm::exp(0.1 * normal);
+        let together = wrong(askew, of_value, libm::exp(0.005), |look| look.missed);
         assert!(together <= 500, "{together}");
     }
 }

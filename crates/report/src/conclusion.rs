@@ -1,0 +1,226 @@
+//! What a result answers, in sentences: each scheme's mean FCT beside the first scheme's, each value of another swept key beside its
+//! first value, and who meets deadlines.
+
+use flowsieve_results::claims::{Measured, Quantity};
+use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic};
+
+use crate::cases::{At, Case, Layout, in_words};
+use crate::format::count;
+use crate::group::Group;
+
+/// More seeds than this are not advised.
+pub(crate) const MOST_SEEDS: usize = 1_000;
+
+/// Something that is compared.
+struct Side<'a> {
+    name: &'a str,
+    summary: &'a ClassSummary,
+}
+
+/// A sentence for each question, those of schemes first. None where the sweep asks none.
+pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
+    // The last class has all flows; coflows, where there are any, are what is asked about.
+    let groups = Group::all(dir);
+    let group = groups.iter().rfind(|group| matches!(group, Group::Coflows(None)));
+    let Some(&group) = group.or_else(|| groups.iter().rfind(|group| group.class().is_some())) else {
+        return Vec::new();
+    };
+    let experiment = &dir.manifest().experiment;
+    let value = |point: usize, dimension: &Dimension| dimension.value(&experiment.points[point]).unwrap_or_default();
+    let mut sentences = Vec::new();
+    for compared in compared(dir) {
+        // The x axis of what is compared is whatever else the layout varies.
+        let layout = Layout::by(experiment, if layout.x == compared { &Dimension::Load } else { &layout.x }, &compared);
+        for (case, at) in layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))) {
+            let names: Vec<String> = at.points.iter().map(|&point| value(point, &compared)).collect();
+            let side = |(name, &point): (&'_ String, &usize)| (name.clone(), group.at(dir, point));
+            let sides: Vec<(String, &ClassSummary)> = names.iter().zip(&at.points).map(side).collect();
+            let sides: Vec<Side<'_>> = sides.iter().map(|(name, summary)| Side { name, summary }).collect();
+            let what = match &compared {
+                Dimension::Scheme => String::new(),
+                other => format!("with {} = ", other.name()),
+            };
+            sentences.extend(sentence(&place(&layout, case, at), &what, group.time(), &sides));
+        }
+    }
+    sentences.extend(deadlines(dir, layout));
+    sentences
+}
+
+/// Of the flows that have a deadline, the share that meets it under each scheme, the largest first.
+fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
+    if dir.manifest().runs.iter().all(|run| run.measured.deadlines.flows == 0) {
+        return Vec::new();
+    }
+    let experiment = &dir.manifest().experiment;
+    let met = Quantity::of_all_flows(Figure::Count(Count::DeadlinesMet));
+    let measured = Measured::of(vec![met.clone()], dir.manifest(), dir.summary());
+    let of = |(case, at): (&Case, &At)| {
+        let share = |&point: &usize| Some((experiment.points[point].scheme.as_str(), measured.estimate(point, &met)?));
+        let mut shares: Vec<_> = at.points.iter().filter_map(share).collect();
+        shares.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
+        let said = shares.iter().map(|(scheme, share)| {
+            let per_cent = |share: f64| format!("{:.1}", 100.0 * share.min(1.0));
+            let ends = |(low, high)| format!(" ({} to {})", per_cent(low), per_cent(high));
+            format!("{} % under {scheme}{}", per_cent(share.value), share.interval.map_or(String::new(), ends))
+        });
+        let said: Vec<String> = said.collect();
+        format!("{}{} of the flows that have a deadline meet it.", place(layout, case, at), said.join(", "))
+    };
+    layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).map(of).collect()
+}
+
+/// What is asked about: schemes, and swept keys under which the flows stay the same.
+fn compared(dir: &ResultDir) -> Vec<Dimension> {
+    let experiment = &dir.manifest().experiment;
+    let is_asked = |dimension: &Dimension, values: &[String]| match dimension {
+        Dimension::Scheme => true,
+        Dimension::Load => false,
+        Dimension::Key(_) => experiment.pairs(dimension, &values[1], &values[0]).iter().all(|&(this, other)| {
+            let [this, other] = [this, other].map(|point| &dir.summary().points[point].classes);
+            this.iter().zip(other).all(|(this, other)| this.has_flows_of(other))
+        }),
+    };
+    let asked = experiment.dimensions().into_iter().filter(|(dimension, values)| is_asked(dimension, values));
+    asked.map(|(dimension, _)| dimension).collect()
+}
+
+/// Where something is compared: "At load 0.8, ecn_threshold = 65pkt ".
+fn place(layout: &Layout, case: &Case, at: &At) -> String {
+    let several = layout.cases.iter().any(|case| case.at.len() > 1);
+    let x = at.value.as_ref().filter(|_| several).map(|value| (layout.x.clone(), value.clone()));
+    let all: Vec<(Dimension, String)> = x.into_iter().chain(case.fixed.iter().cloned()).collect();
+    let scheme = all.iter().find(|(dimension, _)| *dimension == Dimension::Scheme).map(|(_, name)| name.clone());
+    let others: Vec<String> = all
+        .iter()
+        .filter(|(dimension, _)| *dimension != Dimension::Scheme)
+        .map(|(dimension, value)| in_words(dimension, value))
+        .collect();
+    match (scheme, others.join(", ")) {
+        (None, others) if others.is_empty() => String::new(),
+        (None, others) => format!("At {others} "),
+        (Some(scheme), others) if others.is_empty() => format!("Under {scheme} "),
+        (Some(scheme), others) => format!("Under {scheme} at {others} "),
+    }
+}
+
+/// The others beside the first, the best first.
+fn sentence(place: &str, what: &str, time: &str, sides: &[Side<'_>]) -> Option<String> {
+    let (first, others) = sides.split_first().filter(|(_, others)| !others.is_empty())?;
+    let ratio = |side: &Side<'_>| side.summary.ratio(first.summary, Metric::Fct, Statistic::Mean);
+    let mut others: Vec<(&Side<'_>, Option<Ratio>)> = others.iter().map(|side| (side, ratio(side))).collect();
+    others.sort_by(|(_, a), (_, b)| {
+        let value = |ratio: &Option<Ratio>| ratio.map_or(f64::INFINITY, |ratio| ratio.value);
+        value(a).total_cmp(&value(b))
+    });
+    let seeds = first.summary.seeds.len();
+    let one = |(index, (side, ratio)): (usize, &(&Side<'_>, Option<Ratio>))| {
+        let found = found(side, first, *ratio);
+        let is_first = index == 0;
+        match (what.is_empty(), is_first) {
+            (true, true) => format!("{}'s mean {time} {}", side.name, found.beside(&format!("{}'s", first.name))),
+            (true, false) => format!("{}'s {}", side.name, found.alone()),
+            (false, true) => {
+                let the = if place.is_empty() { "The" } else { "the" };
+                format!("{the} mean {time} {what}{} {}", side.name, found.beside(&format!("that with {}", first.name)))
+            }
+            (false, false) => format!("with {} {}", side.name, found.alone()),
+        }
+    };
+    let said: Vec<String> = others.iter().enumerate().map(one).collect();
+    let unsure = if seeds < 2 { " (one seed: nobody knows how sure that is)" } else { "" };
+    Some(format!("{place}{}{unsure}.", said.join("; ")))
+}
+
+/// What was found of one beside another.
+enum Found {
+    /// "13 % below", "(10 to 15)".
+    Is(String, String),
+    /// Equal in every seed.
+    Same,
+    /// Why it is not judged.
+    Open(String),
+}
+
+impl Found {
+    fn beside(&self, other: &str) -> String {
+        match self {
+            Found::Is(what, interval) => format!("is {what} {other}{interval}"),
+            Found::Same => format!("is as long as {other}"),
+            Found::Open(why) => format!("beside {other} is not resolved{why}"),
+        }
+    }
+
+    fn alone(&self) -> String {
+        match self {
+            Found::Is(what, interval) => format!("{what}{interval}"),
+            Found::Same => "as long".into(),
+            Found::Open(why) => format!("is not resolved{why}"),
+        }
+    }
+}
+
+fn found(side: &Side<'_>, first: &Side<'_>, ratio: Option<Ratio>) -> Found {
+    let unfinished = side.summary.unfinished() + first.summary.unfinished();
+    if unfinished > 0 {
+        return Found::Open(format!(" ({} unfinished)", count(unfinished)));
+    }
+    let Some(ratio) = ratio else { return Found::Open(" (nothing finished in the same seed)".into()) };
+    match ratio.interval {
+        None | Some((1.0, 1.0)) if ratio.value == 1.0 => Found::Same,
+        None => Found::Is(change(ratio.value), String::new()),
+        Some(_) if ratio.is_resolved() => {
+            Found::Is(change(ratio.value), ratio.interval.map(within).unwrap_or_default())
+        }
+        Some((low, high)) => {
+            let more = match side.summary.more_seeds(first.summary, Metric::Fct, Statistic::Mean, MOST_SEEDS) {
+                Some(more) => {
+                    format!("about {} more {} would do", count(more as u64), if more == 1 { "seed" } else { "seeds" })
+                }
+                None => format!("not even {} seeds would do", count(MOST_SEEDS as u64)),
+            };
+            Found::Open(format!(" ({} to {}; {more})", change(low), change(high)))
+        }
+    }
+}
+
+/// "13 % below", "4 % above", "3.2 times".
+fn change(ratio: f64) -> String {
+    match ratio {
+        _ if ratio >= 2.0 => format!("{ratio:.1} times"),
+        _ if ratio > 1.0 => format!("{} % above", digits(ratio - 1.0)),
+        _ => format!("{} % below", digits(1.0 - ratio)),
+    }
+}
+
+/// The interval of a resolved ratio: both ends are on one side.
+fn within((low, high): (f64, f64)) -> String {
+    match (low, high) {
+        _ if high >= 2.0 && low > 1.0 => format!(" ({low:.1} to {high:.1} times)"),
+        _ if low > 1.0 => format!(" ({} to {})", digits(low - 1.0), digits(high - 1.0)),
+        _ => format!(" ({} to {})", digits(1.0 - high), digits(1.0 - low)),
+    }
+}
+
+/// Per cent as people say it: with a decimal below ten.
+fn digits(share: f64) -> String {
+    let per_cent = 100.0 * share;
+    if per_cent < 9.95 { format!("{per_cent:.1}") } else { format!("{per_cent:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn change__in_the_words_that_fit_it() {
+        assert_eq!(
+            [0.87, 0.993, 1.04, 1.25, 3.21].map(change),
+            ["13 % below", "0.7 % below", "4.0 % above", "25 % above", "3.2 times"]
+        );
+        assert_eq!(
+            [(0.85, 0.90), (1.01, 1.08), (1.8, 2.4)].map(within),
+            [" (10 to 15)", " (1.0 to 8.0)", " (1.8 to 2.4 times)"]
+        );
+    }
+}
