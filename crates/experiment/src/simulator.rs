@@ -26,7 +26,7 @@ use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link, Node};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::coflow_trace::OwnRack;
-use flowsieve_workload::{Flow, Predict, Queries};
+use flowsieve_workload::{Flow, Predict};
 use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
@@ -409,10 +409,13 @@ impl Run {
             }
         };
         let queries = self.workload.queries(self.seed);
-        let messages = queries.as_ref().map_or(0, Queries::messages);
-        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> {
-            Box::new(flows().map_while(move |flow| Some(Flow { id: flow.id.checked_add(messages)?, ..flow })))
+        // The numbers of queries come first, those of their messages among flows, and their own among coflows.
+        let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
+        let after_queries = move |flow: Flow| -> Option<Flow> {
+            let coflow = flow.coflow.map(|coflow| coflow.saturating_add(asked));
+            Some(Flow { id: flow.id.checked_add(messages)?, coflow, ..flow })
         };
+        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
         let closed = self.workload.closed_loop(self.seed);
         let flows = match (&queries, &closed, self.workload.extent) {
             (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
