@@ -386,14 +386,17 @@ impl<K: Key> Run<'_, '_, K> {
         }
         let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH };
         while !self.built.partitions[0].run(horizon, batch) {
-            self.hand_over_trace(self.built.partitions[0].network.now)?;
+            self.hand_over_watched(self.built.partitions[0].network.now)?;
             progress(self.progress());
         }
         Ok(())
     }
 
     /// Every event before `done` is done.
-    fn hand_over_trace(&mut self, done: Time) -> Result<(), SimError> {
+    fn hand_over_watched(&mut self, done: Time) -> Result<(), SimError> {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.gather(&mut self.built);
+        }
         self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.hand_over(&mut self.built, done))
     }
 
@@ -411,7 +414,7 @@ impl<K: Key> Run<'_, '_, K> {
                 partition.run(end, u64::MAX);
                 partition.network.advance_waiting(Time(end.0 - 1));
             }
-            self.hand_over_trace(end)?;
+            self.hand_over_watched(end)?;
             let now = self.progress();
             if now.packet_hops > reported + BATCH {
                 reported = now.packet_hops;
