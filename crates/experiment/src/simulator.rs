@@ -6,6 +6,7 @@ use crate::document;
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::flow_level;
+use crate::follow::{self, Follower, Hop, Timeline};
 use crate::points::Point;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, OWN_RACK, QUERIES, Workload};
@@ -24,7 +25,8 @@ use flowsieve_schemes::settings::{
 use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, pcoflow, qcluster, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::{Fabric, Link, Node};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_sim::trace::Tracing;
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
 use flowsieve_workload::coflow_trace::OwnRack;
 use flowsieve_workload::{Flow, Predict};
 use std::cell::Cell;
@@ -178,6 +180,8 @@ impl Engine for OwnSchemes {
         }
         let (trace, cut) = run.expected_trace().unzip();
         let (point, folder) = (point.clone(), folder.to_owned());
+        let run = Arc::new(run);
+        let followed = Arc::clone(&run);
         warnings.extend(cut.flatten());
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
@@ -194,6 +198,7 @@ impl Engine for OwnSchemes {
                 }
                 Ok(result)
             }),
+            follow: Some(Box::new(move |flow, show| followed.follow(flow, show))),
         })
     }
 }
@@ -398,7 +403,45 @@ impl Run {
     }
 
     fn simulate(&self, show: &mut dyn FnMut(Progress), trace: Option<&Path>) -> Result<PointResult, Error> {
-        let refuse = |problem: String| Error::Simulation { point: self.label.clone(), problem };
+        self.with_run_spec(show, |run_spec, progress| match (self.trace.as_ref().zip(trace), &self.sampling) {
+            (Some((trace, folder)), sampling) => {
+                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
+                let tracing = &trace.tracing;
+                let result = flowsieve_sim::run_traced(run_spec, sampling.as_ref(), tracing, &mut files, progress);
+                // What kept the files from being written says more than that the run was abandoned for it.
+                files.finish()?;
+                result.map_err(|error| self.failed(&error))
+            }
+            (None, Some(sampling)) => {
+                flowsieve_sim::run_sampled(run_spec, sampling, progress).map_err(|error| self.failed(&error))
+            }
+            (None, None) => flowsieve_sim::run(run_spec, progress).map_err(|error| self.failed(&error)),
+        })
+    }
+
+    /// The run with all links traced, of which the timeline of a flow is kept.
+    fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress)) -> Result<Timeline, Error> {
+        let mut follower = Follower::new(flow, Hop::all(&self.fabric, self.wire_overhead));
+        let links = (0..self.fabric.links.len() as u32).collect();
+        let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
+        let result = self.with_run_spec(show, |run_spec, progress| {
+            flowsieve_sim::run_traced(run_spec, None, &tracing, &mut follower, progress)
+                .map_err(|error| self.failed(&error))
+        })?;
+        let row = follow::find(&result.flows, flow, &self.label)?;
+        Ok(follower.timeline(self.label.clone(), &row, &self.fabric))
+    }
+
+    fn failed(&self, error: &SimError) -> Error {
+        Error::Simulation { point: self.label.clone(), problem: error.to_string() }
+    }
+
+    /// Calls `carry_out` with what the simulator is to do.
+    fn with_run_spec<T>(
+        &self,
+        show: &mut dyn FnMut(Progress),
+        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress)) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         // An error would have shown while the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
             match (self.workload.flows(self.seed), self.workload.extent) {
@@ -444,19 +487,6 @@ impl Run {
         let mut progress = |now: flowsieve_sim::Progress| {
             show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops });
         };
-        let result = match (self.trace.as_ref().zip(trace), &self.sampling) {
-            (Some((trace, folder)), sampling) => {
-                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
-                let tracing = &trace.tracing;
-                let result =
-                    flowsieve_sim::run_traced(&run_spec, sampling.as_ref(), tracing, &mut files, &mut progress);
-                // What kept the files from being written says more than that the run was abandoned for it.
-                files.finish()?;
-                result
-            }
-            (None, Some(sampling)) => flowsieve_sim::run_sampled(&run_spec, sampling, &mut progress),
-            (None, None) => flowsieve_sim::run(&run_spec, &mut progress),
-        };
-        result.map_err(|error| refuse(error.to_string()))
+        carry_out(&run_spec, &mut progress)
     }
 }

@@ -87,6 +87,7 @@ impl Engine for Made {
             thresholds_bytes: Vec::new(),
             average: None,
             warnings: Vec::new(),
+            follow: None,
             run: Box::new(run),
         })
     }

@@ -98,6 +98,8 @@ Examples:
       another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
+  flowsieve run quickstart --set scheme=pias --set load=0.8 --follow-flow 17
+      the timeline of one flow: where its time went, and behind whom its packets waited
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
@@ -128,6 +130,9 @@ pub(crate) struct Run {
     /// How long to add seeds, from the start of the command; the first five are made in any case
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
+    /// Print the timeline of the flow with this number instead: what its packets waited for, hop by hop, in the first seed of each point
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "fresh", "resolve"])]
+    pub(crate) follow_flow: Option<u32>,
     /// Run every point again, even those whose results are there
     #[arg(long)]
     pub(crate) fresh: bool,

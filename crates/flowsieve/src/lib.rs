@@ -4,6 +4,7 @@
 mod args;
 mod completions;
 mod computation;
+mod following;
 mod init;
 mod output;
 mod progress;
@@ -68,6 +69,9 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     let resolve = args.resolve.is_some();
     let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
     let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;
+    if let Some(flow) = args.follow_flow {
+        return following::follow(&plan, &engine, flow, args.json);
+    }
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let resolving = args.resolve.as_deref().map(|metric| Resolving {
         metric: Some(metric),

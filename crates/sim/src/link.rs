@@ -166,7 +166,7 @@ impl Port {
 }
 
 /// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
-pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
+pub const CUT_THROUGH_BYTES: u32 = 64;
 
 impl LinkState {
     /// A link of a fabric behind a port.
