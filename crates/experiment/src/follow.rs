@@ -237,10 +237,10 @@ impl Follower {
         sends.push(send);
     }
 
-    /// What a link sent from `from` on.
+    /// What a link sent from `from` on, with what was on the line then.
     fn sent_since(&self, link: usize, from: u64) -> &[(u64, Sender, u16)] {
-        let sends = &self.sends[link];
-        &sends[sends.partition_point(|(at, ..)| *at < from)..]
+        let (sends, hop) = (&self.sends[link], &self.hops[link]);
+        &sends[sends.partition_point(|(at, _, length)| at + hop.on_line_ps(*length) <= from)..]
     }
 
     /// The packet of a segment that is at the sending end of a link, and when it came there.
@@ -369,8 +369,10 @@ impl Follower {
         let host = sent.crossings.first()?;
         let before = self.sent_since(host.number, start_ps).iter().take_while(|(at, ..)| *at < host.sent_ps);
         let (mut own_ps, mut others_ps, mut others) = (0, 0, Vec::new());
-        for &(_, sender, length) in before {
-            let on_line_ps = self.hops[host.number].on_line_ps(length);
+        for &(at, sender, length) in before {
+            // Of what was on the line when the flow began, the rest.
+            let end = at + self.hops[host.number].on_line_ps(length);
+            let on_line_ps = end - at.max(start_ps);
             if sender == Sender::Flow(self.flow) {
                 own_ps += on_line_ps;
             } else {

@@ -80,7 +80,11 @@ impl Timeline {
             line(&format!("{} sent packets of others", self.ends.0), time.others_ps, &whose)?;
         }
         if time.idle_ps > 0 {
-            line(&format!("{} sent nothing", self.ends.0), time.idle_ps, ", until an ACK, a timer or the scheme let it")?;
+            line(
+                &format!("{} sent nothing", self.ends.0),
+                time.idle_ps,
+                ", until an ACK, a timer or the scheme let it",
+            )?;
         }
         for (link, ps) in &time.waited {
             line(&format!("the packet waited for {link}"), *ps, "")?;
