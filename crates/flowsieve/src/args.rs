@@ -112,7 +112,7 @@ pub(crate) struct Run {
     /// Change a setting, by its name or path; several values make a sweep
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Where results go [default: results/ and the file's name]
+    /// Where results go [default: results/ and the file's name, with scale and changes]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Runs at a time [default: the machine's cores]
@@ -131,8 +131,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
     /// Print the timeline of the flow with this number instead: what its packets waited for, hop by hop, in the first seed of each point
-    #[arg(long, value_name = "N", conflicts_with_all = ["out", "fresh", "resolve"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
     pub(crate) follow_flow: Option<u32>,
+    /// Replace a result of another experiment, scale or settings in the folder
+    #[arg(long)]
+    pub(crate) replace: bool,
     /// Run every point again, even those whose results are there
     #[arg(long)]
     pub(crate) fresh: bool,

@@ -6,6 +6,7 @@ mod completions;
 mod computation;
 mod following;
 mod init;
+mod interruption;
 mod output;
 mod progress;
 mod reproduction;
@@ -83,8 +84,10 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
         resolving.of_metric(&plan)?;
     }
     announce(&plan, jobs);
-    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
-    let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh: args.fresh };
+    interruption::answer()?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file, &changes));
+    let (fresh, replace) = (args.fresh, args.replace);
+    let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh, replace };
     resolved.make()?;
     if let Some(resolving) = resolving {
         resolving.go_on(std::slice::from_mut(&mut resolved))?;
@@ -100,6 +103,7 @@ struct Resolved {
     out: PathBuf,
     jobs: usize,
     fresh: bool,
+    replace: bool,
 }
 
 impl Resolvable for Resolved {
@@ -121,7 +125,7 @@ impl Resolvable for Resolved {
 
     fn make(&mut self) -> Result<(), Error> {
         let progress = Progress::new(&self.plan);
-        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh) };
+        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh), replace: self.replace };
         let result = execute(&self.plan, &self.engine, &self.out, how, &|event| progress.show(event));
         progress.end();
         self.result = Some(result?);
@@ -152,18 +156,29 @@ fn announce(plan: &Plan, jobs: usize) {
     }
 }
 
-fn default_out(file: &Path) -> PathBuf {
-    PathBuf::from("results").join(file.file_stem().unwrap_or("experiment".as_ref()))
+/// A folder for each experiment, scale and set of changes.
+fn default_out(file: &Path, changes: &Changes) -> PathBuf {
+    let name = file.file_stem().unwrap_or("experiment".as_ref()).to_string_lossy();
+    PathBuf::from("results").join(format!("{name}{}", changes.suffix()))
 }
 
 /// Prints the table of a result, or the same as JSON, and writes its report.
 fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Error> {
     let layout = report::Layout::new(&result.manifest().experiment, x)?;
-    let file = report::write(result, &layout)?;
+    let report = report::write(result, &layout);
     if json {
-        print_json(&report::table_json(result, &layout))
+        print_json(&report::table_json(result, &layout))?;
     } else {
-        print(&format!("{}\nReport: {}\n", report::table(result, &layout, in_colour()), file.display()))
+        print(&report::table(result, &layout, in_colour()))?;
+    }
+    // The answer is there; where the report could not go is said beside it.
+    match report {
+        Ok(file) if !json => print(&format!("\nReport: {}\n", file.display())),
+        Ok(_) => Ok(()),
+        Err(error) => {
+            tell(format!("warning: no report: {error}"));
+            Ok(())
+        }
     }
 }
 

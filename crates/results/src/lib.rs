@@ -32,6 +32,7 @@ mod files;
 mod flow_sketch;
 mod flows;
 mod labels;
+mod lock;
 mod manifest;
 pub mod quantile_sketch;
 mod reader;
