@@ -56,6 +56,9 @@ fn revision(settings: &BTreeMap<String, String>) -> &'static str {
     if incast { "requests of incast are coflows\n" } else { "" }
 }
 
+/// Letters of a folder's name that say what was changed.
+const SUFFIX: usize = 60;
+
 /// What the command line adds to an experiment file.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
@@ -72,6 +75,22 @@ pub struct Changes {
 impl Changes {
     fn any(&self) -> bool {
         !self.list().is_empty()
+    }
+
+    /// What they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. Long ones end in their
+    /// hash. More seeds belong to the same result.
+    pub fn suffix(&self) -> String {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "=._".contains(letter);
+        let scale = (self.scale != Scale::Paper).then(|| self.scale.name().to_owned());
+        let sets = self.sets.iter().map(|set| set.replace(|letter| !plain(letter), "_"));
+        let suffix: String = scale.into_iter().chain(sets).map(|part| format!("-{part}")).collect();
+        let changed = self.sets.iter().any(|set| !set.chars().all(plain));
+        if suffix.len() <= SUFFIX && !changed {
+            return suffix;
+        }
+        let hash = blake3::hash(self.list().join("\n").as_bytes()).to_hex();
+        let cut: String = suffix.chars().take(SUFFIX).collect();
+        format!("{}-{}", cut.trim_end_matches('_'), &hash[..6])
     }
 
     /// As the manifest lists them.

@@ -134,7 +134,7 @@ impl Resolvable for Running<'_> {
         let Place { engine, out, parts, jobs, keep } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
-        let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false });
+        let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false, replace: true });
         let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.show(event));
         progress.end();
         let result = result?;

@@ -37,6 +37,7 @@ mod manifest;
 pub mod quantile_sketch;
 mod reader;
 mod record;
+mod replacing;
 mod series;
 pub mod statistics;
 pub mod steps;
@@ -60,6 +61,7 @@ pub use manifest::{
 pub use quantile_sketch::QuantileSketch;
 pub use reader::{ResultDir, refuse_other_model};
 pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
+pub use replacing::refuse_loss;
 pub use series::Series;
 pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
 pub use steps::{Breakdown, Step, StepRow};

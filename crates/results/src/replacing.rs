@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::ResultError;
 use crate::files::read_json;
 use crate::manifest::{Experiment, PointInfo, SCHEMA};
-use crate::ResultError;
 
 /// Settings that a message names.
 const NAMED: usize = 3;
@@ -50,11 +50,15 @@ fn keys(experiment: &Experiment) -> impl Iterator<Item = &str> {
 /// How a point that is there differs from what is most like it.
 fn difference(there: &Experiment, point: &PointInfo, new: &Experiment) -> String {
     let likeness = |other: &&PointInfo| {
-        (other.scheme == point.scheme, other.settings.iter().filter(|(key, value)| point.settings.get(*key) == Some(value)).count())
+        (
+            other.scheme == point.scheme,
+            other.settings.iter().filter(|(key, value)| point.settings.get(*key) == Some(value)).count(),
+        )
     };
     let Some(other) = new.points.iter().max_by_key(likeness) else { return String::new() };
     let names: BTreeSet<&String> = point.settings.keys().chain(other.settings.keys()).collect();
-    let value = |point: &PointInfo, name: &String| point.settings.get(name).cloned().unwrap_or_else(|| "not set".into());
+    let value =
+        |point: &PointInfo, name: &String| point.settings.get(name).cloned().unwrap_or_else(|| "not set".into());
     let mut differs: Vec<String> = names
         .into_iter()
         .filter(|name| point.settings.get(*name) != other.settings.get(*name))
@@ -63,7 +67,11 @@ fn difference(there: &Experiment, point: &PointInfo, new: &Experiment) -> String
     if differs.is_empty() {
         let versions = |experiment: &Experiment| experiment.versions.get("model").cloned().unwrap_or_default();
         let (was, is) = (versions(there), versions(new));
-        return if was == is { "it has other seeds".into() } else { format!("its model is {was}, and this one's {is}") };
+        return if was == is {
+            "it has other seeds".into()
+        } else {
+            format!("its model is {was}, and this one's {is}")
+        };
     }
     if differs.len() > NAMED {
         let more = differs.len() - NAMED;
