@@ -98,7 +98,7 @@ Examples:
       another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
-  flowsieve run quickstart --set scheme=pias --set load=0.8 --follow-flow 17
+  flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow 17
       the timeline of one flow: where its time went, and behind whom its packets waited
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";

@@ -11,12 +11,14 @@ use flowsieve_experiment::{Error, Measured, OwnSchemes, lookup, machine, report}
 
 use crate::announce;
 use crate::args::Reproduce;
+use crate::interruption;
 use crate::output::{print, tell};
 use crate::progress::{Progress, hops_in_words, in_words};
 use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Error> {
     let begun = Instant::now();
+    interruption::answer()?;
     let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
     let folder = lookup::catalogue(args.folder.as_deref());
     if args.keep && lookup::is_builtin(&folder) {
