@@ -166,7 +166,7 @@ fn run__that_was_interrupted_or_terminated_goes_on_to_the_same_bytes() {
 fn run__with_changes_says_so_in_the_manifest() {
     let folder = folder();
     let changes = ["--set", "load=0.7", "--set", "scheme=pias,fcfs", "--seeds", "1", "--scale", "quick"];
-    let done = flowsieve(folder.path(), &[&["run", "small.toml"], &changes[..]].concat());
+    let done = flowsieve(folder.path(), &[&["run", "small.toml", "--out", "results/small"], &changes[..]].concat());
     assert_eq!(done.status, 0, "{}", done.err);
     let manifest = std::fs::read_to_string(folder.path().join("results/small/manifest.json")).unwrap();
     for change in ["\"load=0.7\"", "\"scheme=pias,fcfs\"", "\"seeds=1\"", "\"scale=quick\""] {
@@ -430,11 +430,14 @@ fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
     let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
     let flows = std::fs::read(out.join("flows.parquet")).unwrap();
     let other = std::fs::read(whole.path().join("other/flows.parquet")).unwrap();
+    // As another program would write it, with no hash of its own.
+    let (unsealed, _) = manifest.rsplit_once(",\n  \"blake3\"").unwrap();
+    let unsealed = format!("{unsealed}\n}}\n");
     let wrong: [(&str, Vec<u8>, &str); 4] = [
         ("manifest.json", manifest.as_bytes()[..manifest.len() / 2].to_vec(), "damaged result"),
         (
             "manifest.json",
-            manifest.replacen("\"schema\": 2", "\"schema\": 9", 1).into_bytes(),
+            unsealed.replacen("\"schema\": 2", "\"schema\": 9", 1).into_bytes(),
             "schema version 9, expected at most 2",
         ),
         ("flows.parquet", flows[..flows.len() / 2].to_vec(), "cut short"),
@@ -478,7 +481,10 @@ fn run__into_a_folder_that_cannot_be_is_refused() {
 fn run__says_first_how_large_its_traces_will_be() {
     let folder = folder();
     let sets = ["--set", "trace=both", "--set", "trace_links=[\"host0 to switch0\"]", "--set", "load=0.5"];
-    let done = flowsieve(folder.path(), &[&["run", "small.toml", "--seeds", "1"], &sets[..]].concat());
+    let done = flowsieve(
+        folder.path(),
+        &[&["run", "small.toml", "--seeds", "1", "--out", "results/small"], &sets[..]].concat(),
+    );
     assert_eq!(done.status, 0, "{}", done.err);
     let said = done.err.lines().find(|line| line.starts_with("packet traces: about ")).unwrap_or("");
     assert!(said.contains(" packets, ") && said.ends_with(" MB"), "{}", done.err);
@@ -581,9 +587,10 @@ fn flows__are_those_of_a_run_and_can_be_replayed() {
     std::fs::write(folder.path().join("replay.toml"), replay).unwrap();
     // PIAS would need thresholds for a list.
     let schemes = ["--set", "scheme=dctcp,pfabric"];
-    let replayed = flowsieve(folder.path(), &[&["run", "replay.toml"], &schemes[..]].concat());
+    let replayed =
+        flowsieve(folder.path(), &[&["run", "replay.toml", "--out", "results/replay"], &schemes[..]].concat());
     assert_eq!(replayed.status, 0, "{}", replayed.err);
-    let draw = ["run", "small.toml", "--set", "load=0.5", "--set", "seed=2", "--seeds", "1"];
+    let draw = ["run", "small.toml", "--set", "load=0.5", "--set", "seed=2", "--seeds", "1", "--out", "results/small"];
     let drawn = flowsieve(folder.path(), &[&draw[..], &schemes[..]].concat());
     assert_eq!(drawn.status, 0, "{}", drawn.err);
     // The same flows under the same schemes: rows differ in what names the point alone.

@@ -9,6 +9,8 @@ use crate::manifest::{Experiment, PointInfo, SCHEMA};
 
 /// Settings that a message names.
 const NAMED: usize = 3;
+/// The setting that names the program of a scheme of one's own.
+const PROGRAM: &str = "scheme.program.digest";
 
 /// Refuses a folder with a result of which this experiment would not have all runs. More loads, schemes or seeds replace
 /// nothing; neither does what cannot be read.
@@ -19,7 +21,7 @@ pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultE
         experiment: Experiment,
     }
     let path = folder.join("manifest.json");
-    if !path.try_exists().map_err(ResultError::io("read", &path))? {
+    if !path.is_file() {
         return Ok(());
     }
     let there = match read_json::<Head>(&path, SCHEMA) {
@@ -27,28 +29,45 @@ pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultE
         Err(ResultError::Damaged { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let new: BTreeSet<&str> = keys(experiment).collect();
-    let (all, lost) = (keys(&there).count(), keys(&there).filter(|key| !new.contains(key)).count());
+    let new: BTreeSet<_> = experiment.points.iter().flat_map(runs).collect();
+    let settings: BTreeSet<_> = experiment.points.iter().map(settings_of).collect();
+    let lost_of = |point: &PointInfo| -> usize {
+        // Where seeds are added until claims are resolved, those that were added before are found again.
+        if experiment.looks && settings.contains(&settings_of(point)) {
+            return 0;
+        }
+        runs(point).filter(|run| !new.contains(run)).count()
+    };
+    let lost = there.points.iter().map(lost_of).sum();
     if lost == 0 {
         return Ok(());
     }
-    let is_lost = |point: &&PointInfo| point.parts.iter().any(|part| !new.contains(part.key.as_str()));
-    let differs = there.points.iter().find(is_lost).map(|point| difference(&there, point, experiment));
+    let differs = there.points.iter().find(|point| lost_of(point) > 0).map(|point| difference(point, experiment));
     Err(ResultError::WouldReplace {
         path: folder.into(),
         title: there.title.clone(),
         lost,
-        all,
+        all: there.points.iter().map(|point| point.parts.len()).sum(),
         differs: differs.unwrap_or_default(),
     })
 }
 
-fn keys(experiment: &Experiment) -> impl Iterator<Item = &str> {
-    experiment.points.iter().flat_map(|point| point.parts.iter().map(|part| part.key.as_str()))
+/// What a point is, whichever program makes its runs: a scheme of one's own that was compiled anew is the same one.
+fn settings_of(point: &PointInfo) -> Vec<(&str, &str)> {
+    let given = point.settings.iter().filter(|(name, _)| *name != PROGRAM);
+    [("scheme", point.scheme.as_str())]
+        .into_iter()
+        .chain(given.map(|(name, value)| (name.as_str(), value.as_str())))
+        .collect()
+}
+
+fn runs(point: &PointInfo) -> impl Iterator<Item = (Vec<(&str, &str)>, u64)> {
+    let settings = settings_of(point);
+    point.parts.iter().map(move |part| (settings.clone(), part.seed))
 }
 
 /// How a point that is there differs from what is most like it.
-fn difference(there: &Experiment, point: &PointInfo, new: &Experiment) -> String {
+fn difference(point: &PointInfo, new: &Experiment) -> String {
     let likeness = |other: &&PointInfo| {
         (
             other.scheme == point.scheme,
@@ -61,16 +80,14 @@ fn difference(there: &Experiment, point: &PointInfo, new: &Experiment) -> String
         |point: &PointInfo, name: &String| point.settings.get(name).cloned().unwrap_or_else(|| "not set".into());
     let mut differs: Vec<String> = names
         .into_iter()
-        .filter(|name| point.settings.get(*name) != other.settings.get(*name))
+        .filter(|name| *name != PROGRAM && point.settings.get(*name) != other.settings.get(*name))
         .map(|name| format!("{name} is {} there and {} here", value(point, name), value(other, name)))
         .collect();
     if differs.is_empty() {
-        let versions = |experiment: &Experiment| experiment.versions.get("model").cloned().unwrap_or_default();
-        let (was, is) = (versions(there), versions(new));
-        return if was == is {
+        return if other.scheme == point.scheme {
             "it has other seeds".into()
         } else {
-            format!("its model is {was}, and this one's {is}")
+            format!("it has the scheme {}", point.scheme)
         };
     }
     if differs.len() > NAMED {
