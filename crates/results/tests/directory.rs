@@ -122,7 +122,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if !path.extension().is_some_and(|end| end == "lock") && !path.ends_with(".lock") {
+            } else if !path.to_string_lossy().ends_with(".lock") {
                 let name = path.strip_prefix(folder).unwrap().display().to_string();
                 found.insert(name, fs::read(&path).unwrap());
             }
