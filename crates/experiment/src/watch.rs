@@ -10,7 +10,7 @@ use flowsieve_sim::trace::Tracing;
 use std::collections::{BTreeMap, BTreeSet};
 
 declare! {
-    static SAMPLE_INTERVAL: Setting<u64> = Setting::time(
+    pub(crate) static SAMPLE_INTERVAL: Setting<u64> = Setting::time(
         Section::Run, "sample_interval", 1, MAX_TIME_PS,
         "how often congestion windows, DCTCP's alpha and the backlogs of sample_links are written to series.parquet; not given: never",
     );

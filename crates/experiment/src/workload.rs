@@ -366,6 +366,20 @@ impl Workload {
         }
     }
 
+    /// About how long flows arrive, in ps; `None` where only the run tells.
+    pub fn arrivals_span_ps(&self) -> Option<f64> {
+        match (&self.origin, self.extent) {
+            (Origin::Listed(list), _) => list.flows().last().map(|flow| flow.start_ps as f64),
+            (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
+            (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
+            (Origin::Drawn(drawn), Extent::Flows(flows)) => {
+                const SECOND_PS: u64 = 1_000_000_000_000;
+                Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
+            }
+            (Origin::Drawn(_), Extent::Queries) => None,
+        }
+    }
+
     /// About how many flows of a run start in a stretch of time.
     pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
         let before = |end_ps: u64| match &self.origin {

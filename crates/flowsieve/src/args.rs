@@ -136,6 +136,9 @@ pub(crate) struct Run {
     /// Replace a result of another experiment, scale or settings in the folder
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Let runs go on that take ten times what was expected of them
+    #[arg(long)]
+    pub(crate) no_guard: bool,
     /// Run every point again, even those whose results are there
     #[arg(long)]
     pub(crate) fresh: bool,

@@ -67,6 +67,7 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
 }
 
 fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
+    let engine = if args.no_guard { engine.without_guard() } else { engine };
     let resolve = args.resolve.is_some();
     let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
     let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;

@@ -35,6 +35,7 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
         seed: 1,
         max_time: None,
         partitioning: Partitioning::Whole,
+        most_packet_hops: None,
     };
     let links = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
     run_sampled(&run_spec, &Sampling { interval, links, ..Sampling::default() }, &mut |_| {}).unwrap()
@@ -131,6 +132,7 @@ fn rates(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointResu
         seed: 1,
         max_time: None,
         partitioning: Partitioning::Whole,
+        most_packet_hops: None,
     };
     run_sampled(&run_spec, &sampling, &mut |_| {}).unwrap()
 }

@@ -74,6 +74,7 @@ impl Case {
             seed: self.seed,
             max_time: self.max_time,
             partitioning: self.partitioning,
+            most_packet_hops: None,
         }
     }
 }
@@ -410,6 +411,7 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
             seed,
             max_time: Some(MOST_TIME),
             partitioning: Partitioning::Whole,
+            most_packet_hops: None,
             settings: all,
         })
     })
