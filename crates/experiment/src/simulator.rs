@@ -53,11 +53,11 @@ pub struct Simulator;
 
 impl Engine for Simulator {
     fn schemes(&self) -> Vec<SchemeInfo> {
-        OwnSchemes(&[]).schemes()
+        OwnSchemes::default().schemes()
     }
 
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
-        OwnSchemes(&[]).prepare(point, seed, folder)
+        OwnSchemes::default().prepare(point, seed, folder)
     }
 }
 

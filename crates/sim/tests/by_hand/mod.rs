@@ -104,7 +104,6 @@ impl Trial {
             seed: 1,
             max_time: Some(Time::from_us(2_000_000)),
             partitioning,
-            max_time: Some(Time::from_us(2_000_000)),
             most_packet_hops: None,
         }
     }

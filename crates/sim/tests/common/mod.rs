@@ -411,7 +411,6 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
             seed,
             max_time: Some(MOST_TIME),
             partitioning: Partitioning::Whole,
-            most_packet_hops: None,
             settings: all,
         })
     })

@@ -267,7 +267,6 @@ fn large() -> impl Strategy<Value = Case> {
                 seed,
                 max_time: stop.map(Time::from_us),
                 partitioning: Partitioning::Whole,
-                most_packet_hops: None,
                 settings: given,
             }
         },
@@ -310,7 +309,6 @@ fn run__agrees_where_flows_are_many() {
         seed: 3,
         max_time: None,
         partitioning: Partitioning::Whole,
-        most_packet_hops: None,
         settings: Vec::new(),
     };
     check(&case).expect("the same");
