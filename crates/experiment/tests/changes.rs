@@ -51,7 +51,7 @@ fn set__any_value_of_any_key_is_refused_or_runs_to_an_end() {
         }
     }
     assert!(panicked.is_empty(), "{panicked:#?}");
-    assert!(planned > 500 && ran > 300, "{planned} planned, {ran} ran");
+    assert!(planned > 200 && ran > 200, "{planned} planned, {ran} ran");
 }
 
 fn refused(sets: &[&str]) -> String {
@@ -80,15 +80,16 @@ fn plan_of(sets: &[&str]) -> Result<(), String> {
     planned.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Nearly every packet is lost: each takes a thousand sends, and as many timeouts.
+/// Flows arrive until those of the first millisecond have finished, and one host's link loses nearly all that they send.
 #[test]
 fn run__far_beyond_its_estimate_is_ended_and_says_what_goes_on() {
-    let text = BASE.replace("flows = 20", "flows = 1000")
-        + "[run]\nmax_time = \"900s\"\n[[topology.link]]\nclass = \"host-up\"\nloss = 0.999\n";
+    let text = BASE.replace("flows = 20\n", "")
+        + "[run]\nmeasure = \"window\"\nwindow = [\"0ms\", \"1ms\"]\nmax_time = \"1s\"\n\
+           [[topology.link]]\nbetween = [\"host0\", \"leaf0\"]\nloss = 0.999\n";
     let planned = plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap();
     let run = |engine: OwnSchemes| {
-        (engine.prepare(&planned.points[0], 1, Path::new("")).unwrap().run)(&mut |_| {}, None)
-            .map_err(|error| error.to_string())
+        let prepared = engine.prepare(&planned.points[0], 1, Path::new("")).unwrap();
+        (prepared.run)(&mut |_| {}, None).map_err(|error| error.to_string())
     };
     let ended = run(OwnSchemes::default()).unwrap_err();
     for says in
