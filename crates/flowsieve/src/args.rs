@@ -1,6 +1,7 @@
 //! The command line.
 
 mod choice;
+mod export;
 mod forest;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -14,6 +15,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub(crate) use choice::{Explain, Init, List};
+pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
 pub(crate) use forest::{Forest, Traced};
 
 /// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Say what looks wrong in a result
     Doctor(Doctor),
+    /// Write a result for a paper or for another program: LaTeX or CSV
+    Export(Export),
     /// Run a paper's experiments and hold them against its claims
     Reproduce(Reproduce),
     /// Write the flows of an experiment as a list that can be replayed

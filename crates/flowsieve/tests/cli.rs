@@ -748,3 +748,57 @@ fn run__ctrl_c_says_what_is_kept() {
     let kept = parts.filter(|part| !part.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count();
     assert!(kept >= 2, "{kept}");
 }
+
+#[test]
+fn export__tables_have_the_numbers_of_the_result() {
+    let folder = small_result();
+    let export = |arguments: &[&str]| flowsieve(folder.path(), &[&["export", "results/small"], arguments].concat());
+    let csv = export(&["--y", "mean fct", "--class", "all"]);
+    assert_eq!(csv.status, 0, "{}", csv.err);
+    let rows: Vec<Vec<&str>> = csv.out.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][..9], ["case", "x_name", "x", "scheme", "flows_of", "metric", "statistic", "unit", "value"]);
+    let of: Vec<[&str; 4]> = rows[1..].iter().map(|row| [row[1], row[2], row[3], row[7]]).collect();
+    assert_eq!(
+        of,
+        [
+            ["load", "0.5", "dctcp", "us"],
+            ["load", "0.5", "pias", "us"],
+            ["load", "0.8", "dctcp", "us"],
+            ["load", "0.8", "pias", "us"]
+        ]
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&flowsieve(folder.path(), &["report", "results/small", "--json"]).out).unwrap();
+    let point = json["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|point| point["scheme"] == "pias" && point["load"] == 0.8)
+        .unwrap();
+    let all = point["classes"].as_array().unwrap().last().unwrap();
+    let shown: f64 = rows[4][8].parse().unwrap();
+    let expected = all["fct_us"]["mean"]["value"].as_f64().unwrap();
+    assert!((shown / expected - 1.0).abs() < 1e-9, "{shown} {expected}");
+    let ratio: f64 = rows[4][11].parse().unwrap();
+    assert!((ratio / all["fct_mean_ratio_to_first"]["value"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{ratio}");
+
+    let latex = export(&["--format", "latex", "--y", "p99 slowdown", "--class", "all", "--columns", "2"]).out;
+    assert!(
+        latex.contains("\\begin{table*}") && latex.contains("\\toprule") && latex.contains("p99 slowdown, all flows"),
+        "{latex}"
+    );
+    assert_eq!(latex.matches("\\begin{tabular}{lrr}").count(), 1);
+
+    let flows = export(&["--what", "flows"]).out;
+    assert_eq!(flows.lines().count(), 1 + 2 * 2 * 2 * 40);
+    assert!(flows.starts_with("scheme,load,seed,flow,src,dst,traffic_class,bytes,"), "{flows}");
+    for (arguments, problem) in [
+        (&["--y", "median"][..], "`median` is no measure"),
+        (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
+        (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+        (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
+    ] {
+        let refused = export(arguments);
+        assert!(refused.status == 2 && refused.err.contains(problem), "{arguments:?}: {}", refused.err);
+    }
+}
