@@ -55,10 +55,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve doctor results/quickstart", Whole),
     ("flowsieve export results/quickstart", Whole),
     ("flowsieve export results/quickstart --format latex --y \"mean fct\" --class 0-100KB", Whole),
-    (
-        "flowsieve export results/first --format latex --y \"p99 slowdown\" --class all --x ecn_threshold --columns 2",
-        Whole,
-    ),
+    ("flowsieve export results/first --format latex --y \"p99 fct\" --x ecn_threshold --columns 2", Whole),
     ("flowsieve export results/quickstart --what flows > flows-of-quickstart.csv", Whole),
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.

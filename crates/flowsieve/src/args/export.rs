@@ -9,8 +9,8 @@ use std::path::PathBuf;
       every statistic of the result as CSV: a row says by itself what it is, with its unit and the ends of its interval
   flowsieve export results/quickstart --format latex --y \"mean fct\" --class 0-100KB
       a table for a paper, with intervals and ratios to the first scheme (booktabs)
-  flowsieve export results/first --format latex --y \"p99 slowdown\" --class all --x ecn_threshold --columns 2
-      across both columns of a page, by another swept setting
+  flowsieve export results/first --format latex --y \"p99 fct\" --x ecn_threshold --columns 2
+      a table for each class, across both columns of a page, by another swept setting
   flowsieve export results/quickstart --what flows > flows-of-quickstart.csv
       every flow, with scheme, load and what else is swept")]
 pub(crate) struct Export {
