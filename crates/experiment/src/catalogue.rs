@@ -151,7 +151,11 @@ fn note(what: What) -> String {
 /// Every scheme: its name, what it does, where it was published and what it must know.
 fn schemes(engine: &dyn Engine) -> Vec<Group> {
     let of = |scheme: SchemeInfo| {
-        Item::new(&scheme.name, [scheme.summary, format!("{}; must know {}", scheme.paper, scheme.knows)])
+        let knows = match scheme.knows.as_str() {
+            "nothing" => "needs no prior knowledge".to_owned(),
+            knows => format!("needs to know {knows}"),
+        };
+        Item::new(&scheme.name, [scheme.summary, format!("{}; {knows}", scheme.paper)])
     };
     vec![Group { title: String::new(), items: engine.schemes().into_iter().map(of).collect() }]
 }

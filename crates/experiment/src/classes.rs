@@ -53,6 +53,9 @@ impl Builder<'_> {
                 scheme: self.scheme(entry, scope)?,
             });
         };
+        if names.is_empty() {
+            return Err(scope.invalid(&CLASSES, "a scheme for class 0 at least").into());
+        }
         let listed = self.workload.highest_class();
         if let Some((class, place)) = listed.filter(|(class, _)| usize::from(*class) >= names.len()) {
             let problem = format!(

@@ -1,6 +1,7 @@
 //! What the experiment needs of whatever carries its flows: the simulator now, real packets later.
 
 use crate::error::Error;
+use crate::follow::Timeline;
 use crate::points::Point;
 use flowsieve_results::{Controls, PointResult, SchemeInfo};
 use std::ops::Add;
@@ -34,7 +35,12 @@ pub struct Prepared {
     pub warnings: Vec<String>,
     /// The run itself.
     pub run: Run,
+    /// The run, with a flow followed through it; `None` where there are no packets to follow.
+    pub follow: Option<Follow>,
 }
+
+/// A run of which nothing is kept but the timeline of the flow with this number.
+pub type Follow = Box<dyn FnOnce(u32, &mut dyn FnMut(Progress)) -> Result<Timeline, Error> + Send>;
 
 /// A run that reports its progress. Its packet trace goes into the folder; without one it is left out.
 pub type Run = Box<dyn FnOnce(&mut dyn FnMut(Progress), Option<&Path>) -> Result<PointResult, Error> + Send>;

@@ -8,7 +8,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Error;
 use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
-use flowsieve_results::{ResultDir, ResultWriter, RunInfo};
+use flowsieve_results::{ResultDir, ResultWriter, RunInfo, refuse_loss};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -16,8 +16,10 @@ use std::sync::{Mutex, PoisonError};
 /// What happens while a plan is carried out, for whoever shows progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
-    /// The number of runs that are there already.
-    Found(usize),
+    /// So many runs are there already, of about so many packet-hops.
+    Found(usize, f64),
+    /// The part of a run, by its index in the plan, was damaged: it is made again.
+    Damaged(usize),
     /// A run has begun: its index in the plan.
     Started(usize),
     /// A run goes on.
@@ -33,6 +35,8 @@ pub struct How {
     pub jobs: usize,
     /// Whether runs are made again though their results are there.
     pub fresh: bool,
+    /// Whether a result that is there may be lost: one of another experiment, scale or settings.
+    pub replace: bool,
 }
 
 /// Carries out a plan into the folder `out`.
@@ -57,13 +61,17 @@ pub fn execute_sharing(
     show: &(dyn Fn(Event) + Sync),
 ) -> Result<ResultDir, Error> {
     let clock = Clock::start();
+    if !how.replace {
+        refuse_loss(out, &plan.experiment)?;
+    }
     let writer = ResultWriter::create_with_parts(out, parts)?.keeping(plan.experiment.record, plan.experiment.cuts());
     if how.fresh {
-        remove_parts(plan, parts)?;
+        plan.runs.iter().try_for_each(|run| writer.remove_part(&run.key))?;
     }
-    let todo = unfinished(plan, &writer)?;
+    let todo = unfinished(plan, &writer, show)?;
     let found = plan.runs.len() - todo.len();
-    show(Event::Found(found));
+    let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
+    show(Event::Found(found, plan.packet_hops() - left));
     let jobs = how.jobs.clamp(1, todo.len().max(1));
     let parts_run = todo.len();
     run_all(plan, engine, &writer, todo, jobs, show)?;
@@ -82,28 +90,25 @@ pub fn execute_sharing(
 }
 
 /// The runs whose parts are not there, each part once: points of equal settings share one.
-fn unfinished(plan: &Plan, writer: &ResultWriter) -> Result<Vec<usize>, Error> {
+fn unfinished(plan: &Plan, writer: &ResultWriter, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<usize>, Error> {
     let mut keys = BTreeSet::new();
     let mut todo = Vec::new();
     for (index, run) in plan.runs.iter().enumerate() {
-        if keys.insert(run.key.as_str()) && !writer.finished(&run.key)? {
-            todo.push(index);
+        if !keys.insert(run.key.as_str()) {
+            continue;
         }
+        match writer.finished(&run.key) {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) if error.is_damage() => {
+                writer.remove_part(&run.key)?;
+                show(Event::Damaged(index));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        todo.push(index);
     }
     Ok(todo)
-}
-
-fn remove_parts(plan: &Plan, parts: &Path) -> Result<(), Error> {
-    for run in &plan.runs {
-        let part = parts.join(&run.key);
-        match std::fs::remove_dir_all(&part) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::File { path: part.display().to_string(), problem: error.to_string() });
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 fn run_all(

@@ -69,6 +69,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
         average: None,
         warnings,
         run: Box::new(move |show, _| run.carry_out(show)),
+        follow: None,
     })
 }
 

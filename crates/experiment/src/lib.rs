@@ -20,6 +20,7 @@ mod experiment_text;
 pub mod explain;
 pub mod export;
 mod flow_level;
+pub mod follow;
 pub mod forest;
 pub mod lookup;
 pub mod machine;

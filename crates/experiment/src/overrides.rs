@@ -131,12 +131,25 @@ fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)>
         Some(one) => vec![with_origin(one)],
         None => {
             let item = |part: &str| with_origin(toml_value(part, origin).unwrap_or_else(|| Raw::from(part)));
-            text.split(',').map(|part| item(part.trim())).collect()
+            parts_of(text).map(|part| item(part.trim())).collect()
         }
     };
     // Alone it may also be a text that stands for a list.
     let names_a_list = matches!(kind, Some(Kind::SizeListOr(_))) && !text.starts_with(|c: char| c.is_ascii_digit());
     if of_lists && !(parts.len() == 1 && names_a_list) { vec![with_origin(Raw::List(parts))] } else { parts }
+}
+
+/// What commas separate, but for those within the brackets of a formula: `fixed(1KB),uniform(1KB, 2KB)` has two.
+fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0u32;
+    text.split(move |letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    })
 }
 
 fn toml_value(text: &str, origin: &Origin) -> Option<Raw> {
@@ -148,5 +161,18 @@ fn sweep(document: &mut Document, axis: Axis) {
     match document.axes.iter_mut().find(|old| old.name() == axis.name()) {
         Some(old) => *old = axis,
         None => document.axes.push(axis),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of__a_formula_keeps_its_commas() {
+        let parts = |text| parts_of(text).collect::<Vec<_>>();
+        assert_eq!(parts("web-search,uniform(1KB, 2KB),fixed(3KB)"), ["web-search", "uniform(1KB, 2KB)", "fixed(3KB)"]);
+        assert_eq!(parts("0.5,0.8"), ["0.5", "0.8"]);
+        assert_eq!(parts("a),b((,c"), ["a)", "b((,c"]);
     }
 }

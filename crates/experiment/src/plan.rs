@@ -50,6 +50,15 @@ declare! {
 /// now. The changelog says why each time.
 const MODEL: u32 = 11;
 
+/// What has changed for some settings alone, so that the parts of all others stay good.
+fn revision(settings: &BTreeMap<String, String>) -> &'static str {
+    let incast = settings.get("workload.pattern").is_some_and(|pattern| pattern == "incast");
+    if incast { "requests of incast are coflows\n" } else { "" }
+}
+
+/// Letters of a folder's name that say what was changed.
+const SUFFIX: usize = 60;
+
 /// What the command line adds to an experiment file.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
@@ -66,6 +75,22 @@ pub struct Changes {
 impl Changes {
     fn any(&self) -> bool {
         !self.list().is_empty()
+    }
+
+    /// What they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. Long ones end in their
+    /// hash. More seeds belong to the same result.
+    pub fn suffix(&self) -> String {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "=._".contains(letter);
+        let scale = (self.scale != Scale::Paper).then(|| self.scale.name().to_owned());
+        let sets = self.sets.iter().map(|set| set.replace(|letter| !plain(letter), "_"));
+        let suffix: String = scale.into_iter().chain(sets).map(|part| format!("-{part}")).collect();
+        let changed = self.sets.iter().any(|set| !set.chars().all(plain));
+        if suffix.len() <= SUFFIX && !changed {
+            return suffix;
+        }
+        let hash = blake3::hash(self.list().join("\n").as_bytes()).to_hex();
+        let cut: String = suffix.chars().take(SUFFIX).collect();
+        format!("{}-{}", cut.trim_end_matches('_'), &hash[..6])
     }
 
     /// As the manifest lists them.
@@ -289,7 +314,7 @@ fn kept(experiment: &Experiment) -> String {
 /// Names a part by all that its result depends on.
 fn part_key(settings: &BTreeMap<String, String>, seed: u64, kept: &str) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("model {MODEL}\nseed {seed}\n{kept}").as_bytes());
+    hasher.update(format!("model {MODEL}\nseed {seed}\n{kept}{}", revision(settings)).as_bytes());
     for (name, value) in settings {
         // The lengths keep a value that holds a line break from passing for two settings.
         hasher.update(format!("{} {} {name} {value}\n", name.len(), value.len()).as_bytes());
@@ -405,4 +430,24 @@ fn twins(points: &[PointInfo]) -> Vec<String> {
     names.dedup();
     let warning = |(first, second)| format!("the schemes `{first}` and `{second}` have the same settings");
     names.into_iter().map(warning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn part_key__of_incast_alone_has_a_revision() {
+        let settings = |pattern: &str| BTreeMap::from([("workload.pattern".to_owned(), pattern.to_owned())]);
+        assert_eq!(revision(&settings("all-to-all")), "");
+        assert_ne!(revision(&settings("incast")), "");
+        let text = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[workload]\nsizes = \"fixed(20KB)\"\nload = 0.4\nflows = 6\n\
+                    pattern = \"incast\"\nfan_in = 3\n[sweep]\nscheme = [\"dctcp\"]\n";
+        let planned = plan(&ExperimentText::new("t.toml", text), Path::new(""), &Changes::default(), &crate::Simulator);
+        assert_ne!(
+            revision(&planned.unwrap().experiment.points[0].settings),
+            "",
+            "effective settings name the pattern so"
+        );
+    }
 }

@@ -6,8 +6,9 @@ use crate::document;
 use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::flow_level;
+use crate::follow::{self, Follower, Hop, Timeline};
 use crate::points::Point;
-use crate::watch::{self, Trace};
+use crate::watch::{self, SAMPLE_INTERVAL, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, OWN_RACK, QUERIES, Workload};
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
@@ -16,17 +17,18 @@ use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::parameters::ParameterSet;
-use flowsieve_schemes::parts::LOAD_BALANCING;
+use flowsieve_schemes::parts::{LOAD_BALANCING, RTO_MIN};
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::{
     Key, MAX_TIME_PS, Origin, Place, Scope, Section, Setting, Settings, SettingsError, units,
 };
 use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, pcoflow, qcluster, registry};
-use flowsieve_sim::sample::Sampling;
+use flowsieve_sim::sample::{MOST_VALUES, Sampling};
 use flowsieve_sim::topology::{Fabric, Link, Node};
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
+use flowsieve_sim::trace::Tracing;
+use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
 use flowsieve_workload::coflow_trace::OwnRack;
-use flowsieve_workload::{Flow, Predict, Queries};
+use flowsieve_workload::{Flow, Predict};
 use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
@@ -51,18 +53,21 @@ pub struct Simulator;
 
 impl Engine for Simulator {
     fn schemes(&self) -> Vec<SchemeInfo> {
-        OwnSchemes(&[]).schemes()
+        OwnSchemes::default().schemes()
     }
 
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
-        OwnSchemes(&[]).prepare(point, seed, folder)
+        OwnSchemes::default().prepare(point, seed, folder)
     }
 }
 
 /// The same with schemes of the user's own beside the built-in ones. A part of a result that one of them made is known by its
 /// settings and by the program that made it: after a change of the scheme it is made anew.
 #[derive(Clone, Copy, Default)]
-pub struct OwnSchemes(&'static [registry::Entry]);
+pub struct OwnSchemes {
+    own: &'static [registry::Entry],
+    unguarded: bool,
+}
 
 /// Names the running program by its contents.
 static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
@@ -85,7 +90,12 @@ impl OwnSchemes {
                 return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
             }
         }
-        Ok(OwnSchemes(own))
+        Ok(OwnSchemes { own, unguarded: false })
+    }
+
+    /// The same, with runs that go on however far they exceed their estimate.
+    pub fn without_guard(self) -> OwnSchemes {
+        OwnSchemes { unguarded: true, ..self }
     }
 
     /// Whether a scheme of one's own may have this name.
@@ -94,7 +104,7 @@ impl OwnSchemes {
     /// Where a built-in scheme has it, or it cannot stand in an experiment.
     pub fn check_name(name: &str) -> Result<(), Error> {
         document::check_variant_name(name, &Origin::Default)?;
-        if OwnSchemes(&[]).entries().any(|other| other.name == name) {
+        if OwnSchemes::default().entries().any(|other| other.name == name) {
             let problem = format!("there is a built-in scheme `{name}`");
             return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
         }
@@ -102,11 +112,11 @@ impl OwnSchemes {
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
-        REGISTRY.iter().chain(ONLY).chain(self.0)
+        REGISTRY.iter().chain(ONLY).chain(self.own)
     }
 
     fn is_own(&self, name: &str) -> bool {
-        self.0.iter().any(|entry| entry.name == name)
+        self.own.iter().any(|entry| entry.name == name)
     }
 }
 
@@ -156,6 +166,8 @@ impl Engine for OwnSchemes {
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
         refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
+        refuse_hasty_timers(&scope, &scheme, &fabric)?;
+        refuse_endless_samples(settings, &workload)?;
         let run = Run {
             wire_overhead: wire_overhead(settings, point)?,
             fct_end: fct_end(settings, &workload)?,
@@ -163,6 +175,7 @@ impl Engine for OwnSchemes {
             sampling: watch::sampling(settings, &fabric)?,
             trace: watch::trace(settings, &fabric)?,
             label: format!("{}, seed {seed}", point.label()),
+            guarded: !self.unguarded,
             seed,
             crossings: workload.crossings(&fabric, seed),
             fabric,
@@ -178,6 +191,8 @@ impl Engine for OwnSchemes {
         }
         let (trace, cut) = run.expected_trace().unzip();
         let (point, folder) = (point.clone(), folder.to_owned());
+        let run = Arc::new(run);
+        let followed = Arc::clone(&run);
         warnings.extend(cut.flatten());
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
@@ -194,6 +209,7 @@ impl Engine for OwnSchemes {
                 }
                 Ok(result)
             }),
+            follow: Some(Box::new(move |flow, show| followed.follow(flow, show))),
         })
     }
 }
@@ -214,6 +230,41 @@ fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> 
     Err(scope
         .error(key, format!("the sketches of {ports} ports take {took}"))
         .expected(format!("at most {most} in all")))
+}
+
+/// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all would be sent again and again.
+fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+    let packet = |class: &Class| {
+        let facts = class.transport.facts();
+        facts.answers().then(|| u32::from(facts.segment) + u32::from(facts.header))
+    };
+    let Some(bytes) = scheme.classes.iter().filter_map(packet).max() else { return Ok(()) };
+    let Some(least) = scope.optional(&RTO_MIN)? else { return Ok(()) };
+    let lines = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
+    let takes = lines.map(|link| link.rate.byte_time().serialise(bytes)).max().unwrap_or(Time::ZERO);
+    if least >= takes.0 {
+        return Ok(());
+    }
+    let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", Time(least));
+    Err(scope.error(&RTO_MIN, problem).expected(format!("at least {takes}")))
+}
+
+/// The most samples that a run may be expected to take.
+const MOST_SAMPLES: f64 = MOST_VALUES as f64;
+
+/// Refuses samples that would be taken more often than their values could be kept.
+fn refuse_endless_samples(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
+    let scope = settings.common();
+    let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(()) };
+    let Some(span_ps) = workload.arrivals_span_ps() else { return Ok(()) };
+    let samples = span_ps / interval as f64;
+    if samples <= MOST_SAMPLES {
+        return Ok(());
+    }
+    let problem =
+        format!("flows arrive for {}, in which a run would be sampled {samples:.0} times", Time(span_ps as u64));
+    let least = Time((span_ps / MOST_SAMPLES).ceil() as u64);
+    Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
 }
 
 /// Refuses HULA where it would be without effect: its probes go up and down, and tell of ways among which switches choose.
@@ -366,9 +417,22 @@ struct Run {
     crossings: Vec<f64>,
     seed: u64,
     label: String,
+    /// Whether it ends when it exceeds its estimate by far.
+    guarded: bool,
 }
 
+/// So many times its estimate a run may take.
+const GUARD: f64 = 10.0;
+/// What every run may take, however little was expected of it: a second or two.
+const GUARD_FROM: f64 = 1e7;
+
 impl Run {
+    /// What it may take. Nothing is known of how many flows closed loops and queries will have.
+    fn most_packet_hops(&self) -> Option<u64> {
+        let open = self.workload.closed_loop(self.seed).is_none() && self.workload.queries(self.seed).is_none();
+        (self.guarded && open).then(|| (GUARD * self.expected_hops()).max(GUARD_FROM) as u64)
+    }
+
     fn expected_hops(&self) -> f64 {
         let hops: f64 = self.crossings.iter().sum();
         self.workload.expected_flows() * self.workload.packets_per_flow() * hops
@@ -398,7 +462,45 @@ impl Run {
     }
 
     fn simulate(&self, show: &mut dyn FnMut(Progress), trace: Option<&Path>) -> Result<PointResult, Error> {
-        let refuse = |problem: String| Error::Simulation { point: self.label.clone(), problem };
+        self.with_run_spec(show, |run_spec, progress| match (self.trace.as_ref().zip(trace), &self.sampling) {
+            (Some((trace, folder)), sampling) => {
+                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
+                let tracing = &trace.tracing;
+                let result = flowsieve_sim::run_traced(run_spec, sampling.as_ref(), tracing, &mut files, progress);
+                // What kept the files from being written says more than that the run was abandoned for it.
+                files.finish()?;
+                result.map_err(|error| self.failed(&error))
+            }
+            (None, Some(sampling)) => {
+                flowsieve_sim::run_sampled(run_spec, sampling, progress).map_err(|error| self.failed(&error))
+            }
+            (None, None) => flowsieve_sim::run(run_spec, progress).map_err(|error| self.failed(&error)),
+        })
+    }
+
+    /// The run with all links traced, of which the timeline of a flow is kept.
+    fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress)) -> Result<Timeline, Error> {
+        let mut follower = Follower::new(flow, Hop::all(&self.fabric, self.wire_overhead));
+        let links = (0..self.fabric.links.len() as u32).collect();
+        let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
+        let result = self.with_run_spec(show, |run_spec, progress| {
+            flowsieve_sim::run_traced(run_spec, None, &tracing, &mut follower, progress)
+                .map_err(|error| self.failed(&error))
+        })?;
+        let row = follow::find(&result.flows, flow, &self.label)?;
+        Ok(follower.timeline(self.label.clone(), &row, &self.fabric))
+    }
+
+    fn failed(&self, error: &SimError) -> Error {
+        Error::Simulation { point: self.label.clone(), problem: error.to_string() }
+    }
+
+    /// Calls `carry_out` with what the simulator is to do.
+    fn with_run_spec<T>(
+        &self,
+        show: &mut dyn FnMut(Progress),
+        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress)) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         // An error would have shown while the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
             match (self.workload.flows(self.seed), self.workload.extent) {
@@ -409,10 +511,13 @@ impl Run {
             }
         };
         let queries = self.workload.queries(self.seed);
-        let messages = queries.as_ref().map_or(0, Queries::messages);
-        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> {
-            Box::new(flows().map_while(move |flow| Some(Flow { id: flow.id.checked_add(messages)?, ..flow })))
+        // The numbers of queries come first, those of their messages among flows, and their own among coflows.
+        let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
+        let after_queries = move |flow: Flow| -> Option<Flow> {
+            let coflow = flow.coflow.map(|coflow| coflow.saturating_add(asked));
+            Some(Flow { id: flow.id.checked_add(messages)?, coflow, ..flow })
         };
+        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
         let closed = self.workload.closed_loop(self.seed);
         let flows = match (&queries, &closed, self.workload.extent) {
             (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
@@ -436,24 +541,12 @@ impl Run {
             seed: self.seed,
             max_time: self.max_time,
             partitioning: Partitioning::Whole,
+            most_packet_hops: self.most_packet_hops(),
         };
         let expected = self.workload.expected_flows().max(1.0);
         let mut progress = |now: flowsieve_sim::Progress| {
             show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops });
         };
-        let result = match (self.trace.as_ref().zip(trace), &self.sampling) {
-            (Some((trace, folder)), sampling) => {
-                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
-                let tracing = &trace.tracing;
-                let result =
-                    flowsieve_sim::run_traced(&run_spec, sampling.as_ref(), tracing, &mut files, &mut progress);
-                // What kept the files from being written says more than that the run was abandoned for it.
-                files.finish()?;
-                result
-            }
-            (None, Some(sampling)) => flowsieve_sim::run_sampled(&run_spec, sampling, &mut progress),
-            (None, None) => flowsieve_sim::run(&run_spec, &mut progress),
-        };
-        result.map_err(|error| refuse(error.to_string()))
+        carry_out(&run_spec, &mut progress)
     }
 }

@@ -10,13 +10,21 @@ use flowsieve_sim::trace::Tracing;
 use std::collections::{BTreeMap, BTreeSet};
 
 declare! {
-    static SAMPLE_INTERVAL: Setting<u64> = Setting::time(
+    pub(crate) static SAMPLE_INTERVAL: Setting<u64> = Setting::time(
         Section::Run, "sample_interval", 1, MAX_TIME_PS,
         "how often congestion windows, DCTCP's alpha and the backlogs of sample_links are written to series.parquet; not given: never",
     );
     static SAMPLE_LINKS: Setting<Vec<String>> = Setting::texts(
         Section::Run, "sample_links",
         "the links whose backlog is sampled, each by its ends, such as [\"leaf0 to host3\"], or all of a class, such as [\"host-down\"]",
+    );
+    static SAMPLE_UTILISATION: Setting<Vec<String>> = Setting::texts(
+        Section::Run, "sample_utilisation",
+        "the links whose utilisation is sampled: the share of each interval in which the line was busy; named as in sample_links",
+    );
+    static SAMPLE_FLOWS: Setting<Vec<f64>> = Setting::numbers(
+        Section::Run, "sample_flows", 0.0, 4_294_967_295.0,
+        "the flows whose goodput is sampled, by their numbers: payload that arrived for the first time in each interval",
     );
     static TRACE: Setting<TraceFormats> = Setting::choice(
         Section::Run,
@@ -56,7 +64,13 @@ pub(crate) fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sa
     let scope = settings.common();
     let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(None) };
     let links = links(&scope, &SAMPLE_LINKS, fabric)?.unwrap_or_default();
-    Ok(Some(Sampling { interval: Time(interval), links }))
+    let utilised = self::links(&scope, &SAMPLE_UTILISATION, fabric)?.unwrap_or_default();
+    let flows = scope.optional(&SAMPLE_FLOWS)?.unwrap_or_default();
+    if flows.iter().any(|flow| flow.fract() != 0.0) {
+        return Err(scope.invalid(&SAMPLE_FLOWS, "numbers of flows, such as [0, 17]"));
+    }
+    let flows = flows.into_iter().map(|flow| flow as u32).collect();
+    Ok(Some(Sampling { interval: Time(interval), links, utilised, flows }))
 }
 
 /// What is traced, if anything is.

@@ -30,7 +30,7 @@ use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Set
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{
-    ClassShare, ClosedLoop, Flow, Framing, Generator, Predict, Prediction, Queries, SizeDistribution,
+    ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
 };
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
@@ -237,10 +237,6 @@ impl Workload {
     /// The flows in the order of their starts: without end, or all of a list; those beside queries.
     pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
         let flows = self.flows_of_origin(seed)?;
-        let flows: Box<dyn Iterator<Item = Flow> + Send> = match self.recorded.clone() {
-            None => flows,
-            Some(recorded) => Box::new(flows.map(move |flow| recorded.put_on(flow))),
-        };
         Ok(match self.classes {
             None => flows,
             Some(classes) => Box::new(flows.map(move |flow| classes.put_on(flow, seed))),
@@ -295,7 +291,8 @@ impl Workload {
                 let deadlines = drawn.deadlines.is_some();
                 let classes = drawn.traffic.from_start.mix.is_some() || self.classes.is_some();
                 let recorded = self.recorded.as_ref().map(|recorded| recorded.list().extras.clone());
-                Extras { deadlines, classes, coflows: false, ..recorded.unwrap_or_default() }
+                let coflows = matches!(drawn.traffic.pattern, Pattern::Incast { .. });
+                Extras { deadlines, classes, coflows, ..recorded.unwrap_or_default() }
             }
             Origin::Listed(list) => {
                 Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
@@ -366,6 +363,20 @@ impl Workload {
             // Arrivals go on a little after the window; how long depends on its last flows.
             Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
             Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
+        }
+    }
+
+    /// About how long flows arrive, in ps; `None` where only the run tells.
+    pub fn arrivals_span_ps(&self) -> Option<f64> {
+        match (&self.origin, self.extent) {
+            (Origin::Listed(list), _) => list.flows().last().map(|flow| flow.start_ps as f64),
+            (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
+            (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
+            (Origin::Drawn(drawn), Extent::Flows(flows)) => {
+                const SECOND_PS: u64 = 1_000_000_000_000;
+                Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
+            }
+            (Origin::Drawn(_), Extent::Queries) => None,
         }
     }
 

@@ -183,7 +183,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     let changes = Changes { sets: vec!["scheme=dctcp".into()], ..Changes::default() };
     let folder = tempfile::tempdir().unwrap();
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
-    let how = How { jobs: 1, fresh: false };
+    let how = How { jobs: 1, fresh: false, replace: false };
     let narrowed = read(GOOD, &changes).unwrap();
     let result = execute_sharing(&narrowed, &Simulator, &out, &parts, how, &|_| {}).unwrap();
     // Each claim in one line, however it is broken for a terminal.
@@ -223,7 +223,7 @@ fn flow_records__name_other_parts_and_cut_sketches_where_classes_end() {
 fn flow_records__without_flows_the_report_is_still_whole() {
     let text = GOOD.replace("seeds = 2", "seeds = 2\nflow_records = \"none\"");
     let folder = tempfile::tempdir().unwrap();
-    let how = How { jobs: 2, fresh: false };
+    let how = How { jobs: 2, fresh: false, replace: false };
     let plan = read(&text, &Changes::default()).unwrap();
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
     let result = execute_sharing(&plan, &Simulator, &out, &parts, how, &|_| {}).unwrap();
@@ -279,7 +279,7 @@ fn reproduce__figures_share_their_points() {
 fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     for figure in &mut reproduction.figures {
         let Some(plan) = figure.left(&out.join("parts")) else { continue };
-        let (folder, how) = (out.join(&figure.name), How { jobs: 2, fresh: false });
+        let (folder, how) = (out.join(&figure.name), How { jobs: 2, fresh: false, replace: false });
         let result = execute_sharing(&plan, &Simulator, &folder, &out.join("parts"), how, &|_| {}).unwrap();
         figure.take(&result).unwrap();
     }

@@ -87,6 +87,7 @@ impl Engine for Made {
             thresholds_bytes: Vec::new(),
             average: None,
             warnings: Vec::new(),
+            follow: None,
             run: Box::new(run),
         })
     }
@@ -103,7 +104,7 @@ fn keys_of(plan: &Plan) -> BTreeSet<String> {
 fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
     let plan = planned(engine, &Changes::default());
     engine.runs.store(0, Ordering::Relaxed);
-    execute(&plan, engine, out, How { jobs, fresh: false }, &|_| {})?;
+    execute(&plan, engine, out, How { jobs, fresh: false, replace: false }, &|_| {})?;
     Ok(engine.runs.load(Ordering::Relaxed))
 }
 
@@ -209,18 +210,18 @@ fn execute__finds_finished_parts_again() {
     again.runs.store(0, Ordering::Relaxed);
     let events = Mutex::new(Vec::new());
     let show = |event: Event| events.lock().unwrap().push(event);
-    execute(&plan, &again, &stopped, How { jobs: 1, fresh: false }, &show).unwrap();
+    execute(&plan, &again, &stopped, How { jobs: 1, fresh: false, replace: false }, &show).unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 10);
     assert!(bytes(&stopped) == bytes(&whole));
     let events = events.into_inner().unwrap();
     assert_eq!(
         events[..3],
-        [Event::Found(2), Event::Started(2), Event::Going(2, Progress { share: 0.5, packet_hops: 7 })]
+        [Event::Found(2, 200.0), Event::Started(2), Event::Going(2, Progress { share: 0.5, packet_hops: 7 })]
     );
     // And nothing is left to do, unless asked.
     assert_eq!(run(&again, &stopped, 3).unwrap(), 0);
     again.runs.store(0, Ordering::Relaxed);
-    execute(&plan, &again, &stopped, How { jobs: 3, fresh: true }, &|_| {}).unwrap();
+    execute(&plan, &again, &stopped, How { jobs: 3, fresh: true, replace: false }, &|_| {}).unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 12);
 }
 

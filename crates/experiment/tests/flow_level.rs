@@ -86,7 +86,7 @@ fn results__are_the_same_bytes_again_and_say_their_fidelity() {
     let plan = planned(FILE, folder.path());
     let run = |name: &str, jobs| {
         let out = folder.path().join(name);
-        execute(&plan, &Simulator, &out, How { jobs, fresh: false }, &|_| {}).unwrap();
+        execute(&plan, &Simulator, &out, How { jobs, fresh: false, replace: false }, &|_| {}).unwrap();
         bytes(&out)
     };
     let (one, two) = (run("one", 1), run("two", 2));

@@ -34,7 +34,7 @@ fn planned(sets: &[&str]) -> Plan {
 
 fn run(out: &Path, sets: &[&str]) -> ResultDir {
     let done: Result<ResultDir, Error> =
-        execute(&planned(sets), &Simulator, out, How { jobs: 2, fresh: false }, &|_| {});
+        execute(&planned(sets), &Simulator, out, How { jobs: 2, fresh: false, replace: true }, &|_| {});
     done.unwrap()
 }
 

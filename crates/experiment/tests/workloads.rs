@@ -5,6 +5,7 @@ use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, Simulator, export};
 use flowsieve_results::{FlowRow, PointResult};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -172,4 +173,41 @@ fn loads__of_links_follow_the_pattern() {
     }
     assert!(everywhere != local);
     assert_eq!(loads("pattern = \"incast\"\nfan_in = 3\n"), everywhere);
+}
+
+#[test]
+fn incast__a_request_is_done_with_its_last_answer() {
+    let workload = "[workload]\nsizes = \"fixed(20KB)\"\npattern = \"incast\"\nfan_in = 3\nincast_share = 0.5\nload = 0.4\nflows = 200\n";
+    let result = run(workload, "dctcp").unwrap();
+    let mut answers: BTreeMap<u32, Vec<&FlowRow>> = BTreeMap::new();
+    for flow in &result.flows {
+        if let Some(request) = flow.coflow {
+            answers.entry(request).or_default().push(flow);
+        }
+    }
+    let alone = result.flows.iter().filter(|flow| flow.coflow.is_none()).count();
+    assert!(alone > 50 && answers.len() > 20, "{alone} flows are all-to-all, {} requests", answers.len());
+    // `flows` may have cut the last one short.
+    for (request, answers) in answers.iter().take(answers.len() - 1) {
+        assert_eq!(answers.len(), 3, "request {request}");
+        let same = |of: fn(&FlowRow) -> u64| answers.iter().all(|flow| of(flow) == of(answers[0]));
+        assert!(same(|flow| flow.start_ps) && same(|flow| flow.dst.into()), "request {request}");
+    }
+    // The ideal of a request is at least what its three answers take on the receiver's link.
+    let ideals = &result.ideal_ccts_ps;
+    assert_eq!(ideals.len(), answers.len());
+    let on_the_wire_ps = 3 * 20_000 * 8 * 100;
+    assert!(ideals.values().take(ideals.len() - 1).all(|&ideal| ideal > on_the_wire_ps), "{ideals:?}");
+}
+
+#[test]
+fn incast__a_list_of_its_flows_has_the_requests() {
+    let workload = "[workload]\nsizes = \"fixed(20KB)\"\npattern = \"incast\"\nfan_in = 3\nload = 0.4\nflows = 6\n";
+    let folder = tempfile::tempdir().unwrap();
+    let list = flows_of(&planned(workload, "\"dctcp\"", folder.path()).unwrap(), 1);
+    std::fs::write(folder.path().join("incast.csv"), &list).unwrap();
+    let requests: Vec<&str> = list.lines().skip(1).map(|line| line.split(',').nth(4).unwrap()).collect();
+    assert_eq!(requests, ["0", "0", "0", "1", "1", "1"]);
+    let replayed = planned("[workload]\nlist = \"incast.csv\"\n", "\"dctcp\"", folder.path()).unwrap();
+    assert_eq!(flows_of(&replayed, 1), list);
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod choice;
+mod export;
 mod forest;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -14,6 +15,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub(crate) use choice::{Explain, Init, List};
+pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
 pub(crate) use forest::{Forest, Traced};
 
 /// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Say what looks wrong in a result
     Doctor(Doctor),
+    /// Write a result for a paper or for another program: LaTeX or CSV
+    Export(Export),
     /// Run a paper's experiments and hold them against its claims
     Reproduce(Reproduce),
     /// Write the flows of an experiment as a list that can be replayed
@@ -98,6 +102,8 @@ Examples:
       another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
+  flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow 17
+      the timeline of one flow: where its time went, and behind whom its packets waited
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
@@ -110,7 +116,7 @@ pub(crate) struct Run {
     /// Change a setting, by its name or path; several values make a sweep
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Where results go [default: results/ and the file's name]
+    /// Where results go [default: results/ and the file's name, with scale and changes]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Runs at a time [default: the machine's cores]
@@ -128,6 +134,15 @@ pub(crate) struct Run {
     /// How long to add seeds, from the start of the command; the first five are made in any case
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
+    /// Print the timeline of the flow with this number instead: what its packets waited for, hop by hop, in the first seed of each point
+    #[arg(long, value_name = "N", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
+    pub(crate) follow_flow: Option<u32>,
+    /// Replace a result of another experiment, scale or settings in the folder
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Let runs go on that take ten times what was expected of them
+    #[arg(long)]
+    pub(crate) no_guard: bool,
     /// Run every point again, even those whose results are there
     #[arg(long)]
     pub(crate) fresh: bool,

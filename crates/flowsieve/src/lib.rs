@@ -4,14 +4,19 @@
 mod args;
 mod completions;
 mod computation;
+mod following;
 mod init;
+mod interruption;
 mod output;
 mod progress;
 mod reproduction;
 mod resolving;
 mod validation;
 
-use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
+use args::{
+    Cli, Coflows, Command, Compare, Doctor, Explain, Export, ExportFormat, Exported, Flows, Forest, List, Report, Run,
+    Traced,
+};
 use clap::Parser;
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
@@ -54,6 +59,7 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
         Command::Report(args) => show(&args),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
+        Command::Export(args) => write_export(&args),
         Command::Reproduce(args) => reproduction::reproduce(&args, engine),
         Command::Flows(args) => write_flows(&args, engine),
         Command::Coflows(args) => write_coflows(&args),
@@ -65,9 +71,13 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
 }
 
 fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
+    let engine = if args.no_guard { engine.without_guard() } else { engine };
     let resolve = args.resolve.is_some();
     let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
     let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;
+    if let Some(flow) = args.follow_flow {
+        return following::follow(&plan, &engine, flow, args.json);
+    }
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let resolving = args.resolve.as_deref().map(|metric| Resolving {
         metric: Some(metric),
@@ -79,8 +89,10 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
         resolving.of_metric(&plan)?;
     }
     announce(&plan, jobs);
-    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
-    let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh: args.fresh };
+    interruption::answer()?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file, &changes));
+    let (fresh, replace) = (args.fresh, args.replace);
+    let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh, replace };
     resolved.make()?;
     if let Some(resolving) = resolving {
         resolving.go_on(std::slice::from_mut(&mut resolved))?;
@@ -96,6 +108,7 @@ struct Resolved {
     out: PathBuf,
     jobs: usize,
     fresh: bool,
+    replace: bool,
 }
 
 impl Resolvable for Resolved {
@@ -117,7 +130,7 @@ impl Resolvable for Resolved {
 
     fn make(&mut self) -> Result<(), Error> {
         let progress = Progress::new(&self.plan);
-        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh) };
+        let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh), replace: self.replace };
         let result = execute(&self.plan, &self.engine, &self.out, how, &|event| progress.show(event));
         progress.end();
         self.result = Some(result?);
@@ -148,23 +161,55 @@ fn announce(plan: &Plan, jobs: usize) {
     }
 }
 
-fn default_out(file: &Path) -> PathBuf {
-    PathBuf::from("results").join(file.file_stem().unwrap_or("experiment".as_ref()))
+/// A folder for each experiment, scale and set of changes.
+fn default_out(file: &Path, changes: &Changes) -> PathBuf {
+    let name = file.file_stem().unwrap_or("experiment".as_ref()).to_string_lossy();
+    PathBuf::from("results").join(format!("{name}{}", changes.suffix()))
 }
 
 /// Prints the table of a result, or the same as JSON, and writes its report.
 fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Error> {
     let layout = report::Layout::new(&result.manifest().experiment, x)?;
-    let file = report::write(result, &layout)?;
+    let report = report::write(result, &layout);
     if json {
-        print_json(&report::table_json(result, &layout))
+        print_json(&report::table_json(result, &layout))?;
     } else {
-        print(&format!("{}\nReport: {}\n", report::table(result, &layout, in_colour()), file.display()))
+        print(&report::table(result, &layout, in_colour()))?;
+    }
+    // The answer is there; where the report could not go is said beside it.
+    match report {
+        Ok(file) if !json => print(&format!("\nReport: {}\n", file.display())),
+        Ok(_) => Ok(()),
+        Err(error) => {
+            tell(format!("warning: no report: {error}"));
+            Ok(())
+        }
     }
 }
 
 fn show(args: &Report) -> Result<(), Error> {
     show_result(&ResultDir::open(&args.of.dir)?, args.x.as_deref(), args.of.json)
+}
+
+fn write_export(args: &Export) -> Result<(), Error> {
+    let result = ResultDir::open(&args.dir)?;
+    if args.what == Exported::Flows {
+        let unread = [args.x.as_ref(), args.y.as_ref(), args.class.as_ref()].into_iter().flatten().next();
+        if args.format != ExportFormat::Csv || unread.is_some() {
+            let problem = "--what flows is CSV of every flow; expected no --format latex, --x, --y or --class";
+            return Err(Error::Input(problem.to_owned()));
+        }
+        return to_output(|out| report::export::flows_csv(&result, out).map_err(Error::Output));
+    }
+    let layout = report::Layout::new(&result.manifest().experiment, args.x.as_deref())?;
+    let selection = report::export::Selection::new(&result, args.y.as_deref(), args.class.as_deref())
+        .map_err(|error| Error::Input(error.to_string()))?;
+    match args.format {
+        ExportFormat::Csv => {
+            to_output(|out| report::export::csv(&result, &layout, &selection, out).map_err(Error::Output))
+        }
+        ExportFormat::Latex => print(&report::export::latex(&result, &layout, &selection, args.columns)),
+    }
 }
 
 fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! Progress of an experiment: a bar with rate and time left on a terminal, a line for each finished run elsewhere.
 
+use crate::interruption;
 use crate::output::tell;
 use flowsieve_experiment::execute::Event;
 use flowsieve_experiment::plan::Plan;
@@ -35,6 +36,8 @@ pub(crate) struct Progress<'a> {
 struct State {
     /// Packet-hops that are done, by the estimate: what the bar shows.
     expected_hops: f64,
+    /// Of these, what was there before.
+    found_hops: f64,
     /// Packet-hops of finished runs, and of those that go on (by index).
     hops: u64,
     going: Vec<(usize, f64, u64)>,
@@ -46,7 +49,14 @@ impl<'a> Progress<'a> {
     /// For a plan that is about to be carried out.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         let (bar, on_terminal) = bar();
-        let state = State { expected_hops: 0.0, hops: 0, going: Vec::new(), finished: 0, begun: Instant::now() };
+        let state = State {
+            expected_hops: 0.0,
+            found_hops: 0.0,
+            hops: 0,
+            going: Vec::new(),
+            finished: 0,
+            begun: Instant::now(),
+        };
         Progress { plan, bar, on_terminal, state: Mutex::new(state) }
     }
 
@@ -55,11 +65,21 @@ impl<'a> Progress<'a> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let expected = |run: usize| self.plan.runs[run].packet_hops;
         match event {
-            Event::Found(found) => {
+            Event::Found(found, packet_hops) => {
                 state.finished = found;
+                (state.expected_hops, state.found_hops) = (packet_hops, packet_hops);
+                interruption::keeps(found, self.plan.runs.len());
                 if found > 0 {
                     self.line(&format!("{found} of {} runs are there already", self.plan.runs.len()));
                 }
+            }
+            Event::Damaged(run) => {
+                let (run, points) = (&self.plan.runs[run], &self.plan.points);
+                self.line(&format!(
+                    "{}, seed {}: what was kept is damaged, and is made again",
+                    points[run.point].label(),
+                    run.seed
+                ));
             }
             Event::Started(run) => state.going.push((run, 0.0, 0)),
             Event::Going(run, progress) => {
@@ -73,6 +93,7 @@ impl<'a> Progress<'a> {
                 }
                 state.expected_hops += expected(run);
                 state.finished += 1;
+                interruption::keeps(state.finished, self.plan.runs.len());
                 let done = &self.plan.runs[run];
                 let label = self.plan.points[done.point].label();
                 if !self.on_terminal {
@@ -102,9 +123,10 @@ impl<'a> Progress<'a> {
         let share = if all > 0.0 { done / all } else { 0.0 };
         self.bar.set_position((share * STEPS as f64) as u64);
         let mut message = format!("{}/{} runs", state.finished, self.plan.runs.len());
-        if seconds > 1.0 && done > 0.0 {
+        let made = done - state.found_hops;
+        if seconds > 1.0 && made > 0.0 {
             let rate = hops as f64 / seconds / 1e6;
-            let left = (all - done).max(0.0) * seconds / done;
+            let left = (all - done).max(0.0) * seconds / made;
             message += &format!("  {rate:.1} M packet-hops/s  {} left", in_words(left));
         }
         self.bar.set_message(message);

@@ -11,12 +11,14 @@ use flowsieve_experiment::{Error, Measured, OwnSchemes, lookup, machine, report}
 
 use crate::announce;
 use crate::args::Reproduce;
+use crate::interruption;
 use crate::output::{print, tell};
 use crate::progress::{Progress, hops_in_words, in_words};
 use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Error> {
     let begun = Instant::now();
+    interruption::answer()?;
     let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
     let folder = lookup::catalogue(args.folder.as_deref());
     if args.keep && lookup::is_builtin(&folder) {
@@ -134,7 +136,7 @@ impl Resolvable for Running<'_> {
         let Place { engine, out, parts, jobs, keep } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
-        let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false });
+        let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false, replace: true });
         let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.show(event));
         progress.end();
         let result = result?;

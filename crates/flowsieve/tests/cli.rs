@@ -166,7 +166,7 @@ fn run__that_was_interrupted_or_terminated_goes_on_to_the_same_bytes() {
 fn run__with_changes_says_so_in_the_manifest() {
     let folder = folder();
     let changes = ["--set", "load=0.7", "--set", "scheme=pias,fcfs", "--seeds", "1", "--scale", "quick"];
-    let done = flowsieve(folder.path(), &[&["run", "small.toml"], &changes[..]].concat());
+    let done = flowsieve(folder.path(), &[&["run", "small.toml", "--out", "results/small"], &changes[..]].concat());
     assert_eq!(done.status, 0, "{}", done.err);
     let manifest = std::fs::read_to_string(folder.path().join("results/small/manifest.json")).unwrap();
     for change in ["\"load=0.7\"", "\"scheme=pias,fcfs\"", "\"seeds=1\"", "\"scale=quick\""] {
@@ -430,11 +430,14 @@ fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
     let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
     let flows = std::fs::read(out.join("flows.parquet")).unwrap();
     let other = std::fs::read(whole.path().join("other/flows.parquet")).unwrap();
+    // As another program would write it, with no hash of its own.
+    let (unsealed, _) = manifest.rsplit_once(",\n  \"blake3\"").unwrap();
+    let unsealed = format!("{unsealed}\n}}\n");
     let wrong: [(&str, Vec<u8>, &str); 4] = [
         ("manifest.json", manifest.as_bytes()[..manifest.len() / 2].to_vec(), "damaged result"),
         (
             "manifest.json",
-            manifest.replacen("\"schema\": 2", "\"schema\": 9", 1).into_bytes(),
+            unsealed.replacen("\"schema\": 2", "\"schema\": 9", 1).into_bytes(),
             "schema version 9, expected at most 2",
         ),
         ("flows.parquet", flows[..flows.len() / 2].to_vec(), "cut short"),
@@ -478,7 +481,10 @@ fn run__into_a_folder_that_cannot_be_is_refused() {
 fn run__says_first_how_large_its_traces_will_be() {
     let folder = folder();
     let sets = ["--set", "trace=both", "--set", "trace_links=[\"host0 to switch0\"]", "--set", "load=0.5"];
-    let done = flowsieve(folder.path(), &[&["run", "small.toml", "--seeds", "1"], &sets[..]].concat());
+    let done = flowsieve(
+        folder.path(),
+        &[&["run", "small.toml", "--seeds", "1", "--out", "results/small"], &sets[..]].concat(),
+    );
     assert_eq!(done.status, 0, "{}", done.err);
     let said = done.err.lines().find(|line| line.starts_with("packet traces: about ")).unwrap_or("");
     assert!(said.contains(" packets, ") && said.ends_with(" MB"), "{}", done.err);
@@ -581,9 +587,10 @@ fn flows__are_those_of_a_run_and_can_be_replayed() {
     std::fs::write(folder.path().join("replay.toml"), replay).unwrap();
     // PIAS would need thresholds for a list.
     let schemes = ["--set", "scheme=dctcp,pfabric"];
-    let replayed = flowsieve(folder.path(), &[&["run", "replay.toml"], &schemes[..]].concat());
+    let replayed =
+        flowsieve(folder.path(), &[&["run", "replay.toml", "--out", "results/replay"], &schemes[..]].concat());
     assert_eq!(replayed.status, 0, "{}", replayed.err);
-    let draw = ["run", "small.toml", "--set", "load=0.5", "--set", "seed=2", "--seeds", "1"];
+    let draw = ["run", "small.toml", "--set", "load=0.5", "--set", "seed=2", "--seeds", "1", "--out", "results/small"];
     let drawn = flowsieve(folder.path(), &[&draw[..], &schemes[..]].concat());
     assert_eq!(drawn.status, 0, "{}", drawn.err);
     // The same flows under the same schemes: rows differ in what names the point alone.
@@ -601,4 +608,197 @@ fn every_experiment_of_the_project_is_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let done = flowsieve(&folder, &["list", "experiments", "--folder", "."]);
     assert!(done.out.contains("quickstart.toml") && !done.out.contains("not an experiment"), "{}", done.out);
+}
+
+/// A result of `small.toml` in `results/small`.
+fn small_result() -> tempfile::TempDir {
+    let folder = folder();
+    let done = flowsieve(folder.path(), &["run", "small.toml"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    folder
+}
+
+#[test]
+fn run__scale_and_changes_have_folders_of_their_own() {
+    let folder = small_result();
+    for (arguments, out) in [
+        (&["--scale", "smoke"][..], "small-smoke"),
+        (&["--set", "load=0.9"], "small-load=0.9"),
+        (&["--set", "sizes=uniform(1KB, 2KB)", "--seeds", "1"], "small-sizes=uniform_1KB__2KB-"),
+    ] {
+        let done = flowsieve(folder.path(), &[&["run", "small.toml"], arguments].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert!(done.out.contains(&format!("Report: results/{out}")), "{}", done.out);
+    }
+    let folders = std::fs::read_dir(folder.path().join("results")).unwrap().count();
+    assert_eq!(folders, 4);
+}
+
+#[test]
+fn run__a_result_is_not_lost_unasked() {
+    let folder = small_result();
+    let run = |arguments: &[&str]| {
+        flowsieve(folder.path(), &[&["run", "small.toml", "--out", "results/small"], arguments].concat())
+    };
+    let before = bytes(&folder.path().join("results/small"));
+    // Another buffer, fewer schemes, fewer seeds: each would drop runs that are there.
+    for (arguments, why) in [
+        (&["--set", "ecn_threshold=30pkt"][..], "8 of 8 runs would be replaced"),
+        (&["--set", "scheme=pias"], "4 of 8 runs would be replaced"),
+        (&["--seeds", "1"], "4 of 8 runs would be replaced: it has other seeds"),
+        (&["--scale", "smoke"], "would be replaced"),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.status, 2, "{arguments:?}");
+        assert!(refused.err.contains(why) && refused.err.contains("--replace"), "{}", refused.err);
+        assert!(bytes(&folder.path().join("results/small")) == before, "{arguments:?}");
+    }
+    let named = run(&["--set", "ecn_threshold=30pkt"]).err;
+    assert!(named.contains("ecn_threshold is") && named.contains("there and"), "{named}");
+    // More seeds and more loads lose nothing.
+    assert_eq!(run(&["--set", "load=0.5,0.6,0.8", "--seeds", "3"]).status, 0);
+    assert_eq!(run(&["--set", "scheme=pias"]).status, 2);
+    assert_eq!(run(&["--set", "scheme=pias", "--replace"]).status, 0);
+}
+
+#[test]
+fn run__a_damaged_part_is_made_again() {
+    let folder = small_result();
+    let out = folder.path().join("results/small");
+    let before = bytes(&out);
+    let parts: Vec<_> = std::fs::read_dir(out.join("parts")).unwrap().map(|part| part.unwrap().path()).collect();
+    let flows = parts[0].join("flows.parquet");
+    let mut damaged = std::fs::read(&flows).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    std::fs::write(&flows, damaged).unwrap();
+    std::fs::write(parts[1].join("point.json"), "{").unwrap();
+    std::fs::remove_file(parts[2].join("flows.parquet")).unwrap();
+    let again = flowsieve(folder.path(), &["run", "small.toml"]);
+    assert_eq!(again.status, 0, "{}", again.err);
+    assert_eq!(again.err.matches("what was kept is damaged, and is made again").count(), 3, "{}", again.err);
+    assert!(again.err.contains("5 of 8 runs are there already"), "{}", again.err);
+    assert!(bytes(&out) == before);
+}
+
+#[test]
+fn junk__in_any_file_of_a_result_is_noticed() {
+    let folder = small_result();
+    let out = folder.path().join("results/small");
+    for file in ["manifest.json", "flows.parquet", "series.parquet", "summary.csv"] {
+        let path = out.join(file);
+        let whole = std::fs::read(&path).unwrap();
+        let mut changed = whole.clone();
+        // A digit of a number, where it is text.
+        let digit = changed.iter().rposition(|byte| (b'1'..=b'8').contains(byte)).unwrap();
+        changed[digit] += 1;
+        for junk in [whole[..whole.len() / 2].to_vec(), changed, b"junk".to_vec()] {
+            std::fs::write(&path, junk).unwrap();
+            for command in ["report", "compare", "doctor"] {
+                let done = flowsieve(folder.path(), &[command, "results/small"]);
+                assert_eq!(done.status, 2, "{command}: {file}\n{}", done.out);
+                assert!(done.err.contains(file), "{command}: {}", done.err);
+            }
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
+    assert_eq!(flowsieve(folder.path(), &["doctor", "results/small"]).status, 0);
+}
+
+#[test]
+fn report__prints_the_table_where_it_cannot_write() {
+    let folder = small_result();
+    let report = folder.path().join("results/small/report.html");
+    std::fs::remove_file(&report).unwrap();
+    // Root may write into a folder that is read-only; nobody may replace a folder by a file.
+    std::fs::create_dir_all(report.join("in-the-way")).unwrap();
+    let done = flowsieve(folder.path(), &["report", "results/small"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.contains("pias") && !done.out.contains("Report:"), "{}", done.out);
+    assert!(done.err.contains("no report: results/small/report.html"), "{}", done.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn run__ctrl_c_says_what_is_kept() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = folder();
+    let mut child = std::process::Command::new("env")
+        .arg("--default-signal")
+        .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
+        .current_dir(folder.path())
+        .args(["run", "small.toml", "--seeds", "1000", "--jobs", "1"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("2/4000: ") {
+        line.clear();
+        assert_ne!(err.read_line(&mut line).unwrap(), 0, "it ended before");
+    }
+    let kill = format!("kill -INT {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    assert!(rest.contains(" of 4000 runs are kept; the same command goes on"), "{rest}");
+    let parts = std::fs::read_dir(folder.path().join("results/small/parts")).unwrap();
+    let kept = parts.filter(|part| !part.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count();
+    assert!(kept >= 2, "{kept}");
+}
+
+#[test]
+fn export__tables_have_the_numbers_of_the_result() {
+    let folder = small_result();
+    let export = |arguments: &[&str]| flowsieve(folder.path(), &[&["export", "results/small"], arguments].concat());
+    let csv = export(&["--y", "mean fct", "--class", "all"]);
+    assert_eq!(csv.status, 0, "{}", csv.err);
+    let rows: Vec<Vec<&str>> = csv.out.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][..9], ["case", "x_name", "x", "scheme", "flows_of", "metric", "statistic", "unit", "value"]);
+    let of: Vec<[&str; 4]> = rows[1..].iter().map(|row| [row[1], row[2], row[3], row[7]]).collect();
+    assert_eq!(
+        of,
+        [
+            ["load", "0.5", "dctcp", "us"],
+            ["load", "0.5", "pias", "us"],
+            ["load", "0.8", "dctcp", "us"],
+            ["load", "0.8", "pias", "us"]
+        ]
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&flowsieve(folder.path(), &["report", "results/small", "--json"]).out).unwrap();
+    let point = json["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|point| point["scheme"] == "pias" && point["load"] == 0.8)
+        .unwrap();
+    let all = point["classes"].as_array().unwrap().last().unwrap();
+    let shown: f64 = rows[4][8].parse().unwrap();
+    let expected = all["fct_us"]["mean"]["value"].as_f64().unwrap();
+    assert!((shown / expected - 1.0).abs() < 1e-9, "{shown} {expected}");
+    let ratio: f64 = rows[4][11].parse().unwrap();
+    assert!((ratio / all["fct_mean_ratio_to_first"]["value"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{ratio}");
+
+    let latex = export(&["--format", "latex", "--y", "p99 slowdown", "--class", "all", "--columns", "2"]).out;
+    assert!(
+        latex.contains("\\begin{table*}") && latex.contains("\\toprule") && latex.contains("p99 slowdown, all flows"),
+        "{latex}"
+    );
+    assert_eq!(latex.matches("\\begin{tabular}{lrr}").count(), 1);
+
+    let flows = export(&["--what", "flows"]).out;
+    assert_eq!(flows.lines().count(), 1 + 2 * 2 * 2 * 40);
+    assert!(flows.starts_with("scheme,load,seed,flow,src,dst,traffic_class,bytes,"), "{flows}");
+    for (arguments, problem) in [
+        (&["--y", "median"][..], "`median` is no measure"),
+        (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
+        (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
+        (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
+    ] {
+        let refused = export(arguments);
+        assert!(refused.status == 2 && refused.err.contains(problem), "{arguments:?}: {}", refused.err);
+    }
 }

@@ -24,14 +24,15 @@ use As::{By, Instead, Whole, With};
 const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve init", Whole),
     ("flowsieve init --scheme nearest-first", Whole),
-    ("flowsieve run quickstart", With("--scale smoke")),
+    ("flowsieve run quickstart", With("--scale smoke --out results/quickstart")),
     (
         "flowsieve run quickstart --set load=0.9 --set scheme=pias,pfabric --seeds 5",
         With("--scale smoke --out results/0.9"),
     ),
     ("flowsieve run quickstart --set load=0.5,0.7,0.9", With("--scale smoke --out results/loads")),
     ("flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30", With("--scale smoke")),
-    ("flowsieve run first", With("--scale smoke")),
+    ("flowsieve run first", With("--scale smoke --out results/first")),
+    ("flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow 17", With("--scale smoke")),
     ("flowsieve run quickstart --scale smoke", Whole),
     (
         "flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'",
@@ -52,6 +53,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve compare results/quickstart pfabric pias --json", Whole),
     ("flowsieve compare results/first --vary ecn_threshold", Whole),
     ("flowsieve doctor results/quickstart", Whole),
+    ("flowsieve export results/quickstart", Whole),
+    ("flowsieve export results/quickstart --format latex --y \"mean fct\" --class 0-100KB", Whole),
+    ("flowsieve export results/first --format latex --y \"p99 fct\" --x ecn_threshold --columns 2", Whole),
+    ("flowsieve export results/quickstart --what flows > flows-of-quickstart.csv", Whole),
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.
     ("flowsieve reproduce nos2 --scale quick", Whole),

@@ -138,7 +138,16 @@ fn init__of_a_scheme_is_the_whole_command_with_it() {
     };
     let explained = own_command(&["explain", "nearest-first"]).out;
     assert!(explained.contains("nearest-first: a scheme"), "{explained}");
-    let run = ["run", "experiments/nearest-first.toml", "--scale", "smoke", "--set", "load=0.4,0.7"];
+    let run = [
+        "run",
+        "experiments/nearest-first.toml",
+        "--scale",
+        "smoke",
+        "--set",
+        "load=0.4,0.7",
+        "--out",
+        "results/nearest-first",
+    ];
     assert!(own_command(&run).err.contains("6 points"));
     let compared = own_command(&["compare", "results/nearest-first", "nearest-first", "dctcp"]).out;
     assert!(compared.contains("nearest-first / dctcp"), "{compared}");

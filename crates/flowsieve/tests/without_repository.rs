@@ -26,7 +26,7 @@ fn run__a_built_in_experiment_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let done = flowsieve(folder.path(), &["run", "quickstart", "--scale", "smoke"]);
     assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.out.contains("results/quickstart/report.html"), "{}", done.out);
+    assert!(done.out.contains("results/quickstart-smoke/report.html"), "{}", done.out);
     // With the list of flows beside it.
     let done = flowsieve(folder.path(), &["run", "nos2/fig01"]);
     assert_eq!(done.status, 0, "{}", done.err);

@@ -11,6 +11,7 @@ mod conclusion;
 mod configuration;
 mod doctor;
 mod drawn;
+pub mod export;
 mod figures;
 mod format;
 mod group;

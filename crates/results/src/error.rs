@@ -57,6 +57,31 @@ pub enum ResultError {
         /// This program's.
         expected: String,
     },
+    /// Another process joins or replaces the result.
+    #[error("{path}: {by} is writing this result; its runs are kept: run again when that is done")]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// Who does it.
+        by: String,
+    },
+    /// A result that would be lost.
+    #[error(
+        "{path}: it holds \"{title}\", of which {lost} of {all} runs would be replaced: {differs}; name another folder with \
+         --out, or say --replace"
+    )]
+    WouldReplace {
+        /// The folder.
+        path: PathBuf,
+        /// The title of what is there.
+        title: String,
+        /// Runs that would not be there any more.
+        lost: usize,
+        /// Runs that are there.
+        all: usize,
+        /// How they differ from those that are asked for.
+        differs: String,
+    },
     /// Cut short, changed or mixed up after it was written.
     #[error("{path}: damaged result: {why}")]
     Damaged {
@@ -74,6 +99,20 @@ pub enum ResultError {
 }
 
 impl ResultError {
+    /// Whether what was read is damaged or cut short, so that it has to be made again.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            ResultError::Damaged { .. } => true,
+            ResultError::Io { source, .. } => {
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+                )
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ResultError {
         move |source| ResultError::Io { action, path: path.into(), source }
     }

@@ -61,6 +61,28 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Resu
     write_whole(path, |file| file.write_all(&text).map_err(ResultError::io("write", path)))
 }
 
+/// Between a JSON object and the hash of its bytes, which is its last field.
+const SEAL: &str = ",\n  \"blake3\": \"";
+
+/// Writes JSON that ends in its own hash, so that any change of it is noticed.
+pub(crate) fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
+    let text = serde_json::to_string_pretty(value).map_err(ResultError::invalid)?;
+    let body = text.trim_end_matches("\n}");
+    let sealed = format!("{body}{SEAL}{}\"\n}}\n", blake3::hash(body.as_bytes()).to_hex());
+    write_whole(path, |file| file.write_all(sealed.as_bytes()).map_err(ResultError::io("write", path)))
+}
+
+/// Reads JSON that may end in its own hash, as that of before does not.
+pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
+    let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
+    if let Some((body, seal)) = text.rsplit_once(SEAL)
+        && seal.trim_end() != format!("{}\"\n}}", blake3::hash(body.as_bytes()).to_hex())
+    {
+        return Err(ResultError::damaged(path, "its bytes are not those that were written"));
+    }
+    parse_json(path, &text, newest)
+}
+
 /// Reads JSON that carries a schema version, up to this one.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
     let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;

@@ -226,6 +226,9 @@ pub struct Manifest {
     /// BLAKE3 of `series.parquet`, where it holds what was adapted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series_blake3: Option<String>,
+    /// BLAKE3 of the other files that belong to the result, by name. Results of before have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside_blake3: BTreeMap<String, String>,
     /// What was run.
     pub experiment: Experiment,
     /// The runs by point, then in the order of the point's parts: the order of the rows of `flows.parquet`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::claims::{Checked, Claim, Measured, Quantity};
 use crate::doctor::{Finding, Severity, findings};
-use crate::files::{read_json, write_whole};
+use crate::files::{digest, read_json, read_sealed, write_whole};
 use crate::flows::FlowReader;
 use crate::manifest::{Manifest, Run, RunInfo, SCHEMA};
 use crate::summary::RunFlows;
@@ -24,6 +24,7 @@ impl ResultDir {
     pub fn open(path: impl Into<PathBuf>) -> Result<ResultDir, ResultError> {
         let path = path.into();
         let manifest = read_manifest(&path)?;
+        check_beside(&path, &manifest)?;
         let mut summary = Summary::new(&manifest.experiment);
         let mut runs_of_point = Vec::new();
         let mut left: Vec<usize> = manifest.experiment.points.iter().map(|point| point.parts.len()).collect();
@@ -148,6 +149,18 @@ pub fn refuse_other_model(folder: &Path, experiment: &Experiment) -> Result<(), 
     if found == expected { Ok(()) } else { Err(ResultError::Model { path, found, expected }) }
 }
 
+/// Sees whether the files that nothing else reads are those that were written.
+fn check_beside(folder: &Path, manifest: &Manifest) -> Result<(), ResultError> {
+    for (name, expected) in &manifest.beside_blake3 {
+        let plain = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
+        let path = folder.join(if plain { name } else { "manifest.json" });
+        if !plain || digest(&path)? != *expected {
+            return Err(ResultError::damaged(&path, "its bytes are not those that were written"));
+        }
+    }
+    Ok(())
+}
+
 fn for_each_run(path: &Path, manifest: &Manifest, mut each: impl FnMut(&Run, Vec<FlowRow>)) -> Result<(), ResultError> {
     let path = path.join("flows.parquet");
     let rows = manifest.runs.iter().map(|run| run.flows).fold(0, u64::saturating_add);
@@ -169,7 +182,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
         };
         return Err(ResultError::Unfinished { path: folder.into(), why: why.into() });
     }
-    let manifest: Manifest = read_json(&path, SCHEMA)?;
+    let manifest: Manifest = read_sealed(&path, SCHEMA)?;
     let points = &manifest.experiment.points;
     let planned = points.iter().zip(0..).flat_map(|(point, at)| point.parts.iter().map(move |part| (at, part.seed)));
     if !manifest.runs.iter().map(|run| (run.point, run.seed)).eq(planned) {

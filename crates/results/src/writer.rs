@@ -10,19 +10,22 @@
 //! run.json                              time and machine
 //! ```
 //!
-//! One process at a time writes a directory; its threads may write parts at once.
+//! Several processes may write parts at once; one at a time joins them, and has the folder's lock meanwhile.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_whole};
+use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowReader, FlowWriter};
 use crate::labels::Labels;
+use crate::lock::{JOINING, LockFile};
 use crate::manifest::{EXACT, Experiment, Manifest, PartId, RUN_SCHEMA, Record, Run, RunInfo, SAMPLE, SCHEMA};
 use crate::summary::RunFlows;
 use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
@@ -53,7 +56,7 @@ struct Part {
 }
 
 /// What a result may hold beside its manifest and parts, whoever wrote it.
-const BESIDE: [&str; 8] = [
+const BESIDE: [&str; 10] = [
     "flows.parquet",
     "coflows.parquet",
     "series.parquet",
@@ -62,7 +65,12 @@ const BESIDE: [&str; 8] = [
     "report.html",
     "plots.csv",
     TRACES,
+    JOINING,
+    PARTS_IN_USE,
 ];
+
+/// Locked, beside the folder of parts, by all who write parts.
+const PARTS_IN_USE: &str = ".parts.lock";
 
 /// A result directory that is being written.
 #[derive(Clone, Debug)]
@@ -72,6 +80,8 @@ pub struct ResultWriter {
     record: Record,
     /// Where sketches are cut.
     cuts: Vec<u64>,
+    /// Tells others that parts grow here.
+    _in_use: Arc<LockFile>,
 }
 
 impl ResultWriter {
@@ -92,11 +102,16 @@ impl ResultWriter {
             return Err(ResultError::Occupied { path, why: "it holds something else than results".into() });
         }
         fs::create_dir_all(&parts).map_err(ResultError::io("create the folder", &parts))?;
-        for folder in [&path, &parts] {
-            remove_partial(folder)?;
-        }
         partial().tempfile_in(&parts).map_err(ResultError::io("write into", &parts))?;
-        Ok(ResultWriter { path, parts, record: Record::Full, cuts: Vec::new() })
+        let in_use = LockFile::open(&parts.with_file_name(PARTS_IN_USE))?;
+        // What others write is not what a killed process left.
+        if in_use.try_alone()? {
+            for folder in [&path, &parts] {
+                remove_partial(folder)?;
+            }
+        }
+        in_use.share()?;
+        Ok(ResultWriter { path, parts, record: Record::Full, cuts: Vec::new(), _in_use: Arc::new(in_use) })
     }
 
     /// Says which flows its parts keep, and at which sizes sketches are cut: the experiment's [`Experiment::cuts`]. A part's
@@ -119,6 +134,15 @@ impl ResultWriter {
         self.open_part(key).map(|_| true)
     }
 
+    /// Removes the part of this key, such as a damaged one.
+    pub fn remove_part(&self, key: &str) -> Result<(), ResultError> {
+        let folder = self.part_folder(key)?;
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(ResultError::io("remove", &folder)(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Keeps the result of one run. Where its part is already there, that one stays: the same key means the same
     /// result.
     pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
@@ -139,6 +163,7 @@ impl ResultWriter {
         if let Some(point) = experiment.points.iter().find(|point| point.parts.is_empty()) {
             return Err(ResultError::invalid(format!("a point of the scheme {:?} has no run", point.scheme)));
         }
+        let _joining = LockFile::join(&self.path)?;
         let manifest_path = self.path.join("manifest.json");
         // Without its manifest, whatever else is there is not taken for a result.
         match fs::remove_file(&manifest_path) {
@@ -210,8 +235,16 @@ impl ResultWriter {
         kept::join(&self.path, &traces)?;
         let csv_path = self.path.join("summary.csv");
         write_whole(&csv_path, |file| summary_csv::write(file, &csv_path, &experiment, &summary))?;
-        let manifest = Manifest { schema: SCHEMA, flows_blake3: digest(&flows_path)?, series_blake3, experiment, runs };
-        write_json(&manifest_path, &manifest)?;
+        let mut beside_blake3 = BTreeMap::new();
+        for name in ["coflows.parquet", "series.parquet", "summary.csv"] {
+            let path = self.path.join(name);
+            if path.exists() {
+                beside_blake3.insert(name.to_owned(), digest(&path)?);
+            }
+        }
+        let flows_blake3 = digest(&flows_path)?;
+        let manifest = Manifest { schema: SCHEMA, flows_blake3, series_blake3, beside_blake3, experiment, runs };
+        write_sealed(&manifest_path, &manifest)?;
         Ok(ResultDir::from_parts(self.path.clone(), manifest, summary))
     }
 

@@ -113,7 +113,7 @@ fn finished(folder: &Path) -> ResultDir {
     write(folder, &jobs()).join(experiment()).unwrap()
 }
 
-/// Every file below a folder, with its bytes.
+/// Every file below a folder but locks, with its bytes.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -122,7 +122,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if !path.to_string_lossy().ends_with(".lock") {
                 let name = path.strip_prefix(folder).unwrap().display().to_string();
                 found.insert(name, fs::read(&path).unwrap());
             }
@@ -164,7 +164,11 @@ fn join__resumed_gives_the_bytes_of_an_uninterrupted_run() {
     assert!(missing.to_string().contains("point.json"), "{missing}");
     let unfinished = ResultDir::open(resumed.path()).unwrap_err();
     assert!(matches!(unfinished, ResultError::Unfinished { .. }), "{unfinished}");
+    // What another process writes is left alone; this one ends.
     fs::create_dir(resumed.path().join("parts/.partial-abc")).unwrap();
+    ResultWriter::create(resumed.path()).unwrap();
+    assert!(resumed.path().join("parts/.partial-abc").exists());
+    drop(first);
     fs::write(resumed.path().join(".partial-xyz"), "half").unwrap();
 
     let second = ResultWriter::create(resumed.path()).unwrap();
@@ -288,7 +292,11 @@ fn open__says_what_is_wrong() {
     fails("no result here: it has no manifest.json");
     finished(folder.path());
     let manifest_path = folder.path().join("manifest.json");
-    let manifest = fs::read_to_string(&manifest_path).unwrap();
+    let sealed = fs::read_to_string(&manifest_path).unwrap();
+    fs::write(&manifest_path, sealed.replacen("\"seed\": 1", "\"seed\": 4", 1)).unwrap();
+    fails("its bytes are not those that were written");
+    // Without its hash, as before schema 2 and by other programs.
+    let manifest = format!("{}\n}}\n", sealed.rsplit_once(",\n  \"blake3\"").unwrap().0);
     let flows_path = folder.path().join("flows.parquet");
     let flows = fs::read(&flows_path).unwrap();
 

@@ -16,7 +16,7 @@ pub(crate) use port::SETTINGS as PORT_SETTINGS;
 pub use port::{AdmissionName, DisciplineName, MarkingName};
 pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
-pub use sending::{ReorderingName, TransportName};
+pub use sending::{RTO_MIN, ReorderingName, TransportName};
 
 use crate::declare;
 use crate::parameters::ParameterSet;

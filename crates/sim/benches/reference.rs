@@ -153,6 +153,7 @@ fn main() {
             seed: 1,
             max_time: None,
             partitioning: Partitioning::Whole,
+            most_packet_hops: None,
         };
         let mut rates: Vec<f64> = Vec::new();
         for _ in 0..options.runs {

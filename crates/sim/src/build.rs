@@ -1,6 +1,6 @@
 //! Places a scheme in a fabric: partitions with their ports, wires, switches and hosts.
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::program::{Asked, Watches};
@@ -130,6 +130,8 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
             lost_messages: Vec::new(),
             traced: Vec::new(),
             trace_span: Time::ZERO..Time::ZERO,
+            told_of: BTreeSet::new(),
+            arrivals: Vec::new(),
         });
     }
     for number in 0..fabric.links.len() as u32 {

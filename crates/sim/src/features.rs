@@ -1,5 +1,5 @@
 //! What few links have: memory that their switch's ports share, an end in another partition, cut-through, losses, a
-//! program that wants to know what they sent, a trace.
+//! program that wants to know what they sent, a trace, chosen flows whose arrivals are told.
 //!
 //! Links with [`Features`] call it, out of the way of all other [packets](crate::network).
 
@@ -145,6 +145,9 @@ impl<K: Key> Network<K> {
             self.trace(link, packet, self.now, PacketEvent::DroppedLoss, None);
             self.discard(packet);
             return None;
+        }
+        if features.tells_arrivals && self.told_of.contains(&self.slab.bodies[packet as usize].message()) {
+            self.arrivals.push((self.slab.metas[packet as usize], self.slab.bodies[packet as usize]));
         }
         Some((packet, to))
     }

@@ -97,6 +97,8 @@ pub(crate) struct Features {
     pub(crate) loss: u32,
     /// A program of its switch wants to know how many bytes it has sent.
     pub(crate) counts: bool,
+    /// Arrivals of chosen flows are told.
+    pub(crate) tells_arrivals: bool,
     /// What happens to its packets is recorded, under this index in [`crate::trace::Tracing::links`].
     pub(crate) traced: Option<u32>,
 }
@@ -118,6 +120,7 @@ impl Port {
                 forwards_after: link.cut_through.then_some(CUT_THROUGH_BYTES),
                 loss: (link.loss * f64::from(u32::MAX)).round() as u32,
                 counts: false,
+                tells_arrivals: false,
                 traced: None,
             },
             random: stream(seed, Purpose::Marking, number.into()),
@@ -163,7 +166,7 @@ impl Port {
 }
 
 /// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
-pub(crate) const CUT_THROUGH_BYTES: u32 = 64;
+pub const CUT_THROUGH_BYTES: u32 = 64;
 
 impl LinkState {
     /// A link of a fabric behind a port.

@@ -101,6 +101,12 @@ pub(crate) fn is_finished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flow
     })
 }
 
+/// The first flow to begin of those that have not finished.
+pub(crate) fn oldest_unfinished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow]) -> Option<Flow> {
+    let records = Records::new(built, flows);
+    flows.iter().find(|flow| end(run_spec, flow, records.of(flow)).is_none()).copied()
+}
+
 /// The ways between hosts, each looked up once.
 #[derive(Default)]
 struct Ways {

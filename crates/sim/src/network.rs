@@ -4,7 +4,7 @@
 //! other partitions) is called, by links with [features](crate::features).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 use flowsieve_core::admission::Pool;
@@ -97,6 +97,9 @@ pub(crate) struct Network<K> {
     pub(crate) traced: Vec<Record>,
     /// The time in which traced links are recorded.
     pub(crate) trace_span: Range<Time>,
+    /// Messages whose arrivals at hosts are told, and those since somebody took them.
+    pub(crate) told_of: BTreeSet<u32>,
+    pub(crate) arrivals: Vec<(Meta, Body)>,
 }
 
 /// A line without features is free at `start` and takes a packet that is in no list. Says when it arrives if it is the

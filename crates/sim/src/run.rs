@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use flowsieve_core::Time;
+use flowsieve_core::{PortScheduler, Time};
 use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_workload::Flow;
 
@@ -19,6 +19,7 @@ use crate::network::Network;
 use crate::partition::Partition;
 use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
+use crate::topology::Node;
 use crate::trace::{Tracer, Tracing};
 
 mod follow;
@@ -46,6 +47,8 @@ const BATCH: u64 = 1 << 18;
 const TRACED_BATCH: u64 = 1 << 12;
 /// Between two looks at whether all flows have finished, where programs of switches keep the fabric busy.
 const PROGRAM_EPOCH: Time = Time::from_us(1_000);
+/// Events for each packet-hop that a run may take: timers, of which few are set for each packet.
+const EVENTS_PER_HOP: u64 = 8;
 /// Flows fed at once.
 const FEED: usize = 1 << 14;
 
@@ -334,6 +337,7 @@ impl<K: Key> Run<'_, '_, K> {
             }
         }
         progress(self.progress());
+        self.refuse_runaway()?;
         let narrow = |partition: &Partition<K>| {
             partition.network.overflows || next_event(partition) != Time::NEVER && horizon > K::END
         };
@@ -344,6 +348,35 @@ impl<K: Key> Run<'_, '_, K> {
             Some((flow, why)) => Err(SimError::Flow { flow, why }),
             None => Ok(()),
         }
+    }
+
+    /// Ends a run that takes more than it may.
+    fn refuse_runaway(&mut self) -> Result<(), SimError> {
+        let Some(most) = self.run_spec.most_packet_hops else { return Ok(()) };
+        let partitions = &self.built.partitions;
+        let packet_hops: u64 = partitions.iter().map(|partition| partition.network.hops()).sum();
+        let events: u64 = partitions.iter().map(|partition| partition.network.events_handled).sum();
+        if packet_hops <= most && events <= most.saturating_mul(EVENTS_PER_HOP) {
+            return Ok(());
+        }
+        Err(SimError::Runaway { packet_hops, events, most, doing: self.doing(events - packet_hops.min(events)) })
+    }
+
+    /// What goes on: the flow that waits longest, the fullest port, what timers do.
+    fn doing(&mut self, without_packet: u64) -> String {
+        self.gather();
+        let (fabric, now) = (self.run_spec.fabric, self.progress().now);
+        let flow = measure::oldest_unfinished(&self.run_spec, &self.built, &self.flows).map(|flow| {
+            let [from, to] = [flow.src, flow.dst].map(|host| fabric.name(Node::Host(host)));
+            let Flow { id, bytes, start_ps, .. } = flow;
+            format!("at {now} flow {id} from {from} to {to}, {bytes} bytes since {}, has not finished", Time(start_ps))
+        });
+        let held = |link: &usize| self.built.port(*link).scheduler.backlog_bytes();
+        let fullest = (0..fabric.links.len()).rev().max_by_key(held);
+        let port = fullest
+            .map(|link| format!("the fullest port, {}, holds {} bytes", fabric.link_name(link as u32), held(&link)));
+        let timers = format!("{without_packet} events were timers");
+        flow.into_iter().chain(port).chain([timers]).collect::<Vec<_>>().join("; ")
     }
 
     /// The run has stopped: tables arrive, controllers decide, samples are taken.
@@ -386,14 +419,18 @@ impl<K: Key> Run<'_, '_, K> {
         }
         let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH };
         while !self.built.partitions[0].run(horizon, batch) {
-            self.hand_over_trace(self.built.partitions[0].network.now)?;
+            self.hand_over_watched(self.built.partitions[0].network.now)?;
             progress(self.progress());
+            self.refuse_runaway()?;
         }
         Ok(())
     }
 
     /// Every event before `done` is done.
-    fn hand_over_trace(&mut self, done: Time) -> Result<(), SimError> {
+    fn hand_over_watched(&mut self, done: Time) -> Result<(), SimError> {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.gather(&mut self.built);
+        }
         self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.hand_over(&mut self.built, done))
     }
 
@@ -411,11 +448,12 @@ impl<K: Key> Run<'_, '_, K> {
                 partition.run(end, u64::MAX);
                 partition.network.advance_waiting(Time(end.0 - 1));
             }
-            self.hand_over_trace(end)?;
+            self.hand_over_watched(end)?;
             let now = self.progress();
             if now.packet_hops > reported + BATCH {
                 reported = now.packet_hops;
                 progress(now);
+                self.refuse_runaway()?;
             }
         }
     }

@@ -34,6 +34,8 @@ pub struct RunSpec<'a> {
     pub max_time: Option<Time>,
     /// How the fabric is cut; without influence on the result.
     pub partitioning: Partitioning,
+    /// A run that takes more is ended: it would go on for ever, or for far longer than anybody expects.
+    pub most_packet_hops: Option<u64>,
 }
 
 /// Where flows come from.
@@ -163,6 +165,21 @@ pub enum SimError {
     HearsAtOnce {
         /// Its name.
         controller: &'static str,
+    },
+    /// It takes far more than was expected.
+    #[error(
+        "after {packet_hops} packet-hops and {events} events it goes on, and {most} packet-hops are ten times what was expected: {doing}; \
+         --no-guard lets it go on"
+    )]
+    Runaway {
+        /// So far.
+        packet_hops: u64,
+        /// So far.
+        events: u64,
+        /// The most that it may take.
+        most: u64,
+        /// What goes on: a flow, a port, timers.
+        doing: String,
     },
     /// Whoever took the trace wants no more of the run.
     #[error("the packet trace could not be kept")]

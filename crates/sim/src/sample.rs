@@ -5,7 +5,9 @@
 //!
 //! It leaves out open-loop senders, which have no window, and the packet on the line, as backlogs do everywhere.
 
-use std::collections::BTreeMap;
+mod rates;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowsieve_core::controller::Published;
@@ -17,14 +19,19 @@ use crate::build::Built;
 use crate::controllers::Controllers;
 use crate::event::Key;
 use crate::topology::{Fabric, Node};
+use rates::Rates;
 
 /// What to sample, and how often.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampling {
     /// From one sample to the next, and from the beginning to the first.
     pub interval: Time,
     /// The links whose backlog is sampled, by their numbers in the fabric.
     pub links: Vec<u32>,
+    /// The links whose utilisation is sampled.
+    pub utilised: Vec<u32>,
+    /// The flows whose goodput is sampled, by their numbers.
+    pub flows: BTreeSet<u32>,
 }
 
 /// The most values that are kept of a run; sampling ends before the sample that would exceed it.
@@ -34,6 +41,10 @@ pub const MOST_VALUES: usize = 1 << 18;
 pub const LEAST_BACKLOG: &str = "least backlog (bytes)";
 /// The most.
 pub const MOST_BACKLOG: &str = "most backlog (bytes)";
+/// The share of a step in which a link's line was busy, framing included.
+pub const UTILISATION: &str = "utilisation (share)";
+/// Payload of a flow that arrived for the first time.
+pub const GOODPUT: &str = "goodput (bit/s)";
 /// What the gauges of controllers of the whole fabric are of.
 pub const CONTROLLER: &str = "controller";
 
@@ -161,6 +172,7 @@ impl Stretch {
 pub(crate) struct Sampler {
     interval: Time,
     links: Vec<Watched>,
+    rates: Rates,
     /// What the controller published.
     controller: Gauges,
     /// By the flow of its packets, stretch by stretch.
@@ -196,6 +208,7 @@ impl Sampler {
         Sampler {
             interval: Time(sampling.interval.0.max(1)),
             links,
+            rates: Rates::new(sampling, fabric, built),
             controller: Gauges::default(),
             connections: BTreeMap::new(),
             steps: 0,
@@ -215,7 +228,7 @@ impl Sampler {
     pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, controllers: Option<&Controllers>, at: Time) {
         let step = self.steps;
         let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.0.len()).sum();
-        values += self.controller.0.len();
+        values += self.controller.0.len() + self.rates.count();
         let mut found = Vec::new();
         for hosts in built.partitions.iter().map(|partition| &partition.hosts) {
             for side in &hosts.sides {
@@ -258,9 +271,15 @@ impl Sampler {
                 }
             }
         }
+        self.rates.sample(built, at, self.interval);
         if let Some(controllers) = controllers {
             controllers.observe(None, &mut |reading| self.controller.see(step, reading));
         }
+    }
+
+    /// Counts what has arrived since it was called, so that nothing of it has to be held for long.
+    pub(crate) fn gather<K: Key>(&mut self, built: &mut Built<K>) {
+        self.rates.gather(built);
     }
 
     /// What was sampled, links first, and what the reader should know of it.
@@ -274,6 +293,7 @@ impl Sampler {
             }
             all.extend(link.gauges.series(&of, step_ps));
         }
+        all.extend(self.rates.finish(fabric, step_ps));
         all.extend(self.controller.series(CONTROLLER, step_ps));
         for (flow, stretches) in self.connections {
             for Stretch { first_step, series } in stretches {

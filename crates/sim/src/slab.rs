@@ -23,6 +23,11 @@ pub(crate) struct Body {
 }
 
 impl Body {
+    /// The message that it is of.
+    pub(crate) fn message(&self) -> u32 {
+        self.message
+    }
+
     /// The message that never finishes without this packet, if it is so.
     pub(crate) fn doomed(&self) -> Option<u32> {
         (self.code & Packet::UNANSWERED != 0).then_some(self.message)

@@ -190,7 +190,8 @@ fn sampled(settings: &Settings, flows: &[Flow]) -> PointResult {
         let links = (0..run_spec.fabric.links.len() as u32)
             .filter(|&n| run_spec.fabric.link_name(n) == "host0 to switch0")
             .collect();
-        run_sampled(run_spec, &Sampling { interval: Time::from_us(50), links }, &mut |_| {}).expect("a run")
+        run_sampled(run_spec, &Sampling { interval: Time::from_us(50), links, ..Sampling::default() }, &mut |_| {})
+            .expect("a run")
     })
 }
 

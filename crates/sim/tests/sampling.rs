@@ -9,7 +9,7 @@ use by_hand::{fcts, flow, rack, scheme};
 use common::{Case, case, config};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Series};
-use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling};
+use flowsieve_sim::sample::{GOODPUT, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, UTILISATION};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
 use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
@@ -35,9 +35,10 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
         seed: 1,
         max_time: None,
         partitioning: Partitioning::Whole,
+        most_packet_hops: None,
     };
     let links = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
-    run_sampled(&run_spec, &Sampling { interval, links }, &mut |_| {}).unwrap()
+    run_sampled(&run_spec, &Sampling { interval, links, ..Sampling::default() }, &mut |_| {}).unwrap()
 }
 
 fn series<'a>(result: &'a PointResult, name: &str, of: &str) -> Vec<&'a Series> {
@@ -82,7 +83,7 @@ fn values__are_limited_and_the_end_is_said() {
 
 fn check(case: &Case, interval: Time) -> Result<(), TestCaseError> {
     let links = (0..case.fabric.links.len() as u32).collect();
-    let sampling = Sampling { interval, links };
+    let sampling = Sampling { interval, links, ..Sampling::default() };
     let plain = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}));
     let of = |partitioning| {
         case.with_run_spec(|run_spec| run_sampled(&RunSpec { partitioning, ..*run_spec }, &sampling, &mut |_| {}))
@@ -107,5 +108,84 @@ proptest! {
     #[test]
     fn samples__change_nothing_however_the_fabric_is_cut(case in case(40), interval_ns in 100u64..100_000) {
         check(&case, Time(interval_ns * 1_000))?;
+    }
+}
+
+/// The run of [`sampled`] with rates of these links and flows.
+fn rates(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointResult {
+    let settings = rack(i64::from(hosts));
+    let fabric = Fabric::from_settings(&settings).unwrap();
+    let numbered = || -> Box<dyn Iterator<Item = Flow>> {
+        Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
+    };
+    let utilised = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
+    let sampling = Sampling { interval, utilised, flows: (0..flows.len() as u32).collect(), ..Sampling::default() };
+    let run_spec = RunSpec {
+        fabric: &fabric,
+        scheme: &scheme("dctcp", &settings),
+        wire_overhead: 0,
+        flows: Flows::Given(&numbered),
+        predictions: None,
+        announcements: None,
+        measure: Measure::All,
+        fct_end: FctEnd::Arrival,
+        seed: 1,
+        max_time: None,
+        partitioning: Partitioning::Whole,
+        most_packet_hops: None,
+    };
+    run_sampled(&run_spec, &sampling, &mut |_| {}).unwrap()
+}
+
+#[test]
+fn rates__of_two_senders_that_meet() {
+    // As in `backlog__of_two_senders_that_meet`: the line to host 2 is busy from 1.4 to 6.2 us. Packets of 1,460 bytes of
+    // payload arrive 1.2 us after they leave and 0.2 us on the way: at 2.8, 4.0, 5.2 and 6.4 us.
+    let flows = [flow(0, (0, 2), 2), flow(0, (1, 2), 2)];
+    let result = rates(3, &flows, Time::from_us(2), "switch0 to host2");
+    assert_eq!(fcts(&result), [5_200_000, 6_400_000]);
+    let values = |name, of: &str| series(&result, name, of)[0].values.clone();
+    let near = |values: Vec<f64>, expected: &[f64]| {
+        let close = |(value, expected): (&f64, &f64)| (value - expected).abs() < 1e-9 * expected.max(1.0);
+        assert!(values.len() >= expected.len(), "{values:?}");
+        assert!(values.iter().zip(expected).all(close), "{values:?}, expected {expected:?}");
+        assert!(values[expected.len()..].iter().all(|value| value.abs() < 1e-9), "{values:?}");
+    };
+    near(values(UTILISATION, "switch0 to host2"), &[0.3, 1.0, 1.0, 0.1]);
+    let packet = 1_460.0 * 8.0 / 2e-6;
+    let both: Vec<f64> = values(GOODPUT, "flow 0").iter().zip(&values(GOODPUT, "flow 1")).map(|(a, b)| a + b).collect();
+    near(both, &[0.0, packet, 2.0 * packet, packet]);
+    near(values(GOODPUT, "flow 0"), &[0.0, packet, packet, 0.0]);
+}
+
+proptest! {
+    #![proptest_config(config(64))]
+
+    /// Each byte of a flow that finished has arrived once, whatever was lost and sent again; and rates change nothing else.
+    #[test]
+    fn goodput__is_the_payload(case in case(40), interval_ns in 100u64..100_000) {
+        let links: Vec<u32> = (0..case.fabric.links.len() as u32).collect();
+        let sampling = Sampling {
+            interval: Time(interval_ns * 1_000), utilised: links, flows: (0..40).collect(), ..Sampling::default()
+        };
+        let plain = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}));
+        let rated = case.with_run_spec(|run_spec| run_sampled(run_spec, &sampling, &mut |_| {}));
+        let (Ok(plain), Ok(rated)) = (plain, rated) else { return Ok(()) };
+        prop_assert_eq!(&plain.flows, &rated.flows);
+        prop_assert_eq!(&plain.links, &rated.links);
+        let cut = rated.warnings.iter().any(|warning| warning.starts_with("sampling"));
+        for row in rated.flows.iter().filter(|row| row.fct_ps.is_some() && !cut) {
+            let Some(goodput) = series(&rated, GOODPUT, &format!("flow {}", row.flow)).first().copied() else { continue };
+            let seen = goodput.values.iter().sum::<f64>() * goodput.step_ps as f64 / 8e12;
+            let sampled_to = goodput.values.len() as u64 * goodput.step_ps;
+            if row.start_ps + row.fct_ps.unwrap_or(0) < sampled_to {
+                prop_assert!((seen - row.bytes as f64).abs() < 0.5, "flow {}: {seen} of {}", row.flow, row.bytes);
+            } else {
+                prop_assert!(seen < row.bytes as f64 + 0.5);
+            }
+        }
+        for link in rated.series.iter().filter(|series| series.name == UTILISATION) {
+            prop_assert!(link.values.iter().all(|share| (-1e-9..=1.0 + 1e-9).contains(share)), "{}: {:?}", link.of, link.values);
+        }
     }
 }

@@ -254,7 +254,7 @@ fn check_bytes(case: &Case, rows: &[PacketRow], whole: bool) -> Result<(), TestC
 fn check(case: &Case, some: bool, interval: Time) -> Result<(), TestCaseError> {
     let links: Vec<u32> = (0..case.fabric.links.len() as u32).filter(|link| !some || link % 3 == 0).collect();
     let tracing = Tracing { links: links.clone(), span: ALWAYS, most: u64::MAX };
-    let sampling = Sampling { interval, links };
+    let sampling = Sampling { interval, links, ..Sampling::default() };
     let of = |partitioning, sampling: Option<&Sampling>| {
         case.with_run_spec(|run_spec| {
             let (run_spec, mut kept) = (RunSpec { partitioning, ..*run_spec }, Kept::default());

@@ -51,6 +51,9 @@ pub struct Generator {
     turn_draws: Xoshiro256PlusPlus,
     /// Pairs of the current arrival whose flows are still to be given, the next one last.
     waiting: Vec<(u32, u32)>,
+    /// The number of the request that they answer, if they do.
+    request: Option<u32>,
+    requests: u32,
 }
 
 /// A workload that cannot be generated.
@@ -112,6 +115,8 @@ impl Generator {
             size_draws: stream(seed, Purpose::Sizes, 0),
             turn_draws: stream(seed, Purpose::Turns, 0),
             waiting: Vec::new(),
+            request: None,
+            requests: 0,
         })
     }
 
@@ -142,14 +147,15 @@ impl Iterator for Generator {
         let id = self.next_id?;
         if self.waiting.is_empty() {
             self.pass_gap()?;
-            self.pairs.arrive(&mut self.waiting);
+            self.request = self.pairs.arrive(&mut self.waiting).then_some(self.requests);
+            self.requests += u32::from(self.request.is_some());
             self.waiting.reverse();
         }
         let pair = self.waiting.pop()?;
         let (src, dst) = self.offer.turn(pair, &mut self.turn_draws);
         self.next_id = id.checked_add(1);
         let (class, bytes) = self.offer.draw(self.seed, (src, dst), &mut self.size_draws);
-        Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class, deadline_ps: None, coflow: None })
+        Some(Flow { id, start_ps: self.now_ps, src, dst, bytes, class, deadline_ps: None, coflow: self.request })
     }
 }
 
@@ -277,6 +283,8 @@ mod tests {
     fn incast__starts_all_answers_of_a_request_together() {
         let requests = traffic(Arrivals::Fixed, Pattern::Incast { fan_in: 4, share: 1.0 }, offer(1, 1e6 / 8.0));
         let flows: Vec<Flow> = Generator::of(&requests, 1).unwrap().take(8).collect();
+        let of_request: Vec<Option<u32>> = flows.iter().map(|flow| flow.coflow).collect();
+        assert_eq!(of_request, [0, 0, 0, 0, 1, 1, 1, 1].map(Some));
         // A million flows a second are a quarter of a million requests.
         assert_eq!(flows.iter().map(|flow| flow.start_ps / 1_000_000).collect::<Vec<_>>(), [4, 4, 4, 4, 8, 8, 8, 8]);
         assert_eq!(flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);

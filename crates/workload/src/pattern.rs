@@ -187,8 +187,8 @@ impl Pairs {
         Ok(Pairs { hosts, rule, draws: stream(seed, Purpose::Pairs, 0) })
     }
 
-    /// Adds the (sender, receiver) of each flow of the next arrival.
-    pub(crate) fn arrive(&mut self, pairs: &mut Vec<(u32, u32)>) {
+    /// Adds the (sender, receiver) of each flow of the next arrival; says whether they are the answers to a request.
+    pub(crate) fn arrive(&mut self, pairs: &mut Vec<(u32, u32)>) -> bool {
         if let Rule::Incast { fan_in, requests, request_draws, order } = &mut self.rule
             && uniform01(request_draws) < *requests
         {
@@ -200,16 +200,17 @@ impl Pairs {
                 order.swap(position, position + draw(last - position));
                 pairs.push((order[position], order[last]));
             }
-            return;
+            return true;
         }
         if let Rule::Listed(listed) = &self.rule {
             let at = below(&mut self.draws, listed.last().map_or(0, |(.., all)| *all));
             let (src, dst, _) = listed[listed.partition_point(|(.., upto)| *upto <= at)];
             pairs.push((src, dst));
-            return;
+            return false;
         }
         let src = below(&mut self.draws, u64::from(self.hosts)) as u32;
         pairs.push((src, self.rule.receiver(self.hosts, src, &mut self.draws)));
+        false
     }
 
     /// The receiver of a flow that `src` sends, by a draw from `draws`.
@@ -454,7 +455,9 @@ mod tests {
             };
             let mut pairs = Pairs::new(&pattern, hosts, seed).unwrap();
             let mut drawn = Vec::new();
-            (0..20).for_each(|_| pairs.arrive(&mut drawn));
+            for _ in 0..20 {
+                pairs.arrive(&mut drawn);
+            }
             prop_assert!(drawn.len() >= 20);
             prop_assert!(drawn.iter().all(|(src, dst)| src != dst && *src < hosts && *dst < hosts));
         }

@@ -14,6 +14,7 @@ use flowsieve_core::sp_pifo::SpPifoRules;
 
 use super::Parts;
 use crate::scheme::PortSpec;
+use crate::settings::units::format_size;
 use crate::settings::{MTU, Place, Scope, Section, Setting, SettingsError};
 use crate::{afq, declare};
 
@@ -169,9 +170,17 @@ declare! {
     );
 }
 
-/// Bytes of a port's buffer.
+/// Bytes of a port's buffer. One that holds no full packet would drop each of them, for ever.
 pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsError> {
-    scope.read_or(&BUFFER, parts.buffer_packets * scope.read(&MTU)?)
+    let mtu = scope.read(&MTU)?;
+    let bytes = scope.read_or(&BUFFER, parts.buffer_packets * mtu)?;
+    if bytes < mtu {
+        let problem = format!("a buffer of {} holds no full packet, and the run could not end", format_size(bytes));
+        return Err(scope
+            .error(&BUFFER, problem)
+            .expected(format!("at least one packet (mtu = {})", format_size(mtu))));
+    }
+    Ok(bytes)
 }
 
 /// A port at one place; `limited`: with its buffer and marks.

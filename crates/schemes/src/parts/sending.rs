@@ -74,7 +74,8 @@ declare! {
         &[("constant", true), ("rfc6298", false)],
         "retransmission timer: rto_min always, or estimated with back-off",
     );
-    static RTO_MIN: Setting<u64> = Setting::time(
+    /// The least retransmission timeout.
+    pub static RTO_MIN: Setting<u64> = Setting::time(
         Section::Transport, "rto_min", 1, MAX_TIME_PS, "smallest retransmission timeout",
     );
     static DCTCP_G: Setting<f64> = Setting::number_above(

@@ -239,6 +239,16 @@ fn buffer__one_default_for_ports_and_windows() {
 }
 
 #[test]
+fn buffer__holds_a_full_packet() {
+    for (buffer, ends) in [("1499B", false), ("0B", false), ("1500B", true), ("1pkt", true)] {
+        let built = scheme("dctcp", &none_given().with(None, "buffer", buffer));
+        assert_eq!(built.is_ok(), ends, "{buffer}");
+        let said = built.err().map_or_else(String::new, |error| error.to_string());
+        assert_eq!(said.contains("holds no full packet"), !ends, "{said}");
+    }
+}
+
+#[test]
 fn mtu__the_largest_without_headers() {
     let settings = none_given().with(None, "mtu", "65535B").with(None, "header", "0B");
     let dctcp = scheme("dctcp", &settings).unwrap();

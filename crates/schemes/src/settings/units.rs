@@ -28,8 +28,15 @@ const SIZE_UNITS: &[(&str, u64)] = &[
 const TIME_UNITS: &[(&str, u64)] =
     &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
-const RATE_UNITS: &[(&str, u64)] =
-    &[("bps", 1), ("Kbps", 1_000), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000)];
+const RATE_UNITS: &[(&str, u64)] = &[
+    ("bps", 1),
+    ("Kbps", 1_000),
+    ("kbps", 1_000),
+    ("mbps", 1_000_000),
+    ("Mbps", 1_000_000),
+    ("gbps", 1_000_000_000),
+    ("Gbps", 1_000_000_000),
+];
 
 /// A size as written: bytes, or packets of the scope's MTU, which only the reader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

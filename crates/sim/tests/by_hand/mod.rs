@@ -104,6 +104,7 @@ impl Trial {
             seed: 1,
             max_time: Some(Time::from_us(2_000_000)),
             partitioning,
+            most_packet_hops: None,
         }
     }
 }

@@ -74,6 +74,7 @@ impl Case {
             seed: self.seed,
             max_time: self.max_time,
             partitioning: self.partitioning,
+            most_packet_hops: None,
         }
     }
 }

@@ -167,7 +167,7 @@ fn own_controller__sees_what_a_port_holds_before_an_instant_and_is_heard_after_i
     assert_eq!(marks_and_drops(&result), (0, 6));
     // A port that is sampled hears it, too.
     let links = (0..trial.fabric.links.len() as u32).collect();
-    let sampling = Sampling { interval: Time::from_us(3), links };
+    let sampling = Sampling { interval: Time::from_us(3), links, ..Sampling::default() };
     let sampled = flowsieve_sim::run_sampled(&run_spec, &sampling, &mut |_| {}).expect("a run");
     assert_eq!(marks_and_drops(&sampled), (0, 6));
 }

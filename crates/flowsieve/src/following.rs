@@ -1,0 +1,40 @@
+//! `flowsieve run --follow-flow`: a flow's timeline, point by point.
+
+use crate::output::{print, print_json, tell};
+use crate::progress::Progress;
+use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::execute::Event;
+use flowsieve_experiment::plan::Plan;
+use flowsieve_experiment::{Error, OwnSchemes};
+
+/// Follows a flow through the first seed of each point; nothing is written.
+pub(crate) fn follow(plan: &Plan, engine: &OwnSchemes, flow: u32, json: bool) -> Result<(), Error> {
+    let first = plan.runs.iter().map(|run| run.seed).min();
+    let mut timelines = Vec::new();
+    let progress = Progress::new(plan);
+    for (index, run) in plan.runs.iter().enumerate().filter(|(_, run)| Some(run.seed) == first) {
+        let prepared = engine.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
+        let Some(follow) = prepared.follow else {
+            let problem = "a run at flow level has no packets to follow; expected fidelity = \"packet\" in [run]";
+            return Err(Error::Input(problem.to_owned()));
+        };
+        progress.show(Event::Started(index));
+        let timeline = follow(flow, &mut |now| progress.show(Event::Going(index, now)));
+        progress.show(Event::Finished(index));
+        timelines.push(timeline?);
+    }
+    progress.end();
+    if json {
+        return print_json(&timelines);
+    }
+    for (index, timeline) in timelines.iter().enumerate() {
+        if index > 0 {
+            print("\n")?;
+        }
+        print(&timeline.text())?;
+    }
+    if timelines.len() > 1 {
+        tell("one timeline a point; --set scheme=... and --set load=... narrow them down");
+    }
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! A result for a paper and for other programs: tables in LaTeX, and tidy tables in CSV, whose rows say by themselves what they are.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, Statistic};
+
+use crate::cases::{At, Case, Layout};
+use crate::format::{number, printable};
+use crate::group::Group;
+
+const PS_PER_US: f64 = 1e6;
+
+/// What of a result is wanted.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    groups: Vec<Group>,
+    measures: Vec<(Metric, Statistic)>,
+}
+
+/// What a result does not have.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum ExportError {
+    /// A measure.
+    #[error(
+        "`{0}` is no measure; expected mean, p50, p95, p99 or p99.9, and fct or slowdown, such as \"p99 slowdown\""
+    )]
+    Measure(String),
+    /// Flows or coflows.
+    #[error("the result has no flows called `{name}`; expected one of {}", .valid.join(", "))]
+    Class {
+        /// The name.
+        name: String,
+        /// What there is.
+        valid: Vec<String>,
+    },
+}
+
+/// All measures, in the order of tables.
+fn measures() -> impl Iterator<Item = (Metric, Statistic)> {
+    let of = |metric| Statistic::ALL.into_iter().map(move |statistic| (metric, statistic));
+    of(Metric::Fct).chain(of(Metric::Slowdown))
+}
+
+fn metric_name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Fct => "fct",
+        Metric::Slowdown => "slowdown",
+    }
+}
+
+/// The name by which a group is asked for: the size class, "coflows", or the class of coflows.
+fn group_name(dir: &ResultDir, group: Group) -> String {
+    match group {
+        Group::Class(class) => dir.manifest().experiment.classes.as_slice()[class].name.clone(),
+        Group::Coflows(None) => "coflows".into(),
+        Group::Coflows(Some(class)) => class.name().into(),
+    }
+}
+
+impl Selection {
+    /// One measure of some flows, or all of what is not named.
+    pub fn new(dir: &ResultDir, measure: Option<&str>, class: Option<&str>) -> Result<Selection, ExportError> {
+        let is_called = |(metric, statistic): &(Metric, Statistic), name: &str| {
+            name.eq_ignore_ascii_case(&format!("{} {}", statistic.name(), metric_name(*metric)))
+        };
+        let measures: Vec<_> = measures().filter(|each| measure.is_none_or(|name| is_called(each, name))).collect();
+        if measures.is_empty() {
+            return Err(ExportError::Measure(measure.unwrap_or_default().to_owned()));
+        }
+        let all = Group::all(dir);
+        let groups: Vec<Group> =
+            all.iter().copied().filter(|group| class.is_none_or(|name| group_name(dir, *group) == name)).collect();
+        if groups.is_empty() {
+            let valid = all.into_iter().map(|group| group_name(dir, group)).collect();
+            return Err(ExportError::Class { name: class.unwrap_or_default().to_owned(), valid });
+        }
+        Ok(Selection { groups, measures })
+    }
+}
+
+/// A statistic of a point, and over that of the first scheme.
+struct Value {
+    estimate: Estimate,
+    ratio: Option<Ratio>,
+}
+
+fn value(dir: &ResultDir, point: usize, group: Group, (metric, statistic): (Metric, Statistic)) -> Option<Value> {
+    let estimate = group.at(dir, point).estimate(metric, statistic)?;
+    let baseline = dir.manifest().experiment.baseline_of(point).filter(|baseline| *baseline != point);
+    let ratio = baseline.and_then(|baseline| group.at(dir, point).ratio(group.at(dir, baseline), metric, statistic));
+    Some(Value { estimate, ratio })
+}
+
+fn ends(interval: Option<(f64, f64)>, scale: f64) -> [String; 2] {
+    interval.map_or([String::new(), String::new()], |(low, high)| [low, high].map(|end| (end / scale).to_string()))
+}
+
+/// A row for each point, group and measure. Times are in us.
+pub fn csv(dir: &ResultDir, layout: &Layout, selection: &Selection, out: &mut dyn Write) -> io::Result<()> {
+    let experiment = &dir.manifest().experiment;
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([
+        "case",
+        "x_name",
+        "x",
+        "scheme",
+        "flows_of",
+        "metric",
+        "statistic",
+        "unit",
+        "value",
+        "low",
+        "high",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "flows",
+    ])?;
+    for case in &layout.cases {
+        for (at, point) in case.at.iter().flat_map(|at| at.points.iter().map(move |point| (at, *point))) {
+            for &group in &selection.groups {
+                for &(metric, statistic) in &selection.measures {
+                    let Some(value) = value(dir, point, group, (metric, statistic)) else { continue };
+                    let (unit, scale) = if metric == Metric::Fct { ("us", PS_PER_US) } else { ("", 1.0) };
+                    let [low, high] = ends(value.estimate.interval, scale);
+                    let [ratio_low, ratio_high] = ends(value.ratio.and_then(|ratio| ratio.interval), 1.0);
+                    csv.write_record([
+                        &layout.case_name(case),
+                        layout.x_name(),
+                        at.value.as_deref().unwrap_or_default(),
+                        &experiment.points[point].scheme,
+                        &group_name(dir, group),
+                        metric_name(metric),
+                        statistic.name(),
+                        unit,
+                        &(value.estimate.value / scale).to_string(),
+                        &low,
+                        &high,
+                        &value.ratio.map_or(String::new(), |ratio| ratio.value.to_string()),
+                        &ratio_low,
+                        &ratio_high,
+                        &group.at(dir, point).flows().to_string(),
+                    ])?;
+                }
+            }
+        }
+    }
+    csv.flush()
+}
+
+/// A row for each flow that the result keeps, with what sets its point apart.
+pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
+    let experiment = &dir.manifest().experiment;
+    let axes: Vec<&str> = experiment.points.first().map_or(Vec::new(), |point| {
+        point.axes.iter().map(|axis| axis.key.rsplit('.').next().unwrap_or(&axis.key)).collect()
+    });
+    let mut csv = csv::Writer::from_writer(out);
+    let fields = [
+        "seed",
+        "flow",
+        "src",
+        "dst",
+        "traffic_class",
+        "bytes",
+        "start_ps",
+        "fct_ps",
+        "ideal_ps",
+        "slowdown",
+        "retransmissions",
+        "timeouts",
+        "deadline_ps",
+        "coflow",
+    ];
+    csv.write_record(["scheme", "load"].into_iter().chain(axes).chain(fields))?;
+    let mut failed = Ok(());
+    let read = dir.for_each_run(|run, flows| {
+        let point = &experiment.points[run.point as usize];
+        let load = point.load.map_or(String::new(), |load| load.to_string());
+        for flow in flows {
+            if failed.is_err() {
+                return;
+            }
+            let or_empty = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+            let slowdown = flow.fct_ps.map(|fct_ps| fct_ps as f64 / flow.ideal_ps.max(1) as f64);
+            let of_flow = [
+                run.seed.to_string(),
+                flow.flow.to_string(),
+                flow.src.to_string(),
+                flow.dst.to_string(),
+                flow.class.to_string(),
+                flow.bytes.to_string(),
+                flow.start_ps.to_string(),
+                or_empty(flow.fct_ps),
+                flow.ideal_ps.to_string(),
+                slowdown.map_or(String::new(), |slowdown| slowdown.to_string()),
+                flow.retransmissions.to_string(),
+                flow.timeouts.to_string(),
+                or_empty(flow.deadline_ps),
+                or_empty(flow.coflow.map(u64::from)),
+            ];
+            let of_point = [point.scheme.clone(), load.clone()].into_iter();
+            let axes = point.axes.iter().map(|axis| axis.value.clone());
+            failed = csv.write_record(of_point.chain(axes).chain(of_flow)).map_err(io::Error::from);
+        }
+    });
+    read.map_err(io::Error::other)?;
+    failed?;
+    csv.flush()
+}
+
+/// Text as LaTeX shows it.
+fn escaped(text: &str) -> String {
+    let mut latex = String::new();
+    for letter in printable(text).chars() {
+        match letter {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                latex.push('\\');
+                latex.push(letter);
+            }
+            '\\' => latex.push_str("\\textbackslash{}"),
+            '~' => latex.push_str("\\textasciitilde{}"),
+            '^' => latex.push_str("\\textasciicircum{}"),
+            '\u{fffd}' => latex.push('?'),
+            other => latex.push(other),
+        }
+    }
+    latex
+}
+
+/// A table of booktabs for each case, group and measure: a column a scheme; below a value its interval, then its ratio to the first
+/// scheme. `columns`: those of the page that a table spans.
+pub fn latex(dir: &ResultDir, layout: &Layout, selection: &Selection, columns: u8) -> String {
+    let mut text = String::from("% \\usepackage{booktabs}\n");
+    for case in &layout.cases {
+        for &group in &selection.groups {
+            for &measure in &selection.measures {
+                // A String takes everything.
+                let _ = latex_table(&mut text, dir, layout, (case, group, measure), columns);
+            }
+        }
+    }
+    text
+}
+
+fn latex_table(
+    text: &mut String,
+    dir: &ResultDir,
+    layout: &Layout,
+    (case, group, (metric, statistic)): (&Case, Group, (Metric, Statistic)),
+    columns: u8,
+) -> std::fmt::Result {
+    let experiment = &dir.manifest().experiment;
+    let unit = group.unit(dir, case);
+    let (what, scale) = match metric {
+        Metric::Fct => (format!("{} {} ({})", statistic.name(), group.time(), unit.name), 1.0 / unit.of(1.0)),
+        Metric::Slowdown => (format!("{} slowdown", statistic.name()), 1.0),
+    };
+    let seeds = case.points().map(|point| experiment.points[point].parts.len()).max().unwrap_or(0);
+    let mut about = vec![what, group.name(dir)];
+    about.extend(Some(layout.case_name(case)).filter(|name| !name.is_empty()));
+    let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
+    let schemes: Vec<&str> = experiment.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    let table = if columns == 2 { "table*" } else { "table" };
+    writeln!(text, "\\begin{{{table}}}[t]\n  \\centering\n  \\small")?;
+    let caption = escaped(&about.join(", "));
+    let seeds = format!("{seeds} seeds");
+    writeln!(
+        text,
+        "  \\caption{{{caption}; 95\\,\\% intervals over {seeds}; below, the ratio to {}, paired by seed.}}",
+        escaped(first)
+    )?;
+    writeln!(text, "  \\begin{{tabular}}{{l{}}}\n    \\toprule", "r".repeat(schemes.len()))?;
+    let heads: Vec<String> = schemes.iter().map(|scheme| escaped(scheme)).collect();
+    writeln!(text, "    {} & {} \\\\\n    \\midrule", escaped(layout.x_name()), heads.join(" & "))?;
+    for at in &case.at {
+        let lines = cells(dir, at, &schemes, group, (metric, statistic), scale);
+        for (index, line) in
+            lines.iter().enumerate().filter(|(index, line)| *index == 0 || line.iter().any(|cell| !cell.is_empty()))
+        {
+            let head = if index == 0 { escaped(&at.name()) } else { String::new() };
+            writeln!(text, "    {head} & {} \\\\", line.join(" & "))?;
+        }
+    }
+    writeln!(text, "    \\bottomrule\n  \\end{{tabular}}\n\\end{{{table}}}")
+}
+
+/// By scheme: the values, their intervals, and the ratios with theirs.
+fn cells(
+    dir: &ResultDir,
+    at: &At,
+    schemes: &[&str],
+    group: Group,
+    measure: (Metric, Statistic),
+    scale: f64,
+) -> [Vec<String>; 3] {
+    let mut lines = [Vec::new(), Vec::new(), Vec::new()];
+    for scheme in schemes {
+        let point = at.points.iter().copied().find(|&point| dir.manifest().experiment.points[point].scheme == *scheme);
+        let value = point.and_then(|point| value(dir, point, group, measure));
+        let within = |interval: Option<(f64, f64)>, scale: f64| {
+            interval.map_or(String::new(), |(low, high)| format!("[{}, {}]", number(low / scale), number(high / scale)))
+        };
+        let small = |text: String| if text.is_empty() { text } else { format!("{{\\footnotesize {text}}}") };
+        lines[0].push(value.as_ref().map_or("--".into(), |value| number(value.estimate.value / scale)));
+        lines[1].push(small(value.as_ref().map_or(String::new(), |value| within(value.estimate.interval, scale))));
+        lines[2].push(small(value.and_then(|value| value.ratio).map_or(String::new(), |ratio| {
+            format!("{} {}", number(ratio.value), within(ratio.interval, 1.0)).trim_end().to_owned()
+        })));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escaped__what_latex_would_read() {
+        assert_eq!(
+            escaped("a_b & 50% #1 {x} $~^\\"),
+            "a\\_b \\& 50\\% \\#1 \\{x\\} \\$\\textasciitilde{}\\textasciicircum{}\\textbackslash{}"
+        );
+    }
+
+    proptest! {
+        /// No special character is left without a backslash before it, and braces balance.
+        #[test]
+        fn escaped__leaves_nothing_to_latex(text in any::<String>()) {
+            let latex = escaped(&text);
+            let commands = latex.replace("\\textbackslash{}", "").replace("\\textasciitilde{}", "").replace("\\textasciicircum{}", "");
+            let mut letters = commands.chars().peekable();
+            while let Some(letter) = letters.next() {
+                if letter == '\\' {
+                    let next = letters.next();
+                    prop_assert!(next.is_some_and(|next| "&%$#_{}".contains(next)), "{latex}");
+                } else {
+                    prop_assert!(!"&%$#_{}~^".contains(letter) && !letter.is_control(), "{latex}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Locks of result folders. They end with the process that has them, however it ends.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use fs4::fs_std::FileExt;
+
+use crate::ResultError;
+
+/// Held while a result is joined or replaced.
+pub(crate) const JOINING: &str = ".lock";
+
+/// A file that processes lock.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LockFile {
+    pub(crate) fn open(path: &Path) -> Result<LockFile, ResultError> {
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        Ok(LockFile { file: opened.map_err(ResultError::io("lock", path))?, path: path.into() })
+    }
+
+    /// Takes it for this process alone; says whether nobody else had it.
+    pub(crate) fn try_alone(&self) -> Result<bool, ResultError> {
+        FileExt::try_lock_exclusive(&self.file).map_err(ResultError::io("lock", &self.path))
+    }
+
+    /// Has it together with others who do.
+    pub(crate) fn share(&self) -> Result<(), ResultError> {
+        FileExt::lock_shared(&self.file).map_err(ResultError::io("lock", &self.path))
+    }
+
+    /// Takes it for this process alone, or says who has it.
+    pub(crate) fn join(folder: &Path) -> Result<Joining, ResultError> {
+        let mut lock = LockFile::open(&folder.join(JOINING))?;
+        if lock.try_alone()? {
+            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let by = format!("process {} on {}", std::process::id(), host.trim());
+            lock.file.write_all(by.as_bytes()).map_err(ResultError::io("lock", &lock.path))?;
+            return Ok(Joining(lock));
+        }
+        let mut by = String::new();
+        // Whoever has just taken it may not have said so yet.
+        if lock.file.read_to_string(&mut by).is_err() || by.is_empty() {
+            by = "another process".to_owned();
+        }
+        Err(ResultError::Locked { path: folder.into(), by })
+    }
+}
+
+/// A folder's result is being joined by this process.
+pub(crate) struct Joining(LockFile);
+
+impl Drop for Joining {
+    fn drop(&mut self) {
+        // The same bytes as in any other finished folder. The lock itself ends with the file.
+        let _ = self.0.file.set_len(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn join__says_who_does_it_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = LockFile::join(folder.path()).unwrap();
+        let refused = LockFile::join(folder.path()).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        drop(first);
+        assert_eq!(std::fs::read(folder.path().join(JOINING)).unwrap(), b"");
+        assert!(LockFile::join(folder.path()).is_ok());
+    }
+}
