@@ -102,6 +102,8 @@ pub(crate) struct Twin<'a> {
     pub(crate) run_spec: RunSpec<'a>,
     pub(crate) now: Time,
     queue: BinaryHeap<Reverse<(Time, Event)>>,
+    /// How many of them are no controller's doings: a controller may ask every few microseconds for as long as a run goes on.
+    others: usize,
     metas: Vec<Meta>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) ports: Vec<Port>,
@@ -179,6 +181,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         run_spec: *run_spec,
         now: Time::ZERO,
         queue: BinaryHeap::new(),
+        others: 0,
         metas: Vec::new(),
         bodies: Vec::new(),
         ports: (0..fabric.links.len()).map(port).collect(),
@@ -211,6 +214,7 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
 impl<'a> Twin<'a> {
     pub(crate) fn at(&mut self, time: Time, event: Event) {
         if time != Time::NEVER {
+            self.others += usize::from(!is_of_controllers(&event));
             self.queue.push(Reverse((time, event)));
         }
     }
@@ -274,6 +278,7 @@ impl<'a> Twin<'a> {
         };
         let mut look = Time(last_start);
         while let Some(Reverse((time, event))) = self.queue.pop() {
+            self.others -= usize::from(!is_of_controllers(&event));
             if self.run_spec.max_time.is_some_and(|stop| time >= stop) {
                 return;
             }
@@ -326,8 +331,7 @@ impl<'a> Twin<'a> {
 
     /// Whether anything will happen but controllers' doings.
     pub(crate) fn something_else_is_left(&self) -> bool {
-        let of_controllers = |event: &Event| matches!(event, Event::Controllers { .. } | Event::Table { .. });
-        self.queue.iter().any(|Reverse((_, event))| !of_controllers(event))
+        self.others > 0
     }
 
     pub(crate) fn new_packet(&mut self, meta: Meta, body: Body) -> u32 {
@@ -457,4 +461,8 @@ impl<'a> Twin<'a> {
         });
         self.enqueue(ways[way] as usize, packet);
     }
+}
+
+fn is_of_controllers(event: &Event) -> bool {
+    matches!(event, Event::Controllers { .. } | Event::Table { .. })
 }
