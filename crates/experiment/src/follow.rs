@@ -82,9 +82,9 @@ pub struct Ahead {
 pub struct Crossing {
     /// The link's name.
     pub link: String,
-    /// When the line began to send it, from the flow's start.
+    /// When the line began to send it, in ps from the flow's start.
     pub sent_ps: u64,
-    /// How long it had waited for that; none at the host, where nobody knows since when.
+    /// How long it had waited for that, in ps; none at the host, where nobody knows since when.
     pub waited_ps: Option<u64>,
     /// What the line sent meanwhile, the most packets first.
     pub behind: Vec<Ahead>,
@@ -102,9 +102,9 @@ pub struct Crossing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// It arrived at the receiver, from the flow's start.
+    /// It arrived at the receiver: when, in ps from the flow's start.
     Arrived(u64),
-    /// It was lost at a link, at that instant.
+    /// It was lost at a link: which, and when, in ps from the flow's start.
     Lost(String, u64),
     /// The run ended before.
     UnderWay,
@@ -156,7 +156,7 @@ pub struct Timeline {
     pub kept_until_ps: Option<u64>,
 }
 
-/// Where the time of a flow went, along the way of the packet that completed it.
+/// Where the time of a flow went, along the way of the packet that completed it, in ps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spent {
     /// The segment of that packet.

@@ -1,5 +1,9 @@
 //! The simulator as an engine of experiments: settings become a fabric, a scheme and flows.
 
+mod refusals;
+
+pub(crate) use refusals::need_coflows;
+
 use crate::classes::{Builder, Built};
 use crate::coflow_weights;
 use crate::document;
@@ -8,27 +12,26 @@ use crate::error::Error;
 use crate::flow_level;
 use crate::follow::{self, Follower, Hop, Timeline};
 use crate::points::Point;
-use crate::watch::{self, SAMPLE_INTERVAL, Trace};
-use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, OWN_RACK, QUERIES, Workload};
+use crate::watch::{self, Trace};
+use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
-use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::parameters::ParameterSet;
-use flowsieve_schemes::parts::{LOAD_BALANCING, RTO_MIN};
-use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
-use flowsieve_schemes::settings::{
-    Key, MAX_TIME_PS, Origin, Place, Scope, Section, Setting, Settings, SettingsError, units,
-};
-use flowsieve_schemes::{REGISTRY, Scheme, afq, declare, pcoflow, qcluster, registry};
-use flowsieve_sim::sample::{MOST_VALUES, Sampling};
-use flowsieve_sim::topology::{Fabric, Link, Node};
+use flowsieve_schemes::scheme::{Class, TaggerSpec};
+use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
+use flowsieve_schemes::{REGISTRY, Scheme, declare, registry};
+use flowsieve_sim::sample::Sampling;
+use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
-use flowsieve_workload::coflow_trace::OwnRack;
 use flowsieve_workload::{Flow, Predict};
+use refusals::{
+    overload, refuse_endless_samples, refuse_hasty_timers, refuse_huge_sketches, refuse_own_rack,
+    refuse_probes_without_a_choice, refuse_without_coflows,
+};
 use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
@@ -214,82 +217,6 @@ impl Engine for OwnSchemes {
     }
 }
 
-/// The most memory that the sketches of all ports may take, in bytes.
-const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
-
-fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
-    let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).kind.sketch_bytes();
-    let bytes: u64 = fabric.links.iter().map(of_port).sum();
-    if bytes <= MOST_SKETCH_BYTES {
-        return Ok(());
-    }
-    let counts: [&Key; 3] = [&qcluster::SKETCH_BUCKETS, &afq::COLUMNS, &pcoflow::PCOFLOW_SLOTS];
-    let key = counts.into_iter().find(|key| scope.is_given(key)).unwrap_or(&qcluster::SKETCH);
-    let (ports, took) = (fabric.links.len(), units::format_size(bytes));
-    let most = units::format_size(MOST_SKETCH_BYTES);
-    Err(scope
-        .error(key, format!("the sketches of {ports} ports take {took}"))
-        .expected(format!("at most {most} in all")))
-}
-
-/// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all would be sent again and again.
-fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
-    let packet = |class: &Class| {
-        let facts = class.transport.facts();
-        facts.answers().then(|| u32::from(facts.segment) + u32::from(facts.header))
-    };
-    let Some(bytes) = scheme.classes.iter().filter_map(packet).max() else { return Ok(()) };
-    let Some(least) = scope.optional(&RTO_MIN)? else { return Ok(()) };
-    let lines = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
-    let takes = lines.map(|link| link.rate.byte_time().serialise(bytes)).max().unwrap_or(Time::ZERO);
-    if least >= takes.0 {
-        return Ok(());
-    }
-    let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", Time(least));
-    Err(scope.error(&RTO_MIN, problem).expected(format!("at least {takes}")))
-}
-
-/// The most samples that a run may be expected to take.
-const MOST_SAMPLES: f64 = MOST_VALUES as f64;
-
-/// Refuses samples that would be taken more often than their values could be kept.
-fn refuse_endless_samples(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
-    let scope = settings.common();
-    let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(()) };
-    let Some(span_ps) = workload.arrivals_span_ps() else { return Ok(()) };
-    let samples = span_ps / interval as f64;
-    if samples <= MOST_SAMPLES {
-        return Ok(());
-    }
-    let problem =
-        format!("flows arrive for {}, in which a run would be sampled {samples:.0} times", Time(span_ps as u64));
-    let least = Time((span_ps / MOST_SAMPLES).ceil() as u64);
-    Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
-}
-
-/// Refuses HULA where it would be without effect: its probes go up and down, and tell of ways among which switches choose.
-fn refuse_probes_without_a_choice(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
-    if !matches!(scheme.balancers.at(Place::Leaf), BalancerSpec::Hula(_)) {
-        return Ok(());
-    }
-    let refuse = |problem: String| {
-        let expected = "another load_balancing, or a fabric of tiers with several shortest ways";
-        Err(scope.at(Place::Leaf).error(&LOAD_BALANCING, problem).expected(expected))
-    };
-    if fabric.routes.iter().flat_map(|routes| &routes.groups).all(|group| group.len() == 1) {
-        return refuse("HULA has nothing to choose: between any two hosts there is one shortest way".to_owned());
-    }
-    let beside =
-        |link: &&Link| !matches!(link.to, Node::Host(_)) && fabric.place_of(link.from) == fabric.place_of(link.to);
-    match fabric.links.iter().find(beside) {
-        None => Ok(()),
-        Some(link) => {
-            let [from, to] = [link.from, link.to].map(|node| fabric.name(node));
-            refuse(format!("HULA's probes go up and down, and the link between {from} and {to} does neither"))
-        }
-    }
-}
-
 /// The thresholds of the first class of flows that is tagged by any.
 fn thresholds(scheme: &Scheme) -> Vec<u64> {
     let of = |class: &Class| match &class.tagger {
@@ -299,37 +226,6 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
         _ => None,
     };
     scheme.classes.iter().find_map(of).unwrap_or_default()
-}
-
-/// Refuses who orders coflows where there are none.
-fn refuse_without_coflows(scope: &Scope<'_>, scheme: &Scheme, workload: &Workload) -> Result<(), SettingsError> {
-    let orders = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Coordinator(_));
-    if workload.extent == Extent::Queries || !scheme.controllers.iter().any(orders) {
-        return Ok(());
-    }
-    need_coflows(scope, workload)
-}
-
-/// Refuses a workload without coflows.
-pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(), SettingsError> {
-    if workload.has_coflows() {
-        return Ok(());
-    }
-    let problem = format!("`{}` orders coflows, and this workload has none", scope.variant());
-    let expected = "`coflows`, `queries` or a `list` with a column `coflow` in [workload], or coflow_order = \"none\"";
-    Err(scope.error(&COFLOW_ORDER, problem).expected(expected))
-}
-
-/// Refuses flows from a host to itself, which no packet and no flow list has.
-fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
-    let scope = settings.common();
-    match scope.optional(&OWN_RACK)? {
-        Some(OwnRack::Keep) => {
-            let expected = "\"drop\", or fidelity = \"flow\" in [run]: packets and flow lists are between two hosts";
-            Err(scope.invalid(&OWN_RACK, expected))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The flows of all coflows, where a coordinator of the scheme hears of them at once.
@@ -386,19 +282,6 @@ fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsE
 fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
     let scope = settings.scheme(&point.variant.name);
     ParameterSet::read(&scope)?.wire_overhead(&scope)
-}
-
-/// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
-/// ones have finished, a warning where the fabric drains.
-fn overload(settings: &Settings, loads: &[(String, f64)], extent: Extent) -> Result<Option<String>, SettingsError> {
-    // Of equal loads the first.
-    let worst = loads.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some((class, load)) = worst.filter(|(_, load)| *load >= 1.0) else { return Ok(None) };
-    let problem = format!("the {class} links are offered {load:.3} of their rate, ACKs and framing included");
-    if matches!(extent, Extent::Window(..)) {
-        return Err(settings.common().error(&LOAD, problem).expected("less than 1 with measure = \"window\""));
-    }
-    Ok(Some(format!("{problem}: queues grow for as long as flows arrive")))
 }
 
 struct Run {

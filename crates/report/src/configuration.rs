@@ -92,7 +92,7 @@ fn attributes(experiment: &Experiment, index: usize) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use flowsieve_results::{CoflowClassBounds, PointInfo, Record, SizeClasses};
+    use flowsieve_results::PointInfo;
 
     use super::*;
 
@@ -100,30 +100,15 @@ mod tests {
         let point = |scheme: &str, load: f64| PointInfo {
             scheme: scheme.into(),
             load: Some(load),
-            axes: Vec::new(),
             settings: BTreeMap::from([
                 ("network.mtu".to_string(), "1500B".to_string()),
                 ("network.queues".to_string(), if scheme == "pias" { "8" } else { "1" }.to_string()),
             ]),
-            thresholds_bytes: Vec::new(),
-            shorter: Vec::new(),
-            average: None,
-            fabric: String::new(),
-            parts: Vec::new(),
+            ..PointInfo::default()
         };
         Experiment {
-            title: String::new(),
-            text: String::new(),
-            changes: Vec::new(),
-            versions: BTreeMap::new(),
-            classes: SizeClasses::default(),
-            coflow_classes: CoflowClassBounds::default(),
-            record: Record::Full,
-            looks: false,
-            claims: Vec::new(),
-            unmeasured: Vec::new(),
-            schemes: Vec::new(),
             points: [0.6, 0.8].into_iter().flat_map(|load| ["dctcp", "pias"].map(|name| point(name, load))).collect(),
+            ..Experiment::default()
         }
     }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flowsieve_results::{
-    Axis, CoflowClassBounds, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo,
-    PointResult, Record, ResultDir, ResultError, ResultWriter, SchemeInfo, SizeClasses,
+    Axis, Drops, Experiment, FlowRow, Goodput, LinkClass, PartId, PeriodicPart, PointInfo, PointResult, ResultDir,
+    ResultError, ResultWriter, SchemeInfo,
 };
 
 use crate::Layout;
@@ -166,14 +166,9 @@ fn experiment(sweep: &Sweep) -> Experiment {
         text: "title = \"Web search at <rising> load\"\n[sweep]\nload = [0.6, 0.8]\n".into(),
         changes: vec!["run.seeds=3".into()],
         versions: BTreeMap::from([("flowsieve".to_string(), "0.1.0".to_string())]),
-        classes: SizeClasses::default(),
-        coflow_classes: CoflowClassBounds::default(),
-        record: Record::Full,
-        looks: false,
-        claims: Vec::new(),
-        unmeasured: Vec::new(),
         schemes: sweep.schemes.iter().map(scheme).collect(),
         points,
+        ..Experiment::default()
     }
 }
 

@@ -82,10 +82,8 @@ fn differ_in_no_more(point: &PointInfo, other: &PointInfo, varied: &Dimension) -
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use crate::{Axis, CoflowClassBounds, Record, SizeClasses};
+    use crate::Axis;
 
     fn experiment(schemes: &[&str], loads: &[f64], marks: &[&str]) -> Experiment {
         let mut points = Vec::new();
@@ -95,29 +93,11 @@ mod tests {
                     scheme: scheme.to_string(),
                     load: Some(load),
                     axes: vec![Axis { key: "network.ecn_threshold".into(), value: mark.to_string() }],
-                    settings: BTreeMap::new(),
-                    thresholds_bytes: Vec::new(),
-                    shorter: Vec::new(),
-                    average: None,
-                    fabric: String::new(),
-                    parts: Vec::new(),
+                    ..PointInfo::default()
                 }));
             }
         }
-        Experiment {
-            title: String::new(),
-            text: String::new(),
-            changes: Vec::new(),
-            versions: BTreeMap::new(),
-            classes: SizeClasses::default(),
-            coflow_classes: CoflowClassBounds::default(),
-            record: Record::Full,
-            looks: false,
-            claims: Vec::new(),
-            unmeasured: Vec::new(),
-            schemes: Vec::new(),
-            points,
-        }
+        Experiment { points, ..Experiment::default() }
     }
 
     #[test]

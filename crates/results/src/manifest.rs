@@ -38,7 +38,7 @@ pub struct Axis {
 }
 
 /// One combination of the sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PointInfo {
     /// The scheme or variant.
     pub scheme: String,
@@ -104,7 +104,7 @@ impl Record {
 }
 
 /// The experiment behind a result, as whoever ran it describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Its title.
     pub title: String,

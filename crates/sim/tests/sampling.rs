@@ -16,8 +16,8 @@ use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 
-/// Flows over one switch to its last host, sampled at that host's link.
-fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointResult {
+/// Flows over one switch, with what `sampling` of its fabric asks for.
+fn sampled_as(hosts: u32, flows: &[Flow], sampling: impl Fn(&Fabric) -> Sampling) -> PointResult {
     let settings = rack(i64::from(hosts));
     let fabric = Fabric::from_settings(&settings).unwrap();
     let numbered = || -> Box<dyn Iterator<Item = Flow>> {
@@ -37,8 +37,17 @@ fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointRe
         partitioning: Partitioning::Whole,
         most_packet_hops: None,
     };
-    let links = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
-    run_sampled(&run_spec, &Sampling { interval, links, ..Sampling::default() }, &mut |_| {}).unwrap()
+    run_sampled(&run_spec, &sampling(&fabric), &mut |_| {}).unwrap()
+}
+
+/// The number of a link, by its name.
+fn link(fabric: &Fabric, name: &str) -> u32 {
+    (0..fabric.links.len() as u32).find(|&link| fabric.link_name(link) == name).unwrap()
+}
+
+/// The same, sampled at the link to the last host.
+fn sampled(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointResult {
+    sampled_as(hosts, flows, |fabric| Sampling { interval, links: vec![link(fabric, to_last)], ..Sampling::default() })
 }
 
 fn series<'a>(result: &'a PointResult, name: &str, of: &str) -> Vec<&'a Series> {
@@ -111,38 +120,17 @@ proptest! {
     }
 }
 
-/// The run of [`sampled`] with rates of these links and flows.
-fn rates(hosts: u32, flows: &[Flow], interval: Time, to_last: &str) -> PointResult {
-    let settings = rack(i64::from(hosts));
-    let fabric = Fabric::from_settings(&settings).unwrap();
-    let numbered = || -> Box<dyn Iterator<Item = Flow>> {
-        Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
-    };
-    let utilised = (0..fabric.links.len() as u32).filter(|&link| fabric.link_name(link) == to_last).collect();
-    let sampling = Sampling { interval, utilised, flows: (0..flows.len() as u32).collect(), ..Sampling::default() };
-    let run_spec = RunSpec {
-        fabric: &fabric,
-        scheme: &scheme("dctcp", &settings),
-        wire_overhead: 0,
-        flows: Flows::Given(&numbered),
-        predictions: None,
-        announcements: None,
-        measure: Measure::All,
-        fct_end: FctEnd::Arrival,
-        seed: 1,
-        max_time: None,
-        partitioning: Partitioning::Whole,
-        most_packet_hops: None,
-    };
-    run_sampled(&run_spec, &sampling, &mut |_| {}).unwrap()
-}
-
 #[test]
 fn rates__of_two_senders_that_meet() {
     // As in `backlog__of_two_senders_that_meet`: the line to host 2 is busy from 1.4 to 6.2 us. Packets of 1,460 bytes of
     // payload arrive 1.2 us after they leave and 0.2 us on the way: at 2.8, 4.0, 5.2 and 6.4 us.
     let flows = [flow(0, (0, 2), 2), flow(0, (1, 2), 2)];
-    let result = rates(3, &flows, Time::from_us(2), "switch0 to host2");
+    let result = sampled_as(3, &flows, |fabric| Sampling {
+        interval: Time::from_us(2),
+        utilised: vec![link(fabric, "switch0 to host2")],
+        flows: [0, 1].into(),
+        ..Sampling::default()
+    });
     assert_eq!(fcts(&result), [5_200_000, 6_400_000]);
     let values = |name, of: &str| series(&result, name, of)[0].values.clone();
     let near = |values: Vec<f64>, expected: &[f64]| {

@@ -1,0 +1,201 @@
+//! The folder of a result: what is kept, what is refused, what is made again.
+
+mod command;
+
+use command::{bytes, flowsieve, folder, small_result};
+use std::path::Path;
+use std::time::Duration;
+
+/// Stops a run with a signal once two of its parts are there; `false` where the machine was so busy that it had finished by then.
+#[cfg(unix)]
+fn stopped(folder: &Path, arguments: &[&str], signal: &str) -> bool {
+    let parts = || std::fs::read_dir(folder.join("killed/parts")).map_or(0, |parts| parts.count());
+    // Whoever starts the tests may ignore signals, which a child inherits.
+    let mut child = std::process::Command::new("env")
+        .arg("--default-signal")
+        .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
+        .current_dir(folder)
+        .args(arguments)
+        .arg("killed")
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while parts() < 2 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let kill = format!("kill -{signal} {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    !child.wait().unwrap().success()
+}
+
+/// A run that a signal stops goes on to the result of one that nothing stopped.
+#[cfg(unix)]
+fn run_stopped_by(signal: &str) {
+    for seeds in [12, 100, 1_000] {
+        let folder = folder();
+        let seeds_given = seeds.to_string();
+        let arguments = ["run", "small.toml", "--seeds", &seeds_given, "--jobs", "1", "--out"];
+        let out = folder.path().join("killed");
+        if !stopped(folder.path(), &arguments, signal) {
+            continue;
+        }
+        assert!(!out.join("manifest.json").exists());
+        let unfinished = flowsieve(folder.path(), &["report", "killed"]);
+        assert_eq!(unfinished.status, 2);
+        assert!(unfinished.err.contains("has not finished"), "{}", unfinished.err);
+        for out in ["killed", "whole"] {
+            let done = flowsieve(folder.path(), &[&arguments[..], &[out]].concat());
+            assert_eq!(done.status, 0, "{}", done.err);
+            let there = format!("of {} runs are there already", 4 * seeds);
+            assert_eq!(done.err.contains(&there), out == "killed", "{}", done.err);
+        }
+        assert!(bytes(&out) == bytes(&folder.path().join("whole")));
+        return;
+    }
+    panic!("every run had finished before the signal came");
+}
+
+#[cfg(unix)]
+#[test]
+fn run__that_was_killed_goes_on_to_the_same_bytes() {
+    run_stopped_by("KILL");
+}
+
+#[cfg(unix)]
+#[test]
+fn run__that_was_interrupted_or_terminated_goes_on_to_the_same_bytes() {
+    run_stopped_by("INT");
+    run_stopped_by("TERM");
+}
+
+#[test]
+fn run__scale_and_changes_have_folders_of_their_own() {
+    let folder = small_result();
+    for (arguments, out) in [
+        (&["--scale", "smoke"][..], "small-smoke"),
+        (&["--set", "load=0.9"], "small-load=0.9"),
+        (&["--set", "sizes=uniform(1KB, 2KB)", "--seeds", "1"], "small-sizes=uniform_1KB__2KB-"),
+    ] {
+        let done = flowsieve(folder.path(), &[&["run", "small.toml"], arguments].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        assert!(done.out.contains(&format!("Report: results/{out}")), "{}", done.out);
+    }
+    let folders = std::fs::read_dir(folder.path().join("results")).unwrap().count();
+    assert_eq!(folders, 4);
+}
+
+#[test]
+fn run__a_result_is_not_lost_unasked() {
+    let folder = small_result();
+    let run = |arguments: &[&str]| {
+        flowsieve(folder.path(), &[&["run", "small.toml", "--out", "results/small"], arguments].concat())
+    };
+    let before = bytes(&folder.path().join("results/small"));
+    // Another buffer, fewer schemes, fewer seeds: each would drop runs that are there.
+    for (arguments, why) in [
+        (&["--set", "ecn_threshold=30pkt"][..], "8 of 8 runs would be replaced"),
+        (&["--set", "scheme=pias"], "4 of 8 runs would be replaced"),
+        (&["--seeds", "1"], "4 of 8 runs would be replaced: it has other seeds"),
+        (&["--scale", "smoke"], "would be replaced"),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.status, 2, "{arguments:?}");
+        assert!(refused.err.contains(why) && refused.err.contains("--replace"), "{}", refused.err);
+        assert!(bytes(&folder.path().join("results/small")) == before, "{arguments:?}");
+    }
+    let named = run(&["--set", "ecn_threshold=30pkt"]).err;
+    assert!(named.contains("ecn_threshold is") && named.contains("there and"), "{named}");
+    // More seeds and more loads lose nothing.
+    assert_eq!(run(&["--set", "load=0.5,0.6,0.8", "--seeds", "3"]).status, 0);
+    assert_eq!(run(&["--set", "scheme=pias"]).status, 2);
+    assert_eq!(run(&["--set", "scheme=pias", "--replace"]).status, 0);
+}
+
+#[test]
+fn run__a_damaged_part_is_made_again() {
+    let folder = small_result();
+    let out = folder.path().join("results/small");
+    let before = bytes(&out);
+    let parts: Vec<_> = std::fs::read_dir(out.join("parts")).unwrap().map(|part| part.unwrap().path()).collect();
+    let flows = parts[0].join("flows.parquet");
+    let mut damaged = std::fs::read(&flows).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    std::fs::write(&flows, damaged).unwrap();
+    std::fs::write(parts[1].join("point.json"), "{").unwrap();
+    std::fs::remove_file(parts[2].join("flows.parquet")).unwrap();
+    let again = flowsieve(folder.path(), &["run", "small.toml"]);
+    assert_eq!(again.status, 0, "{}", again.err);
+    assert_eq!(again.err.matches("what was kept is damaged, and is made again").count(), 3, "{}", again.err);
+    assert!(again.err.contains("5 of 8 runs are there already"), "{}", again.err);
+    assert!(bytes(&out) == before);
+}
+
+#[test]
+fn junk__in_any_file_of_a_result_is_noticed() {
+    let folder = small_result();
+    let out = folder.path().join("results/small");
+    for file in ["manifest.json", "flows.parquet", "series.parquet", "summary.csv"] {
+        let path = out.join(file);
+        let whole = std::fs::read(&path).unwrap();
+        let mut changed = whole.clone();
+        // A digit of a number, where it is text.
+        let digit = changed.iter().rposition(|byte| (b'1'..=b'8').contains(byte)).unwrap();
+        changed[digit] += 1;
+        for junk in [whole[..whole.len() / 2].to_vec(), changed, b"junk".to_vec()] {
+            std::fs::write(&path, junk).unwrap();
+            for command in ["report", "compare", "doctor"] {
+                let done = flowsieve(folder.path(), &[command, "results/small"]);
+                assert_eq!(done.status, 2, "{command}: {file}\n{}", done.out);
+                assert!(done.err.contains(file), "{command}: {}", done.err);
+            }
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
+    assert_eq!(flowsieve(folder.path(), &["doctor", "results/small"]).status, 0);
+}
+
+#[test]
+fn report__prints_the_table_where_it_cannot_write() {
+    let folder = small_result();
+    let report = folder.path().join("results/small/report.html");
+    std::fs::remove_file(&report).unwrap();
+    // Root may write into a folder that is read-only; nobody may replace a folder by a file.
+    std::fs::create_dir_all(report.join("in-the-way")).unwrap();
+    let done = flowsieve(folder.path(), &["report", "results/small"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    assert!(done.out.contains("pias") && !done.out.contains("Report:"), "{}", done.out);
+    assert!(done.err.contains("no report: results/small/report.html"), "{}", done.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn run__ctrl_c_says_what_is_kept() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = folder();
+    let mut child = std::process::Command::new("env")
+        .arg("--default-signal")
+        .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
+        .current_dir(folder.path())
+        .args(["run", "small.toml", "--seeds", "1000", "--jobs", "1"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("2/4000: ") {
+        line.clear();
+        assert_ne!(err.read_line(&mut line).unwrap(), 0, "it ended before");
+    }
+    let kill = format!("kill -INT {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    assert!(rest.contains(" of 4000 runs are kept; the same command goes on"), "{rest}");
+    let parts = std::fs::read_dir(folder.path().join("results/small/parts")).unwrap();
+    let kept = parts.filter(|part| !part.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count();
+    assert!(kept >= 2, "{kept}");
+}

@@ -1,0 +1,155 @@
+//! The flows of one run, by rising size or as a sketch, and their statistics.
+
+use std::collections::BTreeMap;
+
+use super::SeedStats;
+use crate::classes::SizeClass;
+use crate::controls::{Controls, LARGE_BYTES};
+use crate::disorder::Disorder;
+use crate::flow_sketch::FlowSketch;
+use crate::statistics::{Figures, jain, variation};
+use crate::{Breakdown, CoflowStats, FlowRow, GroupedCoflows, Only};
+
+/// The flows of one run, as far as statistics need them.
+pub(crate) struct RunFlows {
+    pub(super) seed: u64,
+    pub(super) kept: Kept,
+    pub(super) coflows: Option<CoflowStats>,
+    pub(super) grouped_coflows: Vec<GroupedCoflows>,
+}
+
+pub(super) enum Kept {
+    /// All flows by rising size, so that a class is a stretch of them; and what they are together.
+    Rows(Vec<Sized>, Option<Controls>),
+    Sketch(FlowSketch),
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Sized {
+    bytes: u64,
+    start_ps: u64,
+    fct_ps: Option<u64>,
+    ideal_ps: u64,
+    class: u8,
+    src: u32,
+    has_deadline: bool,
+    disorder: Disorder,
+    breakdown: Breakdown,
+}
+
+impl Sized {
+    fn slowdown(&self) -> Option<f64> {
+        self.fct_ps.map(|fct_ps| fct_ps as f64 / self.ideal_ps as f64)
+    }
+}
+
+impl RunFlows {
+    /// Of all flows of a run, with its coflows.
+    pub(crate) fn of(seed: u64, flows: &[FlowRow], coflows: Option<CoflowStats>) -> RunFlows {
+        let of = |row: &FlowRow| Sized {
+            bytes: row.bytes,
+            start_ps: row.start_ps,
+            fct_ps: row.fct_ps,
+            ideal_ps: row.ideal_ps,
+            class: row.class,
+            src: row.src,
+            has_deadline: row.deadline_ps.is_some(),
+            disorder: Disorder::of(row),
+            breakdown: Breakdown::of(row),
+        };
+        let mut flows: Vec<Sized> = flows.iter().map(of).collect();
+        // Stable: the order within a size decides how the last bit of a mean is rounded.
+        flows.sort_by_key(|flow| flow.bytes);
+        let controls = controls(&flows);
+        RunFlows { seed, kept: Kept::Rows(flows, controls), coflows, grouped_coflows: Vec::new() }
+    }
+
+    /// Of the sketch of a run.
+    pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch, coflows: Option<CoflowStats>) -> RunFlows {
+        RunFlows { seed, kept: Kept::Sketch(sketch), coflows, grouped_coflows: Vec::new() }
+    }
+
+    /// With its coflows by groups.
+    pub(crate) fn with_grouped(self, coflows: &[GroupedCoflows]) -> RunFlows {
+        RunFlows { grouped_coflows: coflows.to_vec(), ..self }
+    }
+
+    pub(super) fn fits(&self, class: &SizeClass) -> bool {
+        match &self.kept {
+            Kept::Rows(..) => true,
+            Kept::Sketch(sketch) => sketch.fits(class),
+        }
+    }
+
+    /// Sizes, and how many flows are at most that large and larger than the one before.
+    pub(super) fn sizes(&self) -> Vec<(u64, u64)> {
+        match &self.kept {
+            Kept::Rows(flows, _) => flows.iter().map(|flow| (flow.bytes, 1)).collect(),
+            Kept::Sketch(sketch) => sketch.sizes().collect(),
+        }
+    }
+
+    /// `None` where sketches would have to tell flows of one size apart.
+    pub(super) fn stats(&self, class: &SizeClass, only: &Only) -> Option<SeedStats> {
+        let (flows, controls) = match &self.kept {
+            Kept::Rows(flows, controls) => (flows, *controls),
+            Kept::Sketch(sketch) => return only.is_all().then(|| sketch.stats(self.seed, class)),
+        };
+        let upto = |bound: u64| flows.partition_point(|flow| flow.bytes <= bound);
+        let flows = &flows[upto(class.above_bytes)..class.up_to_bytes.map_or(flows.len(), upto)];
+        let flows = || flows.iter().filter(|flow| only.holds(flow.class, flow.has_deadline, flow.start_ps, flow.src));
+        let count = flows().count();
+        let mut fct: Vec<f64> = flows().filter_map(|flow| flow.fct_ps).map(|fct_ps| fct_ps as f64).collect();
+        let mut slowdown: Vec<f64> = flows().filter_map(Sized::slowdown).collect();
+        Some(SeedStats {
+            seed: self.seed,
+            flows: count as u64,
+            unfinished: (count - fct.len()) as u64,
+            largest_bytes: flows().next_back().map_or(0, |flow| flow.bytes),
+            least_slowdown: slowdown.iter().copied().reduce(f64::min),
+            controls,
+            ideal_fct_ps: mean(flows().filter(|flow| flow.fct_ps.is_some()).map(|flow| flow.ideal_ps as f64)),
+            fct_variation: variation(|| fct.iter().map(|&fct_ps| (fct_ps, 1))),
+            fairness: fairness(flows()),
+            disorder: flows().fold(Disorder::default(), |mut all, flow| {
+                all.add(&flow.disorder);
+                all
+            }),
+            breakdown: flows().fold(Breakdown::default(), |mut all, flow| {
+                all.add(&flow.breakdown);
+                all
+            }),
+            fct: Figures::of(&mut fct),
+            slowdown: Figures::of(&mut slowdown),
+        })
+    }
+}
+
+/// What flows by rising size are together; `None` without any.
+fn controls(flows: &[Sized]) -> Option<Controls> {
+    let large = flows.len() - flows.partition_point(|flow| flow.bytes <= LARGE_BYTES);
+    Some(Controls {
+        mean_bytes: mean(flows.iter().map(|flow| flow.bytes as f64))?,
+        large_share: large as f64 / flows.len() as f64,
+        span_ps: flows.iter().map(|flow| flow.start_ps).max()? as f64,
+    })
+}
+
+/// `None` without any.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u64), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// Of flows by rising size.
+fn fairness<'a>(flows: impl Iterator<Item = &'a Sized>) -> Option<f64> {
+    // By decade: the sum of the throughputs, and how many.
+    let mut decades: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
+    for flow in flows {
+        let (Some(decade), Some(fct_ps)) = (flow.bytes.checked_ilog10(), flow.fct_ps) else { continue };
+        let (sum, count) = decades.entry(decade).or_default();
+        *sum += flow.bytes as f64 / fct_ps as f64;
+        *count += 1;
+    }
+    jain(&decades.into_values().map(|(sum, count)| sum / count as f64).collect::<Vec<_>>())
+}
