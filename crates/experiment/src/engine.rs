@@ -23,6 +23,8 @@ pub struct Prepared {
     pub fabric: String,
     /// About how many packet-hops the run will take.
     pub packet_hops: f64,
+    /// About how much memory it takes at most, in bytes.
+    pub memory_bytes: u64,
     /// About how large its packet trace will be; `None` where none is asked for.
     pub trace: Option<TraceSize>,
     /// The share of each class of links that the flows ask for, data and ACKs with framing; empty where unknown.

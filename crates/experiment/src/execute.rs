@@ -64,17 +64,8 @@ pub fn execute_sharing(
     if !how.replace {
         refuse_loss(out, &plan.experiment)?;
     }
-    let writer = ResultWriter::create_with_parts(out, parts)?.keeping(plan.experiment.record, plan.experiment.cuts());
-    if how.fresh {
-        plan.runs.iter().try_for_each(|run| writer.remove_part(&run.key))?;
-    }
-    let todo = unfinished(plan, &writer, show)?;
-    let found = plan.runs.len() - todo.len();
-    let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
-    show(Event::Found(found, plan.packet_hops() - left));
-    let jobs = how.jobs.clamp(1, todo.len().max(1));
-    let parts_run = todo.len();
-    run_all(plan, engine, &writer, todo, jobs, show)?;
+    let writer = ResultWriter::create_with_parts(out, parts)?.of(&plan.experiment);
+    let Made { jobs, run, found } = make(plan, engine, &writer, how, show)?;
     let result = writer.join(plan.experiment.clone())?;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     writer.write_run(&RunInfo {
@@ -83,10 +74,52 @@ pub fn execute_sharing(
         jobs: count(jobs),
         wall_seconds: clock.wall_seconds(),
         cpu_seconds: clock.cpu_seconds(),
-        parts_run: count(parts_run),
+        parts_run: count(run),
         parts_found: count(found),
     })?;
     Ok(result)
+}
+
+/// What became of the runs of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// Runs at a time.
+    pub jobs: usize,
+    /// Those that were made.
+    pub run: usize,
+    /// Those that were there.
+    pub found: usize,
+}
+
+/// Makes the runs of a plan into the parts of the folder `out`, and joins nothing: others may do so at once, and make other runs
+/// of the same experiment there.
+pub fn execute_parts(
+    plan: &Plan,
+    engine: &dyn Engine,
+    out: &Path,
+    how: How,
+    show: &(dyn Fn(Event) + Sync),
+) -> Result<Made, Error> {
+    make(plan, engine, &ResultWriter::create(out)?.of(&plan.experiment), how, show)
+}
+
+fn make(
+    plan: &Plan,
+    engine: &dyn Engine,
+    writer: &ResultWriter,
+    how: How,
+    show: &(dyn Fn(Event) + Sync),
+) -> Result<Made, Error> {
+    if how.fresh {
+        plan.runs.iter().try_for_each(|run| writer.remove_part(&run.key))?;
+    }
+    let todo = unfinished(plan, writer, show)?;
+    let (run, found) = (todo.len(), plan.runs.len() - todo.len());
+    let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
+    show(Event::Found(found, plan.packet_hops() - left));
+    let jobs = how.jobs.clamp(1, run.max(1));
+    run_all(plan, engine, writer, todo, jobs, show)?;
+    Ok(Made { jobs, run, found })
 }
 
 /// The runs whose parts are not there, each part once: points of equal settings share one.

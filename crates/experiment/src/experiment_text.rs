@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Longest experiment file that is read, in bytes. The largest sensible ones have a few thousand.
-const MAX_FILE_BYTES: u64 = 256 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// An experiment file's text with its name.
 #[derive(Debug, Clone)]

@@ -19,6 +19,7 @@ use flowsieve_workload::Flow;
 use crate::coflow_weights;
 use crate::engine::{Prepared, Progress};
 use crate::error::Error;
+use crate::memory;
 use crate::points::{BASE, Point};
 use crate::simulator::{MAX_TIME, need_coflows};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, MEASURE, QUERIES, Workload};
@@ -63,6 +64,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
     Ok(Prepared {
         fabric: run.fabric.draw(),
         packet_hops: 0.0,
+        memory_bytes: memory::of_flows(run.workload.expected_flows()),
         trace: None,
         loads,
         thresholds_bytes: Vec::new(),

@@ -8,6 +8,7 @@
 //!
 //! It leaves out how packets are carried (the simulator's business) and what results mean (the results' own).
 
+pub mod bundle;
 pub mod catalogue;
 mod claims;
 mod classes;
@@ -22,8 +23,10 @@ pub mod export;
 mod flow_level;
 pub mod follow;
 pub mod forest;
+pub mod joining;
 pub mod lookup;
 pub mod machine;
+mod memory;
 mod overrides;
 pub mod plan;
 mod points;
@@ -32,6 +35,7 @@ pub mod reproduce;
 pub mod resolve;
 mod scale;
 pub mod settings;
+pub mod shards;
 mod shorter;
 mod simulator;
 pub mod thresholds;

@@ -1,5 +1,6 @@
 //! From an experiment file to the runs that it asks for, everything checked before the first one starts.
 
+use crate::bundle::{self, Unpacked};
 use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::{Engine, TraceSize};
@@ -19,6 +20,7 @@ use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
 use std::collections::BTreeMap;
 use std::ops::Add;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 declare! {
     static SEEDS: Setting<u64> = Setting::count(
@@ -77,6 +79,16 @@ impl Changes {
         !self.list().is_empty()
     }
 
+    /// These, and then others.
+    pub fn and(&self, others: &Changes) -> Changes {
+        Changes {
+            sets: self.sets.iter().chain(&others.sets).cloned().collect(),
+            seeds: others.seeds.or(self.seeds),
+            scale: if others.scale == Scale::default() { self.scale } else { others.scale },
+            resolve: self.resolve || others.resolve,
+        }
+    }
+
     /// What they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. Long ones end in their
     /// hash. More seeds belong to the same result.
     pub fn suffix(&self) -> String {
@@ -113,6 +125,8 @@ pub struct PlannedRun {
     pub key: String,
     /// About how many packet-hops it takes.
     pub packet_hops: f64,
+    /// About how much memory it takes at most, in bytes.
+    pub memory_bytes: u64,
     /// About how large its packet trace will be, if it has one.
     pub trace: Option<TraceSize>,
 }
@@ -129,6 +143,10 @@ pub struct WireLoads {
 /// An experiment that is ready to run.
 #[derive(Debug)]
 pub struct Plan {
+    /// The name of the experiment's file.
+    pub name: String,
+    /// What is changed in it.
+    pub changes: Changes,
     /// What results say of it.
     pub experiment: Experiment,
     /// Its points, in the order of `experiment.points`.
@@ -141,6 +159,8 @@ pub struct Plan {
     pub loads: Vec<WireLoads>,
     /// The folder to which paths in the file are relative.
     pub folder: PathBuf,
+    /// That folder, where it is there for this plan alone.
+    pub(crate) unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Plan {
@@ -181,12 +201,15 @@ impl Plan {
             run.point = left.iter().position(|point| *point == run.point).unwrap_or(0);
         }
         Plan {
+            name: self.name.clone(),
+            changes: self.changes.clone(),
             experiment,
             points: left.iter().map(|&point| self.points[point].clone()).collect(),
             runs,
             warnings: self.warnings.clone(),
             loads: self.loads.clone(),
             folder: self.folder.clone(),
+            unpacked: self.unpacked.clone(),
         }
     }
 
@@ -196,11 +219,11 @@ impl Plan {
     }
 }
 
-/// Reads an experiment file and plans it.
+/// Reads an experiment file, or a bundle of one, and plans it.
 pub fn read(path: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    let input = ExperimentText::read(path)?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-    plan(&input, &folder, changes, engine)
+    let opened = bundle::open(path)?;
+    let plan = plan(&opened.text, &opened.folder, &opened.changes.and(changes), engine)?;
+    Ok(Plan { unpacked: opened.unpacked, ..plan })
 }
 
 /// Plans an experiment whose text is at hand.
@@ -238,6 +261,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         coflow_classes: coflow_classes(&document)?,
         record,
         looks: changes.resolve,
+        missing_runs: 0,
         claims,
         unmeasured: document.claims.unmeasured.clone(),
         schemes: scheme_infos(&points, &schemes),
@@ -267,6 +291,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
             seed: part.seed,
             key: part.key.clone(),
             packet_hops: prepared.packet_hops,
+            memory_bytes: prepared.memory_bytes,
             trace: prepared.trace,
         };
         runs.extend(parts.iter().map(run));
@@ -291,7 +316,17 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
     if changes.sets.is_empty() && (scale.is_none() || changes.scale == Scale::Paper) {
         claims::check(&document.claims.measured, &experiment)?;
     }
-    Ok(Plan { experiment, points, runs, warnings, loads, folder: folder.to_path_buf() })
+    Ok(Plan {
+        name: input.name.to_string(),
+        changes: changes.clone(),
+        experiment,
+        points,
+        runs,
+        warnings,
+        loads,
+        folder: folder.to_path_buf(),
+        unpacked: None,
+    })
 }
 
 /// A warning with the points that it is about.

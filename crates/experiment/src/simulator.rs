@@ -11,6 +11,7 @@ use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::flow_level;
 use crate::follow::{self, Follower, Hop, Timeline};
+use crate::memory;
 use crate::points::Point;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
@@ -202,6 +203,7 @@ impl Engine for OwnSchemes {
             average: run.workload.average(),
             fabric: run.fabric.draw(),
             packet_hops: run.expected_hops(),
+            memory_bytes: run.expected_memory(),
             trace,
             loads,
             warnings,
@@ -319,6 +321,10 @@ impl Run {
     fn expected_hops(&self) -> f64 {
         let hops: f64 = self.crossings.iter().sum();
         self.workload.expected_flows() * self.workload.packets_per_flow() * hops
+    }
+
+    fn expected_memory(&self) -> u64 {
+        memory::of_run(&self.fabric, self.workload.expected_flows(), refusals::sketch_bytes(&self.scheme, &self.fabric))
     }
 
     /// The size of the packet trace, and a warning where it ends before all of it is there.

@@ -82,6 +82,7 @@ impl Engine for Made {
         Ok(Prepared {
             fabric: "a line".into(),
             packet_hops: 100.0,
+            memory_bytes: 1_000_000,
             trace: None,
             loads: Vec::new(),
             thresholds_bytes: Vec::new(),

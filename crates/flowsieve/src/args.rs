@@ -3,11 +3,13 @@
 mod choice;
 mod export;
 mod forest;
+mod shards;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::export::Like;
+use flowsieve_experiment::shards::Shard;
 use flowsieve_experiment::thresholds::Method;
 use flowsieve_experiment::units;
 use std::path::PathBuf;
@@ -17,6 +19,7 @@ use std::time::Duration;
 pub(crate) use choice::{Explain, Init, List};
 pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
 pub(crate) use forest::{Forest, Traced};
+pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
 
 /// Schedules flows with the few priority queues that real switches have: simulates data-centre fabrics and compares
 /// schemes.
@@ -48,6 +51,12 @@ Exit status: 0 done, 1 the simulation failed, 2 something in the file, the argum
 pub(crate) enum Command {
     /// Run an experiment and show how its schemes compare
     Run(Run),
+    /// Say which runs an experiment has and what they take, and run nothing
+    Plan(PlanArgs),
+    /// Make a result out of runs that were made elsewhere
+    Join(Join),
+    /// Put an experiment and every file that it names into one file, for other machines
+    Pack(Pack),
     /// List what there is to choose from
     List(List),
     /// Say what a setting, scheme, workload, kind of fabric or metric is
@@ -110,24 +119,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// The experiment: a file, or the name of a built-in one, such as quickstart or nos2/fig06
-    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
-    /// Change a setting, by its name or path; several values make a sweep
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) of: Planned,
     /// Where results go [default: results/ and the file's name, with scale and changes]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Runs at a time [default: the machine's cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
-    /// Seeds of each point, instead of the file's
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// How much of the experiment to run
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) scale: ScaleArg,
     /// Add seeds, five to 40, until the experiment's claims of this metric are resolved, such as "mean fct"
     #[arg(long, value_name = "METRIC", conflicts_with = "seeds")]
     pub(crate) resolve: Option<String>,
@@ -137,6 +136,12 @@ pub(crate) struct Run {
     /// Print the timeline of the flow with this number instead: what its packets waited for, hop by hop, in the first seed of each point
     #[arg(long, value_name = "N", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
     pub(crate) follow_flow: Option<u32>,
+    /// Make this share of the runs alone, by their estimated cost, such as 3/40: no result, but parts for `flowsieve join`
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "resolve", "follow_flow", "replace"])]
+    pub(crate) shard: Option<Shard>,
+    /// Make these runs alone: a file with a key a line, or with runs of `flowsieve plan --json`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["resolve", "follow_flow", "replace"])]
+    pub(crate) keys: Option<PathBuf>,
     /// Replace a result of another experiment, scale or settings in the folder
     #[arg(long)]
     pub(crate) replace: bool,

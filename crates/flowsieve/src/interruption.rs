@@ -1,7 +1,7 @@
 //! Ctrl-C: says what is kept, and that the same command goes on.
 
 use crate::output::tell;
-use flowsieve_experiment::Error;
+use flowsieve_experiment::{Error, bundle};
 use std::sync::{Mutex, PoisonError};
 
 /// As a shell has it of a command that SIGINT ended.
@@ -25,6 +25,7 @@ pub(crate) fn answer() -> Result<(), Error> {
             }
             None => "\nstopped before the first run".to_owned(),
         });
+        bundle::remove_unpacked();
         std::process::exit(STATUS);
     };
     ctrlc::set_handler(end).map_err(|error| Error::Input(format!("cannot listen for Ctrl-C: {error}")))

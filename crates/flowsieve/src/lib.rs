@@ -11,6 +11,7 @@ mod output;
 mod progress;
 mod reproduction;
 mod resolving;
+mod spreading;
 mod validation;
 
 use args::{
@@ -53,6 +54,9 @@ pub fn main_with(own: &'static [Entry]) -> ExitCode {
 fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
     match command {
         Command::Run(args) => run(&args, engine),
+        Command::Plan(args) => spreading::plan(&args, engine),
+        Command::Join(args) => spreading::join(&args, engine),
+        Command::Pack(args) => spreading::pack(&args, engine),
         Command::List(args) => list(&args, engine),
         Command::Init(args) => init::init(&args),
         Command::Explain(args) => explained(&args, engine),
@@ -73,12 +77,16 @@ fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
 fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     let engine = if args.no_guard { engine.without_guard() } else { engine };
     let resolve = args.resolve.is_some();
-    let changes = Changes { sets: args.set.clone(), seeds: args.seeds, scale: args.scale.into(), resolve };
-    let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;
+    let changes = Changes { resolve, ..args.of.changes() };
+    let plan = plan::read(&lookup::experiment(&args.of.file)?, &changes, &engine)?;
     if let Some(flow) = args.follow_flow {
         return following::follow(&plan, &engine, flow, args.json);
     }
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
+    if spreading::run_some(args, &plan, &engine, &out, jobs)? {
+        return Ok(());
+    }
     let resolving = args.resolve.as_deref().map(|metric| Resolving {
         metric: Some(metric),
         begun: Instant::now(),
@@ -90,7 +98,6 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     }
     announce(&plan, jobs);
     interruption::answer()?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file, &changes));
     let (fresh, replace) = (args.fresh, args.replace);
     let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh, replace };
     resolved.make()?;

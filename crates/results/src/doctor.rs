@@ -64,6 +64,15 @@ pub struct Finding {
 /// numbers alone.
 pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let mut found = Found::default();
+    let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
+    if missing > 0 {
+        let all = missing + made as u64;
+        let text = format!("{missing} of {all} runs are missing: this is the result of the others alone");
+        let remedy = "flowsieve join without --partial, once their parts are there, or with --run-missing";
+        (0..manifest.experiment.points.len()).for_each(|point| {
+            found.add(Severity::Careful, text.clone(), remedy, point as u32);
+        });
+    }
     for run in &manifest.runs {
         of_run(run, |severity, text, remedy| {
             found.add_as(text.replace(|c: char| c.is_ascii_digit(), ""), severity, text, remedy, run.point);

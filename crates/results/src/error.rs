@@ -57,6 +57,27 @@ pub enum ResultError {
         /// This program's.
         expected: String,
     },
+    /// A part that another version of the program made, which may measure otherwise.
+    #[error("{path}: a part made by {found}, expected {expected}: make it again with this program")]
+    OtherVersion {
+        /// The part.
+        path: PathBuf,
+        /// What made it.
+        found: String,
+        /// What makes parts here.
+        expected: String,
+    },
+    /// Two parts of one key. One of them is wrong.
+    #[error(
+        "{path} and {other} differ, though they are the same run: a machine computed wrong, or was another program; remove \
+         one of them, or both"
+    )]
+    Unequal {
+        /// The one that was to be taken.
+        path: PathBuf,
+        /// The one that was there.
+        other: PathBuf,
+    },
     /// Another process joins or replaces the result.
     #[error("{path}: {by} is writing this result; its runs are kept: run again when that is done")]
     Locked {

@@ -125,6 +125,9 @@ pub struct Experiment {
     /// Whether seeds are added until claims are resolved, so that these are judged look by look.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub looks: bool,
+    /// How many runs it lacks, if it was joined without some.
+    #[serde(default, skip_serializing_if = "none")]
+    pub missing_runs: u64,
     /// What a paper says of these points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
@@ -135,6 +138,10 @@ pub struct Experiment {
     pub schemes: Vec<SchemeInfo>,
     /// The points in the order of the sweep.
     pub points: Vec<PointInfo>,
+}
+
+fn none(runs: &u64) -> bool {
+    *runs == 0
 }
 
 impl Experiment {

@@ -12,7 +12,9 @@
 //!
 //! Several processes may write parts at once; one at a time joins them, and has the folder's lock meanwhile.
 
-use std::borrow::Cow;
+mod parts;
+mod taking;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -20,40 +22,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
-use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_sealed, write_whole};
-use crate::flows::{FlowColumns, FlowReader, FlowWriter};
+use crate::files::{PARTIAL, digest, partial, read_json, write_json, write_sealed, write_whole};
+use crate::flows::{FlowColumns, FlowWriter};
 use crate::labels::Labels;
 use crate::lock::{JOINING, LockFile};
-use crate::manifest::{EXACT, Experiment, Manifest, PartId, RUN_SCHEMA, Record, Run, RunInfo, SAMPLE, SCHEMA};
+use crate::manifest::{EXACT, Experiment, Manifest, RUN_SCHEMA, Record, Run, RunInfo, SCHEMA};
 use crate::summary::RunFlows;
-use crate::trace::kept::{self, KeptTrace, TRACE, TRACES};
-use crate::{
-    CoflowStats, FlowRow, FlowSketch, GroupedCoflows, PointResult, ResultDir, ResultError, Summary, coflows, series,
-    summary_csv,
-};
+use crate::trace::kept::{self, TRACES};
+use crate::{CoflowStats, FlowSketch, GroupedCoflows, ResultDir, ResultError, Summary, coflows, series, summary_csv};
 
-/// `point.json` of a part.
-#[derive(Serialize, Deserialize)]
-struct Part {
-    schema: u32,
-    key: String,
-    seed: u64,
-    /// Rows of its `flows.parquet`.
-    flows: u64,
-    flows_blake3: String,
-    /// Whether these rows have columns of steps.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    steps: bool,
-    /// All of its flows, where these rows are not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sketch: Option<FlowSketch>,
-    /// The files of its packet trace.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    trace: Vec<KeptTrace>,
-    measured: PointResult,
-}
+pub use parts::PartWriter;
 
 /// What a result may hold beside its manifest and parts, whoever wrote it.
 const BESIDE: [&str; 10] = [
@@ -80,6 +59,8 @@ pub struct ResultWriter {
     record: Record,
     /// Where sketches are cut.
     cuts: Vec<u64>,
+    /// What makes its parts.
+    versions: BTreeMap<String, String>,
     /// Tells others that parts grow here.
     _in_use: Arc<LockFile>,
 }
@@ -111,50 +92,30 @@ impl ResultWriter {
             }
         }
         in_use.share()?;
-        Ok(ResultWriter { path, parts, record: Record::Full, cuts: Vec::new(), _in_use: Arc::new(in_use) })
+        Ok(ResultWriter {
+            path,
+            parts,
+            record: Record::Full,
+            cuts: Vec::new(),
+            versions: BTreeMap::new(),
+            _in_use: Arc::new(in_use),
+        })
     }
 
-    /// Says which flows its parts keep, and at which sizes sketches are cut: the experiment's [`Experiment::cuts`]. A part's
-    /// key has to name both, unless all flows are kept.
-    pub fn keeping(self, record: Record, cuts: Vec<u64>) -> ResultWriter {
-        ResultWriter { record, cuts, ..self }
+    /// Says what its parts are of: which flows they keep, at which sizes sketches are cut ([`Experiment::cuts`]) and which
+    /// versions make them. A part's key has to name the first two, unless all flows are kept.
+    pub fn of(self, experiment: &Experiment) -> ResultWriter {
+        ResultWriter {
+            record: experiment.record,
+            cuts: experiment.cuts(),
+            versions: experiment.versions.clone(),
+            ..self
+        }
     }
 
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Whether the part of this key is there. A part that is damaged, or of another schema, is an error.
-    pub fn finished(&self, key: &str) -> Result<bool, ResultError> {
-        let folder = self.part_folder(key)?;
-        if !folder.try_exists().map_err(ResultError::io("read", &folder))? {
-            return Ok(false);
-        }
-        self.open_part(key).map(|_| true)
-    }
-
-    /// Removes the part of this key, such as a damaged one.
-    pub fn remove_part(&self, key: &str) -> Result<(), ResultError> {
-        let folder = self.part_folder(key)?;
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(ResultError::io("remove", &folder)(error)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Keeps the result of one run. Where its part is already there, that one stays: the same key means the same
-    /// result.
-    pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
-        self.begin_part(key)?.finish(seed, result)
-    }
-
-    /// Begins to keep a run that will be made.
-    pub fn begin_part(&self, key: &str) -> Result<PartWriter<'_>, ResultError> {
-        let folder = self.part_folder(key)?;
-        let created = partial_folder().tempdir_in(&self.parts);
-        let partial = created.map_err(ResultError::io("create the folder", &folder))?;
-        Ok(PartWriter { writer: self, key: key.into(), folder, partial })
     }
 
     /// Makes the result of the experiment out of its parts, all of which have to be there. Replaces what an earlier
@@ -259,19 +220,6 @@ impl ResultWriter {
         write_json(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
     }
 
-    /// The rows that are kept of these, and the sketch of all of them if that is not all.
-    fn kept<'a>(&self, flows: &'a [FlowRow]) -> (Cow<'a, [FlowRow]>, Option<FlowSketch>) {
-        let sketch = || Some(FlowSketch::of(flows, &self.cuts));
-        match self.record {
-            Record::Full => (Cow::Borrowed(flows), None),
-            Record::Sample => {
-                let each = flows.len().div_ceil(SAMPLE).max(1);
-                (flows.iter().step_by(each).copied().collect::<Vec<_>>().into(), sketch())
-            }
-            Record::None => (Cow::Borrowed(&[]), sketch()),
-        }
-    }
-
     /// Whether a run of the experiment has measured steps.
     fn any_has_steps(&self, experiment: &Experiment) -> Result<bool, ResultError> {
         /// What of a part is looked at.
@@ -281,93 +229,12 @@ impl ResultWriter {
             steps: bool,
         }
         for id in experiment.points.iter().flat_map(|point| &point.parts) {
-            let head: Head = read_json(&self.part_folder(&id.key)?.join("point.json"), RUN_SCHEMA)?;
+            let head: Head = read_json(&self.part_folder(&id.key)?.join(parts::POINT), RUN_SCHEMA)?;
             if head.steps {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    fn part(&self, id: &PartId) -> Result<(Part, FlowReader), ResultError> {
-        let (part, reader) = self.open_part(&id.key)?;
-        if part.seed != id.seed {
-            let why = format!("seed {}, expected {}", part.seed, id.seed);
-            return Err(ResultError::damaged(&self.part_folder(&id.key)?, why));
-        }
-        Ok((part, reader))
-    }
-
-    fn part_folder(&self, key: &str) -> Result<PathBuf, ResultError> {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-        if key.is_empty() || key.len() > 128 || !key.chars().all(plain) {
-            return Err(ResultError::invalid(format!("{key:?} cannot be the key of a part")));
-        }
-        Ok(self.parts.join(key))
-    }
-
-    fn open_part(&self, key: &str) -> Result<(Part, FlowReader), ResultError> {
-        let folder = self.part_folder(key)?;
-        let path = folder.join("point.json");
-        let part: Part = read_json(&path, RUN_SCHEMA)?;
-        if part.key != key {
-            return Err(ResultError::damaged(&path, format!("of key {:?}", part.key)));
-        }
-        let flows = FlowReader::open(&folder.join("flows.parquet"), &part.flows_blake3, part.flows)?;
-        kept::check(&folder.join(TRACE), &part.trace)?;
-        Ok((part, flows))
-    }
-}
-
-/// A part that grows in a folder of its own, and is in its place once it is whole.
-pub struct PartWriter<'a> {
-    writer: &'a ResultWriter,
-    key: String,
-    folder: PathBuf,
-    partial: TempDir,
-}
-
-impl PartWriter<'_> {
-    /// A folder for the run's packet trace, empty and nobody else's.
-    pub fn trace_folder(&self) -> Result<PathBuf, ResultError> {
-        let path = self.partial.path().join(TRACE);
-        fs::create_dir(&path).map_err(ResultError::io("create the folder", &path))?;
-        Ok(path)
-    }
-
-    /// Keeps the run's result and trace.
-    pub fn finish(self, seed: u64, result: &PointResult) -> Result<(), ResultError> {
-        let PartWriter { writer, key, folder, partial } = self;
-        if let Some(fault) = result.fault() {
-            return Err(ResultError::invalid(fault));
-        }
-        let (rows, sketch) = writer.kept(&result.flows);
-        let flows = partial.path().join("flows.parquet");
-        let has_steps = rows.iter().any(|row| row.steps.is_some());
-        let columns = FlowColumns { joined: None, steps: has_steps };
-        write_whole(&flows, |file| {
-            let mut flows = FlowWriter::new(file, &folder.join("flows.parquet"), columns)?;
-            flows.write(0, seed, &rows)?;
-            flows.finish()
-        })?;
-        let part = Part {
-            schema: RUN_SCHEMA,
-            key: key.clone(),
-            seed,
-            flows: rows.len() as u64,
-            flows_blake3: digest(&flows)?,
-            steps: has_steps,
-            sketch,
-            trace: kept::list(&partial.path().join(TRACE))?,
-            measured: result.without_flows(),
-        };
-        write_json(&partial.path().join("point.json"), &part)?;
-        match fs::rename(partial.path(), &folder) {
-            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
-                writer.open_part(&key).map(|_| ())
-            }
-            done => done.map_err(ResultError::io("write", &folder)),
-        }
     }
 }
 

@@ -16,9 +16,14 @@ use flowsieve_workload::coflow_trace::OwnRack;
 /// The most memory that the sketches of all ports may take, in bytes.
 const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
 
-pub(super) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+/// What the sketches of all ports take, in bytes.
+pub(super) fn sketch_bytes(scheme: &Scheme, fabric: &Fabric) -> u64 {
     let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).kind.sketch_bytes();
-    let bytes: u64 = fabric.links.iter().map(of_port).sum();
+    fabric.links.iter().map(of_port).sum()
+}
+
+pub(super) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+    let bytes = sketch_bytes(scheme, fabric);
     if bytes <= MOST_SKETCH_BYTES {
         return Ok(());
     }

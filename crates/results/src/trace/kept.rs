@@ -18,7 +18,7 @@ pub(crate) const TRACES: &str = "traces";
 /// A file of a part's trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptTrace {
-    name: String,
+    pub(crate) name: String,
     bytes: u64,
 }
 

@@ -80,7 +80,7 @@ fn result(made: &Made, scheme: &str, load: f64, seed: u64) -> PointResult {
 
 pub(crate) fn made(folder: &Path, made: &Made) -> ResultDir {
     let experiment = experiment(made);
-    let writer = ResultWriter::create(folder).unwrap().keeping(made.record, experiment.cuts());
+    let writer = ResultWriter::create(folder).unwrap().of(&experiment);
     for point in &experiment.points {
         for part in &point.parts {
             let result = result(made, &point.scheme, point.load.unwrap(), part.seed);

@@ -1,0 +1,356 @@
+//! Experiments in one file, with every file that they name: paths mean nothing on another machine.
+//!
+//! A bundle is a tar file without compression, so that it cannot grow when it is unpacked:
+//!
+//! ```text
+//! bundle.json        the experiment's name, what the command line changed in it, and its files: path as written, hash, bytes
+//! experiment.toml    its text, verbatim
+//! HASH …             each file once, under its BLAKE3
+//! ```
+//!
+//! It is unpacked into a folder of its own in which the paths lead to the files, so that runs have the same keys, and results the
+//! same bytes, as without it. Nothing is written outside of that folder: paths that lead out of it are refused before.
+
+use crate::error::Error;
+use crate::experiment_text::ExperimentText;
+use crate::plan::{Changes, Plan};
+use crate::scale::Scale;
+use flowsieve_schemes::settings::{Kind, Value};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tempfile::TempDir;
+
+const SCHEMA: u32 = 1;
+const LIST: &str = "bundle.json";
+const TEXT: &str = "experiment.toml";
+
+/// Longest list of a bundle's files, in bytes.
+const MAX_LIST_BYTES: u64 = 16 << 20;
+/// The most that the files of a bundle may have together, in bytes.
+const MAX_BYTES: u64 = 16_000_000_000;
+/// Paths may lead so many folders above that of the experiment.
+const MAX_ABOVE: usize = 16;
+
+/// `bundle.json`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    schema: u32,
+    /// The name of the experiment's file.
+    name: String,
+    sets: Vec<String>,
+    seeds: Option<u64>,
+    scale: String,
+    resolve: bool,
+    files: Vec<Packed>,
+}
+
+/// A file that an experiment names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Packed {
+    /// As the experiment writes it.
+    path: String,
+    blake3: String,
+    bytes: u64,
+}
+
+/// An experiment that has been read from a file or a bundle.
+pub(crate) struct Opened {
+    pub(crate) text: ExperimentText,
+    /// What its paths are relative to.
+    pub(crate) folder: PathBuf,
+    /// What the bundle changes in it.
+    pub(crate) changes: Changes,
+    /// Where the bundle is unpacked, for as long as it is needed.
+    pub(crate) unpacked: Option<Arc<Unpacked>>,
+}
+
+/// A folder that is removed with the last who needs it.
+#[derive(Debug)]
+pub(crate) struct Unpacked(TempDir);
+
+/// Folders that a process which ends early has to remove.
+static UNPACKED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+impl Unpacked {
+    fn new() -> io::Result<Unpacked> {
+        let folder = tempfile::Builder::new().prefix("flowsieve-").tempdir()?;
+        UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
+        Ok(Unpacked(folder))
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).retain(|folder| folder != self.0.path());
+    }
+}
+
+/// Removes what bundles were unpacked into: for a process that is about to end without dropping its plans.
+pub fn remove_unpacked() {
+    for folder in UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Nobody is left to hear of it.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// Reads an experiment's file, or unpacks a bundle.
+pub(crate) fn open(path: &Path) -> Result<Opened, Error> {
+    if is_bundle(path) {
+        return unpack(path);
+    }
+    let text = ExperimentText::read(path)?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    Ok(Opened { text, folder, changes: Changes::default(), unpacked: None })
+}
+
+/// Whether the file begins as tar files of a bundle do.
+fn is_bundle(path: &Path) -> bool {
+    let mut start = [0; LIST.len()];
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == LIST.as_bytes()
+}
+
+/// What a bundle holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Content {
+    /// Files beside the experiment's own.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Writes a planned experiment as a bundle into a file, which is whole or not there.
+///
+/// # Errors
+/// As [`pack`] has.
+pub fn pack_file(plan: &Plan, path: &Path) -> Result<Content, Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".partial-").tempfile_in(folder).map_err(unreadable(path))?;
+    let content = pack(plan, io::BufWriter::new(&mut file))?;
+    file.as_file().sync_all().map_err(unreadable(path))?;
+    file.persist(path).map_err(|error| unreadable(path)(error.error))?;
+    Ok(content)
+}
+
+/// Writes a planned experiment as a bundle, with the changes that were planned.
+///
+/// # Errors
+/// Where it names a file by its absolute path or cannot read one, and those of whatever is written to.
+pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
+    let mut sources: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for (address, value, _) in plan.points.iter().flat_map(|point| point.settings.all_given()) {
+        let key = crate::settings::find(address.1);
+        let Some(Value::Text(path)) = key.filter(|key| matches!(key.kind, Kind::File)).map(|_| value) else { continue };
+        let source = plan.folder.join(path);
+        // Some settings take names, too: of what stands in for a recorded trace.
+        if !flowsieve_builtin::is_file(&source) {
+            continue;
+        }
+        if Path::new(path).is_absolute() {
+            let problem = format!("`{}` names {path} by its absolute path, which no other machine has", address.1);
+            return Err(Error::Input(format!("{problem}; expected a path from the experiment's folder on")));
+        }
+        sources.insert(path.clone(), source);
+    }
+    let mut files = Vec::new();
+    for (path, source) in &sources {
+        let (blake3, bytes) = digest(source).map_err(unreadable(source))?;
+        files.push(Packed { path: path.clone(), blake3, bytes });
+    }
+    let name = Path::new(&plan.name).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let list = List {
+        schema: SCHEMA,
+        name,
+        sets: plan.changes.sets.clone(),
+        seeds: plan.changes.seeds,
+        scale: plan.changes.scale.name().to_owned(),
+        resolve: plan.changes.resolve,
+        files,
+    };
+    list.check().map_err(Error::Input)?;
+    let content = Content { files: list.files.len(), bytes: list.bytes() };
+    write(&list, &plan.experiment.text, &sources, out)?;
+    Ok(content)
+}
+
+fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl Write) -> Result<(), Error> {
+    let mut archive = tar::Builder::new(out);
+    let mut append = |name: &str, bytes: u64, content: &mut dyn Read| {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, content)
+    };
+    let json = serde_json::to_vec_pretty(list).map_err(|error| Error::Output(error.into()))?;
+    append(LIST, json.len() as u64, &mut json.as_slice()).map_err(Error::Output)?;
+    append(TEXT, text.len() as u64, &mut text.as_bytes()).map_err(Error::Output)?;
+    let mut written: Vec<&str> = Vec::new();
+    for file in &list.files {
+        if written.contains(&file.blake3.as_str()) {
+            continue;
+        }
+        written.push(&file.blake3);
+        let Some(source) = sources.get(&file.path) else { continue };
+        let mut content = flowsieve_builtin::open(source).map_err(unreadable(source))?;
+        append(&file.blake3, file.bytes, &mut content).map_err(unreadable(source))?;
+    }
+    archive.into_inner().and_then(|mut out| out.flush()).map_err(Error::Output)
+}
+
+fn digest(path: &Path) -> io::Result<(String, u64)> {
+    let mut hasher = blake3::Hasher::new();
+    let bytes = io::copy(&mut flowsieve_builtin::open(path)?, &mut hasher)?;
+    Ok((hasher.finalize().to_hex().to_string(), bytes))
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |error| Error::File { path: path.display().to_string(), problem: error.to_string() }
+}
+
+impl List {
+    fn bytes(&self) -> u64 {
+        self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
+    }
+
+    /// What is wrong with it, if anything is.
+    fn check(&self) -> Result<(), String> {
+        if self.schema != SCHEMA {
+            return Err(format!("it is of schema {}, expected {SCHEMA}", self.schema));
+        }
+        let is_name = |name: &str| Path::new(name).file_name() == Some(name.as_ref()) && name.len() <= 255;
+        if !is_name(&self.name) {
+            return Err(format!("{:?} is no name of a file", self.name));
+        }
+        if self.bytes() > MAX_BYTES {
+            return Err(format!("its files have {} bytes, {MAX_BYTES} at most", self.bytes()));
+        }
+        for file in &self.files {
+            let hex = |letter: char| letter.is_ascii_digit() || ('a'..='f').contains(&letter);
+            if file.blake3.len() != 64 || !file.blake3.chars().all(hex) {
+                return Err(format!("{:?} is no hash of a file", file.blake3));
+            }
+            match depth(&file.path) {
+                Some((above, below)) if above <= MAX_ABOVE && below => {}
+                _ => {
+                    let expected =
+                        format!("expected one from the experiment's folder on, {MAX_ABOVE} folders above it at most");
+                    return Err(format!("the path {:?}: {expected}", file.path));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How far its paths lead above the folder of the experiment.
+    fn above(&self) -> usize {
+        self.files.iter().filter_map(|file| depth(&file.path)).map(|(above, _)| above).max().unwrap_or(0)
+    }
+}
+
+/// How far a relative path leads up, and whether it ends in a file below that.
+fn depth(path: &str) -> Option<(usize, bool)> {
+    let (mut above, mut level, mut below) = (0, 0_isize, false);
+    for part in Path::new(path).components() {
+        below = matches!(part, Component::Normal(_));
+        match part {
+            Component::Normal(_) => level += 1,
+            Component::ParentDir => level -= 1,
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+        above = above.max(usize::try_from(-level).unwrap_or(0));
+    }
+    Some((above, below))
+}
+
+fn unpack(path: &Path) -> Result<Opened, Error> {
+    let name = path.display().to_string();
+    let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is no bundle: {problem}") };
+    let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
+    let mut archive = tar::Archive::new(io::BufReader::new(File::open(path).map_err(broken)?));
+    let mut entries = archive.entries().map_err(broken)?;
+    let mut next = |expected: &str, most: u64| -> Result<Vec<u8>, Error> {
+        let entry = entries.next().ok_or_else(|| refuse(format!("it has no {expected}")))?.map_err(broken)?;
+        check_entry(&entry, expected, most).map_err(refuse)?;
+        let mut bytes = Vec::new();
+        let mut entry = entry;
+        entry.read_to_end(&mut bytes).map_err(broken)?;
+        Ok(bytes)
+    };
+    let list: List =
+        serde_json::from_slice(&next(LIST, MAX_LIST_BYTES)?).map_err(|error| refuse(format!("{LIST}: {error}")))?;
+    list.check().map_err(refuse)?;
+    let scale = [Scale::Smoke, Scale::Quick, Scale::Paper].into_iter().find(|scale| scale.name() == list.scale);
+    let scale = scale.ok_or_else(|| refuse(format!("there is no scale {:?}", list.scale)))?;
+    let text = String::from_utf8(next(TEXT, crate::experiment_text::MAX_FILE_BYTES)?)
+        .map_err(|_| refuse(format!("{TEXT} is not UTF-8 text")))?;
+    let unpacked = Unpacked::new().map_err(broken)?;
+    let folder = (0..list.above()).fold(unpacked.0.path().to_owned(), |folder, level| folder.join(level.to_string()));
+    fs::create_dir_all(&folder).map_err(broken)?;
+    let mut wanted: BTreeMap<&str, Vec<&Packed>> = BTreeMap::new();
+    for file in &list.files {
+        wanted.entry(&file.blake3).or_default().push(file);
+    }
+    for entry in entries {
+        let mut entry = entry.map_err(broken)?;
+        let hash = entry.path().map_err(broken)?.to_string_lossy().into_owned();
+        let files =
+            wanted.remove(&*hash).ok_or_else(|| refuse(format!("nothing needs its {hash:?}, or it is there twice")))?;
+        check_entry(&entry, &hash, files[0].bytes).map_err(refuse)?;
+        let first = place(&folder, &files[0].path).map_err(broken)?;
+        let mut hasher = blake3::Hasher::new();
+        let mut out = File::create_new(&first).map_err(broken)?;
+        io::copy(&mut Hashing(&mut entry, &mut hasher), &mut out).map_err(broken)?;
+        if hasher.finalize().to_hex().as_str() != hash {
+            return Err(refuse(format!("{:?} is damaged", files[0].path)));
+        }
+        for other in &files[1..] {
+            let path = place(&folder, &other.path).map_err(broken)?;
+            if !path.exists() {
+                fs::copy(&first, path).map_err(broken)?;
+            }
+        }
+    }
+    if let Some(file) = wanted.values().flatten().next() {
+        return Err(refuse(format!("it lacks {:?}", file.path)));
+    }
+    let changes = Changes { sets: list.sets, seeds: list.seeds, scale, resolve: list.resolve };
+    Ok(Opened { text: ExperimentText::new(&list.name, &text), folder, changes, unpacked: Some(Arc::new(unpacked)) })
+}
+
+/// What is wrong with an entry that should be this file of so many bytes at most.
+fn check_entry(entry: &tar::Entry<'_, impl Read>, expected: &str, most: u64) -> Result<(), String> {
+    let name = entry.path().map_err(|error| error.to_string())?;
+    if name != Path::new(expected) || entry.header().entry_type() != tar::EntryType::Regular {
+        return Err(format!("it has {:?} where the file {expected} belongs", name.display()));
+    }
+    if entry.size() > most {
+        return Err(format!("{expected} has {} bytes, {most} at most", entry.size()));
+    }
+    Ok(())
+}
+
+/// Where a file belongs, with the folders that lead there.
+fn place(folder: &Path, path: &str) -> io::Result<PathBuf> {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    Ok(path)
+}
+
+/// Hashes what is read.
+struct Hashing<'a, R>(&'a mut R, &'a mut blake3::Hasher);
+
+impl<R: Read> Read for Hashing<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        self.1.update(&buffer[..read]);
+        Ok(read)
+    }
+}

@@ -1,0 +1,110 @@
+//! Results out of parts that were made elsewhere: on other machines, or by other processes.
+//!
+//! However the runs were spread, the result has the same bytes as that of one local run, but for `run.json`.
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::execute::{Event, How, execute};
+use crate::plan::Plan;
+use flowsieve_results::{ResultDir, ResultWriter, refuse_loss};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Missing runs that a message names.
+const NAMED: usize = 20;
+
+/// What becomes of runs whose parts are nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// They are named, and nothing is joined.
+    Refuse,
+    /// The others are joined, and the result says so.
+    LeaveOut,
+    /// They are made here.
+    Make,
+}
+
+/// Joins a plan's parts, from these folders and from the parts that `out` has already. A folder may be one of parts or a result that
+/// has some.
+///
+/// # Errors
+/// Where a part is damaged, was made by another version or model, or is there twice and not the same; and where parts are
+/// missing, unless they are to be left out or made.
+pub fn join(
+    plan: &Plan,
+    engine: &dyn Engine,
+    out: &Path,
+    from: &[PathBuf],
+    missing: Missing,
+    how: How,
+    show: &(dyn Fn(Event) + Sync),
+) -> Result<ResultDir, Error> {
+    if !how.replace && missing != Missing::LeaveOut {
+        refuse_loss(out, &plan.experiment)?;
+    }
+    let lacking = gather(plan, out, from)?;
+    if lacking.is_empty() || missing == Missing::Make {
+        return execute(plan, engine, out, how, show);
+    }
+    if missing == Missing::Refuse || plan.runs.iter().all(|run| lacking.contains(run.key.as_str())) {
+        return Err(lacks(plan, &lacking));
+    }
+    let mut part = plan.without(|key| lacking.contains(key));
+    part.experiment.missing_runs = lacking.len() as u64;
+    execute(&part, engine, out, how, show)
+}
+
+/// Takes what there is of a plan's parts into `out`; gives the keys of those that are nowhere.
+fn gather<'a>(plan: &'a Plan, out: &Path, from: &[PathBuf]) -> Result<BTreeSet<&'a str>, Error> {
+    let writer = ResultWriter::create(out)?.of(&plan.experiment);
+    let folders: Vec<PathBuf> = from.iter().map(|folder| parts_of(folder)).collect::<Result<_, _>>()?;
+    let mut lacking = BTreeSet::new();
+    for key in plan.runs.iter().map(|run| run.key.as_str()) {
+        let mut found = writer.finished(key)?;
+        for folder in &folders {
+            found |= writer.take_part(folder, key)?;
+        }
+        if !found {
+            lacking.insert(key);
+        }
+    }
+    if !lacking.is_empty() {
+        let keys: BTreeSet<&str> = plan.runs.iter().map(|run| run.key.as_str()).collect();
+        for folder in &folders {
+            writer.refuse_other_makers(folder, &keys)?;
+        }
+    }
+    Ok(lacking)
+}
+
+fn parts_of(folder: &Path) -> Result<PathBuf, Error> {
+    let inner = folder.join("parts");
+    if inner.is_dir() {
+        return Ok(inner);
+    }
+    if folder.is_dir() {
+        return Ok(folder.to_owned());
+    }
+    let problem = "is no folder; expected one of parts, or a result's".to_owned();
+    Err(Error::File { path: folder.display().to_string(), problem })
+}
+
+fn lacks(plan: &Plan, lacking: &BTreeSet<&str>) -> Error {
+    let mut named = BTreeSet::new();
+    let first = plan.runs.iter().filter(|run| lacking.contains(run.key.as_str()) && named.insert(run.key.as_str()));
+    let mut lines: Vec<String> = first
+        .take(NAMED)
+        .map(|run| format!("  {}, seed {}: {}", plan.points[run.point].label(), run.seed, run.key))
+        .collect();
+    if lacking.len() > NAMED {
+        lines.push(format!("  and {} more", lacking.len() - NAMED));
+    }
+    let all: BTreeSet<&str> = plan.runs.iter().map(|run| run.key.as_str()).collect();
+    Error::Input(format!(
+        "{} of {} runs are missing; expected their parts in --parts, or --run-missing to make them here, or --partial for a result \
+         without them\n{}",
+        lacking.len(),
+        all.len(),
+        lines.join("\n")
+    ))
+}

@@ -1,0 +1,297 @@
+//! A plan in pieces: which runs there are, and which of them a machine makes.
+//!
+//! A shard is a share of the runs by their estimated cost: the costliest first, each to the shard that has least so far. The plan
+//! alone decides it, so that shard 3/40 is the same on every machine. The keys of runs and the hash of a plan tell a
+//! machine whether it has the same experiment and model as the others, before it works.
+
+use crate::error::Error;
+use crate::plan::Plan;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+/// Longest file of keys that is read, in bytes: some million keys.
+const MAX_KEYS_BYTES: u64 = 64 << 20;
+
+/// Keys that a message names.
+const NAMED: usize = 3;
+
+/// One of several shares of a plan, such as `3/40`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one, from 1.
+    number: u32,
+    /// Of how many.
+    of: u32,
+}
+
+impl Shard {
+    /// The most shards of a plan.
+    const MOST: u32 = 100_000;
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let wrong = || format!("expected a number from 1 and how many there are, {} at most: 3/40", Shard::MOST);
+        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+        let read = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+        let shard = Shard { number: read(number)?, of: read(of)? };
+        if shard.number == 0 {
+            return Err("shards are counted from 1".to_owned());
+        }
+        if shard.of == 0 || shard.number > shard.of || shard.of > Shard::MOST {
+            return Err(wrong());
+        }
+        Ok(shard)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.number, self.of)
+    }
+}
+
+/// A run as a plan lists it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Listed {
+    /// The name of its part: a hash of all that its result depends on.
+    pub key: String,
+    /// Its point, as an index among `points`.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// About how many packet-hops it takes.
+    pub packet_hops: f64,
+    /// About how much memory it takes at most, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// A plan for reading by programs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Listing {
+    /// [`Plan::hash`].
+    pub plan: String,
+    /// What would make the runs, `model` among it.
+    pub versions: BTreeMap<String, String>,
+    /// The experiment's title.
+    pub title: String,
+    /// Scheme, load and swept settings of each point, in words.
+    pub points: Vec<String>,
+    /// The runs in the order in which they start, each key once.
+    pub runs: Vec<Listed>,
+    /// About how many packet-hops all runs take together.
+    pub packet_hops: f64,
+    /// What the person should know before it runs.
+    pub warnings: Vec<String>,
+}
+
+/// What tells a file of keys that a plan wrote.
+#[derive(Deserialize)]
+struct Chosen {
+    plan: String,
+    versions: BTreeMap<String, String>,
+    runs: Vec<ChosenRun>,
+}
+
+#[derive(Deserialize)]
+struct ChosenRun {
+    key: String,
+}
+
+impl Plan {
+    /// Names the plan by all that its result depends on: experiment, versions, model and runs.
+    pub fn hash(&self) -> String {
+        // A plan of numbers and texts can always be written.
+        let text = serde_json::to_string(&self.experiment).unwrap_or_default();
+        blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+    }
+
+    /// The plan as a list.
+    pub fn listing(&self) -> Listing {
+        let mut keys = BTreeSet::new();
+        let first = self.runs.iter().filter(|run| keys.insert(run.key.as_str()));
+        let listed = first.map(|run| Listed {
+            key: run.key.clone(),
+            point: run.point,
+            seed: run.seed,
+            packet_hops: run.packet_hops,
+            memory_bytes: run.memory_bytes,
+        });
+        let runs: Vec<Listed> = listed.collect();
+        Listing {
+            plan: self.hash(),
+            versions: self.experiment.versions.clone(),
+            title: self.experiment.title.clone(),
+            points: self.points.iter().map(crate::points::Point::label).collect(),
+            packet_hops: runs.iter().map(|run| run.packet_hops).sum(),
+            runs,
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    /// The keys of a shard's runs. Where there are more shards than runs, some have none.
+    pub fn shard(&self, shard: Shard) -> BTreeSet<String> {
+        let mut runs = self.listing().runs;
+        runs.sort_by(|a, b| b.packet_hops.total_cmp(&a.packet_hops).then_with(|| a.key.cmp(&b.key)));
+        // By what it has and its number: the first has least.
+        let mut shards: BTreeSet<(u64, u32)> = (1..=shard.of).map(|number| (0, number)).collect();
+        let mut keys = BTreeSet::new();
+        for run in runs {
+            let Some((cost, number)) = shards.pop_first() else { break };
+            // Runs without a cost count, too.
+            shards.insert((cost.saturating_add((run.packet_hops as u64).max(1)), number));
+            if number == shard.number {
+                keys.insert(run.key);
+            }
+        }
+        keys
+    }
+
+    /// The plan of these runs alone.
+    ///
+    /// # Errors
+    /// Where it does not have all of them.
+    pub fn only(&self, keys: &BTreeSet<String>) -> Result<Plan, Error> {
+        let has: BTreeSet<&str> = self.runs.iter().map(|run| run.key.as_str()).collect();
+        let unknown: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !has.contains(key)).collect();
+        if unknown.is_empty() {
+            return Ok(self.without(|key| !keys.contains(key)));
+        }
+        let named = unknown.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = if unknown.len() > NAMED { " …" } else { "" };
+        Err(Error::Input(format!(
+            "the plan has no run {named}{more} ({} of {} keys are unknown); expected keys of `flowsieve plan` with the same \
+             file, --set, --seeds and --scale, by a program of the same version",
+            unknown.len(),
+            keys.len()
+        )))
+    }
+
+    /// Reads keys of runs from a file: a key a line, or what `flowsieve plan --json` writes, with the runs that are wanted.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is of another plan, version or model.
+    pub fn read_keys(&self, path: &Path) -> Result<BTreeSet<String>, Error> {
+        let refuse = |problem: String| Error::File { path: path.display().to_string(), problem };
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(MAX_KEYS_BYTES + 1).read_to_string(&mut text));
+        if read.map_err(|error| refuse(error.to_string()))? as u64 > MAX_KEYS_BYTES {
+            return Err(refuse(format!("is longer than {MAX_KEYS_BYTES} bytes")));
+        }
+        if !text.trim_start().starts_with('{') {
+            let keys = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+            return Ok(keys.map(str::to_owned).collect());
+        }
+        let chosen: Chosen = serde_json::from_str(&text).map_err(|error| refuse(format!("is no plan: {error}")))?;
+        if chosen.versions != self.experiment.versions {
+            let words = |versions: &BTreeMap<String, String>| {
+                versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+            };
+            let (theirs, ours) = (words(&chosen.versions), words(&self.experiment.versions));
+            return Err(refuse(format!("is a plan of {theirs}, and this is {ours}: take the same program everywhere")));
+        }
+        if chosen.plan != self.hash() {
+            let problem =
+                "is another plan: the experiment, --set, --seeds or --scale differ from those that it was made with";
+            return Err(refuse(problem.to_owned()));
+        }
+        Ok(chosen.runs.into_iter().map(|run| run.key).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment_text::ExperimentText;
+    use crate::plan::{self, Changes};
+    use proptest::prelude::*;
+
+    fn plan(loads: &str, seeds: u64) -> Plan {
+        let text = format!(
+            "[topology]\nkind = \"single-switch\"\nhosts = 4\n[workload]\nsizes = \"fixed(20KB)\"\nflows = 6\n\
+             [sweep]\nload = [{loads}]\nscheme = [\"dctcp\", \"pias\"]\n[run]\nseeds = {seeds}\n"
+        );
+        plan::plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &crate::Simulator)
+            .unwrap()
+    }
+
+    #[test]
+    fn shard__is_a_number_and_how_many() {
+        assert_eq!("3/40".parse::<Shard>().unwrap().to_string(), "3/40");
+        for wrong in ["0/40", "41/40", "3/0", "0/0", "3", "/", "a/b", "-1/4", "1/100001", "1/2/3"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20))]
+        #[test]
+        fn shard__every_run_is_in_one(of in 1u32..30, seeds in 1u64..6) {
+            let plan = plan("0.3, 0.5", seeds);
+            let mut seen = BTreeSet::new();
+            for number in 1..=of {
+                let shard = plan.shard(Shard { number, of });
+                prop_assert_eq!(&shard, &plan.shard(Shard { number, of }));
+                for key in shard {
+                    prop_assert!(seen.insert(key));
+                }
+            }
+            prop_assert_eq!(seen.len(), plan.runs.len());
+        }
+    }
+
+    #[test]
+    fn shard__is_cut_by_cost_and_not_by_number() {
+        let mut plan = plan("0.3, 0.4, 0.5", 1);
+        for run in &mut plan.runs {
+            run.packet_hops = if run.point == 0 { 500.0 } else { 100.0 };
+        }
+        // The costly run alone, the other five together.
+        let sizes = [1, 2].map(|number| plan.shard(Shard { number, of: 2 }).len());
+        assert_eq!(sizes, [1, 5]);
+    }
+
+    #[test]
+    fn only__refuses_runs_of_another_plan() {
+        let plan = plan("0.3", 2);
+        let keys = plan.shard(Shard { number: 1, of: 2 });
+        let part = plan.only(&keys).unwrap();
+        assert_eq!(part.runs.len(), 2);
+        assert!(part.runs.iter().all(|run| keys.contains(&run.key)));
+        let error = plan.only(&BTreeSet::from(["0123".to_owned()])).unwrap_err().to_string();
+        assert!(error.contains("no run 0123 (1 of 1 keys are unknown)"), "{error}");
+    }
+
+    #[test]
+    fn read_keys__of_lines_or_of_a_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        let read = |plan: &Plan, text: &str| {
+            std::fs::write(&path, text).unwrap();
+            plan.read_keys(&path).map_err(|error| error.to_string())
+        };
+        let (one, other) = (plan("0.3", 2), plan("0.4", 2));
+        assert_eq!(read(&one, "# mine\n a\n\nb\n").unwrap(), BTreeSet::from(["a".to_owned(), "b".to_owned()]));
+        let listing = serde_json::to_string(&one.listing()).unwrap();
+        let all: BTreeSet<String> = one.runs.iter().map(|run| run.key.clone()).collect();
+        assert_eq!(read(&one, &listing).unwrap(), all);
+        assert!(read(&other, &listing).unwrap_err().contains("is another plan"));
+        let older = listing.replace("\"model\":\"", "\"model\":\"0");
+        assert!(read(&one, &older).unwrap_err().contains("take the same program everywhere"));
+        assert!(read(&one, "{").unwrap_err().contains("is no plan"));
+    }
+
+    #[test]
+    fn hash__is_of_what_is_run() {
+        assert_eq!(plan("0.3", 2).hash(), plan("0.3", 2).hash());
+        assert_ne!(plan("0.3", 2).hash(), plan("0.3", 3).hash());
+        assert_ne!(plan("0.3", 2).hash(), plan("0.4", 2).hash());
+    }
+}

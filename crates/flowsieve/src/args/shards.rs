@@ -1,0 +1,96 @@
+//! The command line of `flowsieve plan`, `join` and `pack`: a sweep that is spread over machines.
+
+use super::ScaleArg;
+use clap::{Args, ValueHint};
+use flowsieve_experiment::plan::Changes;
+use std::path::PathBuf;
+
+/// An experiment, and what is changed in it: the same for all commands that plan it, so that they mean the same plan.
+#[derive(Debug, Args)]
+pub(crate) struct Planned {
+    /// The experiment: a file, a bundle of `flowsieve pack`, or the name of a built-in one
+    #[arg(value_name = "EXPERIMENT", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Change a setting, by its name or path; several values make a sweep
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seeds of each point, instead of the file's
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// How much of the experiment
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) scale: ScaleArg,
+}
+
+impl Planned {
+    /// What it changes.
+    pub(crate) fn changes(&self) -> Changes {
+        Changes { sets: self.set.clone(), seeds: self.seeds, scale: self.scale.into(), resolve: false }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve plan quickstart
+      the points with their seeds, and what a run of each takes
+  flowsieve plan quickstart --seeds 20 --json > plan.json
+      each run with its key; chosen ones of it are what `flowsieve run --keys` takes
+
+Nothing is run. The hash names the plan: it is the same on every machine with the same experiment and program.")]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) of: Planned,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  flowsieve run quickstart --set flows=200 --shard 1/2 --out one
+  flowsieve run quickstart --set flows=200 --shard 2/2 --out two
+  flowsieve join quickstart --set flows=200 --parts one two --out whole
+      the result, with the same bytes as that of one run of all
+  flowsieve join quickstart --set flows=300 --parts one --out part --run-missing
+      what is not there is made here
+
+The experiment and what is changed in it have to be those that the parts were made with: they make the keys of the parts.")]
+pub(crate) struct Join {
+    #[command(flatten)]
+    pub(crate) of: Planned,
+    /// Folders of parts, or of results that have some; the parts in --out count, too
+    #[arg(long, value_name = "DIR", num_args = 1.., value_hint = ValueHint::DirPath)]
+    pub(crate) parts: Vec<PathBuf>,
+    /// Where the result goes [default: results/ and the file's name, with scale and changes]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Join without the runs that are missing; the result says so
+    #[arg(long, conflicts_with = "run_missing")]
+    pub(crate) partial: bool,
+    /// Make the runs that are missing here
+    #[arg(long)]
+    pub(crate) run_missing: bool,
+    /// Runs at a time, of those [default: the machine's cores]
+    #[arg(long, short, value_name = "N", requires = "run_missing", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Replace a result of another experiment, scale or settings in the folder
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Print the results as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve
+      and `flowsieve run fig06.flowsieve`, `plan` and `join` take it on any machine, with the same keys and results
+
+It holds the experiment, each file that it names (lists, distributions, forests, edge lists) and what is changed in it.")]
+pub(crate) struct Pack {
+    #[command(flatten)]
+    pub(crate) of: Planned,
+    /// The bundle
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+}
