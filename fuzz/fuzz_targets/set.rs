@@ -15,7 +15,7 @@ fuzz_target!(|text: &str| {
     let Ok(plan) = plan(&ExperimentText::new("fuzz.toml", BASE), Path::new(""), &changes, &Simulator) else { return };
     for run in plan.runs.iter().filter(|run| run.packet_hops < 100_000.0).take(2) {
         if let Ok(prepared) = Simulator.prepare(&plan.points[run.point], run.seed, Path::new("")) {
-            let _ = (prepared.run)(&mut |_| {}, None);
+            let _ = (prepared.run)(&mut flowsieve_experiment::engine::go_on, None);
         }
     }
 });

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::follow::Timeline;
 use crate::points::Point;
 use flowsieve_results::{Controls, PointResult, SchemeInfo};
-use std::ops::Add;
+use std::ops::{Add, ControlFlow};
 use std::path::Path;
 
 /// Carries out points.
@@ -42,10 +42,16 @@ pub struct Prepared {
 }
 
 /// A run of which nothing is kept but the timeline of the flow with this number.
-pub type Follow = Box<dyn FnOnce(u32, &mut dyn FnMut(Progress)) -> Result<Timeline, Error> + Send>;
+pub type Follow = Box<dyn FnOnce(u32, &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> + Send>;
 
-/// A run that reports its progress. Its packet trace goes into the folder; without one it is left out.
-pub type Run = Box<dyn FnOnce(&mut dyn FnMut(Progress), Option<&Path>) -> Result<PointResult, Error> + Send>;
+/// A run that reports its progress, and ends with [`Error::Stopped`] where that is answered with a break. Its packet trace goes into the folder; without one it is left out.
+pub type Run =
+    Box<dyn FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>, Option<&Path>) -> Result<PointResult, Error> + Send>;
+
+/// What is told of events or progress where nobody listens.
+pub fn go_on<T>(_: T) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 /// The size of packet traces.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -36,6 +36,9 @@ pub enum Error {
     /// Results cannot be written or read.
     #[error(transparent)]
     Results(#[from] ResultError),
+    /// Whoever watched the runs wanted no more of them.
+    #[error("stopped; finished runs are kept")]
+    Stopped,
     /// A point could not be simulated.
     #[error("{point}: {problem}")]
     Simulation {

@@ -10,6 +10,7 @@ use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
 use flowsieve_results::{ResultDir, ResultWriter, RunInfo, refuse_loss};
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,6 +29,13 @@ pub enum Event {
     Finished(usize),
 }
 
+/// Whoever hears of what happens, and says whether it goes on: a break ends all runs under way with [`Error::Stopped`].
+pub type Show<'a> = &'a (dyn Fn(Event) -> ControlFlow<()> + Sync);
+
+fn and_on(answer: ControlFlow<()>) -> Result<(), Error> {
+    if answer.is_break() { Err(Error::Stopped) } else { Ok(()) }
+}
+
 /// How to carry out a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
@@ -40,13 +48,7 @@ pub struct How {
 }
 
 /// Carries out a plan into the folder `out`.
-pub fn execute(
-    plan: &Plan,
-    engine: &dyn Engine,
-    out: &Path,
-    how: How,
-    show: &(dyn Fn(Event) + Sync),
-) -> Result<ResultDir, Error> {
+pub fn execute(plan: &Plan, engine: &dyn Engine, out: &Path, how: How, show: Show<'_>) -> Result<ResultDir, Error> {
     execute_sharing(plan, engine, out, &out.join("parts"), how, show)
 }
 
@@ -58,7 +60,7 @@ pub fn execute_sharing(
     out: &Path,
     parts: &Path,
     how: How,
-    show: &(dyn Fn(Event) + Sync),
+    show: Show<'_>,
 ) -> Result<ResultDir, Error> {
     let clock = Clock::start();
     if !how.replace {
@@ -93,37 +95,25 @@ pub struct Made {
 
 /// Makes the runs of a plan into the parts of the folder `out`, and joins nothing: others may do so at once, and make other runs
 /// of the same experiment there.
-pub fn execute_parts(
-    plan: &Plan,
-    engine: &dyn Engine,
-    out: &Path,
-    how: How,
-    show: &(dyn Fn(Event) + Sync),
-) -> Result<Made, Error> {
+pub fn execute_parts(plan: &Plan, engine: &dyn Engine, out: &Path, how: How, show: Show<'_>) -> Result<Made, Error> {
     make(plan, engine, &ResultWriter::create(out)?.of(&plan.experiment), how, show)
 }
 
-fn make(
-    plan: &Plan,
-    engine: &dyn Engine,
-    writer: &ResultWriter,
-    how: How,
-    show: &(dyn Fn(Event) + Sync),
-) -> Result<Made, Error> {
+fn make(plan: &Plan, engine: &dyn Engine, writer: &ResultWriter, how: How, show: Show<'_>) -> Result<Made, Error> {
     if how.fresh {
         plan.runs.iter().try_for_each(|run| writer.remove_part(&run.key))?;
     }
     let todo = unfinished(plan, writer, show)?;
     let (run, found) = (todo.len(), plan.runs.len() - todo.len());
     let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
-    show(Event::Found(found, plan.packet_hops() - left));
+    and_on(show(Event::Found(found, plan.packet_hops() - left)))?;
     let jobs = how.jobs.clamp(1, run.max(1));
     run_all(plan, engine, writer, todo, jobs, show)?;
     Ok(Made { jobs, run, found })
 }
 
 /// The runs whose parts are not there, each part once: points of equal settings share one.
-fn unfinished(plan: &Plan, writer: &ResultWriter, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<usize>, Error> {
+fn unfinished(plan: &Plan, writer: &ResultWriter, show: Show<'_>) -> Result<Vec<usize>, Error> {
     let mut keys = BTreeSet::new();
     let mut todo = Vec::new();
     for (index, run) in plan.runs.iter().enumerate() {
@@ -135,7 +125,7 @@ fn unfinished(plan: &Plan, writer: &ResultWriter, show: &(dyn Fn(Event) + Sync))
             Ok(false) => {}
             Err(error) if error.is_damage() => {
                 writer.remove_part(&run.key)?;
-                show(Event::Damaged(index));
+                and_on(show(Event::Damaged(index)))?;
             }
             Err(error) => return Err(error.into()),
         }
@@ -150,7 +140,7 @@ fn run_all(
     writer: &ResultWriter,
     todo: Vec<usize>,
     jobs: usize,
-    show: &(dyn Fn(Event) + Sync),
+    show: Show<'_>,
 ) -> Result<(), Error> {
     // The next runs, until there are none or one has failed; and the failure of the earliest run that failed.
     let queue = Mutex::new((todo.into_iter(), None::<(usize, Error)>));
@@ -161,12 +151,14 @@ fn run_all(
     };
     let work = || {
         while let Some(index) = next() {
-            show(Event::Started(index));
-            let done = run_one(plan, &plan.runs[index], engine, writer, &mut |progress| {
-                show(Event::Going(index, progress));
-            });
-            match done {
-                Ok(()) => show(Event::Finished(index)),
+            let made = || {
+                and_on(show(Event::Started(index)))?;
+                let mut going = |progress| show(Event::Going(index, progress));
+                run_one(plan, &plan.runs[index], engine, writer, &mut going)?;
+                and_on(show(Event::Finished(index)))
+            };
+            match made() {
+                Ok(()) => {}
                 Err(error) => {
                     let failed = &mut locked().1;
                     if failed.as_ref().is_none_or(|(earlier, _)| index < *earlier) {
@@ -190,7 +182,7 @@ fn run_one(
     run: &PlannedRun,
     engine: &dyn Engine,
     writer: &ResultWriter,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(), Error> {
     let prepared = engine.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
     let part = writer.begin_part(&run.key)?;

@@ -3,6 +3,7 @@
 mod paths;
 mod result;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::Flow;
 
 use crate::coflow_weights;
-use crate::engine::{Prepared, Progress};
+use crate::engine::{Prepared, Progress, go_on};
 use crate::error::Error;
 use crate::memory;
 use crate::points::{BASE, Point};
@@ -77,7 +78,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
 
 /// The mean CCT that the coflows of a packet run would have at flow level; `None` where that has no meaning.
 pub(crate) fn mean_cct_ps(point: &Point, seed: u64, folder: &Path) -> Option<u64> {
-    read(point, seed, folder).ok()?.carry_out(&mut |_| {}).ok()?.mean_cct_ps()
+    read(point, seed, folder).ok()?.carry_out(&mut go_on).ok()?.mean_cct_ps()
 }
 
 fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
@@ -159,7 +160,7 @@ struct Run {
 }
 
 impl Run {
-    fn carry_out(&self, show: &mut dyn FnMut(Progress)) -> Result<PointResult, Error> {
+    fn carry_out(&self, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<PointResult, Error> {
         let refuse = |problem: &str| Error::Simulation { point: self.label.clone(), problem: problem.to_owned() };
         let flows = self.flows().map_err(|problem| refuse(&problem))?;
         if flows.is_empty() {
@@ -167,12 +168,18 @@ impl Run {
         }
         let (network, of_flows) = self.network(&flows);
         let expected = flows.len() as f64;
+        let mut stopped = false;
         let mut report = |now: fluid::Progress| {
-            show(Progress { share: now.ended as f64 / expected, packet_hops: 0 });
+            let goes_on = show(Progress { share: now.ended as f64 / expected, packet_hops: 0 });
+            stopped = goes_on.is_break();
+            goes_on
         };
         let spec =
             fluid::Spec { network: &network, flows: &of_flows, discipline: &self.discipline, until: self.max_time };
         let outcome = fluid::run(&spec, &mut report);
+        if stopped {
+            return Err(Error::Stopped);
+        }
         Ok(result::result(&self.fabric, &self.framing, &flows, &spec, &outcome))
     }
 

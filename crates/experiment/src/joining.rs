@@ -4,7 +4,7 @@
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::execute::{Event, How, execute};
+use crate::execute::{How, Show, execute};
 use crate::plan::Plan;
 use flowsieve_results::{ResultDir, ResultWriter, refuse_loss};
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub fn join(
     from: &[PathBuf],
     missing: Missing,
     how: How,
-    show: &(dyn Fn(Event) + Sync),
+    show: Show<'_>,
 ) -> Result<ResultDir, Error> {
     if !how.replace && missing != Missing::LeaveOut {
         refuse_loss(out, &plan.experiment)?;

@@ -35,6 +35,7 @@ use refusals::{
 };
 use std::cell::Cell;
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -350,7 +351,11 @@ impl Run {
         self.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
     }
 
-    fn simulate(&self, show: &mut dyn FnMut(Progress), trace: Option<&Path>) -> Result<PointResult, Error> {
+    fn simulate(
+        &self,
+        show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        trace: Option<&Path>,
+    ) -> Result<PointResult, Error> {
         self.with_run_spec(show, |run_spec, progress| match (self.trace.as_ref().zip(trace), &self.sampling) {
             (Some((trace, folder)), sampling) => {
                 let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
@@ -368,7 +373,7 @@ impl Run {
     }
 
     /// The run with all links traced, of which the timeline of a flow is kept.
-    fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress)) -> Result<Timeline, Error> {
+    fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> {
         let mut follower = Follower::new(flow, Hop::all(&self.fabric, self.wire_overhead));
         let links = (0..self.fabric.links.len() as u32).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
@@ -381,14 +386,17 @@ impl Run {
     }
 
     fn failed(&self, error: &SimError) -> Error {
-        Error::Simulation { point: self.label.clone(), problem: error.to_string() }
+        match error {
+            SimError::Stopped => Error::Stopped,
+            error => Error::Simulation { point: self.label.clone(), problem: error.to_string() },
+        }
     }
 
     /// Calls `carry_out` with what the simulator is to do.
     fn with_run_spec<T>(
         &self,
-        show: &mut dyn FnMut(Progress),
-        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress)) -> Result<T, Error>,
+        show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         // An error would have shown while the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
@@ -434,7 +442,7 @@ impl Run {
         };
         let expected = self.workload.expected_flows().max(1.0);
         let mut progress = |now: flowsieve_sim::Progress| {
-            show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops });
+            show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops })
         };
         carry_out(&run_spec, &mut progress)
     }

@@ -1,6 +1,7 @@
 //! Any change of a setting gives a plan or an error, and a run that ends.
 
 use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::settings::KEYS;
 use flowsieve_experiment::{ExperimentText, OwnSchemes, Simulator};
@@ -28,7 +29,7 @@ fn try_change(scheme: &str, change: &str) -> (bool, bool) {
     for run in plan.runs.iter().filter(|run| run.packet_hops < FEW).take(2) {
         let prepared = Simulator.prepare(&plan.points[run.point], run.seed, Path::new("")).unwrap();
         // It may fail, and has to end.
-        let _ = (prepared.run)(&mut |_| {}, None);
+        let _ = (prepared.run)(&mut go_on, None);
         ran = true;
     }
     (true, ran)
@@ -89,7 +90,7 @@ fn run__far_beyond_its_estimate_is_ended_and_says_what_goes_on() {
     let planned = plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap();
     let run = |engine: OwnSchemes| {
         let prepared = engine.prepare(&planned.points[0], 1, Path::new("")).unwrap();
-        (prepared.run)(&mut |_| {}, None).map_err(|error| error.to_string())
+        (prepared.run)(&mut go_on, None).map_err(|error| error.to_string())
     };
     let ended = run(OwnSchemes::default()).unwrap_err();
     for says in

@@ -1,5 +1,6 @@
 //! Claims in experiment files, and what `flow_records` makes of runs and results.
 
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, ResultDir, Scale, Simulator, report, reproduce};
@@ -185,7 +186,7 @@ fn claims__a_narrowed_sweep_leaves_them_unresolved() {
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
     let how = How { jobs: 1, fresh: false, replace: false };
     let narrowed = read(GOOD, &changes).unwrap();
-    let result = execute_sharing(&narrowed, &Simulator, &out, &parts, how, &|_| {}).unwrap();
+    let result = execute_sharing(&narrowed, &Simulator, &out, &parts, how, &go_on).unwrap();
     // Each claim in one line, however it is broken for a terminal.
     let table = table(&result).replace("\n    ", " ");
     assert_eq!(table.matches("not resolved: not run").count(), 3, "{table}");
@@ -226,7 +227,7 @@ fn flow_records__without_flows_the_report_is_still_whole() {
     let how = How { jobs: 2, fresh: false, replace: false };
     let plan = read(&text, &Changes::default()).unwrap();
     let (out, parts) = (folder.path().join("out"), folder.path().join("parts"));
-    let result = execute_sharing(&plan, &Simulator, &out, &parts, how, &|_| {}).unwrap();
+    let result = execute_sharing(&plan, &Simulator, &out, &parts, how, &go_on).unwrap();
     let page = std::fs::read_to_string(report::write(&result, &layout(&result)).unwrap()).unwrap();
     assert!(page.contains("<h2>Claims</h2>") && page.contains("Fig 1"));
     let again = ResultDir::open(&out).unwrap();
@@ -280,7 +281,7 @@ fn make(reproduction: &mut reproduce::Reproduction, out: &Path) {
     for figure in &mut reproduction.figures {
         let Some(plan) = figure.left(&out.join("parts")) else { continue };
         let (folder, how) = (out.join(&figure.name), How { jobs: 2, fresh: false, replace: false });
-        let result = execute_sharing(&plan, &Simulator, &folder, &out.join("parts"), how, &|_| {}).unwrap();
+        let result = execute_sharing(&plan, &Simulator, &folder, &out.join("parts"), how, &go_on).unwrap();
         figure.take(&result).unwrap();
     }
 }

@@ -4,14 +4,15 @@
 mod common;
 
 use common::bytes;
-use flowsieve_experiment::engine::{Engine, Prepared, Progress};
+use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::workload::{FLOWS, LOAD};
-use flowsieve_experiment::{BASE, Error, ExperimentText, Point, Scale};
+use flowsieve_experiment::{BASE, Error, ExperimentText, Point, Scale, Simulator};
 use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
 use flowsieve_schemes::parts::QUEUES;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,11 +73,13 @@ impl Engine for Made {
             retransmissions: 0,
             ..FlowRow::default()
         };
-        let run = move |show: &mut dyn FnMut(Progress), _: Option<&Path>| {
+        let run = move |show: &mut dyn FnMut(Progress) -> ControlFlow<()>, _: Option<&Path>| {
             if fails {
                 return Err(Error::Simulation { point: label, problem: "made to fail".into() });
             }
-            show(Progress { share: 0.5, packet_hops: 7 });
+            if show(Progress { share: 0.5, packet_hops: 7 }).is_break() {
+                return Err(Error::Stopped);
+            }
             Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
         };
         Ok(Prepared {
@@ -105,7 +108,7 @@ fn keys_of(plan: &Plan) -> BTreeSet<String> {
 fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
     let plan = planned(engine, &Changes::default());
     engine.runs.store(0, Ordering::Relaxed);
-    execute(&plan, engine, out, How { jobs, fresh: false, replace: false }, &|_| {})?;
+    execute(&plan, engine, out, How { jobs, fresh: false, replace: false }, &go_on)?;
     Ok(engine.runs.load(Ordering::Relaxed))
 }
 
@@ -210,7 +213,10 @@ fn execute__finds_finished_parts_again() {
     let plan = planned(&again, &Changes::default());
     again.runs.store(0, Ordering::Relaxed);
     let events = Mutex::new(Vec::new());
-    let show = |event: Event| events.lock().unwrap().push(event);
+    let show = |event: Event| {
+        events.lock().unwrap().push(event);
+        ControlFlow::Continue(())
+    };
     execute(&plan, &again, &stopped, How { jobs: 1, fresh: false, replace: false }, &show).unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 10);
     assert!(bytes(&stopped) == bytes(&whole));
@@ -222,8 +228,35 @@ fn execute__finds_finished_parts_again() {
     // And nothing is left to do, unless asked.
     assert_eq!(run(&again, &stopped, 3).unwrap(), 0);
     again.runs.store(0, Ordering::Relaxed);
-    execute(&plan, &again, &stopped, How { jobs: 3, fresh: true, replace: false }, &|_| {}).unwrap();
+    execute(&plan, &again, &stopped, How { jobs: 3, fresh: true, replace: false }, &go_on).unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 12);
+}
+
+#[test]
+fn execute__stops_in_the_middle_of_a_run_when_told_to_and_keeps_what_is_finished() {
+    let text = "[topology]\nkind = \"single-switch\"\nhosts = 8\n[workload]\nsizes = \"fixed(1MB)\"\nflows = 1_000\n\
+                [sweep]\nload = [0.5]\nscheme = [\"dctcp\"]\n[run]\nseeds = 3\n";
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&ExperimentText::new("t.toml", text), Path::new(""), &Changes::default(), &Simulator).unwrap();
+    let how = How { jobs: 1, fresh: false, replace: false };
+    let looks = AtomicUsize::new(0);
+    let show = |event: Event| match event {
+        Event::Going(1, _) => {
+            looks.fetch_add(1, Ordering::Relaxed);
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    };
+    let stopped = execute(&plan, &Simulator, folder.path(), how, &show).unwrap_err();
+    assert!(matches!(stopped, Error::Stopped), "{stopped}");
+    assert_eq!(looks.load(Ordering::Relaxed), 1, "the run ended at once");
+    let events = Mutex::new(Vec::new());
+    let show = |event: Event| {
+        events.lock().unwrap().push(event);
+        ControlFlow::Continue(())
+    };
+    execute(&plan, &Simulator, folder.path(), how, &show).unwrap();
+    assert!(matches!(events.into_inner().unwrap()[0], Event::Found(1, _)));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod common;
 
+use flowsieve_experiment::engine::go_on;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -47,7 +48,7 @@ fn planned(text: &str, folder: &Path) -> Plan {
 fn results(text: &str) -> Vec<(String, PointResult)> {
     let folder = folder();
     let plan = planned(text, folder.path());
-    let run = |point| (Simulator.prepare(point, 1, folder.path()).unwrap().run)(&mut |_| {}, None).unwrap();
+    let run = |point| (Simulator.prepare(point, 1, folder.path()).unwrap().run)(&mut go_on, None).unwrap();
     plan.points.iter().map(|point| (point.label(), run(point))).collect()
 }
 
@@ -86,7 +87,7 @@ fn results__are_the_same_bytes_again_and_say_their_fidelity() {
     let plan = planned(FILE, folder.path());
     let run = |name: &str, jobs| {
         let out = folder.path().join(name);
-        execute(&plan, &Simulator, &out, How { jobs, fresh: false, replace: false }, &|_| {}).unwrap();
+        execute(&plan, &Simulator, &out, How { jobs, fresh: false, replace: false }, &go_on).unwrap();
         bytes(&out)
     };
     let (one, two) = (run("one", 1), run("two", 2));
@@ -108,7 +109,7 @@ fn one_flow__takes_as_long_as_its_packets_but_for_their_way() {
     std::fs::write(folder.path().join("one.csv"), "0,0,1,14600000\n").unwrap();
     let plan = planned(&file, folder.path());
     let fct = |point| {
-        let result = (Simulator.prepare(point, 1, folder.path()).unwrap().run)(&mut |_| {}, None).unwrap();
+        let result = (Simulator.prepare(point, 1, folder.path()).unwrap().run)(&mut go_on, None).unwrap();
         result.flows[0].fct_ps.unwrap()
     };
     let [packet, flow] = [0, 1].map(|index| fct(&plan.points[index]));

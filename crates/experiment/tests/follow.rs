@@ -1,6 +1,7 @@
 //! A flow's timeline: by hand on one switch, and of any flow of a loaded fabric.
 
 use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::follow::{Ended, Timeline};
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::{Error, ExperimentText, Simulator};
@@ -9,7 +10,7 @@ use std::path::Path;
 fn followed(text: &str, folder: &Path, flow: u32) -> Result<Timeline, Error> {
     let plan = plan(&ExperimentText::new("test.toml", text), folder, &Changes::default(), &Simulator)?;
     let prepared = Simulator.prepare(&plan.points[0], 1, folder)?;
-    prepared.follow.unwrap()(flow, &mut |_| {})
+    prepared.follow.unwrap()(flow, &mut go_on)
 }
 
 /// Two hosts of one switch send two packets each to a third, at once.

@@ -2,6 +2,7 @@
 //! priorities, FIFO in each, and hosts that demote by bytes sent.
 
 use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{ExperimentText, Simulator};
 use flowsieve_thresholds::{SizeLaw, background_time};
@@ -52,7 +53,7 @@ fn simulated(thresholds: &str, queues: usize, seed: u64) -> f64 {
     let input = ExperimentText::new("test", &experiment);
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator).unwrap();
     let prepared = Simulator.prepare(&plan.points[0], seed, &plan.folder).unwrap();
-    let result = (prepared.run)(&mut |_| {}, None).unwrap();
+    let result = (prepared.run)(&mut go_on, None).unwrap();
     let sum: f64 = result.flows.iter().map(|flow| flow.fct_ps.unwrap() as f64 * 1e-12).sum();
     sum / result.flows.len() as f64
 }

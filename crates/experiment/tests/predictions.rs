@@ -1,6 +1,7 @@
 //! Predicted sizes and schemes by class, from an experiment file to a result.
 
 use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, Simulator};
 use flowsieve_results::PointResult;
@@ -23,7 +24,7 @@ fn refused(rest: &str) -> String {
 /// What comes of the points of a plan with one seed.
 fn results(rest: &str, folder: &Path) -> Vec<PointResult> {
     let plan = planned(rest, folder).unwrap();
-    let run = |point| (Simulator.prepare(point, 1, folder).unwrap().run)(&mut |_| {}, None).unwrap();
+    let run = |point| (Simulator.prepare(point, 1, folder).unwrap().run)(&mut go_on, None).unwrap();
     plan.points.iter().map(run).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Queries to many servers, from an experiment file to coflows.
 
 use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::{Error, ExperimentText, Simulator, export};
 use flowsieve_results::{FlowRow, PointResult};
@@ -17,7 +18,7 @@ fn text(workload: &str, run: &str, scheme: &str) -> String {
 
 fn run_text(text: &str, seed: u64) -> Result<PointResult, Error> {
     let plan = plan(&ExperimentText::new("test.toml", text), Path::new(""), &Changes::default(), &Simulator)?;
-    (Simulator.prepare(&plan.points[0], seed, Path::new(""))?.run)(&mut |_| {}, None)
+    (Simulator.prepare(&plan.points[0], seed, Path::new(""))?.run)(&mut go_on, None)
 }
 
 fn run(workload: &str, scheme: &str, seed: u64) -> Result<PointResult, Error> {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::bytes;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, ResultDir, Simulator, report};
@@ -34,7 +35,7 @@ fn planned(sets: &[&str]) -> Plan {
 
 fn run(out: &Path, sets: &[&str]) -> ResultDir {
     let done: Result<ResultDir, Error> =
-        execute(&planned(sets), &Simulator, out, How { jobs: 2, fresh: false, replace: true }, &|_| {});
+        execute(&planned(sets), &Simulator, out, How { jobs: 2, fresh: false, replace: true }, &go_on);
     done.unwrap()
 }
 

@@ -2,6 +2,7 @@
 //! bad lists of any length are one message.
 
 use flowsieve_experiment::engine::Engine;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, Simulator, export};
 use flowsieve_results::{FlowRow, PointResult};
@@ -49,7 +50,7 @@ fn workloads_md__has_examples_that_run() {
     for example in examples {
         let plan = planned(&example, "\"pias\"", folder.path()).unwrap_or_else(|error| panic!("{example}\n{error}"));
         let prepared = Simulator.prepare(&plan.points[0], 1, folder.path()).unwrap();
-        let result = (prepared.run)(&mut |_| {}, None).unwrap_or_else(|error| panic!("{example}\n{error}"));
+        let result = (prepared.run)(&mut go_on, None).unwrap_or_else(|error| panic!("{example}\n{error}"));
         let listed = match () {
             () if example.contains("closed-loop") => 200,
             // The messages of forty queries, and those beside them.
@@ -79,7 +80,7 @@ fn flows__are_the_same_under_every_scheme_and_differ_by_seed() {
 
 fn run(workload: &str, scheme: &str) -> Result<PointResult, Error> {
     let plan = planned(workload, &format!("{scheme:?}"), Path::new(""))?;
-    (Simulator.prepare(&plan.points[0], 1, Path::new(""))?.run)(&mut |_| {}, None)
+    (Simulator.prepare(&plan.points[0], 1, Path::new(""))?.run)(&mut go_on, None)
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn list__changed_after_the_plan_is_not_read_again() {
     let plan = planned("[workload]\nlist = \"flows.csv\"\n", "\"pias\"", folder.path()).unwrap();
     std::fs::write(folder.path().join("flows.csv"), "no list").unwrap();
     let prepared = Simulator.prepare(&plan.points[0], 1, folder.path()).unwrap();
-    assert_eq!((prepared.run)(&mut |_| {}, None).unwrap().flows.len(), 2);
+    assert_eq!((prepared.run)(&mut go_on, None).unwrap().flows.len(), 2);
 }
 
 #[test]

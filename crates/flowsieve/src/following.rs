@@ -19,7 +19,7 @@ pub(crate) fn follow(plan: &Plan, engine: &OwnSchemes, flow: u32, json: bool) ->
             return Err(Error::Input(problem.to_owned()));
         };
         progress.show(Event::Started(index));
-        let timeline = follow(flow, &mut |now| progress.show(Event::Going(index, now)));
+        let timeline = follow(flow, &mut |now| progress.hear(Event::Going(index, now)));
         progress.show(Event::Finished(index));
         timelines.push(timeline?);
     }

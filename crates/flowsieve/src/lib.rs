@@ -138,7 +138,7 @@ impl Resolvable for Resolved {
     fn make(&mut self) -> Result<(), Error> {
         let progress = Progress::new(&self.plan);
         let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh), replace: self.replace };
-        let result = execute(&self.plan, &self.engine, &self.out, how, &|event| progress.show(event));
+        let result = execute(&self.plan, &self.engine, &self.out, how, &|event| progress.hear(event));
         progress.end();
         self.result = Some(result?);
         Ok(())

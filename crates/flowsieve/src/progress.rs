@@ -6,6 +6,7 @@ use flowsieve_experiment::execute::Event;
 use flowsieve_experiment::plan::Plan;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,12 @@ impl<'a> Progress<'a> {
             begun: Instant::now(),
         };
         Progress { plan, bar, on_terminal, state: Mutex::new(state) }
+    }
+
+    /// Takes an event, from any thread; everything goes on.
+    pub(crate) fn hear(&self, event: Event) -> ControlFlow<()> {
+        self.show(event);
+        ControlFlow::Continue(())
     }
 
     /// Takes an event, from any thread.

@@ -137,7 +137,7 @@ impl Resolvable for Running<'_> {
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
         let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false, replace: true });
-        let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.show(event));
+        let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.hear(event));
         progress.end();
         let result = result?;
         report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?)?;

@@ -79,7 +79,7 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engine: &OwnSchemes, out: &Path,
     interruption::answer()?;
     let progress = Progress::new(&some);
     let how = How { jobs, fresh: args.fresh, replace: false };
-    let made = execute_parts(&some, engine, out, how, &|event| progress.show(event));
+    let made = execute_parts(&some, engine, out, how, &|event| progress.hear(event));
     progress.end();
     let made = made?;
     let parts = out.join("parts").display().to_string();
@@ -108,7 +108,7 @@ pub(crate) fn join(args: &Join, engine: OwnSchemes) -> Result<(), Error> {
     let progress = Progress::new(&plan);
     let how = How { jobs, fresh: false, replace: args.replace };
     interruption::answer()?;
-    let result = joining::join(&plan, &engine, &out, &args.parts, missing, how, &|event| progress.show(event));
+    let result = joining::join(&plan, &engine, &out, &args.parts, missing, how, &|event| progress.hear(event));
     progress.end();
     show_result(&result?, None, args.json)
 }

@@ -13,6 +13,7 @@ mod shortest_first;
 
 use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{Entry, OwnSchemes, ResultDir, explain, report};
@@ -45,7 +46,7 @@ fn example(file: &str) -> PathBuf {
 
 fn result(file: &str, out: &Path) -> ResultDir {
     let plan = plan::read(&example(file), &Changes::default(), &*ENGINE).unwrap();
-    execute(&plan, &*ENGINE, out, How { jobs: 2, fresh: true, replace: false }, &|_| {}).unwrap()
+    execute(&plan, &*ENGINE, out, How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap()
 }
 
 /// The blocks of the page, each with its language.
@@ -120,7 +121,10 @@ fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
     let out = tempfile::tempdir().unwrap();
     let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
-    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true, replace: false }, &|_| {}).unwrap();
+    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true, replace: false }, &|_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
     assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }

@@ -1,6 +1,7 @@
 //! From event to event: flows begin and end, coflows are ordered, and rates are made anew.
 
 use flowsieve_core::units::Time;
+use std::ops::ControlFlow;
 
 use crate::coflows::Coflows;
 use crate::greedy::Greedy;
@@ -93,11 +94,11 @@ pub(crate) trait Sharing {
 /// So many steps lie between two reports of progress.
 const REPORT: u64 = 1 << 12;
 
-/// Runs flows to their ends.
+/// Runs flows to their ends, or until `show` wants no more of it: then the outcome is of no use.
 ///
 /// # Panics
 /// Where flows are not sorted by start, or paths name links that there are not: mistakes of the caller.
-pub fn run(spec: &Spec<'_>, show: &mut dyn FnMut(Progress)) -> Outcome {
+pub fn run(spec: &Spec<'_>, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Outcome {
     assert!(spec.flows.is_sorted_by_key(|flow| flow.start), "flows by start");
     let (network, flows) = (spec.network, spec.flows);
     match spec.discipline {
@@ -108,7 +109,7 @@ pub fn run(spec: &Spec<'_>, show: &mut dyn FnMut(Progress)) -> Outcome {
     }
 }
 
-fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progress)) -> Outcome {
+fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Outcome {
     let Spec { network, flows, discipline, until } = *spec;
     let order: Option<&Order> = discipline.order();
     let mut coflows = Coflows::new(network);
@@ -152,8 +153,8 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
         }
         sharing.allocate(now, &mut coflows);
         outcome.steps += 1;
-        if outcome.steps.is_multiple_of(REPORT) {
-            show(Progress { ended: count });
+        if outcome.steps.is_multiple_of(REPORT) && show(Progress { ended: count }).is_break() {
+            break;
         }
     }
     outcome.lifts = sharing.lifts();

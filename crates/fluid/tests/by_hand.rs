@@ -3,6 +3,7 @@
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 use flowsieve_core::units::Time;
 use flowsieve_fluid::{Crossing, Discipline, Flow, Network, Order, Outcome, Path, Spec, run};
+use std::ops::ControlFlow;
 
 /// A switch with hosts at 10 Gbit/s, where a MB takes 0.8 ms; paths from each host to each, `from * hosts + to`.
 fn switch(hosts: u32) -> Network {
@@ -24,7 +25,7 @@ fn flow(start_us: u64, path: u32, kilobytes: u64, coflow: u32) -> Flow {
 
 /// What comes of flows.
 fn outcome(network: &Network, flows: &[Flow], discipline: &Discipline) -> Outcome {
-    run(&Spec { network, flows, discipline, until: Time::NEVER }, &mut |_| {})
+    run(&Spec { network, flows, discipline, until: Time::NEVER }, &mut |_| ControlFlow::Continue(()))
 }
 
 /// When each flow ends, in us.
@@ -144,7 +145,7 @@ fn run__stops_at_its_time() {
     for discipline in [Discipline::MaxMin, Discipline::Madd(by(OrderRule::Tcf)), Discipline::Greedy(by(OrderRule::Tcf))]
     {
         let spec = Spec { network: &network, flows: &flows, discipline: &discipline, until };
-        let outcome = run(&spec, &mut |_| {});
+        let outcome = run(&spec, &mut |_| ControlFlow::Continue(()));
         let first = if discipline == Discipline::MaxMin { 1_600 } else { 800 };
         assert_eq!((outcome.ends, outcome.now), (vec![Some(Time::from_us(first)), None, None], until));
     }

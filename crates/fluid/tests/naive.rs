@@ -1,6 +1,7 @@
 //! Against a naive twin: every flow looked at in every step.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use flowsieve_core::coflow::{Coflow, Demand, LevelRule, Levels, OrderRule, Snapshot};
 use flowsieve_core::units::Time;
@@ -218,7 +219,7 @@ impl Naive<'_> {
 }
 
 fn outcome(network: &Network, flows: &[Flow], discipline: &Discipline) -> Outcome {
-    run(&Spec { network, flows, discipline, until: Time::NEVER }, &mut |_| {})
+    run(&Spec { network, flows, discipline, until: Time::NEVER }, &mut |_| ControlFlow::Continue(()))
 }
 
 fn nothing(free: f64, rate: f64) -> f64 {

@@ -31,4 +31,4 @@ pub mod trace;
 
 pub use link::CUT_THROUGH_BYTES;
 pub use run::{QUERY_EPOCH, run, run_sampled, run_traced};
-pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements};
+pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements, go_on};

@@ -3,6 +3,7 @@
 //! Partitions run in rounds no longer than the lookahead, the least time that a packet between them is in flight, so that
 //! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::{PortScheduler, Time};
@@ -52,8 +53,11 @@ const EVENTS_PER_HOP: u64 = 8;
 /// Flows fed at once.
 const FEED: usize = 1 << 14;
 
-/// Makes a run. `progress` is called now and then.
-pub fn run(run_spec: &RunSpec<'_>, progress: &mut dyn FnMut(Progress)) -> Result<PointResult, SimError> {
+/// Makes a run. `progress` is called now and then, and says whether it goes on.
+pub fn run(
+    run_spec: &RunSpec<'_>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<PointResult, SimError> {
     run_watched(run_spec, Watchers { sampling: None, tracing: None }, progress)
 }
 
@@ -61,7 +65,7 @@ pub fn run(run_spec: &RunSpec<'_>, progress: &mut dyn FnMut(Progress)) -> Result
 pub fn run_sampled(
     run_spec: &RunSpec<'_>,
     sampling: &Sampling,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<PointResult, SimError> {
     run_watched(run_spec, Watchers { sampling: Some(sampling), tracing: None }, progress)
 }
@@ -73,7 +77,7 @@ pub fn run_traced(
     sampling: Option<&Sampling>,
     tracing: &Tracing,
     sink: &mut dyn TraceSink,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<PointResult, SimError> {
     run_watched(run_spec, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
 }
@@ -87,7 +91,7 @@ struct Watchers<'a> {
 fn run_watched(
     run_spec: &RunSpec<'_>,
     mut watchers: Watchers<'_>,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<PointResult, SimError> {
     match run_with::<u64>(run_spec, &mut watchers, progress) {
         Err(SimError::KeyTooNarrow) => run_with::<u128>(run_spec, &mut watchers, progress),
@@ -98,7 +102,7 @@ fn run_watched(
 fn run_with<K: Key>(
     run_spec: &RunSpec<'_>,
     watchers: &mut Watchers<'_>,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<PointResult, SimError> {
     let mut built = build::<K>(run_spec)?;
     let tracing = watchers.tracing.as_mut();
@@ -180,7 +184,7 @@ impl<K: Key> Run<'_, '_, K> {
     fn all(
         &mut self,
         mut upcoming: Arrivals<'_>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, SimError> {
         while upcoming.peek().is_some() {
             for flow in upcoming.by_ref().take(FEED) {
@@ -198,7 +202,11 @@ impl<K: Key> Run<'_, '_, K> {
     }
 
     /// Runs from `end` on until the fabric is empty.
-    fn drain(&mut self, mut end: Time, progress: &mut dyn FnMut(Progress)) -> Result<Option<Time>, SimError> {
+    fn drain(
+        &mut self,
+        mut end: Time,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Option<Time>, SimError> {
         while self.programs_go_on() {
             // They may never stop by themselves: the flows decide, at fixed instants.
             if end >= self.stop || !self.others_follow() && self.is_finished() {
@@ -226,7 +234,7 @@ impl<K: Key> Run<'_, '_, K> {
         mut upcoming: Arrivals<'_>,
         from: Time,
         to: Time,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Time, SimError> {
         let epoch = Time(((to - from).0 / 4).max(1));
         let mut end = to;
@@ -317,7 +325,7 @@ impl<K: Key> Run<'_, '_, K> {
     }
 
     /// Runs every event before `horizon` and the end of the run.
-    fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+    fn until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), SimError> {
         let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
         loop {
@@ -336,8 +344,7 @@ impl<K: Key> Run<'_, '_, K> {
                 break;
             }
         }
-        progress(self.progress());
-        self.refuse_runaway()?;
+        self.tell(progress)?;
         let narrow = |partition: &Partition<K>| {
             partition.network.overflows || next_event(partition) != Time::NEVER && horizon > K::END
         };
@@ -347,6 +354,14 @@ impl<K: Key> Run<'_, '_, K> {
         match self.following().filter_map(|following| following.refused).min() {
             Some((flow, why)) => Err(SimError::Flow { flow, why }),
             None => Ok(()),
+        }
+    }
+
+    /// Says how far the run is; ends it if nobody wants more of it, or if it takes too much.
+    fn tell(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), SimError> {
+        match progress(self.progress()) {
+            ControlFlow::Continue(()) => self.refuse_runaway(),
+            ControlFlow::Break(()) => Err(SimError::Stopped),
         }
     }
 
@@ -413,15 +428,18 @@ impl<K: Key> Run<'_, '_, K> {
         self.built.partitions.iter().any(|partition| next_event(partition) != Time::NEVER)
     }
 
-    fn events_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+    fn events_until(
+        &mut self,
+        horizon: Time,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimError> {
         if self.built.partitions.len() > 1 {
             return self.rounds_until(horizon, progress);
         }
         let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH };
         while !self.built.partitions[0].run(horizon, batch) {
             self.hand_over_watched(self.built.partitions[0].network.now)?;
-            progress(self.progress());
-            self.refuse_runaway()?;
+            self.tell(progress)?;
         }
         Ok(())
     }
@@ -434,7 +452,11 @@ impl<K: Key> Run<'_, '_, K> {
         self.tracer.as_mut().map_or(Ok(()), |tracer| tracer.hand_over(&mut self.built, done))
     }
 
-    fn rounds_until(&mut self, horizon: Time, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+    fn rounds_until(
+        &mut self,
+        horizon: Time,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimError> {
         let mut reported = 0;
         loop {
             self.hand_over_crossings();
@@ -452,8 +474,7 @@ impl<K: Key> Run<'_, '_, K> {
             let now = self.progress();
             if now.packet_hops > reported + BATCH {
                 reported = now.packet_hops;
-                progress(now);
-                self.refuse_runaway()?;
+                self.tell(progress)?;
             }
         }
     }

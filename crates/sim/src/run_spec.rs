@@ -1,5 +1,6 @@
 //! What a run is asked for: everything it depends on, what it measures, how far it is, and why it cannot run.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
@@ -119,6 +120,11 @@ pub struct Progress {
     pub finished: u64,
 }
 
+/// What runs tell their progress to where nobody listens.
+pub fn go_on(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 /// Why a run cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
@@ -181,6 +187,9 @@ pub enum SimError {
         /// What goes on: a flow, a port, timers.
         doing: String,
     },
+    /// Whoever watched it wanted no more of it.
+    #[error("stopped")]
+    Stopped,
     /// Whoever took the trace wants no more of the run.
     #[error("the packet trace could not be kept")]
     TraceAbandoned,

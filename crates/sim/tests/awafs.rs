@@ -28,7 +28,8 @@ fn sampled(settings: &Settings, name: &str, flows: &[Flow], interval: Time, link
     run_spec.max_time = Some(Time(5_000 * MS));
     let all = 0..trial.fabric.links.len() as u32;
     let links = all.filter(|&link| trial.fabric.link_name(link).starts_with(links)).collect();
-    run_sampled(&run_spec, &Sampling { interval, links, ..Sampling::default() }, &mut |_| {}).expect("a run")
+    run_sampled(&run_spec, &Sampling { interval, links, ..Sampling::default() }, &mut flowsieve_sim::go_on)
+        .expect("a run")
 }
 
 fn series<'a>(result: &'a PointResult, name: &str) -> Vec<&'a Series> {

@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 fn result(case: &Case) -> Result<PointResult, SimError> {
-    case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}))
+    case.with_run_spec(|run_spec| run(run_spec, &mut flowsieve_sim::go_on))
 }
 
 fn flow(id: u32, start_ps: u64, bytes: u64) -> Flow {
@@ -199,7 +199,7 @@ fn run_window(gap_us: u64, from_us: u64, to_us: u64) -> Result<PointResult, SimE
         Box::new((0u32..).map(way))
     };
     let measure = Measure::Window { from: Time::from_us(from_us), to: Time::from_us(to_us) };
-    run(&RunSpec { measure, ..case.run_spec(Flows::Given(&endless)) }, &mut |_| {})
+    run(&RunSpec { measure, ..case.run_spec(Flows::Given(&endless)) }, &mut flowsieve_sim::go_on)
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn run_rack(gap_us: u64, to_one: bool, to_us: u64) -> Result<PointResult, SimErr
         Box::new((0u32..).map(way))
     };
     let measure = Measure::Window { from: Time::from_us(to_us / 2), to: Time::from_us(to_us) };
-    run(&RunSpec { measure, ..case.run_spec(Flows::Given(&endless)) }, &mut |_| {})
+    run(&RunSpec { measure, ..case.run_spec(Flows::Given(&endless)) }, &mut flowsieve_sim::go_on)
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn sent(trial: &Trial, flows: &[Flow], link: &str) -> Vec<(u32, PacketRow)> {
         let links = (0..run_spec.fabric.links.len() as u32).filter(|&n| run_spec.fabric.link_name(n) == link).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
         let mut data = Data::default();
-        run_traced(run_spec, None, &tracing, &mut data, &mut |_| {}).expect("a run");
+        run_traced(run_spec, None, &tracing, &mut data, &mut flowsieve_sim::go_on).expect("a run");
         data.0
     })
 }
@@ -190,8 +190,12 @@ fn sampled(settings: &Settings, flows: &[Flow]) -> PointResult {
         let links = (0..run_spec.fabric.links.len() as u32)
             .filter(|&n| run_spec.fabric.link_name(n) == "host0 to switch0")
             .collect();
-        run_sampled(run_spec, &Sampling { interval: Time::from_us(50), links, ..Sampling::default() }, &mut |_| {})
-            .expect("a run")
+        run_sampled(
+            run_spec,
+            &Sampling { interval: Time::from_us(50), links, ..Sampling::default() },
+            &mut flowsieve_sim::go_on,
+        )
+        .expect("a run")
     })
 }
 

@@ -20,7 +20,8 @@ use proptest::prelude::*;
 
 /// Everything that a result says but the number of events, which is the engine's own business.
 fn result(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {
-    let result = case.with_run_spec(|run_spec| run(&RunSpec { partitioning, ..*run_spec }, &mut |_| {}))?;
+    let result =
+        case.with_run_spec(|run_spec| run(&RunSpec { partitioning, ..*run_spec }, &mut flowsieve_sim::go_on))?;
     Ok(PointResult { events: 0, ..result })
 }
 
@@ -39,7 +40,7 @@ fn closed_result(
     partitioning: Partitioning,
 ) -> Result<PointResult, SimError> {
     let flows = Flows::Closed { flows, until };
-    let result = run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut |_| {})?;
+    let result = run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut flowsieve_sim::go_on)?;
     Ok(PointResult { events: 0, ..result })
 }
 

@@ -40,7 +40,7 @@ fn queries__two_to_two_servers_by_hand() {
     let nothing = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::empty()) };
     let result = |partitioning| {
         let flows = Flows::Queries { queries: &queries, beside: &nothing };
-        let result = run(&trial.run_spec(flows, partitioning), &mut |_| {}).expect("a run");
+        let result = run(&trial.run_spec(flows, partitioning), &mut flowsieve_sim::go_on).expect("a run");
         PointResult { events: 0, ..result }
     };
     let whole = result(Partitioning::Whole);
@@ -62,7 +62,7 @@ fn queries__wait_behind_flows_beside_them() {
         Box::new([Flow { id: 2, ..by_hand::flow(500_000, (3, 0), 3) }].into_iter())
     };
     let flows = Flows::Queries { queries: &queries, beside: &beside };
-    let result = run(&trial.run_spec(flows, Partitioning::Whole), &mut |_| {}).expect("a run");
+    let result = run(&trial.run_spec(flows, Partitioning::Whole), &mut flowsieve_sim::go_on).expect("a run");
     // The flow's first packet is at the switch at 0.5 + 1.4 us, the answer, as above, at 1.992 us: behind one packet on the line
     // and before the other two, it leaves from 3.1 us on.
     assert_eq!(result.flows.iter().map(brief).collect::<Vec<_>>(), [(0, 0, 560), (2, 500, 6_400), (1, 560, 3_940)]);
@@ -76,7 +76,7 @@ fn queries__refusals() {
         let trial = Trial::new(&settings, scheme(name, &settings));
         let beside = || -> Box<dyn Iterator<Item = Flow>> { Box::new(beside.clone().into_iter()) };
         let run_spec = trial.run_spec(Flows::Queries { queries, beside: &beside }, Partitioning::Whole);
-        run(&RunSpec { measure, ..run_spec }, &mut |_| {}).map(drop)
+        run(&RunSpec { measure, ..run_spec }, &mut flowsieve_sim::go_on).map(drop)
     };
     let of = |servers: &[u32], bytes| Queries::new((0, servers), 3, 60, fixed(bytes), 1).expect("queries");
     let window = Measure::Window { from: Time::ZERO, to: Time::from_us(10) };
@@ -111,7 +111,7 @@ fn endless(hosts: u32, from: u32) -> impl Iterator<Item = Flow> {
 fn asked(case: &Case, queries: &Queries, partitioning: Partitioning) -> Result<PointResult, SimError> {
     let beside = || -> Box<dyn Iterator<Item = Flow>> { Box::new(endless(case.fabric.hosts, queries.messages())) };
     let flows = Flows::Queries { queries, beside: &beside };
-    let result = run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut |_| {})?;
+    let result = run(&RunSpec { partitioning, ..case.run_spec(flows) }, &mut flowsieve_sim::go_on)?;
     Ok(PointResult { events: 0, ..result })
 }
 

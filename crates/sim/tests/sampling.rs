@@ -37,7 +37,7 @@ fn sampled_as(hosts: u32, flows: &[Flow], sampling: impl Fn(&Fabric) -> Sampling
         partitioning: Partitioning::Whole,
         most_packet_hops: None,
     };
-    run_sampled(&run_spec, &sampling(&fabric), &mut |_| {}).unwrap()
+    run_sampled(&run_spec, &sampling(&fabric), &mut flowsieve_sim::go_on).unwrap()
 }
 
 /// The number of a link, by its name.
@@ -93,9 +93,11 @@ fn values__are_limited_and_the_end_is_said() {
 fn check(case: &Case, interval: Time) -> Result<(), TestCaseError> {
     let links = (0..case.fabric.links.len() as u32).collect();
     let sampling = Sampling { interval, links, ..Sampling::default() };
-    let plain = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}));
+    let plain = case.with_run_spec(|run_spec| run(run_spec, &mut flowsieve_sim::go_on));
     let of = |partitioning| {
-        case.with_run_spec(|run_spec| run_sampled(&RunSpec { partitioning, ..*run_spec }, &sampling, &mut |_| {}))
+        case.with_run_spec(|run_spec| {
+            run_sampled(&RunSpec { partitioning, ..*run_spec }, &sampling, &mut flowsieve_sim::go_on)
+        })
     };
     let (whole, racks) = (of(Partitioning::Whole), of(Partitioning::Racks));
     let (Ok(plain), Ok(whole), Ok(racks)) = (plain, whole, racks) else { return Ok(()) };
@@ -156,8 +158,8 @@ proptest! {
         let sampling = Sampling {
             interval: Time(interval_ns * 1_000), utilised: links, flows: (0..40).collect(), ..Sampling::default()
         };
-        let plain = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {}));
-        let rated = case.with_run_spec(|run_spec| run_sampled(run_spec, &sampling, &mut |_| {}));
+        let plain = case.with_run_spec(|run_spec| run(run_spec, &mut flowsieve_sim::go_on));
+        let rated = case.with_run_spec(|run_spec| run_sampled(run_spec, &sampling, &mut flowsieve_sim::go_on));
         let (Ok(plain), Ok(rated)) = (plain, rated) else { return Ok(()) };
         prop_assert_eq!(&plain.flows, &rated.flows);
         prop_assert_eq!(&plain.links, &rated.links);

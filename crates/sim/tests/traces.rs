@@ -43,7 +43,7 @@ fn closed_loop__of_one_flow_a_host_is_as_fast_as_the_flow() {
     let result = |think| {
         let closed = loops(think);
         let flows = Flows::Closed { flows: &closed, until: Time::NEVER };
-        run(&trial.run_spec(flows, Partitioning::Whole), &mut |_| {}).unwrap()
+        run(&trial.run_spec(flows, Partitioning::Whole), &mut flowsieve_sim::go_on).unwrap()
     };
 
     let busy = result(0);
@@ -74,7 +74,7 @@ fn closed_loop__needs_acks() {
     let closed = ClosedLoop::new((3, 1), &Pattern::AllToAll, offer, Think::Fixed(0), 10, 1).unwrap();
     let trial = trial("fcfs", &rack(3));
     let flows = Flows::Closed { flows: &closed, until: Time::NEVER };
-    let error = run(&trial.run_spec(flows, Partitioning::Whole), &mut |_| {}).unwrap_err();
+    let error = run(&trial.run_spec(flows, Partitioning::Whole), &mut flowsieve_sim::go_on).unwrap_err();
     assert_eq!(
         error.to_string(),
         "in a closed loop a flow follows the last ACK of another, and class 0 of this scheme has no ACKs"

@@ -52,7 +52,7 @@ fn all_links(run_spec: &RunSpec<'_>) -> Tracing {
 
 fn traced(run_spec: &RunSpec<'_>, tracing: &Tracing) -> (Result<PointResult, SimError>, Kept) {
     let mut kept = Kept::default();
-    (run_traced(run_spec, None, tracing, &mut kept, &mut |_| {}), kept)
+    (run_traced(run_spec, None, tracing, &mut kept, &mut flowsieve_sim::go_on), kept)
 }
 
 /// Calls `body` with the run of these flows under DCTCP over one switch.
@@ -185,7 +185,7 @@ fn trace__ends_with_its_span_and_with_its_rows() {
 fn trace__abandons_the_run_with_its_sink() {
     in_rack(2, &[flow(0, (0, 1), 200)], |run_spec| {
         let mut kept = Kept { takes: Some(10), ..Kept::default() };
-        let abandoned = run_traced(run_spec, None, &all_links(run_spec), &mut kept, &mut |_| {});
+        let abandoned = run_traced(run_spec, None, &all_links(run_spec), &mut kept, &mut flowsieve_sim::go_on);
         assert_eq!((abandoned, kept.rows.len()), (Err(SimError::TraceAbandoned), 10));
     });
 }
@@ -259,10 +259,10 @@ fn check(case: &Case, some: bool, interval: Time) -> Result<(), TestCaseError> {
         case.with_run_spec(|run_spec| {
             let (run_spec, mut kept) = (RunSpec { partitioning, ..*run_spec }, Kept::default());
             let plain = match sampling {
-                Some(sampling) => run_sampled(&run_spec, sampling, &mut |_| {}),
-                None => run(&run_spec, &mut |_| {}),
+                Some(sampling) => run_sampled(&run_spec, sampling, &mut flowsieve_sim::go_on),
+                None => run(&run_spec, &mut flowsieve_sim::go_on),
             };
-            let traced = run_traced(&run_spec, sampling, &tracing, &mut kept, &mut |_| {});
+            let traced = run_traced(&run_spec, sampling, &tracing, &mut kept, &mut flowsieve_sim::go_on);
             (plain, traced, kept.rows)
         })
     };

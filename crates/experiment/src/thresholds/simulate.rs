@@ -8,7 +8,7 @@
 
 use super::{Asked, Expected, Method, Wanted};
 use crate::Simulator;
-use crate::engine::Engine;
+use crate::engine::{Engine, go_on};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
@@ -217,7 +217,7 @@ impl Evaluator<'_> {
         let input = ExperimentText::new("thresholds", &self.experiment(thresholds_bytes));
         let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator)?;
         let prepared = Simulator.prepare(&plan.points[0], seed, &plan.folder)?;
-        let result = (prepared.run)(&mut |_| {}, None)?;
+        let result = (prepared.run)(&mut go_on, None)?;
         let seconds = |fct: Option<u64>| fct.map_or(f64::INFINITY, |fct| fct as f64 * 1e-12);
         Ok(result.flows.iter().map(|row| seconds(row.fct_ps)).sum::<f64>() / result.flows.len() as f64)
     }

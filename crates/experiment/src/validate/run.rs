@@ -3,7 +3,7 @@
 use super::batches::Estimate;
 use super::case::{Case, PACKET_PS};
 use crate::Simulator;
-use crate::engine::Engine;
+use crate::engine::{Engine, go_on};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
@@ -94,7 +94,7 @@ fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error>
     let simulated = loop {
         let seed = means.len() as u64 / 2 + 1;
         let prepared = Simulator.prepare(&plan.points[0], seed, &plan.folder)?;
-        let result = (prepared.run)(&mut |_| {}, None)?;
+        let result = (prepared.run)(&mut go_on, None)?;
         packet_hops += result.packet_hops;
         let of_host = |host| result.flows.iter().filter(move |row| row.src == host).map(|row| row.fct_ps);
         means.extend([0, 1].map(|host| batch_mean(case, of_host(host))));

@@ -2,7 +2,7 @@
 
 use super::dctcp::{Line, Link, Observed, Sample, compare};
 use crate::Simulator;
-use crate::engine::Engine;
+use crate::engine::{Engine, go_on};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
@@ -49,7 +49,7 @@ pub fn steady(flows: u32) -> Result<SteadyOutcome, Error> {
     let input = ExperimentText::new("validate", &experiment(flows));
     let plan = plan::plan(&input, Path::new(""), &Changes::default(), &Simulator)?;
     let prepared = Simulator.prepare(&plan.points[0], 1, &plan.folder)?;
-    let result = (prepared.run)(&mut |_| {}, None)?;
+    let result = (prepared.run)(&mut go_on, None)?;
     let link = link(flows);
     let in_period = (link.steady().period * 1e6 / interval_us(flows) as f64).round() as usize;
     let observed = Observed::of(&samples(&result, flows), in_period).ok_or_else(|| Error::Simulation {

@@ -1,5 +1,6 @@
 //! Runs in which flows follow others: closed loops, and queries with other flows beside them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
@@ -20,7 +21,7 @@ impl<K: Key> Run<'_, '_, K> {
     pub(super) fn all_closed(
         &mut self,
         upcoming: Arrivals<'_>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, SimError> {
         for flow in upcoming {
             self.feed(flow)?;
@@ -36,7 +37,7 @@ impl<K: Key> Run<'_, '_, K> {
     pub(super) fn all_queries(
         &mut self,
         mut upcoming: Arrivals<'_>,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, SimError> {
         let mut end = Time::ZERO;
         while end < self.stop && !self.following().any(Following::heard_all_answers) {

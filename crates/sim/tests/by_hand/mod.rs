@@ -87,7 +87,7 @@ impl Trial {
         let numbered = || -> Box<dyn Iterator<Item = Flow>> {
             Box::new((0..).zip(flows).map(|(id, flow)| Flow { id, ..*flow }).collect::<Vec<_>>().into_iter())
         };
-        run(&self.run_spec(Flows::Given(&numbered), partitioning), &mut |_| {}).expect("a run")
+        run(&self.run_spec(Flows::Given(&numbered), partitioning), &mut flowsieve_sim::go_on).expect("a run")
     }
 
     /// Everything that a run depends on.

@@ -66,7 +66,8 @@ fn own_controller__needs_a_delay_to_hear_of_things_as_they_happen() {
     scheme.controllers[0].hears = Hears::AsItHappens(Time::ZERO);
     let trial = Trial::new(&settings, scheme);
     let flows = || -> Box<dyn Iterator<Item = Flow>> { Box::new(std::iter::once(flow(0, (0, 1), 1))) };
-    let refused = flowsieve_sim::run(&trial.run_spec(Flows::Given(&flows), Partitioning::Whole), &mut |_| {});
+    let refused =
+        flowsieve_sim::run(&trial.run_spec(Flows::Given(&flows), Partitioning::Whole), &mut flowsieve_sim::go_on);
     assert_eq!(refused, Err(SimError::HearsAtOnce { controller: "coflow coordinator" }));
 }
 
@@ -159,7 +160,7 @@ fn own_controller__sees_what_a_port_holds_before_an_instant_and_is_heard_after_i
         Box::new([first, Flow { id: 1, ..second }].into_iter())
     };
     let run_spec = trial.run_spec(Flows::Given(&flows), Partitioning::Whole);
-    let result = flowsieve_sim::run(&run_spec, &mut |_| {}).expect("a run");
+    let result = flowsieve_sim::run(&run_spec, &mut flowsieve_sim::go_on).expect("a run");
     let seen = seen.lock().expect("not poisoned").clone();
     let expected =
         [(1, 0), (2, 1_500), (3, 3_000), (4, 1_500), (5, 1_500), (6, 0)].map(|(us, bytes)| (Time::from_us(us), bytes));
@@ -168,6 +169,6 @@ fn own_controller__sees_what_a_port_holds_before_an_instant_and_is_heard_after_i
     // A port that is sampled hears it, too.
     let links = (0..trial.fabric.links.len() as u32).collect();
     let sampling = Sampling { interval: Time::from_us(3), links, ..Sampling::default() };
-    let sampled = flowsieve_sim::run_sampled(&run_spec, &sampling, &mut |_| {}).expect("a run");
+    let sampled = flowsieve_sim::run_sampled(&run_spec, &sampling, &mut flowsieve_sim::go_on).expect("a run");
     assert_eq!(marks_and_drops(&sampled), (0, 6));
 }

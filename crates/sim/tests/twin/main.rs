@@ -84,7 +84,7 @@ fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
         return Ok(()); // which the simulator refuses
     }
     let result: PointResult =
-        flowsieve_sim::run(run_spec, &mut |_| {}).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        flowsieve_sim::run(run_spec, &mut flowsieve_sim::go_on).map_err(|e| TestCaseError::fail(e.to_string()))?;
     // Given flows have a row even if the run is stopped before they begin, unless queries ended before.
     let given = |message: &usize| match run_spec.flows {
         Flows::Given(_) => true,
