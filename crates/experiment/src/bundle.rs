@@ -15,7 +15,8 @@ use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::plan::{Changes, Plan};
 use crate::scale::Scale;
-use flowsieve_schemes::settings::{Kind, Value};
+use crate::source::Source;
+use flowsieve_schemes::settings::{Address, Kind, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -59,17 +60,6 @@ struct Packed {
     bytes: u64,
 }
 
-/// An experiment that has been read from a file or a bundle.
-pub(crate) struct Opened {
-    pub(crate) text: ExperimentText,
-    /// What its paths are relative to.
-    pub(crate) folder: PathBuf,
-    /// What the bundle changes in it.
-    pub(crate) changes: Changes,
-    /// Where the bundle is unpacked, for as long as it is needed.
-    pub(crate) unpacked: Option<Arc<Unpacked>>,
-}
-
 /// A folder that is removed with the last who needs it.
 #[derive(Debug)]
 pub(crate) struct Unpacked(TempDir);
@@ -82,6 +72,11 @@ impl Unpacked {
         let folder = tempfile::Builder::new().prefix("flowsieve-").tempdir()?;
         UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
         Ok(Unpacked(folder))
+    }
+
+    /// The folder of an experiment whose paths lead so far above it.
+    fn below(&self, above: usize) -> PathBuf {
+        (0..above).fold(self.0.path().to_owned(), |folder, level| folder.join(level.to_string()))
     }
 }
 
@@ -99,18 +94,8 @@ pub fn remove_unpacked() {
     }
 }
 
-/// Reads an experiment's file, or unpacks a bundle.
-pub(crate) fn open(path: &Path) -> Result<Opened, Error> {
-    if is_bundle(path) {
-        return unpack(path);
-    }
-    let text = ExperimentText::read(path)?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-    Ok(Opened { text, folder, changes: Changes::default(), unpacked: None })
-}
-
 /// Whether the file begins as tar files of a bundle do.
-fn is_bundle(path: &Path) -> bool {
+pub(crate) fn is_bundle(path: &Path) -> bool {
     let mut start = [0; LIST.len()];
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
@@ -131,12 +116,26 @@ pub struct Content {
 /// # Errors
 /// As [`pack`] has.
 pub fn pack_file(plan: &Plan, path: &Path) -> Result<Content, Error> {
+    whole_file(path, |out| pack(plan, out))
+}
+
+/// Writes a file that is whole or not there.
+///
+/// # Errors
+/// Those of `write`, and where the file cannot be written.
+pub fn whole_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut io::BufWriter<&mut File>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".partial-").tempfile_in(folder).map_err(unreadable(path))?;
-    let content = pack(plan, io::BufWriter::new(&mut file))?;
+    let mut out = io::BufWriter::new(file.as_file_mut());
+    let value = write(&mut out)?;
+    out.flush().map_err(unreadable(path))?;
+    drop(out);
     file.as_file().sync_all().map_err(unreadable(path))?;
     file.persist(path).map_err(|error| unreadable(path)(error.error))?;
-    Ok(content)
+    Ok(value)
 }
 
 /// Writes a planned experiment as a bundle, with the changes that were planned.
@@ -144,20 +143,10 @@ pub fn pack_file(plan: &Plan, path: &Path) -> Result<Content, Error> {
 /// # Errors
 /// Where it names a file by its absolute path or cannot read one, and those of whatever is written to.
 pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
-    let mut sources: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for (address, value, _) in plan.points.iter().flat_map(|point| point.settings.all_given()) {
-        let key = crate::settings::find(address.1);
-        let Some(Value::Text(path)) = key.filter(|key| matches!(key.kind, Kind::File)).map(|_| value) else { continue };
-        let source = plan.folder.join(path);
-        // Some settings take names, too: of what stands in for a recorded trace.
-        if !flowsieve_builtin::is_file(&source) {
-            continue;
-        }
-        if Path::new(path).is_absolute() {
-            let problem = format!("`{}` names {path} by its absolute path, which no other machine has", address.1);
-            return Err(Error::Input(format!("{problem}; expected a path from the experiment's folder on")));
-        }
-        sources.insert(path.clone(), source);
+    let sources = named_files(plan);
+    if let Some(path) = sources.keys().find(|path| Path::new(path).is_absolute()) {
+        let problem = format!("it names {path} by its absolute path, which no other machine has");
+        return Err(Error::Input(format!("{problem}; expected a path from the experiment's folder on")));
     }
     let mut files = Vec::new();
     for (path, source) in &sources {
@@ -178,6 +167,38 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
     let content = Content { files: list.files.len(), bytes: list.bytes() };
     write(&list, &plan.experiment.text, &sources, out)?;
     Ok(content)
+}
+
+/// The files that the points of a plan name: as written, and where they are.
+fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
+    let given = plan.points.iter().flat_map(|point| point.settings.all_given());
+    let path = |((_, name), value, _): (&Address, &Value, _)| match value {
+        Value::Text(path) if matches!(crate::settings::find(name)?.kind, Kind::File) => Some(path.clone()),
+        _ => None,
+    };
+    let sources = given.filter_map(path).map(|path| (path.clone(), plan.folder.join(path)));
+    // Some settings take names, too: of what stands in for a recorded trace.
+    sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
+}
+
+/// The files of a plan in a folder of their own, in which `added` has a name that says its contents: the folder, and that name.
+pub(crate) fn beside(plan: &Plan, added: &Path) -> Result<(PathBuf, String, Arc<Unpacked>), Error> {
+    let unpacked = Unpacked::new().map_err(unreadable(added))?;
+    let mut sources = named_files(plan);
+    sources.retain(|path, _| Path::new(path) != added);
+    let folder = unpacked.below(most_above(sources.keys().map(String::as_str)));
+    for (path, source) in sources.iter().filter(|(path, _)| Path::new(path).is_relative()) {
+        let copy = || {
+            let mut target = File::create_new(place(&folder, path)?)?;
+            io::copy(&mut flowsieve_builtin::open(source)?, &mut target)
+        };
+        copy().map_err(unreadable(source))?;
+    }
+    let (hash, _) = digest(added).map_err(unreadable(added))?;
+    let name = format!("flows-{}.csv", &hash[..16]);
+    let copy = || place(&folder, &name).and_then(|target| fs::copy(added, target));
+    copy().map_err(unreadable(added))?;
+    Ok((folder, name, Arc::new(unpacked)))
 }
 
 fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl Write) -> Result<(), Error> {
@@ -210,7 +231,7 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
     Ok((hasher.finalize().to_hex().to_string(), bytes))
 }
 
-fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| Error::File { path: path.display().to_string(), problem: error.to_string() }
 }
 
@@ -250,8 +271,12 @@ impl List {
 
     /// How far its paths lead above the folder of the experiment.
     fn above(&self) -> usize {
-        self.files.iter().filter_map(|file| depth(&file.path)).map(|(above, _)| above).max().unwrap_or(0)
+        most_above(self.files.iter().map(|file| file.path.as_str()))
     }
+}
+
+fn most_above<'a>(paths: impl Iterator<Item = &'a str>) -> usize {
+    paths.filter_map(depth).map(|(above, _)| above).max().unwrap_or(0)
 }
 
 /// How far a relative path leads up, and whether it ends in a file below that.
@@ -270,7 +295,8 @@ fn depth(path: &str) -> Option<(usize, bool)> {
     Some((above, below))
 }
 
-fn unpack(path: &Path) -> Result<Opened, Error> {
+/// The experiment in a bundle, with its files in a folder of their own.
+pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let name = path.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is no bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
@@ -292,7 +318,7 @@ fn unpack(path: &Path) -> Result<Opened, Error> {
     let text = String::from_utf8(next(TEXT, crate::experiment_text::MAX_FILE_BYTES)?)
         .map_err(|_| refuse(format!("{TEXT} is not UTF-8 text")))?;
     let unpacked = Unpacked::new().map_err(broken)?;
-    let folder = (0..list.above()).fold(unpacked.0.path().to_owned(), |folder, level| folder.join(level.to_string()));
+    let folder = unpacked.below(list.above());
     fs::create_dir_all(&folder).map_err(broken)?;
     let mut wanted: BTreeMap<&str, Vec<&Packed>> = BTreeMap::new();
     for file in &list.files {
@@ -322,7 +348,7 @@ fn unpack(path: &Path) -> Result<Opened, Error> {
         return Err(refuse(format!("it lacks {:?}", file.path)));
     }
     let changes = Changes { sets: list.sets, seeds: list.seeds, scale, resolve: list.resolve };
-    Ok(Opened { text: ExperimentText::new(&list.name, &text), folder, changes, unpacked: Some(Arc::new(unpacked)) })
+    Ok(Source { text: ExperimentText::new(&list.name, &text), folder, changes, unpacked: Some(Arc::new(unpacked)) })
 }
 
 /// What is wrong with an entry that should be this file of so many bytes at most.

@@ -49,6 +49,21 @@ pub enum Error {
     },
 }
 
+/// Where an error is, and what would be right.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Details {
+    /// The file.
+    pub file: Option<String>,
+    /// Its line, from 1.
+    pub line: Option<u32>,
+    /// The column in it, in characters from 1.
+    pub column: Option<u32>,
+    /// What was expected.
+    pub expected: Option<String>,
+    /// The valid name that is most like the wrong one.
+    pub nearest: Option<String>,
+}
+
 impl From<SettingsError> for Error {
     fn from(error: SettingsError) -> Self {
         Error::Setting { error, experiment_text: None }
@@ -89,6 +104,20 @@ impl Error {
             }
             other => other,
         }
+    }
+
+    /// Where it is wrong, and what would be right, as far as that is known.
+    pub fn details(&self) -> Details {
+        let Error::Setting { error, .. } = self else {
+            let file = if let Error::File { path, .. } = self { Some(path.clone()) } else { None };
+            return Details { file, ..Details::default() };
+        };
+        let (file, line, column) = match &error.origin {
+            settings::Origin::File { file, line, column, .. } => (Some(file.to_string()), Some(*line), Some(*column)),
+            _ => (None, None, None),
+        };
+        let nearest = error.wrong_name.as_ref().and_then(|name| nearest(&name.given, &name.valid));
+        Details { file, line, column, expected: error.expected.clone(), nearest: nearest.map(str::to_owned) }
     }
 
     /// The message for a terminal, several lines long, with colour if wanted.

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::execute::{How, Show, execute};
 use crate::plan::Plan;
-use flowsieve_results::{ResultDir, ResultWriter, refuse_loss};
+use flowsieve_results::{ResultDir, ResultError, ResultWriter, refuse_loss};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +52,52 @@ pub fn join(
     let mut part = plan.without(|key| lacking.contains(key));
     part.experiment.missing_runs = lacking.len() as u64;
     execute(&part, engine, out, how, show)
+}
+
+/// The keys of the runs whose parts are not in the folder `out`, in the plan's order, each once: for whoever spreads them. Damaged
+/// parts are removed, and count as missing.
+///
+/// # Errors
+/// Where the folder holds another result that would be lost, unless it may be replaced.
+pub fn missing(plan: &Plan, out: &Path, replace: bool) -> Result<Vec<String>, Error> {
+    if !replace {
+        refuse_loss(out, &plan.experiment)?;
+    }
+    let writer = ResultWriter::create(out)?.of(&plan.experiment);
+    let mut keys = Vec::new();
+    for run in plan.listing().runs {
+        match writer.finished(&run.key) {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) if error.is_damage() => writer.remove_part(&run.key)?,
+            Err(error) => return Err(error.into()),
+        }
+        keys.push(run.key);
+    }
+    Ok(keys)
+}
+
+/// The part of a key in the folder `out`, as an archive.
+///
+/// # Errors
+/// Where it is not there, or damaged.
+pub fn archive(plan: &Plan, out: &Path, key: &str) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    ResultWriter::create(out)?.of(&plan.experiment).write_archive(key, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Puts a part out of its archive into the folder `out`; says whether it was whole.
+///
+/// # Errors
+/// Where it is no part of the plan, was made by another version or model, or differs from the one that is there.
+pub fn take(plan: &Plan, out: &Path, key: &str, archive: &[u8]) -> Result<bool, Error> {
+    plan.only(&BTreeSet::from([key.to_owned()]))?;
+    match ResultWriter::create(out)?.of(&plan.experiment).take_archive(key, archive) {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_damage() || matches!(error, ResultError::Invalid { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Takes what there is of a plan's parts into `out`; gives the keys of those that are nowhere.

@@ -38,12 +38,14 @@ pub mod settings;
 pub mod shards;
 mod shorter;
 mod simulator;
+pub mod source;
 pub mod thresholds;
+pub mod tracking;
 pub mod validate;
 mod watch;
 pub mod workload;
 
-pub use error::{Error, nearest};
+pub use error::{Details, Error, nearest};
 pub use experiment_text::ExperimentText;
 pub use flowsieve_report as report;
 pub use flowsieve_results::ResultDir;

@@ -1,6 +1,6 @@
 //! From an experiment file to the runs that it asks for, everything checked before the first one starts.
 
-use crate::bundle::{self, Unpacked};
+use crate::bundle::Unpacked;
 use crate::claims;
 use crate::document::{self, Document};
 use crate::engine::{Engine, TraceSize};
@@ -11,6 +11,7 @@ use crate::points::{self, Point};
 use crate::scale::{Scale, ScaleTable};
 use crate::settings::find;
 use crate::shorter::Whole;
+use crate::source::Source;
 use flowsieve_results::claims::LOOKS;
 use flowsieve_results::{
     Axis, Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
@@ -50,7 +51,7 @@ declare! {
 
 /// Goes up whenever the same settings and seed give another result, so that a part of before is not taken for one of
 /// now. The changelog says why each time.
-const MODEL: u32 = 11;
+pub const MODEL: u32 = 11;
 
 /// What has changed for some settings alone, so that the parts of all others stay good.
 fn revision(settings: &BTreeMap<String, String>) -> &'static str {
@@ -219,11 +220,9 @@ impl Plan {
     }
 }
 
-/// Reads an experiment file, or a bundle of one, and plans it.
+/// Reads an experiment (a file, a bundle, or what is built in) and plans it.
 pub fn read(path: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    let opened = bundle::open(path)?;
-    let plan = plan(&opened.text, &opened.folder, &opened.changes.and(changes), engine)?;
-    Ok(Plan { unpacked: opened.unpacked, ..plan })
+    Source::open(path)?.with(changes).plan(engine)
 }
 
 /// Plans an experiment whose text is at hand.

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::plan::Plan;
+use flowsieve_report as report;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -90,6 +91,49 @@ pub struct Listing {
     pub packet_hops: f64,
     /// What the person should know before it runs.
     pub warnings: Vec<String>,
+}
+
+impl Listing {
+    /// For reading: what it takes, and a line for each point.
+    pub fn text(&self) -> String {
+        let runs = self.runs.len();
+        let most = self.runs.iter().map(|run| run.memory_bytes).max().unwrap_or(0);
+        let versions: Vec<String> = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        let of_point = |(index, label): (usize, &String)| {
+            let of: Vec<_> = self.runs.iter().filter(|run| run.point == index).collect();
+            let hops = of.first().map_or(0.0, |run| run.packet_hops);
+            let memory = of.first().map_or(0, |run| run.memory_bytes);
+            [label.clone(), of.len().to_string(), hops_in_words(hops), report::size(memory)]
+        };
+        let head = ["point", "runs", "packet-hops each", "memory each"].map(str::to_owned);
+        let rows: Vec<[String; 4]> = [head].into_iter().chain(self.points.iter().enumerate().map(of_point)).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths = [0, 1, 2, 3].map(width);
+        let line = |row: &[String; 4]| {
+            let [label, runs, hops, memory] = row;
+            let [a, b, c, d] = widths;
+            format!("{label:a$}  {runs:>b$}  {hops:>c$}  {memory:>d$}\n")
+        };
+        format!(
+            "{}\n{runs} runs of {} points, about {} packet-hops in all; a run takes {} of memory at most\nplan {} ({})\n\n{}",
+            self.title,
+            self.points.len(),
+            hops_in_words(self.packet_hops),
+            report::size(most),
+            self.plan,
+            versions.join(", "),
+            rows.iter().map(line).collect::<String>(),
+        )
+    }
+}
+
+/// A number of packet-hops for reading.
+pub fn hops_in_words(hops: f64) -> String {
+    match hops {
+        0.0..1e6 => format!("{hops:.0}"),
+        1e6..1e9 => format!("{:.0} million", hops / 1e6),
+        _ => format!("{:.1} billion", hops / 1e9),
+    }
 }
 
 /// What tells a file of keys that a plan wrote.
@@ -220,6 +264,12 @@ mod tests {
         );
         plan::plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &crate::Simulator)
             .unwrap()
+    }
+
+    #[test]
+    fn hops_in_words__rounds() {
+        assert_eq!(hops_in_words(18_200_000.0), "18 million");
+        assert_eq!(hops_in_words(2.26e9), "2.3 billion");
     }
 
     #[test]

@@ -23,10 +23,12 @@ use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::explain::{self, Explained};
 use flowsieve_experiment::plan::{self, Changes, Plan};
+use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Entry, Error, Measured, OwnSchemes, ResultDir, catalogue, export, lookup, machine, report};
 use output::{in_colour, is_closed_output, print, print_json, tell, to_output};
-use progress::{Progress, hops_in_words};
+use progress::Progress;
 use resolving::{Resolvable, Resolving};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,22 +38,39 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Exit status where the simulation failed.
+const FAILED: u8 = 1;
+/// Exit status where something in files, arguments or folders has to be changed.
+const WRONG: u8 = 2;
+
 /// Does what the command line says, with schemes of one's own beside the built-in ones. It is all that `main` has to call:
 /// `flowsieve::main_with(&[scheme::ENTRY])`.
 pub fn main_with(own: &'static [Entry]) -> ExitCode {
-    let command = Cli::parse().command;
-    match OwnSchemes::new(own).and_then(|engine| carry_out(command, engine)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_closed_output(&error) => ExitCode::SUCCESS,
+    carry_out(std::env::args_os(), own).into()
+}
+
+/// The same of a command line that is given, the program's name first; gives the exit status.
+pub fn carry_out(arguments: impl IntoIterator<Item = OsString>, own: &'static [Entry]) -> u8 {
+    let command = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli.command,
+        Err(said) => {
+            // Help and version are answers; where nobody reads them, nothing is wrong.
+            let _ = said.print();
+            return if said.use_stderr() { WRONG } else { 0 };
+        }
+    };
+    match OwnSchemes::new(own).and_then(|engine| do_what_it_says(command, engine)) {
+        Ok(()) => 0,
+        Err(error) if is_closed_output(&error) => 0,
         Err(error) => {
             let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             tell(error.render(colour));
-            ExitCode::from(if matches!(error, Error::Simulation { .. }) { 1 } else { 2 })
+            if matches!(error, Error::Simulation { .. }) { FAILED } else { WRONG }
         }
     }
 }
 
-fn carry_out(command: Command, engine: OwnSchemes) -> Result<(), Error> {
+fn do_what_it_says(command: Command, engine: OwnSchemes) -> Result<(), Error> {
     match command {
         Command::Run(args) => run(&args, engine),
         Command::Plan(args) => spreading::plan(&args, engine),
@@ -78,7 +97,7 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     let engine = if args.no_guard { engine.without_guard() } else { engine };
     let resolve = args.resolve.is_some();
     let changes = Changes { resolve, ..args.of.changes() };
-    let plan = plan::read(&lookup::experiment(&args.of.file)?, &changes, &engine)?;
+    let plan = plan::read(&args.of.file, &changes, &engine)?;
     if let Some(flow) = args.follow_flow {
         return following::follow(&plan, &engine, flow, args.json);
     }
@@ -257,7 +276,7 @@ fn doctor(args: &Doctor) -> Result<(), Error> {
 
 fn write_flows(args: &Flows, engine: OwnSchemes) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
-    let plan = plan::read(&lookup::experiment(&args.file)?, &changes, &engine)?;
+    let plan = plan::read(&args.file, &changes, &engine)?;
     to_output(|out| export::flows(&plan, args.seed, out))
 }
 

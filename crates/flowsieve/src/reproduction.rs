@@ -7,13 +7,14 @@ use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::report::PageFigure;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
+use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, Measured, OwnSchemes, lookup, machine, report};
 
 use crate::announce;
 use crate::args::Reproduce;
 use crate::interruption;
 use crate::output::{print, tell};
-use crate::progress::{Progress, hops_in_words, in_words};
+use crate::progress::{Progress, in_words};
 use crate::resolving::{Resolvable, Resolving};
 
 pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Error> {

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::resolve::{Open, Resolving as Figure, open_claims};
+use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, Measured};
 
 use crate::output::tell;
-use crate::progress::{hops_in_words, in_words};
+use crate::progress::in_words;
 
 /// Packet-hops a second of one core before any were counted.
 const HOPS_PER_SECOND: f64 = 10e6;

@@ -2,20 +2,19 @@
 
 use crate::args::{Join, Pack, PlanArgs, Planned, Run};
 use crate::output::{print, print_json, tell};
-use crate::progress::{Progress, hops_in_words};
+use crate::progress::Progress;
 use crate::{announce, default_out, interruption, show_result};
 use flowsieve_experiment::bundle;
 use flowsieve_experiment::execute::{How, execute_parts};
 use flowsieve_experiment::joining::{self, Missing};
 use flowsieve_experiment::plan::{self, Plan};
-use flowsieve_experiment::shards::Listing;
-use flowsieve_experiment::{Error, OwnSchemes, lookup, machine, report};
+use flowsieve_experiment::{Error, OwnSchemes, machine, report};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) fn planned(of: &Planned, engine: &OwnSchemes) -> Result<Plan, Error> {
-    plan::read(&lookup::experiment(&of.file)?, &of.changes(), engine)
+    plan::read(&of.file, &of.changes(), engine)
 }
 
 pub(crate) fn plan(args: &PlanArgs, engine: OwnSchemes) -> Result<(), Error> {
@@ -23,39 +22,7 @@ pub(crate) fn plan(args: &PlanArgs, engine: OwnSchemes) -> Result<(), Error> {
     for warning in listing.warnings.iter().filter(|_| !args.json) {
         tell(format!("warning: {warning}"));
     }
-    if args.json { print_json(&listing) } else { print(&text(&listing)) }
-}
-
-/// A line for each point.
-fn text(listing: &Listing) -> String {
-    let runs = listing.runs.len();
-    let most = listing.runs.iter().map(|run| run.memory_bytes).max().unwrap_or(0);
-    let versions: Vec<String> = listing.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    let of_point = |(index, label): (usize, &String)| {
-        let of: Vec<_> = listing.runs.iter().filter(|run| run.point == index).collect();
-        let hops = of.first().map_or(0.0, |run| run.packet_hops);
-        let memory = of.first().map_or(0, |run| run.memory_bytes);
-        [label.clone(), of.len().to_string(), hops_in_words(hops), report::size(memory)]
-    };
-    let head = ["point", "runs", "packet-hops each", "memory each"].map(str::to_owned);
-    let rows: Vec<[String; 4]> = [head].into_iter().chain(listing.points.iter().enumerate().map(of_point)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    let line = |row: &[String; 4]| {
-        let [label, runs, hops, memory] = row;
-        let [a, b, c, d] = widths;
-        format!("{label:a$}  {runs:>b$}  {hops:>c$}  {memory:>d$}\n")
-    };
-    format!(
-        "{}\n{runs} runs of {} points, about {} packet-hops in all; a run takes {} of memory at most\nplan {} ({})\n\n{}",
-        listing.title,
-        listing.points.len(),
-        hops_in_words(listing.packet_hops),
-        report::size(most),
-        listing.plan,
-        versions.join(", "),
-        rows.iter().map(line).collect::<String>(),
-    )
+    if args.json { print_json(&listing) } else { print(&listing.text()) }
 }
 
 /// What a shard has made.

@@ -121,10 +121,7 @@ fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
     let out = tempfile::tempdir().unwrap();
     let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
-    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true, replace: false }, &|_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap();
     let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
     assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }

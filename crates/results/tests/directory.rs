@@ -90,6 +90,7 @@ fn experiment() -> Experiment {
         record: Record::Full,
         looks: false,
         claims: vec![],
+        missing_runs: 0,
         unmeasured: vec![],
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),

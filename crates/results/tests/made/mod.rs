@@ -124,6 +124,7 @@ fn experiment(made: &Made) -> Experiment {
         record: made.record,
         looks: made.looks,
         claims: made.claims.clone(),
+        missing_runs: 0,
         unmeasured: Vec::new(),
         schemes: SCHEMES.map(scheme).into(),
         points: LOADS.iter().flat_map(|&load| SCHEMES.map(|scheme| point(load, scheme))).collect(),

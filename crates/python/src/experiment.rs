@@ -1,0 +1,216 @@
+//! Experiments and their plans.
+
+use crate::errors::{raised, working, wrong};
+use crate::result::Outcome;
+use crate::running::{Options, run};
+use crate::to_toml;
+use flowsieve_experiment::execute::{How, execute, execute_parts};
+use flowsieve_experiment::joining::{self, Missing};
+use flowsieve_experiment::plan::Changes;
+use flowsieve_experiment::shards::Shard;
+use flowsieve_experiment::source::Source;
+use flowsieve_experiment::{ExperimentText, OwnSchemes, Scale, bundle, export, machine, plan};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// An experiment: a text, and what is changed in it.
+#[pyclass(frozen, module = "flowsieve._flowsieve")]
+pub(crate) struct Experiment(Source);
+
+#[pymethods]
+impl Experiment {
+    /// A file, a bundle, or a built-in experiment by its name.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
+        working(py, || Source::open(&path)).map(Experiment)
+    }
+
+    /// A text, with the name that messages have for it, and the folder of its paths.
+    #[staticmethod]
+    fn of_text(text: &str, name: &str, folder: PathBuf) -> Experiment {
+        Experiment(Source::new(ExperimentText::new(name, text), folder))
+    }
+
+    /// The text that a dict stands for.
+    #[staticmethod]
+    fn text_of(dict: &Bound<'_, PyDict>) -> PyResult<String> {
+        to_toml::document(dict)
+    }
+
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text.text
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.text.name
+    }
+
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.0.folder.clone()
+    }
+
+    /// What is changed in it, as the command line would have it.
+    #[getter]
+    fn changes(&self) -> Vec<String> {
+        self.0.changes.sets.clone()
+    }
+
+    /// The same with settings changed, by their names or paths.
+    #[pyo3(signature = (settings, seeds=None, scale=None))]
+    fn with_changes(
+        &self,
+        settings: &Bound<'_, PyDict>,
+        seeds: Option<u64>,
+        scale: Option<&str>,
+    ) -> PyResult<Experiment> {
+        let mut sets = Vec::new();
+        for (name, value) in settings {
+            sets.push(to_toml::set(&name.extract::<String>()?, &value)?);
+        }
+        let scales = [Scale::Smoke, Scale::Quick, Scale::Paper];
+        let named = |name: &str| scales.into_iter().find(|scale| scale.name() == name);
+        let scale = match scale {
+            None => Scale::default(),
+            Some(name) => named(name).ok_or_else(|| {
+                wrong(settings.py(), &format!("there is no scale {name:?}; expected smoke, quick or paper"))
+            })?,
+        };
+        Ok(Experiment(self.0.clone().with(&Changes { sets, seeds, scale, resolve: false })))
+    }
+
+    /// The same with a flow list as its workload.
+    fn with_list(&self, py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
+        working(py, || self.0.with_list(&path, &OwnSchemes::default())).map(Experiment)
+    }
+
+    fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
+        working(py, || self.0.plan(&OwnSchemes::default())).map(Plan)
+    }
+
+    /// Writes its flows as a list, as `flowsieve flows` does.
+    fn write_flows(&self, py: Python<'_>, path: PathBuf, seed: u64) -> PyResult<()> {
+        working(py, || {
+            let plan = self.0.plan(&OwnSchemes::default())?;
+            bundle::whole_file(&path, |out| export::flows(&plan, seed, out))
+        })
+    }
+}
+
+/// What an experiment asks for, checked: nothing is run yet.
+#[pyclass(frozen, module = "flowsieve._flowsieve")]
+pub(crate) struct Plan(pub(crate) plan::Plan);
+
+#[pymethods]
+impl Plan {
+    /// `flowsieve plan --json`.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        serde_json::to_string(&self.0.listing()).map_err(|error| wrong(py, &error.to_string()))
+    }
+
+    /// `flowsieve plan`.
+    fn text(&self) -> String {
+        self.0.listing().text()
+    }
+
+    #[getter]
+    fn hash(&self) -> String {
+        self.0.hash()
+    }
+
+    /// The keys of the runs of a shard, such as `3/40`.
+    fn shard(&self, py: Python<'_>, shard: &str) -> PyResult<BTreeSet<String>> {
+        let shard: Shard =
+            shard.parse().map_err(|problem: String| wrong(py, &format!("shard {shard:?}: {problem}")))?;
+        Ok(self.0.shard(shard))
+    }
+
+    /// Writes it as a bundle.
+    fn pack(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        working(py, || bundle::pack_file(&self.0, &path).map(|_| ()))
+    }
+
+    /// Makes all runs that are not there, and joins them.
+    #[pyo3(signature = (out, jobs=None, replace=false, fresh=false, guard=true, progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        jobs: Option<usize>,
+        replace: bool,
+        fresh: bool,
+        guard: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Outcome> {
+        let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh, replace };
+        let engine = engine(guard);
+        run(py, Options { plan: &self.0, progress }, |show| execute(&self.0, &engine, &out, how, show)).map(Outcome)
+    }
+
+    /// Makes these runs alone, into parts.
+    #[pyo3(signature = (keys, out, jobs=None, guard=true, progress=None))]
+    fn run_parts(
+        &self,
+        py: Python<'_>,
+        keys: BTreeSet<String>,
+        out: PathBuf,
+        jobs: Option<usize>,
+        guard: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<usize> {
+        let some = self.0.only(&keys).map_err(|error| raised(py, &error))?;
+        let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace: false };
+        let engine = engine(guard);
+        run(py, Options { plan: &some, progress }, |show| {
+            execute_parts(&some, &engine, &out, how, show).map(|made| made.run + made.found)
+        })
+    }
+
+    /// Joins parts of these folders, and those that are there.
+    #[pyo3(signature = (out, parts, missing, jobs=None, replace=false, progress=None))]
+    fn join(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        parts: Vec<PathBuf>,
+        missing: &str,
+        jobs: Option<usize>,
+        replace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Outcome> {
+        let missing = match missing {
+            "refuse" => Missing::Refuse,
+            "leave-out" => Missing::LeaveOut,
+            "make" => Missing::Make,
+            other => return Err(wrong(py, &format!("missing={other:?}; expected refuse, leave-out or make"))),
+        };
+        let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace };
+        run(py, Options { plan: &self.0, progress }, |show| {
+            joining::join(&self.0, &engine(true), &out, &parts, missing, how, show)
+        })
+        .map(Outcome)
+    }
+
+    /// The keys of the runs that are not in the parts of this folder.
+    fn missing(&self, py: Python<'_>, out: PathBuf, replace: bool) -> PyResult<Vec<String>> {
+        working(py, || joining::missing(&self.0, &out, replace))
+    }
+
+    /// The part of a key out of a folder, as an archive.
+    fn archive<'py>(&self, py: Python<'py>, out: PathBuf, key: &str) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &working(py, || joining::archive(&self.0, &out, key))?))
+    }
+
+    /// Puts a part out of its archive into a folder; says whether it was whole.
+    fn take(&self, py: Python<'_>, out: PathBuf, key: &str, archive: &[u8]) -> PyResult<bool> {
+        working(py, || joining::take(&self.0, &out, key, archive))
+    }
+}
+
+fn engine(guard: bool) -> OwnSchemes {
+    if guard { OwnSchemes::default() } else { OwnSchemes::default().without_guard() }
+}

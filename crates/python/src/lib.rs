@@ -1,0 +1,28 @@
+//! The extension module behind the Python package `flowsieve`: experiments and their results, one-to-one with the command.
+//!
+//! Whatever is decided or computed is decided in Rust; Python shows it. Tables are files, which Python reads by itself, or hands on
+//! as a stream of Arrow. Every entry point releases the interpreter's lock while it works, and turns errors and panics into
+//! the exceptions of `flowsieve.errors` ([`errors`]): a panic never ends the interpreter.
+
+mod errors;
+mod experiment;
+mod lists;
+mod result;
+mod running;
+mod tables;
+mod to_toml;
+
+use pyo3::prelude::*;
+
+/// What the package's Python modules are made of.
+#[pymodule]
+mod _flowsieve {
+    #[pymodule_export]
+    use super::experiment::{Experiment, Plan};
+    #[pymodule_export]
+    use super::lists::{digest, explain, list_of, main, program, thresholds, worth_of_forest};
+    #[pymodule_export]
+    use super::result::Outcome;
+    #[pymodule_export]
+    use super::tables::arrow_stream;
+}

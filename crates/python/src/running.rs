@@ -1,0 +1,81 @@
+//! Runs on threads of their own, while Python's thread looks at signals and shows progress.
+
+use crate::errors::{panicked, raised};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::execute::{Event, Show};
+use flowsieve_experiment::plan::Plan;
+use flowsieve_experiment::tracking::Tracker;
+use pyo3::prelude::*;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+/// Signals are looked at, and progress is told, so often.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is run, and who hears of it.
+pub(crate) struct Options<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Called with finished runs, all runs, share, packet-hops, packet-hops a second and seconds left (or None).
+    pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// Works on another thread. An exception of a signal or of `progress` ends the runs: no thread is left when this returns.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    options: Options<'_>,
+    work: impl FnOnce(Show<'_>) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let Options { plan, progress } = options;
+    let (stop, tracker) = (AtomicBool::new(false), Tracker::new(plan));
+    let show = |event: Event| {
+        tracker.hear(event);
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let look = || -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            let Some(progress) = &progress else { return Ok(()) };
+            let now = tracker.now();
+            let (rate, left) = now.rate.unzip();
+            progress.call1(py, (now.finished, now.runs, now.share, now.packet_hops, rate, left)).map(|_| ())
+        })
+    };
+    let mut raised_here = None;
+    let done = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (tell, told) = sync_channel(1);
+            let show = &show;
+            scope.spawn(move || {
+                let done = catch_unwind(AssertUnwindSafe(|| work(show)));
+                // Whoever waits for it is in this scope.
+                let _ = tell.send(done);
+            });
+            loop {
+                match told.recv_timeout(LOOK) {
+                    Ok(done) => break Some(done),
+                    Err(RecvTimeoutError::Disconnected) => break None,
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+                if raised_here.is_none()
+                    && let Err(error) = look()
+                {
+                    stop.store(true, Ordering::Relaxed);
+                    raised_here = Some(error);
+                }
+            }
+        })
+    });
+    if raised_here.is_none() {
+        // The last look: everything is done.
+        raised_here = look().err();
+    }
+    match (done, raised_here) {
+        (_, Some(error)) => Err(error),
+        (Some(Ok(done)), None) => done.map_err(|error| raised(py, &error)),
+        (Some(Err(panic)), None) => Err(panicked(py, &*panic)),
+        (None, None) => Err(panicked(py, &"a run ended without a word")),
+    }
+}

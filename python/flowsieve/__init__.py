@@ -1,0 +1,80 @@
+"""Flowsieve from Python: experiments with flow schedulers for data-centre networks, and their results.
+
+>>> import flowsieve as fs
+>>> exp = fs.Experiment.builtin("quickstart").set(load=[0.5, 0.7], scheme=["pias", "dctcp"], seeds=2)
+>>> print(exp.plan().points[0])
+pias, load 0.5
+
+Whatever is computed is computed by the command's own code: the package shows it. See docs/python.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flowsieve import errors
+from flowsieve._experiment import Experiment, Plan, Run
+from flowsieve._flows import Flows
+from flowsieve._flowsieve import program
+from flowsieve._lists import (
+    explain,
+    list_experiments,
+    list_schemes,
+    list_settings,
+    list_topologies,
+    list_workloads,
+    thresholds,
+)
+from flowsieve._result import Comparison, Findings, Result, Table
+from flowsieve.errors import Error, ExperimentError, InternalError, ResultError, SimulationError, SweepError
+
+if TYPE_CHECKING:
+    from flowsieve import forest, plot
+    from flowsieve.sweeps import Local, Ray, Slurm, sweep
+
+__version__ = program()[0]
+
+__all__ = [
+    "Comparison",
+    "Error",
+    "Experiment",
+    "ExperimentError",
+    "Findings",
+    "Flows",
+    "InternalError",
+    "Local",
+    "Plan",
+    "Ray",
+    "Result",
+    "ResultError",
+    "Run",
+    "SimulationError",
+    "Slurm",
+    "SweepError",
+    "Table",
+    "errors",
+    "explain",
+    "forest",
+    "list_experiments",
+    "list_schemes",
+    "list_settings",
+    "list_topologies",
+    "list_workloads",
+    "plot",
+    "program",
+    "sweep",
+    "thresholds",
+]
+
+# What few need is imported when somebody asks for it.
+_LATER = {name: "flowsieve.sweeps" for name in ("Local", "Ray", "Slurm", "sweep")}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in ("plot", "forest"):
+        return importlib.import_module(f"flowsieve.{name}")
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'flowsieve' has no attribute {name!r}")

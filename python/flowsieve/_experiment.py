@@ -1,0 +1,236 @@
+"""Experiments, what they would run, and running them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flowsieve import _flowsieve
+from flowsieve._flows import Flows, written
+from flowsieve._progress import Listener, listener
+from flowsieve._result import PathLike, Result
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a plan: a point with a seed."""
+
+    key: str
+    """The name of its part: a hash of all that its result depends on."""
+    point: int
+    """Its point, as an index among those of the plan."""
+    seed: int
+    packet_hops: float
+    """About how many packet-hops it takes."""
+    memory_bytes: int
+    """About how much memory it takes at most."""
+
+
+class Plan:
+    """What an experiment would run; nothing is run yet.
+
+    >>> import flowsieve as fs
+    >>> plan = fs.Experiment.builtin("quickstart").set(flows=10, seeds=2).plan()
+    >>> len(plan), len(plan.points)
+    (12, 6)
+    >>> plan.shard("1/3") & plan.shard("2/3")
+    set()
+    """
+
+    def __init__(self, raw: _flowsieve.Plan) -> None:
+        self._raw = raw
+        listing = json.loads(raw.json())
+        self.hash: str = listing["plan"]
+        """Names the plan: equal on all machines with the same experiment and program."""
+        self.versions: dict[str, str] = listing["versions"]
+        """What would make the runs, ``model`` among it."""
+        self.title: str = listing["title"]
+        self.points: list[str] = listing["points"]
+        """Scheme, load and swept settings of each point, in words."""
+        self.runs = [Run(**run) for run in listing["runs"]]
+        """The runs in the order in which they start."""
+        self.packet_hops: float = listing["packet_hops"]
+        self.warnings: list[str] = listing["warnings"]
+
+    def shard(self, shard: str) -> set[str]:
+        """The keys of a share of the runs by their cost, such as ``"3/40"``: the same on every machine."""
+        return set(self._raw.shard(shard))
+
+    def pack(self, path: PathLike) -> Path:
+        """Writes the experiment with every file that it names as a bundle, for other machines."""
+        self._raw.pack(os.fspath(path))
+        return Path(path)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __str__(self) -> str:
+        return self._raw.text()
+
+    def __repr__(self) -> str:
+        return self._raw.text()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._raw.text())}</pre>"
+
+
+class Experiment:
+    """An experiment: a file, and what is changed in it. It never changes; :meth:`set` gives another.
+
+    >>> import flowsieve as fs
+    >>> exp = fs.Experiment.builtin("quickstart")
+    >>> exp.set(load=[0.5, 0.9], scheme="pias", seeds=1).plan().points
+    ['pias, load 0.5', 'pias, load 0.9']
+    """
+
+    def __init__(self, raw: _flowsieve.Experiment) -> None:
+        self._raw = raw
+
+    @classmethod
+    def from_file(cls, path: PathLike) -> Experiment:
+        """An experiment file, or a bundle of one."""
+        return cls(_flowsieve.Experiment.open(os.fspath(path)))
+
+    @classmethod
+    def builtin(cls, name: str) -> Experiment:
+        """An experiment that the package carries: see :func:`flowsieve.list_experiments`."""
+        return cls(_flowsieve.Experiment.open(name))
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "experiment.toml", folder: PathLike = ".") -> Experiment:
+        """A text as a file has it. Paths in it are relative to ``folder``; messages call it ``name``."""
+        return cls(_flowsieve.Experiment.of_text(text, name, os.fspath(folder)))
+
+    @classmethod
+    def from_dict(
+        cls, experiment: Mapping[str, Any], *, name: str = "experiment.toml", folder: PathLike = "."
+    ) -> Experiment:
+        """Tables as dicts, as a file has them. Numbers and arrays of numpy and paths are taken, too.
+
+        >>> import flowsieve as fs
+        >>> exp = fs.Experiment.from_dict({
+        ...     "topology": {"kind": "single-switch", "hosts": 8},
+        ...     "workload": {"sizes": "web-search", "flows": 50, "load": 0.5},
+        ...     "sweep": {"scheme": ["dctcp", "pias"]},
+        ... })
+        >>> len(exp.plan())
+        2
+        """
+        text = _flowsieve.Experiment.text_of(dict(experiment))
+        return cls.from_text(text, name=name, folder=folder)
+
+    @property
+    def text(self) -> str:
+        """Its text, without what is changed in it."""
+        return self._raw.text
+
+    @property
+    def name(self) -> str:
+        """What messages call its file."""
+        return self._raw.name
+
+    @property
+    def changes(self) -> list[str]:
+        """What is changed in it, each as ``--set`` has it."""
+        return self._raw.changes
+
+    def set(
+        self,
+        settings: Mapping[str, Any] | None = None,
+        /,
+        *,
+        seeds: int | None = None,
+        scale: str | None = None,
+        **more: Any,
+    ) -> Experiment:
+        """Another experiment with settings changed, each by its name; those with dots in their path in a dict.
+
+        A list makes a sweep, for a setting that holds no list itself. ``seeds`` and ``scale`` (smoke, quick or paper) are
+        the command's ``--seeds`` and ``--scale``.
+        """
+        given = {**(settings or {}), **more}
+        return Experiment(self._raw.with_changes(given, None if seeds is None else int(seeds), scale))
+
+    def with_flows(self, table: Any) -> Experiment:
+        """The same with these flows as its workload: :class:`Flows`, or whatever :meth:`Flows.from_table` takes.
+
+        The experiment says nothing else of what is sent: no ``sizes``, ``load`` or ``flows``.
+        """
+        with written(table) as path:
+            return Experiment(self._raw.with_list(path))
+
+    def flows(self, seed: int = 1) -> Flows:
+        """The flows that it would send with this seed, as ``flowsieve flows`` writes them; of a sweep the first point's."""
+        folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
+        path = os.path.join(folder.name, "flows.csv")
+        self._raw.write_flows(path, seed)
+        return Flows(path, _keep=folder)
+
+    def plan(self) -> Plan:
+        """What it would run: checks everything, and runs nothing."""
+        return Plan(self._raw.plan())
+
+    def run(
+        self,
+        out: PathLike,
+        *,
+        jobs: int | None = None,
+        progress: bool | Listener = False,
+        replace: bool = False,
+        fresh: bool = False,
+        guard: bool = True,
+    ) -> Result:
+        """Makes the runs that are not in the folder ``out`` yet, ``jobs`` at a time (as many as there are cores), and joins them.
+
+        Other threads go on meanwhile. Ctrl-C keeps what is finished, and the same call goes on with the rest. ``replace``,
+        ``fresh`` and ``guard`` are the command's ``--replace``, ``--fresh`` and (turned off) ``--no-guard``.
+        """
+        raw = self._raw.plan()
+        return Result(raw.run(os.fspath(out), jobs, replace, fresh, guard, listener(progress)))
+
+    def run_parts(
+        self,
+        keys: Iterable[str],
+        out: PathLike,
+        *,
+        jobs: int | None = None,
+        progress: bool | Listener = False,
+        guard: bool = True,
+    ) -> int:
+        """Makes these runs alone, as parts in the folder ``out``, and joins nothing; gives how many of them are there then."""
+        return self._raw.plan().run_parts(set(keys), os.fspath(out), jobs, guard, listener(progress))
+
+    def join(
+        self,
+        out: PathLike,
+        parts: Iterable[PathLike] = (),
+        *,
+        missing: str = "refuse",
+        jobs: int | None = None,
+        replace: bool = False,
+        progress: bool | Listener = False,
+    ) -> Result:
+        """Joins the parts of these folders, and those in ``out``, to the result.
+
+        ``missing`` says what becomes of runs whose parts are nowhere: ``"refuse"``, ``"leave-out"``, or ``"make"`` them here.
+        """
+        folders = [os.fspath(folder) for folder in parts]
+        raw = self._raw.plan()
+        return Result(raw.join(os.fspath(out), folders, missing, jobs, replace, listener(progress)))
+
+    def pack(self, path: PathLike) -> Path:
+        """Writes it with every file that it names as a bundle, for other machines."""
+        return self.plan().pack(path)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        changed = f", changed: {', '.join(self.changes)}" if self.changes else ""
+        return f"Experiment({self.name!r}{changed})"

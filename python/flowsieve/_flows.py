@@ -1,0 +1,105 @@
+"""Workloads as tables, and tables as workloads: the columns of a flow list."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from flowsieve._result import PathLike, Table
+from flowsieve.errors import ExperimentError
+
+REQUIRED = ("start_s", "src", "dst", "bytes")
+"""The columns that every list has; docs/workloads.md names the others."""
+
+
+class Flows(Table):
+    """A flow list: a CSV file with the columns ``start_s``, ``src``, ``dst``, ``bytes`` and optionally others.
+
+    >>> import flowsieve as fs
+    >>> flows = fs.Flows.from_table({"start_s": [0.0, 1e-6], "src": [0, 1], "dst": [2, 2], "bytes": [1000, 2000]})
+    >>> exp = fs.Experiment.from_dict({"topology": {"kind": "single-switch", "hosts": 3}, "sweep": {"scheme": "dctcp"}})
+    >>> len(exp.with_flows(flows).plan())
+    1
+    """
+
+    def __init__(self, path: PathLike, *, _keep: Any = None) -> None:
+        super().__init__(path)
+        # A folder that goes with the last who needs its file.
+        self._keep = _keep
+
+    @classmethod
+    def from_table(cls, table: Any) -> Flows:
+        """Of a DataFrame of polars or pandas, a table of Arrow, or a dict of columns.
+
+        What its values are is looked at where the flows are to be sent: an experiment knows its hosts.
+        """
+        folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
+        path = os.path.join(folder.name, "flows.csv")
+        _write(table, path)
+        return cls(path, _keep=folder)
+
+
+@contextlib.contextmanager
+def written(table: Any) -> Iterator[str]:
+    """The path of the list of a table; errors about it name rows of the table instead of lines of the list."""
+    flows = table if isinstance(table, Flows) else Flows.from_table(table)
+    path = str(flows.path)
+    try:
+        yield path
+    except ExperimentError as error:
+        text = str(error)
+        found = re.search(re.escape(path) + r":(\d+)", text)
+        if found is None or isinstance(table, Flows):
+            raise
+        line = int(found.group(1))
+        row = "the columns" if line == 1 else f"row {line - 2}"
+        raise ExperimentError(
+            text.replace(found.group(0), f"flows, {row}"), "flows", line, None, error.expected, error.nearest
+        ) from None
+
+
+def _write(table: Any, path: str) -> None:
+    names = _columns(table)
+    missing = [name for name in REQUIRED if name not in names]
+    if missing:
+        raise ExperimentError(
+            f"the table of flows has no column {', '.join(missing)}; expected {', '.join(REQUIRED)} and optionally others "
+            f"of a flow list; it has {', '.join(names) or 'none'}",
+            expected=", ".join(REQUIRED),
+        )
+    if isinstance(table, Mapping):
+        columns = [list(table[name]) for name in names]
+        if len({len(column) for column in columns}) > 1:
+            lengths = ", ".join(f"{name} {len(column)}" for name, column in zip(names, columns))
+            raise ExperimentError(f"the columns of the table of flows differ in length: {lengths}")
+        with Path(path).open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(zip(*columns))
+    elif hasattr(table, "write_csv"):
+        table.write_csv(path)
+    elif hasattr(table, "to_csv"):
+        table.to_csv(path, index=False)
+    else:
+        from flowsieve._missing import library
+
+        library("pyarrow.csv").write_csv(table, path)
+
+
+def _columns(table: Any) -> list[str]:
+    if isinstance(table, Mapping):
+        return [str(name) for name in table]
+    if hasattr(table, "column_names"):
+        return [str(name) for name in table.column_names]
+    if hasattr(table, "columns"):
+        return [str(name) for name in table.columns]
+    raise ExperimentError(
+        f"{type(table).__name__} is no table of flows; expected a DataFrame of polars or pandas, a table of Arrow, or a dict "
+        "of columns"
+    )

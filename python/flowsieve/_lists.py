@@ -1,0 +1,80 @@
+"""What there is to choose from, thresholds, and forests."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from flowsieve import _flowsieve
+from flowsieve._result import PathLike
+
+
+def _list(what: str, word: str | None, folder: PathLike | None = None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_flowsieve.list_of(what, word, None if folder is None else os.fspath(folder)))
+    return found
+
+
+def list_schemes(word: str | None = None) -> list[dict[str, Any]]:
+    """Every scheme, or those with a word in their name or description.
+
+    >>> import flowsieve as fs
+    >>> "pias" in [scheme["name"] for scheme in fs.list_schemes()]
+    True
+    """
+    return _list("schemes", word)
+
+
+def list_workloads(word: str | None = None) -> list[dict[str, Any]]:
+    """The published distributions of flow sizes, and stand-ins for recorded traces."""
+    return _list("workloads", word)
+
+
+def list_topologies(word: str | None = None) -> list[dict[str, Any]]:
+    """The kinds of fabric."""
+    return _list("topologies", word)
+
+
+def list_experiments(word: str | None = None, folder: PathLike | None = None) -> list[dict[str, Any]]:
+    """The experiments of a folder; those in ``experiments``, if there is such a folder, else those that the package carries."""
+    return _list("experiments", word, folder)
+
+
+def list_settings(word: str | None = None) -> list[dict[str, Any]]:
+    """Every key of an experiment file, with unit and default."""
+    return _list("settings", word)
+
+
+def explain(name: str) -> str:
+    """What a setting, scheme, workload, kind of fabric or metric is, in words."""
+    return _flowsieve.explain(name)
+
+
+def thresholds(
+    *,
+    workload: str | None = None,
+    cdf: PathLike | None = None,
+    sizes: PathLike | None = None,
+    column: str | None = None,
+    load: float | Sequence[float] = 0.8,
+    queues: int | None = None,
+    method: str | None = None,
+    rate: str = "10Gbps",
+    rtt: str = "80us",
+) -> list[dict[str, Any]]:
+    """Demotion thresholds for a distribution of flow sizes, an entry for each load.
+
+    Without a ``method`` (equal-split, pias, background, two-level or published) all stand side by side, with the ones to take and
+    the ECN threshold for ``rate`` and ``rtt``.
+
+    >>> import flowsieve as fs
+    >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
+    [...]
+    """
+    loads = [float(load)] if isinstance(load, (int, float)) else [float(each) for each in load]
+    path = [None if given is None else os.fspath(given) for given in (cdf, sizes)]
+    found: list[dict[str, Any]] = json.loads(
+        _flowsieve.thresholds(workload, path[0], path[1], column, loads, queues, method, rate, rtt)
+    )
+    return found

@@ -1,0 +1,20 @@
+"""Libraries that are there only if somebody wants them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# The extra of each library, where its name is another.
+_EXTRAS = {"pyarrow": "arrow", "pyarrow.csv": "arrow", "pyarrow.parquet": "arrow", "matplotlib": "plot", "matplotlib.pyplot": "plot"}
+
+
+def library(name: str) -> Any:
+    """The module of this name, or an error that says what brings it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get(name, name)
+        raise ModuleNotFoundError(
+            f'{name} is not installed; expected it from: pip install "flowsieve[{extra}]"', name=name
+        ) from error

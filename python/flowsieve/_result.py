@@ -1,0 +1,208 @@
+"""Results: a folder, its tables, and what follows from them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import os
+from pathlib import Path
+from typing import Any, Union
+
+from flowsieve import _flowsieve
+from flowsieve._missing import library
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Table:
+    """A table of a result: its file, which is read by whoever wants it, and no earlier.
+
+    A Parquet file is also a stream of Arrow (``__arrow_c_stream__``), which polars, pyarrow, pandas and DuckDB take as it is.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            from flowsieve.errors import ResultError
+
+            raise ResultError(f"{self.path}: there is no such table in this result")
+
+    @property
+    def _is_csv(self) -> bool:
+        return self.path.suffix == ".csv"
+
+    def lazy(self) -> Any:
+        """A ``polars.LazyFrame``: of a large table only what a query needs is read."""
+        polars = library("polars")
+        return polars.scan_csv(self.path) if self._is_csv else polars.scan_parquet(self.path)
+
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``."""
+        polars = library("polars")
+        return polars.read_csv(self.path) if self._is_csv else polars.read_parquet(self.path)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame``."""
+        pandas = library("pandas")
+        return pandas.read_csv(self.path) if self._is_csv else pandas.read_parquet(self.path)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``."""
+        if self._is_csv:
+            return library("pyarrow.csv").read_csv(self.path)
+        return library("pyarrow.parquet").read_table(self.path)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if self._is_csv:
+            return self.to_arrow().__arrow_c_stream__(requested_schema)
+        return _flowsieve.arrow_stream(self.path)
+
+    def __repr__(self) -> str:
+        return f"Table({str(self.path)!r})"
+
+
+class Comparison:
+    """Schemes, or values of another swept setting, over the same flows.
+
+    ``data`` is what ``flowsieve compare --json`` says: a list with an entry for each pair.
+    """
+
+    def __init__(self, data: list[dict[str, Any]], text: str) -> None:
+        self.data = data
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return _preformatted(self._text)
+
+
+class Findings:
+    """What looks wrong in a result, what matters most first: ``data`` is the list of ``flowsieve doctor --json``."""
+
+    def __init__(self, data: list[dict[str, Any]], text: str) -> None:
+        self.data = data
+        self._text = text
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return _preformatted(self._text)
+
+
+class Result:
+    """A finished result: the folder that ``flowsieve run`` leaves.
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=50, load=0.5, scheme=["dctcp", "pias"], seeds=2)
+    >>> res = exp.run(tempfile.mkdtemp() + "/out")
+    >>> [point["scheme"] for point in res.data()["points"]]
+    ['dctcp', 'pias']
+    """
+
+    def __init__(self, path: PathLike | _flowsieve.Outcome) -> None:
+        if isinstance(path, _flowsieve.Outcome):
+            self._raw = path
+        else:
+            self._raw = _flowsieve.Outcome.open(os.fspath(path))
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return Path(self._raw.path)
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """What was run, as the manifest has it: title, text, changes, versions, schemes, points with all settings."""
+        described: dict[str, Any] = json.loads(self._raw.experiment())
+        return described
+
+    @property
+    def title(self) -> str:
+        """The experiment's title."""
+        return str(self.experiment["title"])
+
+    def flows(self) -> Table:
+        """A row for each flow (``flows.parquet``)."""
+        return Table(self.path / "flows.parquet")
+
+    def coflows(self) -> Table:
+        """A row for each coflow (``coflows.parquet``), where there are any."""
+        return Table(self.path / "coflows.parquet")
+
+    def series(self) -> Table:
+        """What changed over time (``series.parquet``)."""
+        return Table(self.path / "series.parquet")
+
+    def summary(self) -> Table:
+        """Statistics by point and size class (``summary.csv``), with intervals over seeds."""
+        return Table(self.path / "summary.csv")
+
+    def plots(self) -> Table:
+        """The numbers of every plot of the report (``plots.csv``), which :meth:`report` writes."""
+        return Table(self.path / "plots.csv")
+
+    def rows(self) -> list[dict[str, str]]:
+        """The rows of the summary, without any other library."""
+        with self.summary().path.open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    def data(self, x: str | None = None) -> dict[str, Any]:
+        """Conclusions, statistics by point and class, claims and findings, as ``flowsieve report --json`` has them."""
+        data: dict[str, Any] = json.loads(self._raw.data(x))
+        return data
+
+    def conclusions(self) -> list[str]:
+        """What the result answers, a sentence for each question."""
+        return [str(sentence) for sentence in self.data()["conclusions"]]
+
+    def claims(self) -> list[dict[str, Any]]:
+        """What a paper claims, each with what was measured and the verdict."""
+        claims: list[dict[str, Any]] = self.data()["claims"]
+        return claims
+
+    def compare(self, value: str | None = None, baseline: str | None = None, vary: str | None = None) -> Comparison:
+        """Two schemes over the same flows, paired by seed, with intervals; or two values of the swept setting ``vary``.
+
+        Without values each is compared with the first.
+        """
+        data, text = self._raw.compare(value, baseline, vary)
+        return Comparison(json.loads(data), text)
+
+    def doctor(self) -> Findings:
+        """What looks wrong."""
+        data, text = self._raw.doctor()
+        return Findings(json.loads(data)["findings"], text)
+
+    def report(self, x: str | None = None) -> Path:
+        """Writes ``report.html`` and ``plots.csv``; gives the page's path. ``x`` is the swept setting on the x axis."""
+        return Path(self._raw.report(x))
+
+    def export(self, x: str | None = None, y: str | None = None, class_: str | None = None) -> str:
+        """Statistics as tidy CSV, as ``flowsieve export`` writes them."""
+        return self._raw.export(x, y, class_)
+
+    def __str__(self) -> str:
+        return self._raw.table()
+
+    def __repr__(self) -> str:
+        return f"Result({str(self.path)!r}): {self.title}"
+
+    def _repr_html_(self) -> str:
+        return _preformatted(self._raw.table())
+
+
+def _preformatted(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"

@@ -1,0 +1,74 @@
+"""What can go wrong, each with the text that the command has for it."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Whatever Flowsieve says is wrong."""
+
+
+class ExperimentError(Error, ValueError):
+    """An experiment, or a file or an argument of it, is wrong.
+
+    ``file``, ``line`` and ``column`` (from 1) say where; ``expected`` what would be right, and ``nearest`` the valid name that is
+    most like a wrong one. Each is None where it is not known.
+
+    >>> import flowsieve as fs
+    >>> try:
+    ...     fs.Experiment.from_dict({"workload": {"sises": "web-search"}}).plan()
+    ... except fs.ExperimentError as error:
+    ...     print(error.line, error.nearest)
+    2 sizes
+    """
+
+    def __init__(
+        self,
+        text: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        expected: str | None = None,
+        nearest: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.file = file
+        self.line = line
+        self.column = column
+        self.expected = expected
+        self.nearest = nearest
+
+    def __reduce__(self) -> tuple[type[ExperimentError], tuple[object, ...]]:
+        return type(self), (str(self), self.file, self.line, self.column, self.expected, self.nearest)
+
+
+class ResultError(Error, OSError):
+    """A result's folder cannot be read or written, or holds something else."""
+
+
+class SimulationError(Error, RuntimeError):
+    """A run failed by itself: its text says which, and why."""
+
+
+class SweepError(Error, RuntimeError):
+    """A sweep over machines could not be carried out. Runs that were finished are kept.
+
+    ``key`` is that of the run at fault, where there is one.
+    """
+
+    def __init__(self, text: str, key: str | None = None) -> None:
+        super().__init__(text)
+        self.key = key
+
+    def __reduce__(self) -> tuple[type[SweepError], tuple[object, ...]]:
+        return type(self), (str(self), self.key)
+
+
+class InternalError(Error, RuntimeError):
+    """A mistake of Flowsieve itself."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"a mistake of Flowsieve: {said}\nplease report it, with the experiment and this text")
+        self.said = said
+
+    def __reduce__(self) -> tuple[type[InternalError], tuple[object, ...]]:
+        return type(self), (self.said,)
