@@ -77,8 +77,8 @@ pub(crate) fn thresholds(
 
 /// `flowsieve forest report --json`.
 #[pyfunction]
-pub(crate) fn worth_of_forest(py: Python<'_>, forest: PathBuf, trace: PathBuf, from: f64) -> PyResult<String> {
-    let worth = working(py, || Ok(Predicted::read(&forest, &trace, from)?.worth(&SizeClasses::default())))?;
+pub(crate) fn worth_of_forest(py: Python<'_>, forest: PathBuf, trace: PathBuf, from_: f64) -> PyResult<String> {
+    let worth = working(py, || Ok(Predicted::read(&forest, &trace, from_)?.worth(&SizeClasses::default())))?;
     json(py, &worth)
 }
 
@@ -98,6 +98,12 @@ pub(crate) fn digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
             |error: std::io::Error| Error::File { path: path.display().to_string(), problem: error.to_string() };
         Ok(hash.map_err(refuse)?.to_hex().to_string())
     })
+}
+
+/// Panics, so that tests see what becomes of a panic.
+#[pyfunction]
+pub(crate) fn panic(py: Python<'_>, text: String) -> PyResult<()> {
+    working(py, || std::panic::panic_any(text))
 }
 
 /// The command, with these arguments behind its name; gives its exit status.

@@ -1,0 +1,47 @@
+"""Forests that predict the sizes of flows (QCLIMB): training them, and what they are worth.
+
+Training needs the packages of ``pip install "flowsieve[forest]"``. See docs/forest-format.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from flowsieve import _flowsieve
+from flowsieve._missing import library
+from flowsieve._result import PathLike
+from flowsieve.errors import ExperimentError
+
+
+def train(
+    trace: PathLike,
+    out: PathLike,
+    *,
+    trees: int = 10,
+    depth: int = 10,
+    share: float = 0.8,
+    seed: int = 1,
+    jobs: int = 1,
+    features: list[str] | None = None,
+) -> Path:
+    """Trains a forest on the first ``share`` of a flow list with columns ``feature:NAME``, and writes its file."""
+    library("sklearn")
+    command = library("flowsieve_forest.command")
+    arguments = ["train", os.fspath(trace), "--out", os.fspath(out), "--trees", trees, "--depth", depth]
+    arguments += ["--share", share, "--seed", seed, "--jobs", jobs]
+    if features is not None:
+        arguments += ["--features", ",".join(features)]
+    if command.main([str(argument) for argument in arguments]) != 0:
+        raise ExperimentError(f"{os.fspath(trace)}: no forest could be trained on it; the reason stands above", os.fspath(trace))
+    return Path(out)
+
+
+def report(forest: PathLike, trace: PathLike, *, start: float = 0.8) -> list[dict[str, Any]]:
+    """What a forest's predictions are worth on the flows of a list behind the first ``start`` of them, by size class."""
+    worth: list[dict[str, Any]] = json.loads(
+        _flowsieve.worth_of_forest(os.fspath(forest), os.fspath(trace), float(start))
+    )
+    return worth

@@ -1,0 +1,270 @@
+"""Experiments from Python: the same plans, results and errors as those of the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import flowsieve as fs
+import numpy as np
+import pytest
+from conftest import SMALL, files
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def command(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "flowsieve", *map(str, arguments)]
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_run__gives_the_bytes_of_the_command(small: fs.Experiment, result: fs.Result, tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").write_text(small.text)
+    done = command("run", "experiment.toml", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert files(tmp_path / "out") == files(result.path)
+    assert str(result) in done.stdout
+
+
+def test_set__is_what_the_command_line_changes(tmp_path: Path) -> None:
+    exp = fs.Experiment.builtin("quickstart").set(
+        {"schemes.pias.queues": 4}, load=[0.5, 0.7], scheme=["pias"], sizes="uniform(1KB, 2KB)", flows=np.int64(30), seeds=2
+    )
+    said = ["schemes.pias.queues=4", "load=0.5,0.7", "scheme=pias", 'sizes="uniform(1KB, 2KB)"', "flows=30"]
+    assert exp.changes == said
+    arguments = [word for change in said for word in ("--set", change)]
+    done = command("plan", "quickstart", *arguments, "--seeds", 2, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["plan"] == exp.plan().hash
+    assert fs.Experiment.builtin("nos2/fig06").set(scale="smoke").plan().packet_hops > 0
+
+
+def test_plan__says_what_would_run(small: fs.Experiment) -> None:
+    plan = small.plan()
+    assert len(plan) == 8 and len(plan.points) == 4
+    assert {run.seed for run in plan.runs} == {1, 2}
+    assert all(run.packet_hops > 0 and run.memory_bytes > 10_000_000 for run in plan.runs)
+    shards = [plan.shard(f"{number}/3") for number in (1, 2, 3)]
+    assert sum(map(len, shards)) == 8 and set().union(*shards) == {run.key for run in plan.runs}
+    assert "8 runs of 4 points" in str(plan) and "8 runs of 4 points" in plan._repr_html_()
+    for wrong in ("0/40", "41/40", "3/0", "x"):
+        with pytest.raises(fs.ExperimentError, match="shard"):
+            plan.shard(wrong)
+
+
+def test_keys__do_not_depend_on_where_files_are(tmp_path: Path) -> None:
+    keys = []
+    for name in ("one", "another/place"):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        (folder / "sizes.csv").write_text("size_bytes,cdf\n1000,0.5\n20000,1\n")
+        exp = fs.Experiment.from_dict(
+            {**SMALL, "workload": {"cdf": Path("sizes.csv"), "flows": 10}}, folder=folder
+        )
+        keys.append([run.key for run in exp.plan().runs])
+        bundle = exp.pack(folder / "x.flowsieve")
+        keys.append([run.key for run in fs.Experiment.from_file(bundle).plan().runs])
+    assert keys[0] == keys[1] == keys[2] == keys[3]
+
+
+def test_from_dict__errors_have_their_place() -> None:
+    wrong = {**SMALL, "workload": {"sizes": "web-serch", "flows": 40}}
+    with pytest.raises(fs.ExperimentError) as caught:
+        fs.Experiment.from_dict(wrong, name="mine.toml").plan()
+    error = caught.value
+    assert (error.file, error.nearest) == ("mine.toml", "web-search")
+    text = fs.Experiment.from_dict(wrong).text.splitlines()
+    assert error.line is not None and "web-serch" in text[error.line - 1]
+    assert "did you mean `web-search`?" in str(error)
+    assert pickle.loads(pickle.dumps(error)).nearest == "web-search"
+    with pytest.raises(fs.ExperimentError, match="unknown key `lod`") as caught:
+        fs.Experiment.from_dict({**SMALL, "sweep": {"lod": [0.5]}}).plan()
+    assert caught.value.nearest == "load"
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        (None, "`workload.load` is None"),
+        (1j, "`workload.load` is of the type complex"),
+        (2**70, "beyond 64 bits"),
+        (object(), "of the type object"),
+        ([[0.5]], "load"),
+    ],
+)
+def test_from_dict__values_that_no_experiment_has(load: object, said: str) -> None:
+    with pytest.raises(fs.ExperimentError, match=said):
+        fs.Experiment.from_dict({**SMALL, "workload": {"load": load}, "sweep": {"scheme": "pias"}}).plan()
+
+
+def test_from_dict__a_list_in_itself_is_refused() -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    deep: dict[str, object] = {}
+    deep["a"] = deep
+    for wrong in (endless, deep):
+        with pytest.raises(fs.ExperimentError, match="too deep"):
+            fs.Experiment.from_dict({"workload": wrong})
+    with pytest.raises(fs.ExperimentError, match="a key that is no text"):
+        fs.Experiment.from_dict({"workload": {1: 2}})
+
+
+def test_from_dict__numpy_and_paths_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("size_bytes,cdf\n1000,0.5\n20000,1\n")
+    exp = fs.Experiment.from_dict(
+        {
+            "topology": {"kind": "single-switch", "hosts": np.int32(4)},
+            "workload": {"cdf": tmp_path / "c.csv", "flows": np.uint16(10)},
+            "sweep": {"load": np.array([0.25, 0.5]), "scheme": ("dctcp",)},
+        }
+    )
+    assert [point.split(", load ")[1] for point in exp.plan().points] == ["0.25", "0.5"]
+
+
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
+values = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(texts, values, max_size=5))
+def test_text__is_the_dict_again(given_dict: dict[str, object]) -> None:
+    tomllib = pytest.importorskip("tomllib")
+
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        return [plain(inner) for inner in value] if isinstance(value, list) else value
+
+    assert tomllib.loads(fs.Experiment.from_dict(given_dict).text) == plain(given_dict)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(texts, values, max_size=3), st.dictionaries(texts, values, max_size=2))
+def test_plan__of_anything_is_refused_and_never_a_panic(given_dict: dict[str, object], changes: dict[str, object]) -> None:
+    with pytest.raises(fs.ExperimentError):
+        fs.Experiment.from_dict(given_dict).set(changes).plan()
+
+
+def test_run__progress_is_told_and_its_exception_ends_the_runs(small: fs.Experiment, tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    small.run(tmp_path / "a", jobs=1, progress=lambda finished, runs, *_: heard.append((finished, runs)))
+    assert heard[-1] == (8, 8)
+
+    def fail(finished: int, *_: object) -> None:
+        if finished >= 2:
+            raise ZeroDivisionError("mine")
+
+    many = small.set(seeds=400)
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        many.run(tmp_path / "b", jobs=1, progress=fail)
+    kept = len(list((tmp_path / "b" / "parts").iterdir()))
+    assert 2 <= kept < 1600 and not (tmp_path / "b" / "manifest.json").exists()
+
+
+LONG = """
+import flowsieve as fs, sys
+exp = fs.Experiment.builtin("quickstart").set(scheme="dctcp", load=0.7, flows=400_000, seeds=1)
+print("begins", flush=True)
+try:
+    exp.run(sys.argv[1], jobs=1)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_run__ctrl_c_is_heard_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    script = tmp_path / "long.py"
+    script.write_text(LONG)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begins\n"
+    while not (tmp_path / "out" / "parts").is_dir():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read() == "interrupted\n"
+    assert process.wait() == 0
+    assert list((tmp_path / "out" / "parts").iterdir()) == [], "nothing half-made is left"
+
+
+def test_run__other_threads_go_on_meanwhile(small: fs.Experiment, tmp_path: Path) -> None:
+    counted, done = [0], threading.Event()
+
+    def count() -> None:
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    small.set(seeds=20).run(tmp_path / "out", jobs=1)
+    done.set()
+    thread.join()
+    assert counted[0] > 10
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_run__leaves_no_thread_so_that_forks_are_safe(small: fs.Experiment, tmp_path: Path) -> None:
+    small.run(tmp_path / "before", jobs=2)
+    if Path("/proc/self/task").is_dir():
+        names = [(path / "comm").read_text() for path in Path("/proc/self/task").iterdir()]
+        assert not any("flowsieve" in name for name in names)
+    child = os.fork()
+    if child == 0:
+        try:
+            small.run(tmp_path / "after", jobs=2)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert files(tmp_path / "before") == files(tmp_path / "after")
+
+
+def test_run__folders_that_are_taken_or_hold_something_else(
+    small: fs.Experiment, result: fs.Result, tmp_path: Path
+) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(fs.ResultError, match="holds something else"):
+        small.run(tmp_path)
+    with pytest.raises(fs.ResultError, match="would be replaced"):
+        small.set(load=0.3).run(result.path)
+    with pytest.raises(fs.ResultError):
+        fs.Result(tmp_path / "nowhere")
+
+
+def test_join__of_shards(small: fs.Experiment, result: fs.Result, tmp_path: Path) -> None:
+    plan = small.plan()
+    folders = [tmp_path / str(number) for number in (1, 2, 3)]
+    for number, folder in enumerate(folders, start=1):
+        made = small.run_parts(plan.shard(f"{number}/3"), folder)
+        assert made == len(plan.shard(f"{number}/3"))
+    with pytest.raises(fs.ExperimentError, match="runs are missing"):
+        small.join(tmp_path / "joined", folders[:2])
+    part = small.join(tmp_path / "part", folders[:2], missing="leave-out")
+    assert any("runs are missing" in finding["text"] for finding in part.doctor().data)
+    assert files(small.join(tmp_path / "joined", folders).path) == files(result.path)
+
+
+def test_internal_error__a_panic_does_not_end_the_interpreter() -> None:
+    with pytest.raises(fs.InternalError, match="(?s)on purpose.*please report it"):
+        fs._flowsieve.panic("on purpose")
+    assert issubclass(fs.InternalError, Exception)

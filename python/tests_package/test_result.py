@@ -1,0 +1,196 @@
+"""Results from Python: the tables are the files, and the numbers those of the command."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import flowsieve as fs
+import pandas
+import polars
+import pyarrow
+import pytest
+from conftest import SMALL, files
+
+
+def test_tables__are_the_same_in_every_library(result: fs.Result) -> None:
+    table = result.flows()
+    frame = table.to_polars()
+    assert frame.height == 8 * 40
+    assert table.to_pandas().shape == table.to_arrow().shape == frame.shape
+    assert table.lazy().select(polars.len()).collect().item() == frame.height
+    # By Arrow's C stream, without pyarrow between.
+    assert polars.DataFrame(table).equals(frame)
+    assert pyarrow.table(table).num_rows == frame.height
+    assert pandas.DataFrame.from_arrow(table).shape == frame.shape
+    means = frame.group_by("scheme").agg(polars.col("fct_ps").mean() / 1e6)
+    assert sorted(map(str, means["scheme"])) == ["dctcp", "pias"]
+
+
+def test_summary__is_the_csv_of_the_result(result: fs.Result) -> None:
+    rows = result.rows()
+    assert result.summary().to_polars().height == len(rows) == 16
+    classes = {row["size_class"] for row in rows}
+    assert classes == {"0-100KB", "100KB-10MB", ">10MB", "all"}
+    # A statistic by hand: the mean over seeds of the mean FCT of all flows.
+    row = next(row for row in rows if (row["scheme"], row["load"], row["size_class"]) == ("pias", "0.5", "all"))
+    flows = result.flows().to_polars().filter((polars.col("scheme") == "pias") & (polars.col("load") == 0.5))
+    by_seed = flows.group_by("seed").agg(polars.col("fct_ps").mean() / 1e6)["fct_ps"].mean()
+    assert isinstance(by_seed, float) and float(row["fct_mean_us"]) == pytest.approx(by_seed, rel=1e-12)
+
+
+def test_compare_and_doctor__are_the_commands(result: fs.Result) -> None:
+    def said(*words: str) -> str:
+        arguments = [sys.executable, "-m", "flowsieve", *words]
+        return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+    compared = result.compare("pias", "dctcp")
+    assert said("compare", str(result.path), "pias", "dctcp") == str(compared)
+    assert compared.data[0]["scheme"] == "pias" and "<pre>" in compared._repr_html_()
+    assert said("doctor", str(result.path)) == str(result.doctor())
+    assert result.conclusions()[0] in " ".join(str(result).split())
+    with pytest.raises(fs.ExperimentError, match="did you mean `pias`"):
+        result.compare("pia", "dctcp")
+
+
+def test_report__and_plots(small: fs.Experiment, tmp_path: Path) -> None:
+    result = small.run(tmp_path / "out")
+    page = result.report()
+    assert page.read_text().startswith("<!") and result.plots().to_polars().height > 0
+    assert "p99" in result.export(y="p99 fct")
+
+
+def test_lists__say_what_there_is() -> None:
+    assert {"dctcp", "pias", "qclimb"} <= {each["name"] for each in fs.list_schemes()}
+    assert fs.list_workloads("web") and fs.list_topologies() and fs.list_settings("queue")
+    assert any("quickstart" in each["name"] for each in fs.list_experiments(folder="built-in:"))
+    assert "ECN" in fs.explain("ecn_threshold") or "mark" in fs.explain("ecn_threshold")
+    thresholds = fs.thresholds(workload="web-search", queues=4, load=[0.5, 0.8], method="pias")
+    assert [each["load"] for each in thresholds] == [0.5, 0.8] and len(thresholds[0]["thresholds_bytes"]) == 3
+    assert fs.thresholds(workload="web-search")
+    for wrong in ({"workload": "web-serch"}, {"workload": "web-search", "method": "guess"}, {}):
+        with pytest.raises(fs.ExperimentError):
+            fs.thresholds(**wrong)
+
+
+FLOWS = {"start_s": [0.0, 1e-6, 2e-6], "src": [0, 1, 0], "dst": [2, 2, 1], "bytes": [1000, 20_000, 3000]}
+LISTED = {"topology": {"kind": "single-switch", "hosts": 3}, "sweep": {"scheme": ["dctcp", "pias"]}}
+
+
+@pytest.mark.parametrize("make", [dict, polars.DataFrame, pandas.DataFrame, pyarrow.table])
+def test_with_flows__a_table_is_a_workload(make: type, tmp_path: Path) -> None:
+    exp = fs.Experiment.from_dict(LISTED).with_flows(make(FLOWS))
+    result = exp.run(tmp_path / "out")
+    flows = result.flows().to_polars().filter(polars.col("scheme") == "pias").sort("flow")
+    assert flows["bytes"].to_list() == FLOWS["bytes"]
+    # The same flows give the same keys, from whatever table and folder they come, and travel.
+    other = fs.Experiment.from_dict(LISTED, folder=tmp_path).with_flows(FLOWS)
+    keys = [run.key for run in exp.plan().runs]
+    assert keys == [run.key for run in other.plan().runs]
+    bundle = exp.pack(tmp_path / "x.flowsieve")
+    assert keys == [run.key for run in fs.Experiment.from_file(bundle).plan().runs]
+
+
+def test_flows__of_an_experiment_can_be_sent_again(small: fs.Experiment) -> None:
+    flows = small.flows(seed=2)
+    assert flows.to_polars().columns[:4] == list(fs.Flows.from_table(FLOWS).to_polars().columns[:4])
+    again = fs.Experiment.from_dict({"topology": SMALL["topology"], "sweep": {"scheme": "pias"}}).with_flows(flows)
+    assert len(again.plan()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"bytes": [1000, -5, 3000]}, r"flows, row 1\b.*"),
+        ({"dst": [2, 2, 7]}, r"flows, row 2\b"),
+        ({"bytes": [1000, object(), 3000]}, r"flows, row 1\b"),
+        ({"start_s": [0.0, float("nan"), 2e-6]}, r"flows, row 1\b"),
+        ({"src": [0, 1, None]}, r"flows, row 2\b"),
+    ],
+)
+def test_with_flows__wrong_values_are_named_by_row(change: dict[str, list[object]], said: str) -> None:
+    exp = fs.Experiment.from_dict(LISTED)
+    for make in (dict, pandas.DataFrame):
+        with pytest.raises(fs.ExperimentError, match=said):
+            exp.with_flows(make({**FLOWS, **change}))
+
+
+def test_with_flows__what_is_no_table_of_flows() -> None:
+    exp = fs.Experiment.from_dict(LISTED)
+    with pytest.raises(fs.ExperimentError, match="no column bytes"):
+        exp.with_flows({name: FLOWS[name] for name in ("start_s", "src", "dst")})
+    with pytest.raises(fs.ExperimentError, match="differ in length"):
+        exp.with_flows({**FLOWS, "dst": [2]})
+    with pytest.raises(fs.ExperimentError, match="int is no table of flows"):
+        exp.with_flows(7)
+    with pytest.raises(fs.ExperimentError, match="sizes"):
+        fs.Experiment.from_dict(SMALL).with_flows(FLOWS)
+
+
+def test_plots__have_the_numbers_of_plots_csv(small: fs.Experiment, tmp_path: Path) -> None:
+    result = small.run(tmp_path / "out")
+    result.report()
+    figure = fs.plot.fct_by_load(result, size_class="0-100KB", statistic="p99")
+    assert figure.get_size_inches()[0] == 3.5
+    with (result.path / "plots.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if "p99 FCT" in row["plot"] and "0-100KB" in row["plot"]]
+    drawn = [
+        (line.get_label(), x, y)
+        for container in figure.axes[0].containers
+        for line in [container.lines[0]]
+        for x, y in zip(line.get_xdata(), line.get_ydata())
+    ]
+    assert len(drawn) == 4
+    for (_, x, y), row in zip(drawn, [row for row in rows if "/" not in row["plot"]]):
+        assert float(row["x"]) == pytest.approx(x) and float(row["y"]) == pytest.approx(y, rel=1e-5)
+
+
+def test_plots__of_every_kind_are_drawn_and_fonts_embedded(result: fs.Result, tmp_path: Path) -> None:
+    for name, figure in {
+        "fct": fs.plot.fct_by_load(result, metric="slowdown", columns=2),
+        "sizes": fs.plot.slowdown_by_size(result, load=0.8),
+        "cdf": fs.plot.cdf(result, load=0.5),
+    }.items():
+        path = tmp_path / f"{name}.pdf"
+        figure.savefig(path)
+        assert b"/Type3" not in path.read_bytes() and path.stat().st_size > 2_000
+    with pytest.raises(fs.ResultError, match="no size class"):
+        fs.plot.fct_by_load(result, size_class="tiny")
+    with pytest.raises(fs.ResultError, match="not swept"):
+        fs.plot.fct_by_load(result, x="rtt")
+    with pytest.raises(fs.ResultError, match="no claims"):
+        fs.plot.claims(result)
+
+
+def test_plots__schemes_differ_in_grey() -> None:
+    looks = [fs.plot.look(scheme) for scheme in range(7)]
+
+    def grey(colour: str) -> float:
+        red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    assert len({look["marker"] for look in looks}) == 7
+    for one, other in zip(looks, looks[1:]):
+        assert abs(grey(one["color"]) - grey(other["color"])) > 8 or one["linestyle"] != other["linestyle"]
+        assert one["linestyle"] != other["linestyle"]
+
+
+def test_import__brings_no_other_library() -> None:
+    code = "import sys, flowsieve; print([name for name in ('polars','pandas','pyarrow','matplotlib','ray','numpy') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_library__that_is_missing_says_what_brings_it(monkeypatch: pytest.MonkeyPatch, result: fs.Result) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "flowsieve\[polars\]"'):
+        result.flows().to_polars()
+
+
+def test_result__opens_again_and_is_unchanged(result: fs.Result) -> None:
+    before = files(result.path)
+    again = fs.Result(result.path)
+    assert again.title == "Eight hosts" and str(again) == str(result) and "<pre>" in again._repr_html_()
+    assert files(result.path) == before
