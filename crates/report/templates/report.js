@@ -20,7 +20,9 @@
     Object.assign(layout, { paper_bgcolor: "#0000", plot_bgcolor: "#0000" });
     layout.font.color = ink;
     for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { gridcolor: grid, linecolor: rule });
-    if (plot.clientWidth < 480) {
+    // Of the two columns that fit a sheet of letter or A4 in landscape: a plot does not follow the page to paper by itself.
+    if (printing) Object.assign(layout, { width: 470, height: 340 });
+    else if (plot.clientWidth < 480) {
       layout.margin = { l: 48, r: 8, t: 32, b: 40 };
       Object.assign(layout.legend, { y: -0.22, yanchor: "top" });
     }
