@@ -3,12 +3,14 @@
 import base64
 import json
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 
 # Nothing is asked of the network, by the browser itself neither.
 QUIET = [
@@ -37,7 +39,6 @@ class Page:
 
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
-        self.seen: list[dict] = []
 
     def size(self, width: int, height: int) -> None:
         # Not the window, which has a least width.
@@ -65,9 +66,9 @@ class Page:
               next();
             });
             (async () => {
-              for (let at = 0; at < document.documentElement.scrollHeight; at += innerHeight / 2) {
+              for (let at = 0; at < document.documentElement.scrollHeight; at += innerHeight) {
                 scrollTo(0, at);
-                await frames(3);
+                await frames(2);
               }
               scrollTo(0, 0);
               await frames(3);
@@ -85,6 +86,24 @@ class Page:
         options = {"preferCSSPageSize": True, "printBackground": False, **LANDSCAPE}
         path.write_bytes(base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", options)["data"]))
 
+    def saved(self, folder: Path, button: WebElement) -> Path:
+        """Clicks what saves a file, and gives the file once it is whole."""
+        self.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        before = set(folder.iterdir())
+        # A click where nothing lies above it.
+        self.run("arguments[0].dispatchEvent(new MouseEvent('click', { bubbles: true }))", button)
+        for _ in range(200):
+            new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload"]
+            if new:
+                return new[0]
+            time.sleep(0.05)
+        raise TimeoutError("nothing was saved within ten seconds")
+
+    def forget(self) -> None:
+        """What was said and asked for until now is nobody's."""
+        self.complaints()
+        self.requests()
+
     def complaints(self) -> list[str]:
         """What the console has had to say since the last time: errors and warnings."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
@@ -95,7 +114,7 @@ class Page:
         sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
         return [request["request"]["url"] for request in sent]
 
-    def find(self, selector: str) -> list:
+    def find(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
 
