@@ -24,8 +24,8 @@ QUIET = [
     "--disable-sync",
     "--hide-scrollbars",
 ]
-# Of A4 in landscape, in inches.
-LANDSCAPE = {"paperWidth": 11.69, "paperHeight": 8.27}
+# A4 upright, in inches: a page that wants its sheets to lie has to say so.
+PAPER = {"paperWidth": 8.27, "paperHeight": 11.69}
 
 
 def found() -> tuple[str, str] | None:
@@ -83,7 +83,7 @@ class Page:
 
     def print(self, path: Path) -> None:
         """As the reader's browser prints it: the page says how its sheets lie."""
-        options = {"preferCSSPageSize": True, "printBackground": False, **LANDSCAPE}
+        options = {"preferCSSPageSize": True, "printBackground": False, **PAPER}
         path.write_bytes(base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", options)["data"]))
 
     def saved(self, folder: Path, button: WebElement) -> Path:

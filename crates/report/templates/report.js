@@ -18,6 +18,8 @@
     const [ink, grid, rule] = dark.matches && !printing ? ["#dddddd", "#3a3a3a", "#777777"] : ["#222222", "#e6e6e6", "#999999"];
     const { layout } = spec;
     Object.assign(layout, { paper_bgcolor: "#0000", plot_bgcolor: "#0000" });
+    // By itself the bar of buttons would be half the black of a background that nobody sees.
+    layout.modebar = { bgcolor: "#0000", color: rule, activecolor: ink };
     layout.font.color = ink;
     for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { gridcolor: grid, linecolor: rule });
     // Of the two columns that fit a sheet of letter or A4 in landscape: a plot does not follow the page to paper by itself.
