@@ -36,7 +36,7 @@ doc: ## build the documentation of the code into target/doc
 
 clean: ## remove what was built and the tools that were installed; results stay
 	$(CARGO) clean
-	rm -rf .cargo-tools fuzz/target python/.venv
+	rm -rf .cargo-tools fuzz/target python/.venv python/analysis/.venv
 
 help: ## say this
 	@sed -n 's/^\([a-z]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-6s %s\n' "$$name" "$$what"; done

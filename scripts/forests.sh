@@ -8,7 +8,7 @@ forests=experiments/qclimb/forests
 out=${OUT:-$forests}
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
-why=$(scripts/venv.sh) || {
+why=$(scripts/venv.sh python) || {
     printf 'forests: nothing was trained: %s\n' "$why" >&2
     exit 2
 }

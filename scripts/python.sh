@@ -1,18 +1,32 @@
 #!/bin/sh
-# Tests python/, the trainer of forests, in python/.venv. Where that cannot be made it says why and tests nothing. The
-# committed forests are trained again on what FLOWSIEVE writes: the command as `cargo test --profile ci` has built it.
+# Tests what there is in Python, each in a virtual environment of its own: python/, the trainer of forests, and python/analysis/,
+# the examples of docs/analysis.md and the report in a browser. Where an environment cannot be made it says why and tests nothing there.
+#   scripts/python.sh [FOLDER [OPTION OF PYTEST]...]
+# Both call the command as `cargo test --profile ci` has built it, or the one that FLOWSIEVE names.
 set -eu
 cd "$(dirname "$0")/.."
-
-why=$(scripts/venv.sh) || {
-    printf 'python: skipped, nothing of python/ was tested: %s\n' "$why"
-    exit 0
-}
 
 target=${CARGO_TARGET_DIR:-target}
 case $target in /*) ;; *) target=$PWD/$target ;; esac
 FLOWSIEVE=${FLOWSIEVE:-$target/ci/flowsieve}
 export FLOWSIEVE
 
-cd python
-exec .venv/bin/python -B -m pytest -q -rs --color=no -p no:cacheprovider "$@"
+tested() { # folder, options of pytest
+    folder=$1
+    shift
+    why=$(scripts/venv.sh "$folder") || {
+        printf 'python: skipped, nothing of %s/ was tested: %s\n' "$folder" "$why"
+        return 0
+    }
+    (cd "$folder" && exec .venv/bin/python -B -m pytest -q -rs --color=no -p no:cacheprovider "$@")
+}
+
+if [ $# -gt 0 ]; then
+    tested "$@"
+    exit
+fi
+failed=0
+for folder in python python/analysis; do
+    tested "$folder" || failed=1
+done
+exit $failed

@@ -1,8 +1,11 @@
 #!/bin/sh
-# Makes python/.venv, a virtual environment with the exact packages of python/requirements.txt, where it is not there yet.
+# Makes FOLDER/.venv, a virtual environment with the exact packages of FOLDER/requirements.txt, where it is not there yet.
+#   scripts/venv.sh FOLDER
 # Where there is no Python 3.11 or later, or the packages cannot be had, it prints why and fails.
 set -eu
-cd "$(dirname "$0")/../python"
+cd "$(dirname "$0")/.."
+folder=$1
+cd "$folder"
 
 stop() {
     printf '%s\n' "$*"
@@ -24,10 +27,10 @@ for name in python3 python3.14 python3.13 python3.12 python3.11; do
     fi
 done
 [ -n "$python" ] || stop "no Python 3.11 or later with venv and ensurepip"
-echo "python: installing the packages of requirements.txt into python/.venv (once)" >&2
+echo "python: installing the packages of requirements.txt into $folder/.venv (once)" >&2
 rm -rf .venv
 "$python" -m venv .venv >&2 || stop "$python -m venv failed"
 # Nothing is compiled: a platform without a wheel is one that the versions are not pinned for.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 2 --require-hashes --only-binary :all: \
-    -r requirements.txt >&2 || stop "pip could not install the packages of requirements.txt"
+    -r requirements.txt >&2 || stop "pip could not install the packages of $folder/requirements.txt"
 cp requirements.txt .venv/requirements.txt

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::lookup;
 use crate::settings::KEYS;
+use flowsieve_report::printable;
 use flowsieve_results::SchemeInfo;
 use flowsieve_schemes::settings::{Key, Origin, Place, Section, SettingsError, units};
 use flowsieve_sim::topology::{FabricKind, kinds};
@@ -315,7 +316,7 @@ fn document(path: &Path) -> Result<Document, Error> {
 
 fn title(path: &Path) -> String {
     match document(path) {
-        Ok(document) => document.title.unwrap_or_else(|| "(no title)".to_owned()),
+        Ok(document) => document.title.map_or("(no title)".to_owned(), |title| printable(&title).into_owned()),
         Err(error) => format!("(not an experiment: {error})"),
     }
 }

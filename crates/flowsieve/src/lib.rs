@@ -166,7 +166,7 @@ impl Resolvable for Resolved {
 
 /// What is about to be run, on the error stream: the results alone go to the output.
 fn announce(plan: &Plan, jobs: usize) {
-    tell(&plan.experiment.title);
+    tell(report::printable(&plan.experiment.title));
     let (points, runs) = (plan.points.len(), plan.runs.len());
     let jobs = jobs.min(runs);
     let hops = hops_in_words(plan.packet_hops());

@@ -22,6 +22,8 @@ const COMMANDS: &[&[&str]] = &[
     &["run", "small.toml"],
     &["report", "results/small", "--json"],
     &["doctor", "results/small"],
+    &["export", "results/small"],
+    &["export", "results/small", "--what", "flows"],
     &["flows", "small.toml"],
     &["forest", "trace", "pagerank-like"],
     &["list", "settings"],
@@ -40,6 +42,26 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("small.toml"), SMALL).unwrap();
     folder
+}
+
+/// A title may come from anywhere; a terminal would obey what is in it.
+#[test]
+fn title__with_control_characters_is_shown_without_them() {
+    let folder = folder();
+    let file = SMALL.replace("Four hosts", r"\u001b[31mred \u0007\u0085 \u202Eback");
+    std::fs::write(folder.path().join("small.toml"), &file).unwrap();
+    std::fs::create_dir(folder.path().join("experiments")).unwrap();
+    std::fs::write(folder.path().join("experiments/listed.toml"), &file).unwrap();
+    for arguments in
+        [["run", "small.toml"], ["list", "experiments"], ["report", "results/small"], ["doctor", "results/small"]]
+    {
+        let done = command(folder.path(), &arguments).output().unwrap();
+        let said = error_text(&done) + &String::from_utf8(done.stdout).unwrap();
+        assert!(done.status.success(), "{arguments:?}: {said}");
+        assert!(said.contains("\u{fffd}[31mred \u{fffd}\u{fffd} \u{fffd}back"), "{arguments:?}: {said}");
+        let obeyed = |letter: char| letter != '\n' && (letter.is_control() || letter == '\u{202e}');
+        assert!(!said.contains(obeyed), "{arguments:?}: {said:?}");
+    }
 }
 
 /// What a pipe takes of which nobody reads the other end.

@@ -116,7 +116,8 @@ pub fn csv(dir: &ResultDir, layout: &Layout, selection: &Selection, out: &mut dy
         "ratio_low",
         "ratio_high",
         "flows",
-    ])?;
+    ])
+    .map_err(of_output)?;
     for case in &layout.cases {
         for (at, point) in case.at.iter().flat_map(|at| at.points.iter().map(move |point| (at, *point))) {
             for &group in &selection.groups {
@@ -141,12 +142,21 @@ pub fn csv(dir: &ResultDir, layout: &Layout, selection: &Selection, out: &mut dy
                         &ratio_low,
                         &ratio_high,
                         &group.at(dir, point).flows().to_string(),
-                    ])?;
+                    ])
+                    .map_err(of_output)?;
                 }
             }
         }
     }
     csv.flush()
+}
+
+/// What the output said, as it said it: an output that was closed early is not an error of the command.
+fn of_output(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// A row for each flow that the result keeps, with what sets its point apart.
@@ -172,7 +182,7 @@ pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
         "deadline_ps",
         "coflow",
     ];
-    csv.write_record(["scheme", "load"].into_iter().chain(axes).chain(fields))?;
+    csv.write_record(["scheme", "load"].into_iter().chain(axes).chain(fields)).map_err(of_output)?;
     let mut failed = Ok(());
     let read = dir.for_each_run(|run, flows| {
         let point = &experiment.points[run.point as usize];
@@ -201,7 +211,7 @@ pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
             ];
             let of_point = [point.scheme.clone(), load.clone()].into_iter();
             let axes = point.axes.iter().map(|axis| axis.value.clone());
-            failed = csv.write_record(of_point.chain(axes).chain(of_flow)).map_err(io::Error::from);
+            failed = csv.write_record(of_point.chain(axes).chain(of_flow)).map_err(of_output);
         }
     });
     read.map_err(io::Error::other)?;

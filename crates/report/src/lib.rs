@@ -35,7 +35,7 @@ use flowsieve_results::{ResultDir, ResultError};
 pub use cases::{Layout, UnknownKey};
 pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};
-pub use format::size;
+pub use format::{printable, size};
 pub use json::table_json;
 pub use reproduction::{PageFigure, reproduction};
 pub use terminal::table;

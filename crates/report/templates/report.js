@@ -18,9 +18,13 @@
     const [ink, grid, rule] = dark.matches && !printing ? ["#dddddd", "#3a3a3a", "#777777"] : ["#222222", "#e6e6e6", "#999999"];
     const { layout } = spec;
     Object.assign(layout, { paper_bgcolor: "#0000", plot_bgcolor: "#0000" });
+    // By itself the bar of buttons would be half the black of a background that nobody sees.
+    layout.modebar = { bgcolor: "#0000", color: rule, activecolor: ink };
     layout.font.color = ink;
     for (const axis of [layout.xaxis, layout.yaxis]) Object.assign(axis, { gridcolor: grid, linecolor: rule });
-    if (plot.clientWidth < 480) {
+    // Of the two columns that fit a sheet of letter or A4 in landscape: a plot does not follow the page to paper by itself.
+    if (printing) Object.assign(layout, { width: 470, height: 290 });
+    else if (plot.clientWidth < 480) {
       layout.margin = { l: 48, r: 8, t: 32, b: 40 };
       Object.assign(layout.legend, { y: -0.22, yanchor: "top" });
     }
@@ -45,6 +49,10 @@
     const { data, layout } = styled(plot);
     Plotly.react(plot, data, layout);
   });
+  // To the width of its place, which a plot that was hidden or printed does not have.
+  const fit = () => {
+    for (const plot of document.querySelectorAll("figure:not([hidden]) .js-plotly-plot")) Plotly.Plots.resize(plot);
+  };
   dark.addEventListener("change", redraw);
   addEventListener("beforeprint", () => {
     printing = true;
@@ -54,6 +62,7 @@
   addEventListener("afterprint", () => {
     printing = false;
     redraw();
+    fit();
   });
 
   const fileName = (title) => title.replace(/[^A-Za-z0-9.]+/g, "-");
@@ -89,8 +98,7 @@
       const choice = button.closest("[data-choice]").dataset.choice;
       button.setAttribute("aria-pressed", String(button.dataset.value === chosen[choice]));
     }
-    // A plot that was hidden while the window changed has the wrong width.
-    for (const plot of document.querySelectorAll("figure:not([hidden]) .js-plotly-plot")) Plotly.Plots.resize(plot);
+    fit();
   };
   document.querySelector("nav").addEventListener("click", (event) => {
     const button = event.target.closest("button");

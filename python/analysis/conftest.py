@@ -1,0 +1,41 @@
+"""The results that the tests look at, made by the command that FLOWSIEVE names."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def flowsieve():
+    """The path of the command."""
+    command = os.environ.get("FLOWSIEVE", "")
+    if not command:
+        pytest.skip("the environment names no FLOWSIEVE, the built command that makes results")
+    if not os.access(command, os.X_OK):
+        pytest.skip(f"{command} is not built; `cargo build --locked --profile ci -p flowsieve` builds it")
+    return Path(command).resolve()
+
+
+@pytest.fixture(scope="session")
+def made(flowsieve, tmp_path_factory):
+    """Runs an experiment, and says where its result is."""
+
+    def run(experiment: str | Path, *options: str) -> Path:
+        folder = tmp_path_factory.mktemp("made")
+        out = folder / "results" / Path(experiment).stem
+        command = [flowsieve, "run", str(experiment), "--out", str(out), *options]
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0, done.stderr
+        return out
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def quickstart(made):
+    """The quickstart with fewer flows."""
+    return made("quickstart", "--set", "flows=600", "--seeds", "3")

@@ -1,0 +1,328 @@
+"""A result's report in a browser: drawn, quiet, narrow, dark, on paper, and with a title that means harm."""
+
+import json
+import math
+from ctypes import byref, c_uint
+from collections import Counter
+from pathlib import Path
+
+import browser
+import pypdfium2
+import pytest
+from pypdfium2 import raw
+from browser import Page
+
+NARROW = (400, 800)
+WIDE = (1200, 900)
+# The least width of a sheet's margin: 12 mm less what letters reach over their place, in points.
+MARGIN = 33.0
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    if browser.found() is None:
+        pytest.skip("no browser (chromium and chromedriver): the report was not opened")
+    with browser.opened(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture
+def show(page):
+    """Opens a report anew, at a size and in a style."""
+
+    def opened(result: Path, size: tuple[int, int] = WIDE, style: str = "light") -> Page:
+        page.size(*size)
+        page.style(style)
+        page.forget()
+        page.open(result / "report.html")
+        page.scroll_through()
+        return page
+
+    return opened
+
+
+# A title of 500 characters: markup, quotes, control characters, directions, and a word that nothing breaks.
+HARM = """<script>window.harm=1</script><img src=x onerror="window.harm=2">"'&amp;</title></script><!-- """
+CONTROLS = "\x07\x1b[31m\x7f\x85\u202eback\u2066\u200f "
+TITLE = (HARM + CONTROLS).ljust(500, "W")
+LONG_NAME = "a-variant-with-a-name-as-long-as-names-may-be-".ljust(64, "x")
+
+
+@pytest.fixture(scope="module")
+def harmful(made, tmp_path_factory):
+    """A result of which every text that a file can choose means harm: its title, a scheme's name, a claim's words."""
+    text = json.dumps(TITLE).replace("\x7f", "\\u007f")
+    file = tmp_path_factory.mktemp("harmful") / "harmful.toml"
+    file.write_text(f"""
+title = {text}
+
+[topology]
+kind = "single-switch"
+hosts = 4
+
+[workload]
+sizes = "web-search"
+flows = 60
+
+[sweep]
+load = [0.3, 0.5]
+ecn_threshold = ["20pkt", "65pkt"]
+scheme = ["dctcp", "pias", "{LONG_NAME}"]
+
+[run]
+seeds = 2
+
+[schemes.{LONG_NAME}]
+base = "pias"
+queues = 2
+thresholds = ["100KB"]
+
+[[claims]]
+id = "harm-1"
+where = {text}
+metric = "mean fct"
+scheme = "pias"
+baseline = "dctcp"
+claimed = "lower"
+note = {text}
+""")
+    return made(file)
+
+
+@pytest.fixture(params=["quickstart", "harmful"])
+def result(request):
+    return request.getfixturevalue(request.param)
+
+
+def choices(page: Page):
+    """Each size class, then each load, chosen one after the other."""
+    for choice in ["class", "at"]:
+        for button in page.find(f'[data-choice="{choice}"]:not([hidden]) button'):
+            # A click where no bar lies above it.
+            page.run("arguments[0].click()", button)
+            page.scroll_through()
+            yield button.text
+
+
+def test_page__asks_for_nothing_and_complains_of_nothing(show, result):
+    page = show(result)
+    for _ in choices(page):
+        pass
+    assert page.complaints() == []
+    asked = page.requests()
+    assert asked[0] == (result / "report.html").resolve().as_uri()
+    assert all(address.startswith(("data:", "blob:")) for address in asked[1:]), asked[1:]
+
+
+def test_plots__are_drawn_under_every_choice(show, quickstart):
+    page = show(quickstart)
+    seen = 0
+    for choice in choices(page):
+        plots = page.run(
+            """return [...document.querySelectorAll(".plot")].filter((plot) => plot.offsetParent).map((plot) => {
+              const traces = [...plot.querySelectorAll(".scatterlayer .trace, .barlayer .trace")];
+              const boxes = traces.map((trace) => trace.getBoundingClientRect());
+              return { of: plot.data?.length, drawn: boxes.filter((box) => box.width > 0 && box.height > 0).length };
+            });"""
+        )
+        assert plots, choice
+        for plot in plots:
+            assert plot["of"] == plot["drawn"] > 0, (choice, plots)
+        seen += len(plots)
+    assert seen > 40
+
+
+# The right edges of all that is shown, but for what scrolls or is clipped in itself.
+WIDER = """
+  document.querySelectorAll("details").forEach((part) => part.open = true);
+  const inside = ".scroll *, pre *, svg *, .plot *";
+  const parts = [...document.querySelectorAll("body *")].filter((part) => part.offsetParent && !part.matches(inside));
+  return parts.filter((part) => part.getBoundingClientRect().right > innerWidth + 0.5)
+    .map((part) => part.outerHTML.slice(0, 80));"""
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+def test_page__is_no_wider_than_its_window(show, result, size):
+    page = show(result, size)
+    for choice in choices(page):
+        assert page.run(WIDER) == [], choice
+        assert page.run("return document.documentElement.scrollWidth") <= size[0], choice
+
+
+def test_narrow__tables_scroll_in_themselves(show, result):
+    page = show(result, NARROW)
+    tables = page.run(
+        """return [...document.querySelectorAll("table")].filter((table) => table.offsetParent).map((table) => {
+          const around = table.closest(".scroll");
+          if (!around) return [table.outerHTML.slice(0, 80), 0, "not in .scroll"];
+          around.scrollLeft = 1e6;
+          const reached = around.scrollLeft + around.clientWidth >= table.offsetWidth - 1;
+          const by_hand = getComputedStyle(around).overflowX === "auto";
+          return [around.clientWidth, table.offsetWidth, reached && by_hand ? "reached" : "cut"];
+        });"""
+    )
+    assert len(tables) >= 5
+    assert {state for _, _, state in tables} == {"reached"}, tables
+    assert any(wide > around for around, wide, _ in tables), "nothing to scroll: the test shows nothing"
+
+
+def test_narrow__is_readable(show, quickstart):
+    """No letters below 11 pixels, but for the 2 and 5 between powers of ten, and what a plot says lies within it."""
+    page = show(quickstart, NARROW)
+    small, beyond = page.run(
+        """const shown = (part) => part.checkVisibility() && part.textContent.trim();
+        const texts = [...document.querySelectorAll("body :is(p, li, td, th, small, span, button, h1, h2, figcaption, text)")].filter(shown);
+        const small = texts.filter((text) => parseFloat(getComputedStyle(text).fontSize) < (/^[25]$/.test(text.textContent) ? 9 : 11)).map((text) => text.textContent);
+        const beyond = texts.filter((text) => text.closest(".plot")).filter((text) => {
+          const [box, plot] = [text.getBoundingClientRect(), text.closest(".plot").getBoundingClientRect()];
+          return box.left < plot.left - 1 || box.right > plot.right + 1;
+        }).map((text) => text.textContent);
+        return [small, beyond];"""
+    )
+    assert (small, beyond) == ([], [])
+
+
+# The least contrast of letters with the page behind them, by WCAG 2's formula, of the page's text and of the plots'.
+CONTRAST = """
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
+      .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (part) => {
+    for (let at = part; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (!/, 0\\)$/.test(colour)) return colour;
+    }
+  };
+  const contrast = (letters, page) => {
+    const [one, other] = [light(letters), light(page)].sort((a, b) => a - b);
+    return (other + 0.05) / (one + 0.05);
+  };
+  const own = (part) => [...part.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const parts = [...document.querySelectorAll("body *")].filter((part) => own(part) && part.checkVisibility());
+  const least = (inPlots) => Math.min(...parts.filter((part) => Boolean(part.closest("svg.main-svg")) === inPlots)
+    .map((part) => contrast(getComputedStyle(part)[inPlots ? "fill" : "color"], behind(part))));
+  const bar = getComputedStyle(document.querySelector(".modebar-group")).backgroundColor;
+  return { bar, background: light(getComputedStyle(document.body).backgroundColor), page: least(false), plots: least(true) };"""
+
+
+def test_dark__letters_stand_out_and_plots_follow(show, quickstart):
+    """Grey stands for what is uncertain, and keeps the contrast of large letters; the plots' letters have that of all text."""
+    page = show(quickstart)
+    light = page.run(CONTRAST)
+    # As when the reader's system turns dark in the evening.
+    page.style("dark")
+    page.scroll_through()
+    turned = page.run(CONTRAST)
+    opened = show(quickstart, style="dark").run(CONTRAST)
+    assert light["background"] > 0.9 and turned["background"] < 0.05, (light, turned)
+    for style in [light, turned, opened]:
+        assert style["page"] > 3 and style["plots"] > 4.5, (light, turned, opened)
+        assert style["bar"] == "rgba(0, 0, 0, 0)"
+    assert turned == opened
+
+
+def sheets(path: Path) -> list[dict]:
+    """What stands on each sheet: its size, its text, and where its letters are."""
+    found = []
+    document = pypdfium2.PdfDocument(path)
+    for sheet in document:
+        text = sheet.get_textpage()
+        letters = text.get_text_range()
+        boxes = [text.get_charbox(at) for at in range(text.count_chars())]
+        found.append({
+            "size": sheet.get_size(),
+            "text": letters,
+            "left": min((box[0] for box in boxes if box[2] > box[0]), default=math.inf),
+            "right": max((box[2] for box in boxes if box[2] > box[0]), default=0.0),
+            "colours": {colour(text, at) for at, box in enumerate(boxes) if box[2] > box[0]},
+            "pixels": sheet.render(scale=0.5, grayscale=True).to_pil().tobytes(),
+        })
+        text.close()
+        sheet.close()
+    document.close()
+    return found
+
+
+def colour(text: pypdfium2.PdfTextPage, at: int) -> tuple[int, ...]:
+    parts = [c_uint() for _ in range(4)]
+    assert raw.FPDFText_GetFillColor(text, at, *map(byref, parts))
+    return tuple(part.value for part in parts[:3])
+
+
+def squeezed(text: str) -> str:
+    """Without what a line's end adds or takes."""
+    return "".join(letter for letter in text if letter.isprintable() and not letter.isspace() and letter not in "-\u00ad\u2010")
+
+
+def test_print__has_every_plot_and_every_cell(show, quickstart, tmp_path):
+    page = show(quickstart)
+    # Not scrolled through: plots below the window are drawn for paper.
+    page.open(quickstart / "report.html")
+    page.print(tmp_path / "report.pdf")
+    printed = sheets(tmp_path / "report.pdf")
+    text = squeezed("".join(sheet["text"] for sheet in printed))
+    # Printing has drawn them; the page still has them.
+    shown = page.run(
+        """const texts = (selector) => [...document.querySelectorAll(selector)]
+          .filter((part) => part.checkVisibility()).map((part) => part.textContent);
+        return { plots: document.querySelectorAll("figure:not([hidden]) .plot").length,
+          axes: texts(".plot .ytitle"), captions: texts("figcaption"), cells: texts("td, th, caption") };"""
+    )
+    assert shown["plots"] == len(shown["axes"]) >= 10
+    for axis, times in Counter(shown["axes"]).items():
+        assert text.count(squeezed(axis)) >= times, axis
+    for part in shown["captions"] + shown["cells"]:
+        assert squeezed(part).lower() in text.lower(), part
+    # What is uncertain is as grey as on the page.
+    assert (0x88, 0x88, 0x88) in set().union(*(sheet["colours"] for sheet in printed))
+
+
+def test_print__is_within_landscape_sheets(show, result, tmp_path):
+    page = show(result)
+    page.print(tmp_path / "report.pdf")
+    for number, sheet in enumerate(sheets(tmp_path / "report.pdf"), 1):
+        width, height = sheet["size"]
+        assert width > height, number
+        assert sheet["left"] >= MARGIN and sheet["right"] <= width - MARGIN, (number, sheet["left"], sheet["right"], width)
+
+
+def test_print__is_the_same_from_a_dark_page(show, quickstart, tmp_path):
+    for style in ["light", "dark"]:
+        show(quickstart, style=style).print(tmp_path / f"{style}.pdf")
+    light, dark = (sheets(tmp_path / f"{style}.pdf") for style in ["light", "dark"])
+    assert [sheet["pixels"] for sheet in light] == [sheet["pixels"] for sheet in dark]
+
+
+def test_print__leaves_the_page_as_it_was(show, quickstart, tmp_path):
+    page = show(quickstart, style="dark")
+    widths = """return [...document.querySelectorAll(".js-plotly-plot")].filter((plot) => plot.offsetParent)
+      .map((plot) => [plot.clientWidth, plot.querySelector(".main-svg").clientWidth]);"""
+    before = page.run(widths), page.run(CONTRAST)
+    page.print(tmp_path / "report.pdf")
+    page.scroll_through()
+    assert (page.run(widths), page.run(CONTRAST)) == before
+    assert all(drawn == given for given, drawn in before[0]), before[0]
+
+
+def test_camera__saves_svg(show, result, tmp_path):
+    page = show(result)
+    name = page.run("return document.querySelector('figure:not([hidden]) figcaption').textContent")
+    saved = page.saved(tmp_path, page.find('figure:not([hidden]) .modebar-btn[data-title^="Download"]')[0])
+    assert saved.suffix == ".svg" and saved.stem.startswith(name.split(",")[0].replace(" ", "-")), saved
+    assert saved.read_text().startswith("<svg ")
+    rows = page.saved(tmp_path, page.find("figure:not([hidden]) .download")[0])
+    assert rows.suffix == ".csv" and rows.read_text().splitlines()[0] == '"series","x","y","low","high"'
+
+
+def test_title__that_means_harm_is_shown_and_does_none(show, harmful):
+    page = show(harmful)
+    for _ in choices(page):
+        pass
+    assert page.run("return window.harm === undefined")
+    assert page.find("h1 *") == [] and page.find("#claims img") == []
+    title, claim = page.run("return [document.querySelector('h1').textContent, document.querySelector('#claims td').textContent]")
+    assert title == claim == TITLE
+    # The direction that it turns is its own: nothing after it is turned.
+    assert page.run("return getComputedStyle(document.querySelector('.facts')).direction") == "ltr"
