@@ -1,6 +1,8 @@
 //! Figures drawn for paper: one or two of its columns wide, with letters of eight points.
 
 mod panel;
+#[cfg(test)]
+mod tests;
 
 use plotters::coord::Shift;
 use plotters::prelude::{

@@ -19,6 +19,8 @@ use crate::ticks;
 const TICK_TEXT: i32 = points(7);
 /// What can still be read.
 const LEAST_TEXT: i32 = points(6);
+/// As high as a line's capitals.
+const CAPITALS: i32 = points(6);
 const TICK: i32 = points(5) / 2;
 /// Between the axis and the words at its ticks.
 const TO_TICK_TEXT: i32 = 2 * TICK;
@@ -70,7 +72,8 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, at: &f64, (first, last): (i32, i32)) -> i32 {
-        let share = (at - self.from) / (self.to - self.from);
+        // What is no number or infinite is not in the range.
+        let share = ((at - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
         first + libm::round(share * f64::from(last - first)) as i32
     }
 
@@ -186,7 +189,7 @@ impl<'a> Panel<'a> {
     pub(super) fn new(plot: &'a Plot, font: &Font, width: i32) -> Panel<'a> {
         let y = y_axis(plot, font, plot_height(width));
         let words = y.ticks.iter().map(|(_, words)| width_of(font, words, TICK_TEXT)).max().unwrap_or(0);
-        let name = if y.label.is_empty() { 0 } else { LINE };
+        let name = if y.label.is_empty() { 0 } else { LINE + GAP / 2 };
         let left = GAP + name + words + TO_TICK_TEXT;
         let mut x = x_axis(plot);
         let last = x.ticks.last().map_or(0, |(_, words)| width_of(font, words, TICK_TEXT));
@@ -208,8 +211,8 @@ impl<'a> Panel<'a> {
 
     /// Below the plot.
     fn bottom(&self) -> i32 {
-        let words = if self.x.ticks.iter().all(|(_, words)| words.is_empty()) { 0 } else { LINE };
-        let name = if self.x.label.is_empty() { 0 } else { LINE };
+        let words = if self.x.ticks.iter().all(|(_, words)| words.is_empty()) { 0 } else { CAPITALS };
+        let name = if self.x.label.is_empty() { 0 } else { GAP + CAPITALS };
         TO_TICK_TEXT + words + name
     }
 
