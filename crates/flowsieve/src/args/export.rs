@@ -15,7 +15,7 @@ use std::path::PathBuf;
       a figure for a paper, as wide as one column, with intervals
   flowsieve export results/quickstart --what figure --x size --columns 2 > by-size.svg
       slowdown against flow size at each load, across both columns
-  flowsieve export results/quickstart --what figure --x size --at load=0.7 --format csv > by-size.csv
+  flowsieve export results/quickstart --what figure --x size --at load=0.7 --format csv > plot.csv
       the numbers of such a figure at one load, with the sizes in bytes
   flowsieve export results/quickstart --what flows > flows-of-quickstart.csv
       every flow, with scheme, load and what else is swept")]

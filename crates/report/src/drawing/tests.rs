@@ -87,12 +87,14 @@ fn svg__marks_lie_where_their_values_are_and_say_them() {
         let svg = drawn(&figure(vec![plot.clone()]), 1);
         let document = read(&svg);
         let on_paper = |value: f64| if is_log { libm::log10(value) } else { value };
-        let ticks: Vec<(f64, f64)> = texts(&document)
+        // The vertical axis comes first, its words one below the other.
+        let numbers: Vec<(f64, (f64, f64))> = texts(&document)
             .into_iter()
-            .filter_map(|(text, transform)| Some((text.replace(',', "").parse().ok()?, place(transform))))
-            .filter(|(_, (x, _))| *x < 1000.0)
-            .map(|(value, (_, y))| (on_paper(value), y))
+            .filter_map(|(text, transform)| Some((text.parse().ok()?, place(transform))))
             .collect();
+        let (_, (column, _)) = numbers[0];
+        let ticks: Vec<(f64, f64)> =
+            numbers.iter().filter(|(_, (x, _))| *x == column).map(|(value, (_, y))| (on_paper(*value), *y)).collect();
         let ((low, bottom), (high, top)) = (ticks[0], ticks[ticks.len() - 1]);
         for datum in &plot.series[0].data {
             let (least, most) = datum.ends.unwrap();
