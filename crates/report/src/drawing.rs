@@ -27,7 +27,7 @@ const fn points(many: i32) -> i32 {
 const TEXT: i32 = points(8);
 const LINE: i32 = points(10);
 const GAP: i32 = points(3);
-const SAMPLE: i32 = points(20);
+const SAMPLE: i32 = points(18);
 const RADIUS: i32 = points(21) / 10;
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const RULE: RGBColor = RGBColor(0x66, 0x66, 0x66);
@@ -204,15 +204,17 @@ impl Legend {
         if figure.plots.iter().any(|plot| !plot.stated.is_empty()) {
             items.push((Sample::Stated, "claimed value".into()));
         }
+        /// Two items of a line.
+        const BETWEEN: i32 = 3 * GAP;
         let most = width - 4 * GAP;
         let mut lines: Vec<(i32, Vec<(Sample, String, i32)>)> = Vec::new();
         for (sample, name) in items {
             let name = fitting(font, &name, TEXT, most - sample.width() - GAP);
             let needed = sample.width() + GAP + width_of(font, &name, TEXT);
             match lines.last_mut() {
-                Some((used, line)) if *used + 4 * GAP + needed <= most => {
-                    line.push((sample, name, *used + 4 * GAP));
-                    *used += 4 * GAP + needed;
+                Some((used, line)) if *used + BETWEEN + needed <= most => {
+                    line.push((sample, name, *used + BETWEEN));
+                    *used += BETWEEN + needed;
                 }
                 _ => lines.push((needed, vec![(sample, name, 0)])),
             }

@@ -43,6 +43,8 @@ pub(super) struct Panel<'a> {
     x: Axis,
     y: Axis,
     tick_size: i32,
+    /// Of the names of the axes.
+    name_size: i32,
 }
 
 /// An axis, as it lies on paper: logarithms where it is logarithmic.
@@ -145,16 +147,18 @@ fn x_axis(plot: &Plot) -> Axis {
     }
 }
 
-/// Names that fit beside each other: smaller, or cut short, or none where the legend has to say it.
-fn fitting_names(names: &mut [Tick], font: &Font, width: i32) -> i32 {
+/// Names that fit beside each other: smaller, or cut short, or none where the legend has them.
+fn fitting_names(names: &mut [Tick], font: &Font, width: i32, legend: &[Series]) -> i32 {
     let room = width / i32::try_from(names.len().max(1)).unwrap_or(i32::MAX) - GAP;
     for size in [TICK_TEXT, LEAST_TEXT] {
         if names.iter().all(|(_, name)| width_of(font, name, size) <= room) {
             return size;
         }
     }
+    let is_in_legend = |(_, name): &Tick| legend.iter().any(|series| series.name == *name);
+    let are_in_legend = names.iter().all(is_in_legend);
     for (_, name) in names {
-        *name = if room < points(12) { String::new() } else { fitting(font, name, LEAST_TEXT, room) };
+        *name = if are_in_legend { String::new() } else { fitting(font, name, LEAST_TEXT, room) };
     }
     LEAST_TEXT
 }
@@ -199,14 +203,26 @@ impl<'a> Panel<'a> {
         };
         let inside = (width - left - right).max(points(10));
         let tick_size = match plot.x.places {
-            Places::Names(_) => fitting_names(&mut x.ticks, font, inside),
+            Places::Names(_) => fitting_names(&mut x.ticks, font, inside, &plot.series),
             Places::Numbers { .. } => {
                 thin(&mut x, font, inside);
                 TICK_TEXT
             }
         };
-        x.label = fitting(font, &x.label, TEXT, inside);
-        Panel { plot, width, title: lines_of(font, &plot.title, width - 2 * GAP), left, right, x, y, tick_size }
+        let name_size = [TEXT, TICK_TEXT].into_iter().find(|size| width_of(font, &x.label, *size) <= inside);
+        let name_size = name_size.unwrap_or(LEAST_TEXT);
+        x.label = fitting(font, &x.label, name_size, inside);
+        Panel {
+            plot,
+            width,
+            title: lines_of(font, &plot.title, width - 2 * GAP),
+            left,
+            right,
+            x,
+            y,
+            tick_size,
+            name_size,
+        }
     }
 
     /// Below the plot.
@@ -279,7 +295,7 @@ impl<'a> Panel<'a> {
             .set_all_tick_mark_size(TICK)
             .x_label_style(style(self.tick_size, HPos::Center, VPos::Top))
             .y_label_style(style(TICK_TEXT, HPos::Right, VPos::Center))
-            .axis_desc_style(style(TEXT, HPos::Center, VPos::Top))
+            .axis_desc_style(style(self.name_size, HPos::Center, VPos::Top))
             .x_label_formatter(&x_words)
             .y_label_formatter(&y_words);
         if !self.x.label.is_empty() {
@@ -307,8 +323,13 @@ impl<'a> Panel<'a> {
         const MOST_MARKS: usize = 40;
         const SHOWN: usize = 20;
         let ink = ink_of(series.scheme);
+        let aside = self.aside(chart, series);
         if series.shape == Shape::Line {
-            let line: Vec<(i32, i32)> = series.data.iter().map(|datum| self.at(chart, datum.x, datum.y)).collect();
+            let at = |datum: &Datum| {
+                let (x, y) = self.at(chart, datum.x, datum.y);
+                (x + aside, y)
+            };
+            let line: Vec<(i32, i32)> = series.data.iter().map(at).collect();
             sheet.begin_dashes(dashes(series.scheme));
             root.draw(&PathElement::new(line, stroke(ink, 11)))?;
             sheet.end();
@@ -317,6 +338,7 @@ impl<'a> Panel<'a> {
         let every = if many > MOST_MARKS { many.div_ceil(SHOWN) } else { 1 };
         for datum in series.data.iter().step_by(every) {
             let (x, y) = self.at(chart, datum.x, datum.y);
+            let x = x + aside;
             sheet.begin(&self.in_words(datum));
             if let Some((low, high)) = datum.ends {
                 let cap = points(5) / 2;
@@ -328,6 +350,21 @@ impl<'a> Panel<'a> {
             sheet.end();
         }
         Ok(())
+    }
+
+    /// How far a line with intervals is drawn beside its place, so that those of one place do not cover each other: a point or so.
+    fn aside(&self, chart: &Chart<'_>, series: &Series) -> i32 {
+        const MOST: i32 = points(8) / 5;
+        let beside: Vec<&Series> = self.plot.series.iter().filter(|other| other.shape == Shape::Line).collect();
+        let has_intervals = beside.iter().flat_map(|series| &series.data).any(|datum| datum.ends.is_some());
+        let Some(place) = beside.iter().position(|other| std::ptr::eq(*other, series)).filter(|_| has_intervals) else {
+            return 0;
+        };
+        let places: Vec<i32> = series.data.iter().map(|datum| self.at(chart, datum.x, datum.y).0).collect();
+        let room = places.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(MOST);
+        let lines = i32::try_from(beside.len()).unwrap_or(i32::MAX).max(1);
+        let step = MOST.min(room * 3 / 5 / lines);
+        (2 * i32::try_from(place).unwrap_or(0) - (lines - 1)) * step / 2
     }
 
     /// The bars of one series, beside those of others.
