@@ -176,9 +176,12 @@ impl Sample {
     }
 }
 
+/// What a legend says of what, and where it begins in its line.
+type Item = (Sample, String, i32);
+
 struct Legend {
-    /// Line by line: what, its words, and where it begins.
-    lines: Vec<Vec<(Sample, String, i32)>>,
+    /// Line by line.
+    lines: Vec<Vec<Item>>,
 }
 
 impl Legend {
@@ -207,7 +210,7 @@ impl Legend {
         /// Two items of a line.
         const BETWEEN: i32 = 3 * GAP;
         let most = width - 4 * GAP;
-        let mut lines: Vec<(i32, Vec<(Sample, String, i32)>)> = Vec::new();
+        let mut lines: Vec<(i32, Vec<Item>)> = Vec::new();
         for (sample, name) in items {
             let name = fitting(font, &name, TEXT, most - sample.width() - GAP);
             let needed = sample.width() + GAP + width_of(font, &name, TEXT);
@@ -219,7 +222,7 @@ impl Legend {
                 _ => lines.push((needed, vec![(sample, name, 0)])),
             }
         }
-        let centred = |(used, line): (i32, Vec<(Sample, String, i32)>)| {
+        let centred = |(used, line): (i32, Vec<Item>)| {
             line.into_iter().map(|(sample, name, x)| (sample, name, x + (width - used) / 2)).collect()
         };
         Legend { lines: lines.into_iter().map(centred).collect() }
@@ -253,7 +256,7 @@ fn dashes(scheme: usize) -> &'static [i32] {
         Dash::Solid => &[],
         Dash::Dashes => &DASHES,
         Dash::Dots => &DOTS,
-        Dash::DashDot => &DASH_DOT,
+        Dash::Both => &DASH_DOT,
     }
 }
 

@@ -38,12 +38,13 @@ pub(crate) enum Dash {
     Solid,
     Dashes,
     Dots,
-    DashDot,
+    /// Dashes and dots in turn.
+    Both,
 }
 
 impl Dash {
     pub(crate) fn of(scheme: usize) -> Dash {
-        const ALL: [Dash; 4] = [Dash::Solid, Dash::Dashes, Dash::Dots, Dash::DashDot];
+        const ALL: [Dash; 4] = [Dash::Solid, Dash::Dashes, Dash::Dots, Dash::Both];
         ALL[scheme % ALL.len()]
     }
 }

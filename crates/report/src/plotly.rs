@@ -151,6 +151,6 @@ fn dash(scheme: usize) -> &'static str {
         Dash::Solid => "solid",
         Dash::Dashes => "dash",
         Dash::Dots => "dot",
-        Dash::DashDot => "dashdot",
+        Dash::Both => "dashdot",
     }
 }

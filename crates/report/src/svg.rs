@@ -84,7 +84,7 @@ impl Sheet {
         );
         for (GlyphId(letter), outline) in letters {
             // A String takes everything.
-            let _ = write!(svg, "<path id=\"letter-{letter}\" d=\"{outline}\"/>\n");
+            let _ = writeln!(svg, "<path id=\"letter-{letter}\" d=\"{outline}\"/>");
         }
         svg + "</defs>\n<g fill=\"none\" stroke-linejoin=\"round\">\n" + &body + "</g>\n</svg>\n"
     }

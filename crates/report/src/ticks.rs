@@ -1,5 +1,7 @@
 //! Round numbers along an axis.
 
+use std::ops::Range;
+
 use crate::format::with_decimals;
 
 /// Numbers of one, two or five times a power of ten within a range, at most so many, with as many decimals as they need.
@@ -69,9 +71,10 @@ pub(crate) fn logarithmic_grid((from, to): (f64, f64)) -> Vec<f64> {
     each.filter(|at| (from..=to).contains(at)).collect()
 }
 
-fn decades(from: f64, to: f64) -> std::ops::RangeInclusive<i32> {
+/// The exponents of the powers of ten about a range; none where it is not of positive numbers.
+fn decades(from: f64, to: f64) -> Range<i32> {
     let exponent = |value: f64| libm::floor(libm::log10(value)) as i32;
-    if from > 0.0 && to.is_finite() { exponent(from)..=exponent(to) } else { 1..=0 }
+    if from > 0.0 && to.is_finite() { exponent(from)..exponent(to) + 1 } else { 0..0 }
 }
 
 #[cfg(test)]
