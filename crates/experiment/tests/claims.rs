@@ -235,7 +235,10 @@ fn flow_records__without_flows_the_report_is_still_whole() {
     assert!(report::doctor(&again).contains("percentiles are those of sketches"));
     let plots = std::fs::read_to_string(out.join("plots.csv")).unwrap();
     let header = plots.lines().next().unwrap();
-    assert_eq!(header, "plot,case,load,class,axis,series,x,y,low,high");
+    let expected = "plot,case,at,class,series,kind,x_name,x_unit,x,from_bytes,to_bytes,y_name,y_unit,y,low,high";
+    assert_eq!(header, expected);
+    // The figure of the claims, too.
+    assert!(plots.lines().any(|line| line.contains(",claimed,")), "{plots}");
     assert!(plots.lines().any(|line| line.starts_with("\"Mean FCT, flows of 0-100KB\",")), "{plots}");
 }
 

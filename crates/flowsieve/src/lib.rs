@@ -4,6 +4,7 @@
 mod args;
 mod completions;
 mod computation;
+mod exporting;
 mod following;
 mod init;
 mod interruption;
@@ -14,10 +15,7 @@ mod resolving;
 mod spreading;
 mod validation;
 
-use args::{
-    Cli, Coflows, Command, Compare, Doctor, Explain, Export, ExportFormat, Exported, Flows, Forest, List, Report, Run,
-    Traced,
-};
+use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
 use flowsieve_experiment as experiment;
 use flowsieve_experiment::execute::{How, execute};
@@ -82,7 +80,7 @@ fn do_what_it_says(command: Command, engine: OwnSchemes) -> Result<(), Error> {
         Command::Report(args) => show(&args),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
-        Command::Export(args) => write_export(&args),
+        Command::Export(args) => exporting::write_export(&args),
         Command::Reproduce(args) => reproduction::reproduce(&args, engine),
         Command::Flows(args) => write_flows(&args, engine),
         Command::Coflows(args) => write_coflows(&args),
@@ -215,27 +213,6 @@ fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Er
 
 fn show(args: &Report) -> Result<(), Error> {
     show_result(&ResultDir::open(&args.of.dir)?, args.x.as_deref(), args.of.json)
-}
-
-fn write_export(args: &Export) -> Result<(), Error> {
-    let result = ResultDir::open(&args.dir)?;
-    if args.what == Exported::Flows {
-        let unread = [args.x.as_ref(), args.y.as_ref(), args.class.as_ref()].into_iter().flatten().next();
-        if args.format != ExportFormat::Csv || unread.is_some() {
-            let problem = "--what flows is CSV of every flow; expected no --format latex, --x, --y or --class";
-            return Err(Error::Input(problem.to_owned()));
-        }
-        return to_output(|out| report::export::flows_csv(&result, out).map_err(Error::Output));
-    }
-    let layout = report::Layout::new(&result.manifest().experiment, args.x.as_deref())?;
-    let selection = report::export::Selection::new(&result, args.y.as_deref(), args.class.as_deref())
-        .map_err(|error| Error::Input(error.to_string()))?;
-    match args.format {
-        ExportFormat::Csv => {
-            to_output(|out| report::export::csv(&result, &layout, &selection, out).map_err(Error::Output))
-        }
-        ExportFormat::Latex => print(&report::export::latex(&result, &layout, &selection, args.columns)),
-    }
 }
 
 fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {

@@ -497,6 +497,36 @@ fn every_experiment_of_the_project_is_one() {
 }
 
 #[test]
+fn export__figures_are_drawings_or_their_numbers() {
+    let folder = small_result();
+    let export = |arguments: &[&str]| {
+        let done = flowsieve(folder.path(), &[&["export", "results/small", "--what", "figure"], arguments].concat());
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.out
+    };
+    let (one, two) = (export(&[]), export(&["--columns", "2"]));
+    assert!(one.starts_with("<svg ") && one.contains(" width=\"3.5in\" "), "{one}");
+    assert!(two.contains(" width=\"7.16in\" "), "{two}");
+    assert_eq!(one, export(&["--format", "svg", "--y", "mean fct"]));
+    // What the figure shows of a scheme at a load is what its table has.
+    let csv = export(&["--format", "csv", "--class", "all", "--at", "load=0.8"]);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.rsplit(',').collect()).collect();
+    let unit = rows[1][3];
+    let scale = [("ns", 1e-3), ("us", 1.0), ("ms", 1e3)].into_iter().find(|(name, _)| *name == unit).unwrap().1;
+    let table = flowsieve(folder.path(), &["export", "results/small", "--y", "mean fct", "--class", "all"]).out;
+    let expected: Vec<f64> = table
+        .lines()
+        .filter(|line| line.contains(",0.8,"))
+        .map(|line| line.split(',').nth(8).unwrap().parse().unwrap())
+        .collect();
+    assert_eq!((rows.len(), expected.len()), (1 + 2, 2));
+    for (row, expected) in rows[1..].iter().zip(expected) {
+        let shown: f64 = row[2].parse::<f64>().unwrap() * scale;
+        assert!((shown / expected - 1.0).abs() < 1e-5, "{row:?} {expected}");
+    }
+}
+
+#[test]
 fn export__tables_have_the_numbers_of_the_result() {
     let folder = small_result();
     let export = |arguments: &[&str]| flowsieve(folder.path(), &[&["export", "results/small"], arguments].concat());
@@ -544,6 +574,14 @@ fn export__tables_have_the_numbers_of_the_result() {
         (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
         (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
         (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
+        (&["--format", "svg"], "a table is not drawn; expected --what figure"),
+        (&["--what", "figure", "--format", "latex"], "expected --format svg"),
+        (&["--columns", "2"], "CSV has no width"),
+        (&["--x", "size"], "nothing that the sweep varies is called `size`"),
+        (&["--what", "figure", "--x", "buffer"], "load, size"),
+        (&["--what", "figure", "--class", "elephants"], "expected one of 0-100KB"),
+        (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size is not by `--class`"),
+        (&["--what", "figure", "--at", "load=0.9"], "expected one of 0.5, 0.8"),
     ] {
         let refused = export(arguments);
         assert!(refused.status == 2 && refused.err.contains(problem), "{arguments:?}: {}", refused.err);

@@ -10,6 +10,8 @@ pub struct Layout {
     /// asked for.
     pub(crate) x: Dimension,
     pub(crate) cases: Vec<Case>,
+    /// Some points were left out, so that what all others have in common has to be said.
+    is_part: bool,
 }
 
 /// Points that differ in the x axis and the scheme alone.
@@ -79,7 +81,18 @@ impl Layout {
                 find_or_add(&mut case.at, |at| at.value == value, || At { value: value.clone(), points: Vec::new() });
             at.points.push(index);
         }
-        Layout { x: x.clone(), cases }
+        Layout { x: x.clone(), cases, is_part: false }
+    }
+
+    /// Leaves out all points but those that have this value of a swept key; `false` if none has.
+    pub(crate) fn keep(&mut self, experiment: &Experiment, dimension: &Dimension, value: &str) -> bool {
+        self.is_part = true;
+        for at in self.cases.iter_mut().flat_map(|case| &mut case.at) {
+            at.points.retain(|&point| dimension.value(&experiment.points[point]).is_some_and(|its| its == value));
+        }
+        self.cases.iter_mut().for_each(|case| case.at.retain(|at| !at.points.is_empty()));
+        self.cases.retain(|case| !case.at.is_empty());
+        !self.cases.is_empty()
     }
 
     /// The x axis in words.
@@ -89,7 +102,8 @@ impl Layout {
 
     /// A case in words; empty if it is the only one.
     pub(crate) fn case_name(&self, case: &Case) -> String {
-        if self.cases.len() > 1 { case.name() } else { String::new() }
+        let is_one_of_several = self.cases.len() > 1 || self.is_part;
+        if is_one_of_several { case.name() } else { String::new() }
     }
 }
 

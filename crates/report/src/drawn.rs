@@ -1,49 +1,22 @@
-//! A figure of a paper as a drawing: what its claims are about, by scheme and load, with what they say.
+//! A figure of a paper: what its claims are about, by scheme and load, with what they say.
 //!
-//! One panel shows one quantity of one case of the sweep. A claimed change is drawn as a hollow mark at what it makes of the
-//! measured baseline, a claimed value as a dashed line. No point is read off the paper's own figure.
+//! One plot shows one quantity of one case of the sweep. A claimed change is a hollow mark at what it makes of the measured baseline,
+//! a claimed value a line. No point is read off the paper's own figure.
 
 use std::collections::BTreeMap;
 
 use flowsieve_results::claims::{Claim, Measured, Quantity};
 use flowsieve_results::{Axis, Estimate, Expected, Experiment, SeriesAt, Unit as Of};
-use plotters::coord::Shift;
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::*;
 
 use crate::claims::of_what;
-use crate::format::{Unit, number, printable};
-use crate::plot::COLOURS;
+use crate::figure::{Base, Claimed, Datum, Figure, Places, Plot, Series, Shape, XAxis, YAxis};
+use crate::format::Unit;
 
-/// More panels than anyone looks at.
-const MOST_PANELS: usize = 9;
-const ACROSS: usize = 3;
-const PANEL: (u32, u32) = (340, 250);
-const LEGEND_LINE: i32 = 20;
-/// About the width of a letter.
-const LETTER: i32 = 7;
-const FONT: (&str, i32) = ("sans-serif", 12);
-
-/// The size at which a title is no wider than its panel, down to what can still be read.
-fn fitting(title: &str) -> i32 {
-    const LEAST: i32 = 8;
-    let letters = i32::try_from(title.chars().count()).unwrap_or(i32::MAX).max(1);
-    (FONT.1 * (PANEL.0 as i32 / LETTER) / letters).clamp(LEAST, FONT.1)
-}
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
-
-/// The figure as SVG; `None` where no claim is about anything that was measured.
-pub(crate) fn svg(experiment: &Experiment, measured: &Measured) -> Option<String> {
-    let panels: Vec<Panel> = panels(experiment).into_iter().filter_map(|panel| panel.measured(measured)).collect();
-    if panels.is_empty() {
-        return None;
-    }
-    let mut text = String::new();
-    draw(&mut text, experiment, &panels).ok()?;
-    Some(text)
+/// The figure; `None` where no claim is about anything that was measured.
+pub(crate) fn figure(experiment: &Experiment, measured: &Measured) -> Option<Figure> {
+    let panels = panels(experiment).into_iter().filter_map(|panel| panel.measured(measured));
+    let plots: Vec<Plot> = panels.map(|panel| panel.plot()).collect();
+    (!plots.is_empty()).then(|| Figure { title: experiment.title.clone(), plots })
 }
 
 /// A quantity at the points of a case, with the claims about it.
@@ -96,7 +69,7 @@ impl<'a> Panel<'a> {
 
     fn title(&self) -> String {
         let axes: String = self.axes.iter().map(|axis| format!(", {} = {}", axis.key, axis.value)).collect();
-        printable(&format!("{}{axes}", of_what(self.claims[0]))).into_owned()
+        format!("{}{axes}", of_what(self.claims[0]))
     }
 
     fn value(&self, scheme: &str, load: Option<f64>) -> Option<f64> {
@@ -142,147 +115,67 @@ impl<'a> Panel<'a> {
         self.claims.iter().filter_map(of).flatten().collect()
     }
 
-    /// Where a point is drawn from left to right: by its load, or by its scheme where there is but one load.
+    /// Where a point is from left to right: by its load, or by its scheme where there is but one load.
     fn x(&self, scheme: usize, load: Option<f64>) -> f64 {
         match load.filter(|_| self.loads.len() > 1) {
             Some(load) => load,
             None => self.lines.keys().position(|other| *other == scheme).unwrap_or(0) as f64,
         }
     }
-}
 
-fn colour(scheme: usize) -> RGBColor {
-    let part = |at: usize| u8::from_str_radix(&COLOURS[scheme % COLOURS.len()][at..at + 2], 16).unwrap_or(0);
-    RGBColor(part(1), part(3), part(5))
-}
-
-fn draw(text: &mut String, experiment: &Experiment, panels: &[Panel]) -> Drawn {
-    let shown = &panels[..panels.len().min(MOST_PANELS)];
-    let across = shown.len().min(ACROSS);
-    let down = shown.len().div_ceil(across);
-    let width = PANEL.0 * across as u32;
-    let schemes: Vec<usize> = (0..experiment.schemes.len())
-        .filter(|scheme| shown.iter().any(|panel| panel.lines.contains_key(scheme)))
-        .collect();
-    let places = legend_places(experiment, &schemes, width as i32);
-    let legend = places.last().map_or(0, |(_, y)| y + LEGEND_LINE) as u32;
-    let root = SVGBackend::with_string(text, (width, legend + PANEL.1 * down as u32)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (head, body) = root.split_vertically(legend);
-    for (&scheme, &(x, y)) in schemes.iter().zip(&places) {
-        let middle = y + LEGEND_LINE / 2;
-        head.draw(&Circle::new((x + 6, middle), 4, colour(scheme).filled()))?;
-        let name = printable(&experiment.schemes[scheme].name).into_owned();
-        head.draw(&Text::new(name, (x + 14, middle - 6), FONT))?;
-    }
-    for (panel, area) in shown.iter().zip(body.split_evenly((down, across))) {
-        draw_panel(&area, panel)?;
-    }
-    root.present()?;
-    Ok(())
-}
-
-/// One beside the other, line by line.
-fn legend_places(experiment: &Experiment, schemes: &[usize], width: i32) -> Vec<(i32, i32)> {
-    let (mut x, mut y) = (8, 4);
-    let place = |&scheme: &usize| {
-        let needed = 24 + LETTER * experiment.schemes[scheme].name.len() as i32;
-        if x + needed > width && x > 8 {
-            (x, y) = (8, y + LEGEND_LINE);
-        }
-        let at = (x, y);
-        x += needed;
-        at
-    };
-    schemes.iter().map(place).collect()
-}
-
-/// What values are divided by, and how the axis calls that.
-fn unit_of(panel: &Panel, values: &[f64]) -> (f64, String) {
-    match panel.quantity.series.as_ref().map_or(panel.quantity.figure.unit(), SeriesAt::unit) {
-        Of::Time => {
-            let unit = Unit::for_times(values.iter().copied().filter(|value| *value > 0.0));
-            (1.0 / unit.of(1.0), unit.name.into())
-        }
-        Of::Size => (1e3, "KB".into()),
-        Of::Rate => (1e9, "Gbit/s".into()),
-        Of::Share => (0.01, "%".into()),
-        Of::Number => (1.0, String::new()),
-    }
-}
-
-fn draw_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
-    /// More than this between the smallest and the largest value is drawn on a logarithmic scale.
-    const SPAN: f64 = 20.0;
-    let (claimed, stated) = (panel.claimed(), panel.stated());
-    let measured = || panel.lines.values().flatten().map(|(_, value)| value);
-    let ends = |value: &Estimate| value.interval.unwrap_or((value.value, value.value));
-    let said = claimed.iter().flat_map(|&(_, _, low, high)| [low, high]).chain(stated.iter().map(|(_, value)| *value));
-    let values: Vec<f64> = measured().map(|value| value.value).chain(said).filter(|value| value.is_finite()).collect();
-    let (scale, unit) = unit_of(panel, &values);
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = measured().map(|value| ends(value).1).chain(values.iter().copied()).fold(least, f64::max);
-    let is_log = least > 0.0 && most > SPAN * least;
-    let y_of = |value: f64| {
-        let value = value / scale;
-        if is_log { libm::log10(value.max(least / scale / 2.0)) } else { value }
-    };
-    let (bottom, top) = match is_log {
-        true => (y_of(least) - 0.1, y_of(most) + 0.1),
-        false => (y_of(least.min(0.0)), y_of(most.max(least + scale * 1e-9)) * 1.05),
-    };
-    let (left, right) = match panel.loads.as_slice() {
-        [first, .., last] => (first - 0.05, last + 0.05),
-        _ => (-0.5, panel.lines.len() as f64 - 0.5),
-    };
-    let title = panel.title();
-    let mut chart = ChartBuilder::on(area)
-        .margin(8)
-        .caption(&title, (FONT.0, fitting(&title)))
-        .x_label_area_size(30)
-        .y_label_area_size(56)
-        .build_cartesian_2d(left..right, bottom..top.max(bottom + 1e-9))?;
-    let by_load = panel.loads.len() > 1;
-    let label = |y: &f64| number(if is_log { libm::pow(10.0, *y) } else { *y });
-    let mut mesh = chart.configure_mesh();
-    mesh.light_line_style(TRANSPARENT).x_labels(if by_load { 5 } else { 0 }).y_labels(6).y_label_formatter(&label);
-    if !unit.is_empty() {
-        mesh.y_desc(unit);
-    }
-    if by_load {
-        mesh.x_desc("load");
-    }
-    mesh.draw()?;
-    draw_values(&mut chart, panel, &y_of, by_load)?;
-    for (scheme, load, low, high) in claimed {
-        let (x, low, high) = (panel.x(scheme, load), y_of(low), y_of(high));
-        chart.draw_series([low, high].map(|y| Circle::new((x, y), 6, colour(scheme).stroke_width(1))))?;
-        chart.draw_series([PathElement::new([(x, low), (x, high)], colour(scheme).mix(0.5))])?;
-    }
-    for (scheme, value) in stated {
-        let line = [(left, y_of(value)), (right, y_of(value))];
-        chart.draw_series(DashedLineSeries::new(line, 5, 4, colour(scheme).into()))?;
-    }
-    Ok(())
-}
-
-/// What was measured, with its intervals.
-fn draw_values(chart: &mut Chart<'_, '_>, panel: &Panel, y_of: &dyn Fn(f64) -> f64, by_load: bool) -> Drawn {
-    for (&scheme, line) in &panel.lines {
-        let at = |&(load, ref value): &(Option<f64>, Estimate)| (panel.x(scheme, load), y_of(value.value));
-        if by_load {
-            chart.draw_series([PathElement::new(
-                line.iter().map(at).collect::<Vec<_>>(),
-                colour(scheme).stroke_width(2),
-            )])?;
-        }
-        chart.draw_series(line.iter().map(|point| Circle::new(at(point), 3, colour(scheme).filled())))?;
-        let interval = |point: &(Option<f64>, Estimate)| {
-            let (low, high) = point.1.interval?;
-            let x = panel.x(scheme, point.0);
-            Some(PathElement::new([(x, y_of(low)), (x, y_of(high))], colour(scheme)))
+    fn plot(&self) -> Plot {
+        let (claimed, stated) = (self.claimed(), self.stated());
+        let measured = self.lines.values().flatten().map(|(_, value)| value.value);
+        let said =
+            claimed.iter().flat_map(|&(_, _, low, high)| [low, high]).chain(stated.iter().map(|(_, value)| *value));
+        let (each, unit) = self.unit(measured.chain(said));
+        let name = |scheme: usize| self.experiment.schemes[scheme].name.clone();
+        let datum = |scheme: usize, (load, value): &(Option<f64>, Estimate)| Datum {
+            x: self.x(scheme, *load),
+            y: value.value / each,
+            ends: value.interval.map(|(low, high)| (low / each, high / each)),
+            sizes: None,
         };
-        chart.draw_series(line.iter().filter_map(interval))?;
+        let by_load = self.loads.len() > 1;
+        let series = |(&scheme, line): (&usize, &Vec<(Option<f64>, Estimate)>)| {
+            let mut data: Vec<Datum> = line.iter().map(|point| datum(scheme, point)).collect();
+            data.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series { scheme, name: name(scheme), shape: if by_load { Shape::Line } else { Shape::Dots }, data }
+        };
+        let places = match by_load {
+            true => Places::Numbers {
+                is_log: false,
+                ticks: self.loads.iter().map(|load| (*load, load.to_string())).collect(),
+            },
+            false => Places::Names(self.lines.keys().map(|scheme| name(*scheme)).collect()),
+        };
+        let claimed = claimed.into_iter().map(|(scheme, load, low, high)| Claimed {
+            scheme,
+            x: self.x(scheme, load),
+            low: low / each,
+            high: high / each,
+        });
+        Plot {
+            title: self.title(),
+            x: XAxis { name: if by_load { "load".into() } else { String::new() }, unit: String::new(), places },
+            y: YAxis { name: String::new(), unit, base: Base::ZeroOrLog },
+            series: self.lines.iter().map(series).collect(),
+            claimed: claimed.collect(),
+            stated: stated.into_iter().map(|(scheme, value)| (scheme, value / each)).collect(),
+        }
     }
-    Ok(())
+
+    /// What values are divided by, and how the axis calls that.
+    fn unit(&self, values: impl Iterator<Item = f64>) -> (f64, String) {
+        match self.quantity.series.as_ref().map_or(self.quantity.figure.unit(), SeriesAt::unit) {
+            Of::Time => {
+                let unit = Unit::for_times(values.filter(|value| *value > 0.0));
+                (1.0 / unit.of(1.0), unit.name.into())
+            }
+            Of::Size => (1e3, "KB".into()),
+            Of::Rate => (1e9, "Gbit/s".into()),
+            Of::Share => (0.01, "%".into()),
+            Of::Number => (1.0, String::new()),
+        }
+    }
 }

@@ -1,13 +1,18 @@
-//! A result for a paper and for other programs: tables in LaTeX, and tidy tables in CSV, whose rows say by themselves what they are.
+//! A result for a paper and for other programs: tables in LaTeX, figures in SVG, and tidy tables in CSV, whose rows say by themselves what
+//! they are.
+
+mod figures;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, Statistic};
 
-use crate::cases::{At, Case, Layout};
+use crate::cases::{At, Case, Layout, UnknownKey};
 use crate::format::{number, printable};
 use crate::group::Group;
+
+pub use figures::{Figures, figures};
 
 const PS_PER_US: f64 = 1e6;
 
@@ -34,6 +39,66 @@ pub enum ExportError {
         /// What there is.
         valid: Vec<String>,
     },
+    /// A setting.
+    #[error(transparent)]
+    Key(#[from] UnknownKey),
+    /// No setting with a value.
+    #[error("`{0}` names no value of a swept setting; expected KEY=VALUE, such as load=0.8")]
+    At(String),
+    /// A value of a swept setting.
+    #[error("{key} has no value `{value}` in the result; expected one of {}", .valid.join(", "))]
+    Value {
+        /// The setting.
+        key: String,
+        /// The value.
+        value: String,
+        /// What it has.
+        valid: Vec<String>,
+    },
+    /// Something that the figure has no use for.
+    #[error("{figure} is not by `{option}`; expected {expected}")]
+    Unread {
+        /// Which figure.
+        figure: &'static str,
+        /// The option.
+        option: &'static str,
+        /// What to do instead.
+        expected: &'static str,
+    },
+    /// A drawing that failed.
+    #[error("the figure cannot be drawn: {0}")]
+    Drawing(String),
+    /// Nothing to draw.
+    #[error("nothing to draw: {0}")]
+    Empty(&'static str),
+    /// More than fits a figure.
+    #[error(
+        "{plots} plots are too many for one figure; expected at most {most}: choose with --class and --at, or take --format csv"
+    )]
+    TooMany {
+        /// How many there would be.
+        plots: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+/// Leaves out all points but those where swept settings have these values, each as KEY=VALUE.
+pub fn keep(dir: &ResultDir, layout: &mut Layout, at: &[String]) -> Result<(), ExportError> {
+    let experiment = &dir.manifest().experiment;
+    let swept = experiment.dimensions();
+    for each in at {
+        let (key, value) = each.split_once('=').ok_or_else(|| ExportError::At(each.clone()))?;
+        let unknown = || UnknownKey {
+            name: key.to_owned(),
+            swept: swept.iter().map(|(dimension, _)| dimension.name().to_owned()).collect(),
+        };
+        let (dimension, valid) = swept.iter().find(|(dimension, _)| dimension.is_called(key)).ok_or_else(unknown)?;
+        if !layout.keep(experiment, dimension, value) {
+            return Err(ExportError::Value { key: key.to_owned(), value: value.to_owned(), valid: valid.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// All measures, in the order of tables.
@@ -61,22 +126,31 @@ fn group_name(dir: &ResultDir, group: Group) -> String {
 impl Selection {
     /// One measure of some flows, or all of what is not named.
     pub fn new(dir: &ResultDir, measure: Option<&str>, class: Option<&str>) -> Result<Selection, ExportError> {
-        let is_called = |(metric, statistic): &(Metric, Statistic), name: &str| {
-            name.eq_ignore_ascii_case(&format!("{} {}", statistic.name(), metric_name(*metric)))
+        let measures = match measure {
+            Some(name) => vec![measure_called(name)?],
+            None => measures().collect(),
         };
-        let measures: Vec<_> = measures().filter(|each| measure.is_none_or(|name| is_called(each, name))).collect();
-        if measures.is_empty() {
-            return Err(ExportError::Measure(measure.unwrap_or_default().to_owned()));
-        }
-        let all = Group::all(dir);
-        let groups: Vec<Group> =
-            all.iter().copied().filter(|group| class.is_none_or(|name| group_name(dir, *group) == name)).collect();
-        if groups.is_empty() {
-            let valid = all.into_iter().map(|group| group_name(dir, group)).collect();
-            return Err(ExportError::Class { name: class.unwrap_or_default().to_owned(), valid });
-        }
-        Ok(Selection { groups, measures })
+        Ok(Selection { groups: groups_called(dir, class)?, measures })
     }
+}
+
+fn measure_called(name: &str) -> Result<(Metric, Statistic), ExportError> {
+    let is_called = |(metric, statistic): &(Metric, Statistic)| {
+        name.eq_ignore_ascii_case(&format!("{} {}", statistic.name(), metric_name(*metric)))
+    };
+    measures().find(is_called).ok_or_else(|| ExportError::Measure(name.to_owned()))
+}
+
+/// The flows of this name, or all of them.
+fn groups_called(dir: &ResultDir, class: Option<&str>) -> Result<Vec<Group>, ExportError> {
+    let all = Group::all(dir);
+    let is_called = |group: &Group| class.is_none_or(|name| group_name(dir, *group) == name);
+    let groups: Vec<Group> = all.iter().copied().filter(is_called).collect();
+    if groups.is_empty() {
+        let valid = all.into_iter().map(|group| group_name(dir, group)).collect();
+        return Err(ExportError::Class { name: class.unwrap_or_default().to_owned(), valid });
+    }
+    Ok(groups)
 }
 
 /// A statistic of a point, and over that of the first scheme.

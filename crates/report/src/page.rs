@@ -10,12 +10,15 @@ use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
 use crate::conclusion::sentences;
 use crate::configuration::{Common, Differing, in_words, settings};
-use crate::drawn::svg;
-use crate::figures::{Figure, Titled, against_size, drops, fct_against_x, ratio_against_x, utilisation};
+use crate::drawing;
+use crate::drawn::figure;
+use crate::figure::Plot;
+use crate::figures::{against_size, against_x, drops, ratio_against_x, utilisation};
 use crate::format::{count, time};
 use crate::group::Group;
 use crate::links::{LinkRow, RunRow, link_rows, run_row};
-use crate::plots_csv;
+use crate::plotly;
+use crate::plots_csv::{self, Row};
 use crate::results_table::{ResultTable, result_table};
 
 #[derive(Template)]
@@ -36,16 +39,33 @@ struct Page<'a> {
     /// What they are about, as SVG.
     drawn: Option<String>,
     results: Vec<ResultTable>,
-    by_x: Vec<Figure>,
-    by_size: Vec<Figure>,
-    of_links: Vec<Figure>,
+    by_x: Vec<Shown>,
+    by_size: Vec<Shown>,
+    of_links: Vec<Shown>,
     /// What was adapted.
-    over_time: Vec<Figure>,
+    over_time: Vec<Shown>,
     points: Vec<PointRows>,
     fabrics: Vec<(String, String)>,
     common: Vec<Common<'a>>,
     differing: Vec<Differing<'a>>,
     plotly: &'static str,
+}
+
+/// A plot, and what has to be chosen for the page to show it.
+pub(crate) struct Shown {
+    pub(crate) plot: Plot,
+    /// The case that it belongs to.
+    pub(crate) case: usize,
+    /// The value on the x axis that it belongs to, as an index among its case's.
+    pub(crate) at: Option<usize>,
+    /// The size class that it belongs to.
+    pub(crate) class: Option<usize>,
+}
+
+impl Shown {
+    fn json(&self) -> Option<serde_json::Value> {
+        plotly::json(&self.plot)
+    }
 }
 
 const PLOTLY_JS: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
@@ -61,11 +81,12 @@ struct PointRows {
 }
 
 /// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
-pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Figure>) -> Result<PathBuf, ResultError> {
+pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let (common, differing) = settings(experiment);
     let cases = &layout.cases;
     let numbered = || cases.iter().enumerate();
+    let claims = figure(experiment, &dir.measured());
     let groups = Group::all(dir);
     let page = Page {
         experiment,
@@ -75,7 +96,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Figure>) ->
         sentences: sentences(dir, layout),
         warnings: warnings(dir),
         claims: claim_rows(dir),
-        drawn: svg(experiment, &dir.measured()),
+        drawn: claims.as_ref().and_then(drawing::of_claims),
         results: numbered()
             .flat_map(|(at, case)| groups.iter().map(move |group| result_table(dir, at, case, *group)))
             .collect(),
@@ -87,7 +108,7 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Figure>) ->
                 (Metric::Fct, Statistic::Mean),
                 (Metric::Fct, Statistic::P99),
             ];
-            shown.map(|(metric, statistic)| against_size(dir, at, metric, statistic))
+            shown.map(|measure| against_size(dir, at, measure))
         }),
         over_time,
         of_links: figures_at(layout, |at| [utilisation(dir, at), drops(dir, at)]),
@@ -99,9 +120,16 @@ pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Figure>) ->
         x: layout.x_name(),
         cases,
     };
-    let figures = page.by_x.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
-    let figures: Vec<&Figure> = figures.collect();
-    dir.write_beside("plots.csv", |file| plots_csv::write(file, &figures, layout, experiment.classes.as_slice()))?;
+    let of_claims = claims.iter().flat_map(|figure| &figure.plots);
+    let of_claims = of_claims.map(|plot| Row { case: String::new(), at: String::new(), class: String::new(), plot });
+    let plots = page.by_x.iter().chain(&page.by_size).chain(&page.of_links).chain(&page.over_time);
+    let plots = plots.map(|shown| Row {
+        case: layout.case_name(&cases[shown.case]),
+        at: shown.at.map_or(String::new(), |at| cases[shown.case].at[at].name()),
+        class: shown.class.map_or(String::new(), |class| experiment.classes.as_slice()[class].name.clone()),
+        plot: &shown.plot,
+    });
+    dir.write_beside("plots.csv", |file| plots_csv::write(file, of_claims.chain(plots)))?;
     dir.write_beside("report.html", |file| page.write_into(file))
 }
 
@@ -136,16 +164,14 @@ fn warnings(dir: &ResultDir) -> Vec<(String, String)> {
     dir.warnings().into_iter().map(|warning| (warning.text, words(warning.points))).collect()
 }
 
-fn figures_by_x(dir: &ResultDir, layout: &Layout) -> Vec<Figure> {
+fn figures_by_x(dir: &ResultDir, layout: &Layout) -> Vec<Shown> {
     let mut figures = Vec::new();
     for (number, case) in layout.cases.iter().enumerate() {
         for group in Group::all(dir) {
             for statistic in [Statistic::Mean, Statistic::P99] {
-                for (title, plot) in [
-                    fct_against_x(dir, layout, case, group, statistic),
-                    ratio_against_x(dir, layout, case, group, statistic),
-                ] {
-                    figures.push(Figure { title, plot, case: number, at: None, class: group.class() });
+                let of_measure = against_x(dir, layout, case, group, (Metric::Fct, statistic));
+                for plot in [of_measure, ratio_against_x(dir, layout, case, group, statistic)] {
+                    figures.push(Shown { plot, case: number, at: None, class: group.class() });
                 }
             }
         }
@@ -153,14 +179,14 @@ fn figures_by_x(dir: &ResultDir, layout: &Layout) -> Vec<Figure> {
     figures
 }
 
-fn figures_at<const N: usize>(layout: &Layout, draw: impl Fn(&At) -> [Titled; N]) -> Vec<Figure> {
+fn figures_at<const N: usize>(layout: &Layout, draw: impl Fn(&At) -> [Plot; N]) -> Vec<Shown> {
     let mut figures = Vec::new();
     for (number, case) in layout.cases.iter().enumerate() {
         for (index, at) in case.at.iter().enumerate() {
-            for (title, plot) in draw(at) {
+            for mut plot in draw(at) {
                 let value = at.value.as_ref().map(|value| format!(", {}", value_in_words(&layout.x, value)));
-                let title = title + &value.unwrap_or_default();
-                figures.push(Figure { title, plot, case: number, at: Some(index), class: None });
+                plot.title += &value.unwrap_or_default();
+                figures.push(Shown { plot, case: number, at: Some(index), class: None });
             }
         }
     }

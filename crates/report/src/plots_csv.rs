@@ -1,50 +1,101 @@
-//! `plots.csv`: the numbers of every plot of the page, a row for each place of a series, with the ends of its interval.
+//! The numbers of plots as one tidy table, from which each of them can be drawn again: a row for each value of a series, which says by
+//! itself where it is and in which units.
 
 use std::io::{self, Write};
 
-use flowsieve_results::SizeClass;
-use serde_json::Value;
-
-use crate::cases::Layout;
-use crate::figures::Figure;
+use crate::figure::{Datum, Plot, Shape, XAxis};
 use crate::format::rounded;
 
-/// Writes what the page's plots show, one after the other.
-pub(crate) fn write(out: impl Write, figures: &[&Figure], layout: &Layout, classes: &[SizeClass]) -> io::Result<()> {
+/// A plot and what sets it apart from others of the same title.
+pub(crate) struct Row<'a> {
+    /// What else is swept, in words.
+    pub(crate) case: String,
+    /// The value on the x axis of other plots that it belongs to.
+    pub(crate) at: String,
+    /// The flows that it is of.
+    pub(crate) class: String,
+    pub(crate) plot: &'a Plot,
+}
+
+const COLUMNS: [&str; 16] = [
+    "plot",
+    "case",
+    "at",
+    "class",
+    "series",
+    "kind",
+    "x_name",
+    "x_unit",
+    "x",
+    "from_bytes",
+    "to_bytes",
+    "y_name",
+    "y_unit",
+    "y",
+    "low",
+    "high",
+];
+
+/// Writes what plots show, one after the other.
+pub(crate) fn write<'a>(out: impl Write, plots: impl IntoIterator<Item = Row<'a>>) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(["plot", "case", layout.x_name(), "class", "axis", "series", "x", "y", "low", "high"])?;
-    for figure in figures {
-        let Some(plot) = &figure.plot else { continue };
-        let case = &layout.cases[figure.case];
-        let at = figure.at.map_or(String::new(), |at| case.at[at].name());
-        let class = figure.class.map_or("", |class| &classes[class].name);
-        let axis = text(&plot["layout"]["yaxis"]["title"]["text"]);
-        let labels = [&*figure.title, &layout.case_name(case), &at, class, &axis];
-        for trace in list(&plot["data"]) {
-            for row in rows(trace) {
-                csv.write_record(labels.into_iter().chain(row.iter().map(String::as_str)))?;
+    csv.write_record(COLUMNS)?;
+    for Row { case, at, class, plot } in plots {
+        let Plot { x: x_axis, y: y_axis, .. } = plot;
+        let mut row = |series: &str, kind: &str, [x, from, to, y, low, high]: [String; 6]| {
+            csv.write_record([
+                &*plot.title,
+                &case,
+                &at,
+                &class,
+                series,
+                kind,
+                &x_axis.name,
+                &x_axis.unit,
+                &x,
+                &from,
+                &to,
+                &y_axis.name,
+                &y_axis.unit,
+                &y,
+                &low,
+                &high,
+            ])
+        };
+        for series in &plot.series {
+            let kind = if series.shape == Shape::Reference { "reference" } else { "measured" };
+            for datum in &series.data {
+                row(&series.name, kind, cells(x_axis, datum))?;
             }
+        }
+        let name = |scheme: usize| {
+            plot.series.iter().find(|series| series.scheme == scheme).map_or("", |series| &*series.name)
+        };
+        for claimed in &plot.claimed {
+            let [low, high] = [claimed.low, claimed.high].map(value);
+            let nothing = String::new;
+            row(
+                name(claimed.scheme),
+                "claimed",
+                [x_axis.place(claimed.x), nothing(), nothing(), nothing(), low, high],
+            )?;
+        }
+        for &(scheme, stated) in &plot.stated {
+            let nothing = String::new;
+            row(name(scheme), "stated", [nothing(), nothing(), nothing(), value(stated), nothing(), nothing()])?;
         }
     }
     csv.flush()
 }
 
-/// The series, x, y and the ends of the interval at each place of a trace.
-fn rows(trace: &Value) -> impl Iterator<Item = [String; 5]> {
-    let (up, down) = (list(&trace["error_y"]["array"]), list(&trace["error_y"]["arrayminus"]));
-    list(&trace["x"]).iter().zip(list(&trace["y"])).enumerate().map(move |(at, (x, y))| {
-        let end = |lengths: &[Value], sign: f64| {
-            let end = lengths.get(at).and_then(Value::as_f64).zip(y.as_f64());
-            end.map_or(String::new(), |(length, y)| rounded(y + sign * length).to_string())
-        };
-        [text(&trace["name"]), text(x), text(y), end(down, -1.0), end(up, 1.0)]
-    })
+fn value(value: f64) -> String {
+    rounded(value).to_string()
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+/// The x, the sizes, y and the ends of the interval of a value.
+fn cells(x: &XAxis, datum: &Datum) -> [String; 6] {
+    let [low, high] = datum.ends.map_or([String::new(), String::new()], |(low, high)| [low, high].map(value));
+    let from = datum.sizes.map_or(String::new(), |sizes| sizes.above.to_string());
+    let to = datum.sizes.and_then(|sizes| sizes.up_to).map_or(String::new(), |bytes| bytes.to_string());
+    [x.place(datum.x), from, to, value(datum.y), low, high]
 }

@@ -7,7 +7,8 @@ use flowsieve_results::claims::{Made, Measured, Quantity, TABLE};
 use flowsieve_results::{Experiment, Verdict};
 
 use crate::claims::{ClaimRow, rows};
-use crate::drawn::svg;
+use crate::drawing;
+use crate::drawn::figure;
 use crate::format::{decimals, spread, with_decimals};
 use crate::outcome::Outcome;
 
@@ -32,7 +33,7 @@ pub struct PageFigure {
 impl PageFigure {
     /// What its claims are about, drawn with what they say, as SVG; `None` where nothing of it was measured.
     pub fn drawn(&self) -> Option<String> {
-        svg(&self.experiment, &self.measured)
+        figure(&self.experiment, &self.measured).as_ref().and_then(drawing::of_claims)
     }
 
     fn title(&self) -> String {

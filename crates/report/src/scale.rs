@@ -7,6 +7,8 @@ pub(crate) struct Scale {
     pub(crate) positions: Vec<f64>,
     /// Whether the values lie so far apart that they only show on a logarithmic axis.
     pub(crate) is_log: bool,
+    /// That of the positions, empty for plain numbers; `None` for words.
+    pub(crate) unit: Option<&'static str>,
 }
 
 /// Units of what an experiment file measures, with the factor to the first of their kind.
@@ -43,12 +45,14 @@ pub(crate) fn scale(values: &[&str]) -> Scale {
     let measured: Option<Vec<(u8, f64)>> = values.iter().map(|value| measure(value)).collect();
     match measured {
         Some(measured) if measured.windows(2).all(|pair| pair[0].0 == pair[1].0) => {
+            let kind = measured.first().map_or(0, |(kind, _)| *kind);
+            let unit = UNITS.iter().find(|(_, other, _)| *other == kind).map(|(name, ..)| *name);
             let positions: Vec<f64> = measured.into_iter().map(|(_, position)| position).collect();
             let least = positions.iter().copied().fold(f64::INFINITY, f64::min);
             let most = positions.iter().copied().fold(0.0, f64::max);
-            Scale { is_log: least > 0.0 && most > SPAN * least, positions }
+            Scale { is_log: least > 0.0 && most > SPAN * least, positions, unit }
         }
-        _ => Scale { positions: (0..values.len()).map(|at| at as f64).collect(), is_log: false },
+        _ => Scale { positions: (0..values.len()).map(|at| at as f64).collect(), is_log: false, unit: None },
     }
 }
 
@@ -68,16 +72,22 @@ mod tests {
 
     #[test]
     fn scale__numbers_of_one_kind() {
-        assert_eq!(scale(&["20pkt", "65pkt"]), Scale { positions: vec![20.0, 65.0], is_log: false });
-        assert_eq!(scale(&["900B", "20KB", "1MB"]), Scale { positions: vec![900.0, 2e4, 1e6], is_log: true });
-        assert_eq!(scale(&["0", "0.5", "100"]), Scale { positions: vec![0.0, 0.5, 100.0], is_log: false });
+        assert_eq!(scale(&["20pkt", "65pkt"]), Scale { positions: vec![20.0, 65.0], is_log: false, unit: Some("pkt") });
+        assert_eq!(
+            scale(&["900B", "20KB", "1MB"]),
+            Scale { positions: vec![900.0, 2e4, 1e6], is_log: true, unit: Some("B") }
+        );
+        assert_eq!(
+            scale(&["0", "0.5", "100"]),
+            Scale { positions: vec![0.0, 0.5, 100.0], is_log: false, unit: Some("") }
+        );
         assert_eq!(scale(&["\"81.6us\"", "1ms"]).positions, [81.6e6, 1e9]);
     }
 
     #[test]
     fn scale__words_and_mixed_kinds_in_their_order() {
         for values in [&["ecmp", "spray", "hula"], &["20pkt", "30KB", "40pkt"], &["[1, 2]", "3", "4"]] {
-            assert_eq!(scale(values), Scale { positions: vec![0.0, 1.0, 2.0], is_log: false });
+            assert_eq!(scale(values), Scale { positions: vec![0.0, 1.0, 2.0], is_log: false, unit: None });
         }
     }
 }

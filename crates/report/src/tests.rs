@@ -316,10 +316,92 @@ fn write__the_numbers_of_the_plots_as_csv() {
         csv.lines().filter(|row| row.starts_with("\"Mean FCT / that of dctcp, flows of 0-100KB\"")).collect();
     // Three schemes at two loads; the first is what the others are compared with.
     assert_eq!(rows.len(), 6);
-    assert_eq!(rows[0], "\"Mean FCT / that of dctcp, flows of 0-100KB\",,,0-100KB,ratio to dctcp,dctcp,0.6,1.0,,");
+    let first =
+        "\"Mean FCT / that of dctcp, flows of 0-100KB\",,,0-100KB,dctcp,measured,load,,0.6,,,ratio to dctcp,,1,,";
+    assert_eq!(rows[0], first);
     let cells: Vec<&str> = rows[2].rsplit(',').collect();
     let [high, low, y] = [0, 1, 2].map(|at| cells[at].parse::<f64>().unwrap());
     assert!(low < y && y < high && y < 1.0, "{}", rows[2]);
+}
+
+/// The rows of a CSV by the names of its columns.
+fn rows(csv: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let named = |row: csv::StringRecord| header.iter().map(str::to_owned).zip(row.iter().map(str::to_owned)).collect();
+    reader.records().map(|row| named(row.unwrap())).collect()
+}
+
+fn figures_csv(dir: &ResultDir, layout: &Layout, by_size: bool, y: &str) -> Vec<BTreeMap<String, String>> {
+    let mut csv = Vec::new();
+    crate::export::figures(dir, layout, by_size, Some(y), None).unwrap().csv(&mut csv).unwrap();
+    rows(&String::from_utf8(csv).unwrap())
+}
+
+#[test]
+fn figures__by_size_have_the_sizes_in_bytes_and_each_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made_up(folder.path(), &QUICKSTART);
+    let rows = figures_csv(&dir, &layout(&dir), true, "p99 slowdown");
+    let pias: Vec<_> = rows.iter().filter(|row| row["series"] == "pias" && row["at"] == "0.8").collect();
+    let point = dir.manifest().experiment.points.iter().position(|at| at.scheme == "pias" && at.load == Some(0.8));
+    let bins = &dir.summary().points[point.unwrap()].bins;
+    assert!(bins.len() > 10 && pias.len() == bins.len());
+    let mut before = 0;
+    for (row, bin) in pias.iter().zip(bins) {
+        let (from, to): (u64, u64) = (row["from_bytes"].parse().unwrap(), row["to_bytes"].parse().unwrap());
+        assert!(from == bin.class.above_bytes && Some(to) == bin.class.up_to_bytes && from >= before && to > from);
+        before = to;
+        let shown: f64 = row["y"].parse().unwrap();
+        let expected = bin.estimate(flowsieve_results::Metric::Slowdown, flowsieve_results::Statistic::P99).unwrap();
+        assert!((shown / expected.value - 1.0).abs() < 1e-5, "{row:?}");
+        assert_eq!((&*row["x_unit"], &*row["y_name"]), ("%", "slowdown"));
+        assert!((0.0..=100.0).contains(&row["x"].parse::<f64>().unwrap()), "{row:?}");
+    }
+    // The file beside the report says the same.
+    write(&dir).unwrap();
+    let beside = self::rows(&fs::read_to_string(folder.path().join("plots.csv")).unwrap());
+    assert!(pias.iter().all(|row| beside.contains(row)));
+}
+
+#[test]
+fn figures__swept_values_are_numbers_in_a_unit_and_cases_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made_up(folder.path(), &Sweep { rtts: &["20us", "81.6us"], ..QUICKSTART });
+    let layout_by = |x: &str| Layout::new(&dir.manifest().experiment, Some(x)).unwrap();
+    let rows = figures_csv(&dir, &layout_by("rtt"), false, "mean fct");
+    // Three schemes at two round-trip times, two loads and four classes.
+    assert_eq!(rows.len(), 3 * 2 * 2 * 4);
+    assert!(rows.iter().all(|row| row["x_name"] == "topology.rtt" && row["x_unit"] == "ps"));
+    assert_eq!((&*rows[0]["x"], &*rows[0]["case"]), ("20000000", "load 0.6"));
+    let mut layout = layout_by("load");
+    crate::export::keep(&dir, &mut layout, &["rtt=20us".into()]).unwrap();
+    let kept = figures_csv(&dir, &layout, false, "p99 slowdown");
+    assert!(kept.len() == 3 * 2 * 4 && kept.iter().all(|row| row["case"] == "topology.rtt = 20us"), "{kept:?}");
+    assert!(kept[0]["plot"].ends_with("topology.rtt = 20us") && kept[0]["y_unit"].is_empty(), "{:?}", kept[0]);
+}
+
+#[test]
+fn figures__what_makes_no_sense_is_refused_with_what_does() {
+    use crate::export::{figures, keep};
+    let folder = tempfile::tempdir().unwrap();
+    let dir = made_up(folder.path(), &Sweep { schemes: &["dctcp"], ..QUICKSTART });
+    let layout = layout(&dir);
+    let refused = |by_size, y, class| figures(&dir, &layout, by_size, y, class).err().unwrap().to_string();
+    assert!(refused(true, Some("drops"), None).contains("expected FCT or slowdown"));
+    assert!(refused(true, None, Some("all")).contains("not by `--class`"));
+    assert!(refused(false, Some("utilisation"), Some("all")).contains("not by `--class`"));
+    assert!(refused(false, Some("p99 slowdown ratio"), None).contains("is no measure"));
+    assert!(refused(false, Some("mean fct ratio"), None).contains("there is no second scheme"));
+    for (at, problem) in
+        [("0.8", "expected KEY=VALUE"), ("load=0.7", "expected one of 0.6, 0.8"), ("rtt=1us", "nothing that the sweep")]
+    {
+        let error = keep(&dir, &mut layout.clone(), &[at.into()]).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+    let many = made_up(&folder.path().join("many"), &Sweep { rtts: &["1us", "2us", "3us"], flows: 50, ..QUICKSTART });
+    let too_many = figures(&many, &Layout::new(&many.manifest().experiment, Some("load")).unwrap(), false, None, None);
+    assert!(too_many.unwrap().svg(2).unwrap_err().to_string().starts_with("12 plots are too many"));
 }
 
 #[test]

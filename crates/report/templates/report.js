@@ -28,9 +28,10 @@
       layout.margin = { l: 48, r: 8, t: 32, b: 40 };
       Object.assign(layout.legend, { y: -0.22, yanchor: "top" });
     }
-    // What is black or nearly so is drawn in ink.
+    // What is black or nearly so is drawn in ink, and what is dark on paper in a lighter colour of its kind.
+    const light = ink === "#dddddd" ? { "#004488": "#6699cc", "#0B6B2E": "#55b877" } : {};
     for (const { marker, line } of spec.data) for (const part of [marker, line]) {
-      if (part && ["#000000", "#333333"].includes(part.color)) part.color = ink;
+      if (part) part.color = ["#000000", "#333333"].includes(part.color) ? ink : light[part.color] ?? part.color;
     }
     return spec;
   };
@@ -67,13 +68,14 @@
 
   const fileName = (title) => title.replace(/[^A-Za-z0-9.]+/g, "-");
 
-  // A link to a plot's numbers: a row a point, with the ends of its interval.
+  // A link to a plot's numbers: a row a point, with the ends of its interval and, if it is of a bin of sizes, of that.
   const download = (title, traces) => {
     const quoted = (value) => `"${String(value ?? "").replaceAll('"', '""')}"`;
-    const rows = [["series", "x", "y", "low", "high"]];
+    const bySize = traces.some((trace) => trace.customdata);
+    const rows = [["series", "x", ...(bySize ? ["from_bytes", "to_bytes"] : []), "y", "low", "high"]];
     for (const trace of traces) trace.x.forEach((x, at) => {
       const [up, down] = [trace.error_y?.array[at], trace.error_y?.arrayminus[at]];
-      rows.push([trace.name, x, trace.y[at], down === undefined ? "" : trace.y[at] - down, up === undefined ? "" : trace.y[at] + up]);
+      rows.push([trace.name, x, ...(bySize ? trace.customdata[at] : []), trace.y[at], down === undefined ? "" : trace.y[at] - down, up === undefined ? "" : trace.y[at] + up]);
     });
     const link = document.createElement("a");
     link.className = "download";

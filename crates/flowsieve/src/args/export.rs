@@ -11,6 +11,12 @@ use std::path::PathBuf;
       a table for a paper, with intervals and ratios to the first scheme (booktabs)
   flowsieve export results/first --format latex --y \"p99 fct\" --x ecn_threshold --columns 2
       a table for each class, across both columns of a page, by another swept setting
+  flowsieve export results/quickstart --what figure --y \"p99 slowdown\" --class 0-100KB > p99.svg
+      a figure for a paper, as wide as one column, with intervals
+  flowsieve export results/quickstart --what figure --x size --columns 2 > by-size.svg
+      slowdown against flow size at each load, across both columns
+  flowsieve export results/quickstart --what figure --x size --at load=0.7 --format csv > plot.csv
+      the numbers of such a figure at one load, with the sizes in bytes
   flowsieve export results/quickstart --what flows > flows-of-quickstart.csv
       every flow, with scheme, load and what else is swept")]
 pub(crate) struct Export {
@@ -20,21 +26,25 @@ pub(crate) struct Export {
     /// What of it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) what: What,
-    /// As what
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    /// The swept setting of the rows [default: the one with the most values]
+    /// As what [default: svg of a figure, else csv]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// The swept setting of the rows or of the x axis; `size` for a figure by flow size [default: the one with the most values]
     #[arg(long, value_name = "KEY")]
     pub(crate) x: Option<String>,
-    /// One measure: mean, p50, p95, p99 or p99.9, and fct or slowdown [default: all]
+    /// One measure: mean, p50, p95, p99 or p99.9, and fct or slowdown; for a figure "mean fct ratio", utilisation or drops, too
+    /// [default: all; for a figure mean fct, by size p99 slowdown]
     #[arg(long, value_name = "MEASURE")]
     pub(crate) y: Option<String>,
     /// One size class, coflows, or a class of coflows [default: all]
     #[arg(long, value_name = "CLASS")]
     pub(crate) class: Option<String>,
-    /// Columns of the page that a LaTeX table spans
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
-    pub(crate) columns: u8,
+    /// Only where a swept setting has this value, such as load=0.8; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) at: Vec<String>,
+    /// Columns of the page that a LaTeX table spans, or that a figure is wide [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub(crate) columns: Option<u8>,
 }
 
 /// What is exported.
@@ -43,16 +53,19 @@ pub(crate) enum What {
     /// Statistics by point and class
     #[default]
     Table,
+    /// Plots
+    Figure,
     /// A row for each flow, as CSV
     Flows,
 }
 
 /// As what it is exported.
-#[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum Format {
     /// Comma-separated values
-    #[default]
     Csv,
     /// A table of the package booktabs
     Latex,
+    /// A drawing with outlined letters that needs no font and no other file
+    Svg,
 }

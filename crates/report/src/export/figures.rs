@@ -1,0 +1,138 @@
+//! Figures of a result for a paper: which plots, and as what.
+
+use std::io::{self, Write};
+
+use flowsieve_results::{Metric, ResultDir, Statistic};
+
+use super::{ExportError, group_name, groups_called, measure_called};
+use crate::cases::{At, Case, Layout, in_words};
+use crate::drawing::{self, MOST_PLOTS};
+use crate::figure::{Figure, Plot};
+use crate::figures::{against_size, against_x, drops, ratio_against_x, utilisation};
+use crate::plots_csv::{self, Row};
+
+/// Plots that belong together, each with what it is of.
+pub struct Figures {
+    title: String,
+    plots: Vec<Labelled>,
+}
+
+struct Labelled {
+    case: String,
+    at: String,
+    class: String,
+    plot: Plot,
+}
+
+impl Labelled {
+    fn row(&self) -> Row<'_> {
+        Row { case: self.case.clone(), at: self.at.clone(), class: self.class.clone(), plot: &self.plot }
+    }
+}
+
+/// What is drawn from below to above.
+enum Measure {
+    Of(Metric, Statistic),
+    /// FCT over that of the first scheme.
+    Ratio(Statistic),
+    Utilisation,
+    Drops,
+}
+
+fn measure(name: &str) -> Result<Measure, ExportError> {
+    match name.to_ascii_lowercase().as_str() {
+        "utilisation" => return Ok(Measure::Utilisation),
+        "drops" => return Ok(Measure::Drops),
+        _ => {}
+    }
+    match name.strip_suffix(" ratio") {
+        Some(of) => match measure_called(of)? {
+            (Metric::Fct, statistic) => Ok(Measure::Ratio(statistic)),
+            _ => Err(ExportError::Measure(name.to_owned())),
+        },
+        None => measure_called(name).map(|(metric, statistic)| Measure::Of(metric, statistic)),
+    }
+}
+
+/// A plot for each case and class, of mean FCT if no measure is named; by flow size one for each case and value of the layout, of
+/// p99 slowdown. Utilisation and drops are by class of links instead.
+pub fn figures(
+    dir: &ResultDir,
+    layout: &Layout,
+    by_size: bool,
+    y: Option<&str>,
+    class: Option<&str>,
+) -> Result<Figures, ExportError> {
+    let y = measure(y.unwrap_or(if by_size { "p99 slowdown" } else { "mean fct" }))?;
+    let is_of_links = matches!(y, Measure::Utilisation | Measure::Drops);
+    let unread = |figure, option, expected| Err(ExportError::Unread { figure, option, expected });
+    match (&y, by_size, class) {
+        (Measure::Ratio(_) | Measure::Utilisation | Measure::Drops, true, _) => {
+            return unread("this measure", "--x size", "FCT or slowdown, such as --y \"p99 slowdown\"");
+        }
+        (_, true, Some(_)) => return unread("a figure by flow size", "--class", "all flows, which it has"),
+        (_, false, Some(_)) if is_of_links => return unread("a figure of links", "--class", "all flows, which it has"),
+        _ => {}
+    }
+    let mut plots = Vec::new();
+    for case in &layout.cases {
+        if by_size || is_of_links {
+            plots.extend(case.at.iter().map(|at| {
+                let plot = match y {
+                    Measure::Of(metric, statistic) => against_size(dir, at, (metric, statistic)),
+                    Measure::Drops => drops(dir, at),
+                    Measure::Ratio(_) | Measure::Utilisation => utilisation(dir, at),
+                };
+                labelled(layout, case, Some(at), String::new(), plot)
+            }));
+            continue;
+        }
+        for group in groups_called(dir, class)? {
+            let plot = match y {
+                Measure::Ratio(statistic) => ratio_against_x(dir, layout, case, group, statistic),
+                Measure::Of(metric, statistic) => against_x(dir, layout, case, group, (metric, statistic)),
+                Measure::Utilisation | Measure::Drops => continue,
+            };
+            // Where all have one value on the x axis, that is not on it.
+            let at = case.at.first().filter(|_| case.at.len() == 1);
+            plots.push(labelled(layout, case, at, group_name(dir, group), plot));
+        }
+    }
+    plots.retain(|labelled| !labelled.plot.is_empty());
+    if plots.is_empty() {
+        return Err(ExportError::Empty(match y {
+            Measure::Ratio(_) => "there is no second scheme, or no flow finished under both",
+            Measure::Drops => "no packet was dropped",
+            Measure::Of(..) | Measure::Utilisation => "no flow finished",
+        }));
+    }
+    Ok(Figures { title: dir.manifest().experiment.title.clone(), plots })
+}
+
+/// With what sets a plot apart in its title.
+fn labelled(layout: &Layout, case: &Case, at: Option<&At>, class: String, mut plot: Plot) -> Labelled {
+    let case = layout.case_name(case);
+    let value = at.and_then(|at| at.value.as_deref());
+    let value_in_words = value.map_or_else(String::new, |value| in_words(&layout.x, value));
+    for part in [&value_in_words, &case].into_iter().filter(|part| !part.is_empty()) {
+        plot.title += &format!(", {part}");
+    }
+    Labelled { case, at: value.unwrap_or_default().to_owned(), class, plot }
+}
+
+impl Figures {
+    /// The numbers of all plots.
+    pub fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        plots_csv::write(out, self.plots.iter().map(Labelled::row))
+    }
+
+    /// All plots as one drawing, as wide as so many columns of a page.
+    pub fn svg(self, columns: u8) -> Result<String, ExportError> {
+        if self.plots.len() > MOST_PLOTS {
+            return Err(ExportError::TooMany { plots: self.plots.len(), most: MOST_PLOTS });
+        }
+        let plots = self.plots.into_iter().map(|labelled| labelled.plot).collect();
+        drawing::svg(&Figure { title: self.title, plots }, columns)
+            .map_err(|error| ExportError::Drawing(error.to_string()))
+    }
+}

@@ -1,0 +1,259 @@
+//! What a figure shows, apart from who draws it: the report as plotly's JSON, papers and reproductions as SVG, programs as CSV.
+
+use crate::format::{rounded, size};
+
+/// One plot, or several in one picture.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) title: String,
+    pub(crate) plots: Vec<Plot>,
+}
+
+/// Series over one pair of axes. Values are in the units of the axes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plot {
+    pub(crate) title: String,
+    pub(crate) x: XAxis,
+    pub(crate) y: YAxis,
+    /// None where there is nothing to draw.
+    pub(crate) series: Vec<Series>,
+    pub(crate) claimed: Vec<Claimed>,
+    /// Values that a paper states, of schemes by their number.
+    pub(crate) stated: Vec<(usize, f64)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct XAxis {
+    pub(crate) name: String,
+    /// Empty where places are names, or numbers without one.
+    pub(crate) unit: String,
+    pub(crate) places: Places,
+}
+
+/// Where data lie from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Places {
+    /// Beside each other: the x of a datum is the index of its name.
+    Names(Vec<String>),
+    /// To scale. Without ticks who draws them chooses some.
+    Numbers { is_log: bool, ticks: Vec<(f64, String)> },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct YAxis {
+    pub(crate) name: String,
+    /// Empty for a number without one.
+    pub(crate) unit: String,
+    pub(crate) base: Base,
+}
+
+/// Where a vertical axis begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Base {
+    /// At zero.
+    Zero,
+    /// At zero, or logarithmic where values lie so far apart that they only show on that.
+    ZeroOrLog,
+    /// About where values do.
+    Free,
+}
+
+/// What a scheme has in a plot.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Series {
+    /// Its number in the sweep, which gives it its looks.
+    pub(crate) scheme: usize,
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    /// From left to right.
+    pub(crate) data: Vec<Datum>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Shape {
+    /// Marks with a line through them.
+    Line,
+    /// Marks.
+    Dots,
+    Bars,
+    /// Short lines across the bars of others, to hold those against.
+    Reference,
+}
+
+/// A value of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Datum {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// The ends of its interval.
+    pub(crate) ends: Option<(f64, f64)>,
+    /// The flows that it is of, if it is of a bin of sizes.
+    pub(crate) sizes: Option<Sizes>,
+}
+
+/// Flows larger than one size, up to another, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sizes {
+    pub(crate) above: u64,
+    pub(crate) up_to: Option<u64>,
+}
+
+impl Sizes {
+    pub(crate) fn in_words(self) -> String {
+        let end = self.up_to.map_or("any size".into(), size);
+        format!("above {} up to {end}", size(self.above))
+    }
+}
+
+/// What a claimed change, or a range of them, makes of a scheme's measured baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Claimed {
+    pub(crate) scheme: usize,
+    pub(crate) x: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// What a vertical axis shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    pub(crate) is_log: bool,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+impl XAxis {
+    /// With its unit where ticks do not have it.
+    pub(crate) fn label(&self) -> String {
+        match &self.places {
+            Places::Numbers { ticks, .. } if ticks.is_empty() => with_unit(&self.name, &self.unit),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// A place by its name, or as a number.
+    pub(crate) fn place(&self, x: f64) -> String {
+        match &self.places {
+            Places::Names(names) => names.get(x as usize).cloned().unwrap_or_default(),
+            Places::Numbers { ticks, .. } => {
+                let named = ticks.iter().find(|(at, _)| *at == x).filter(|_| self.unit.is_empty());
+                named.map_or_else(|| rounded(x).to_string(), |(_, name)| name.clone())
+            }
+        }
+    }
+}
+
+impl YAxis {
+    pub(crate) fn label(&self) -> String {
+        with_unit(&self.name, &self.unit)
+    }
+}
+
+fn with_unit(name: &str, unit: &str) -> String {
+    match (name, unit) {
+        (name, "") => name.into(),
+        ("", unit) => unit.into(),
+        (name, unit) => format!("{name} ({unit})"),
+    }
+}
+
+impl Plot {
+    /// Whether there is anything to draw.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
+    pub(crate) fn data(&self) -> impl Iterator<Item = &Datum> {
+        self.series.iter().flat_map(|series| &series.data)
+    }
+
+    /// From where its vertical axis begins to where values and intervals end.
+    pub(crate) fn y_range(&self) -> Range {
+        /// Values further apart than this crowd at one end of a linear axis.
+        const SPAN: f64 = 20.0;
+        /// Of what is shown, left free beside it.
+        const MARGIN: f64 = 0.05;
+        let claimed = self.claimed.iter().flat_map(|claimed| [claimed.low, claimed.high]);
+        let said = claimed.chain(self.stated.iter().map(|(_, value)| *value));
+        let values = || self.data().map(|datum| datum.y).chain(said.clone()).filter(|value| value.is_finite());
+        let ends = self.data().filter_map(|datum| datum.ends).flat_map(|(low, high)| [low, high]);
+        let all = values().chain(ends.filter(|end| end.is_finite()));
+        let least_value = values().fold(f64::INFINITY, f64::min);
+        let (least, most) =
+            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
+        if least > most {
+            return Range { is_log: false, from: 0.0, to: 1.0 };
+        }
+        if self.y.base == Base::ZeroOrLog && least_value > 0.0 && most > SPAN * least_value {
+            // An interval may reach to zero, which no logarithmic axis shows.
+            let from = least.max(least_value / 2.0);
+            let margin = libm::pow(most / from, MARGIN);
+            return Range { is_log: true, from: from / margin, to: most * margin };
+        }
+        let from = if self.y.base == Base::Free { least } else { least.min(0.0) };
+        let to = if most > from { most } else { from + from.abs().max(1.0) };
+        let margin = MARGIN * (to - from);
+        let below = if from == 0.0 { 0.0 } else { margin };
+        Range { is_log: false, from: from - below, to: to + margin }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Two schemes over loads, one of which is ten times the other.
+    pub(crate) fn plot(base: Base, values: &[f64]) -> Plot {
+        let data = |factor: f64| {
+            let datum = |(at, &value): (usize, &f64)| Datum {
+                x: 0.5 + 0.1 * at as f64,
+                y: factor * value,
+                ends: Some((0.9 * factor * value, 1.2 * factor * value)),
+                sizes: None,
+            };
+            values.iter().enumerate().map(datum).collect()
+        };
+        let series = |scheme: usize, name: &str, factor: f64| Series {
+            scheme,
+            name: name.into(),
+            shape: Shape::Line,
+            data: data(factor),
+        };
+        let ticks = (0..values.len()).map(|at| (0.5 + 0.1 * at as f64, format!("0.{}", 5 + at))).collect();
+        Plot {
+            title: "Mean FCT, all flows".into(),
+            x: XAxis { name: "load".into(), unit: String::new(), places: Places::Numbers { is_log: false, ticks } },
+            y: YAxis { name: "FCT".into(), unit: "ms".into(), base },
+            series: vec![series(0, "dctcp", 1.0), series(1, "pias", 0.1)],
+            claimed: Vec::new(),
+            stated: Vec::new(),
+        }
+    }
+
+    fn close(found: Range, is_log: bool, from: f64, to: f64) {
+        let is_near = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.abs();
+        assert!(found.is_log == is_log && is_near(found.from, from) && is_near(found.to, to), "{found:?}");
+    }
+
+    #[test]
+    fn y_range__from_zero_or_logarithmic_or_about_the_values() {
+        close(plot(Base::ZeroOrLog, &[1.0]).y_range(), false, 0.0, 1.05 * 1.2);
+        let far = plot(Base::ZeroOrLog, &[1.0, 10.0]).y_range();
+        let margin = libm::pow(12.0 / 0.09, 0.05);
+        close(far, true, 0.09 / margin, 12.0 * margin);
+        close(plot(Base::Zero, &[1.0, 10.0]).y_range(), false, 0.0, 1.05 * 12.0);
+        let free = plot(Base::Free, &[1.0]).y_range();
+        close(free, false, 0.09 - 0.05 * 1.11, 1.2 + 0.05 * 1.11);
+    }
+
+    #[test]
+    fn y_range__what_claims_say_is_inside_and_nothing_is_no_range_of_nothing() {
+        let stated = Plot { stated: vec![(0, 3.0)], ..plot(Base::ZeroOrLog, &[1.0]) };
+        close(stated.y_range(), true, stated.y_range().from, 3.0 * libm::pow(3.0 / 0.09, 0.05));
+        let nothing = Plot { series: Vec::new(), ..plot(Base::Free, &[]) };
+        close(nothing.y_range(), false, 0.0, 1.0);
+        let zeros = plot(Base::Zero, &[0.0]);
+        close(zeros.y_range(), false, 0.0, 1.05);
+    }
+}

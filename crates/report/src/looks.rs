@@ -1,0 +1,83 @@
+//! How a scheme looks in every figure: one colour, one symbol and one dash, by its number in the sweep.
+//!
+//! The first three colours are Paul Tol's high-contrast scheme (<https://sronpersonalpages.nl/~pault/>), the others are put between
+//! them: printed in grey any two differ in lightness, and people with any kind of colour vision tell neighbours apart. Symbol and dash
+//! say the same without colour, and go on where the colours begin anew.
+
+/// In an order in which neighbours are far apart in lightness.
+const COLOURS: [&str; 6] = ["#004488", "#DDAA33", "#BB5566", "#000000", "#40A796", "#0B6B2E"];
+
+/// The colour of a scheme, as red, green and blue in hexadecimal.
+pub(crate) fn colour(scheme: usize) -> &'static str {
+    COLOURS[scheme % COLOURS.len()]
+}
+
+/// What marks a scheme's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Symbol {
+    Circle,
+    Square,
+    Diamond,
+    Up,
+    Down,
+    Cross,
+    Plus,
+}
+
+impl Symbol {
+    pub(crate) fn of(scheme: usize) -> Symbol {
+        use Symbol::{Circle, Cross, Diamond, Down, Plus, Square, Up};
+        const ALL: [Symbol; 7] = [Circle, Square, Diamond, Up, Down, Cross, Plus];
+        ALL[scheme % ALL.len()]
+    }
+}
+
+/// How a scheme's lines are dashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Dash {
+    Solid,
+    Dashes,
+    Dots,
+    /// Dashes and dots in turn.
+    Both,
+}
+
+impl Dash {
+    pub(crate) fn of(scheme: usize) -> Dash {
+        const ALL: [Dash; 4] = [Dash::Solid, Dash::Dashes, Dash::Dots, Dash::Both];
+        ALL[scheme % ALL.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// CIE L*, from 0 (black) to 100 (white).
+    fn lightness(colour: &str) -> f64 {
+        let part = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+        let linear = |part: f64| if part <= 0.040_45 { part / 12.92 } else { libm::pow((part + 0.055) / 1.055, 2.4) };
+        let y = 0.2126 * linear(part(1)) + 0.7152 * linear(part(3)) + 0.0722 * linear(part(5));
+        if y > 0.008_856 { 116.0 * libm::cbrt(y) - 16.0 } else { 903.3 * y }
+    }
+
+    #[test]
+    fn colour__any_two_differ_in_grey_and_stand_out_from_white() {
+        for (index, one) in COLOURS.iter().enumerate() {
+            assert!(lightness(one) < 75.0, "{one}");
+            for other in &COLOURS[..index] {
+                assert!((lightness(one) - lightness(other)).abs() > 9.0, "{one} {other}");
+            }
+        }
+        for pair in COLOURS.windows(2) {
+            assert!((lightness(pair[0]) - lightness(pair[1])).abs() > 20.0, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn symbol__with_the_dash_no_two_of_many_schemes_look_the_same_without_colour() {
+        let looks: BTreeSet<(Symbol, Dash)> = (0..28).map(|scheme| (Symbol::of(scheme), Dash::of(scheme))).collect();
+        assert_eq!(looks.len(), 28);
+    }
+}
