@@ -22,7 +22,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, write_json, write_sealed, write_whole};
+use crate::files::{PARTIAL, digest, partial, partial_folder, read_json, read_sealed, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowReader, FlowWriter};
 use crate::labels::Labels;
 use crate::lock::{JOINING, LockFile};
@@ -256,7 +256,7 @@ impl ResultWriter {
             #[serde(flatten)]
             run: &'a RunInfo,
         }
-        write_json(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
+        write_sealed(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
     }
 
     /// The rows that are kept of these, and the sketch of all of them if that is not all.
@@ -309,7 +309,7 @@ impl ResultWriter {
     fn open_part(&self, key: &str) -> Result<(Part, FlowReader), ResultError> {
         let folder = self.part_folder(key)?;
         let path = folder.join("point.json");
-        let part: Part = read_json(&path, RUN_SCHEMA)?;
+        let part: Part = read_sealed(&path, RUN_SCHEMA)?;
         if part.key != key {
             return Err(ResultError::damaged(&path, format!("of key {:?}", part.key)));
         }
@@ -361,7 +361,7 @@ impl PartWriter<'_> {
             trace: kept::list(&partial.path().join(TRACE))?,
             measured: result.without_flows(),
         };
-        write_json(&partial.path().join("point.json"), &part)?;
+        write_sealed(&partial.path().join("point.json"), &part)?;
         match fs::rename(partial.path(), &folder) {
             Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
                 writer.open_part(&key).map(|_| ())
