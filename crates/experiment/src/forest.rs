@@ -7,7 +7,7 @@ use flowsieve_core::message::Bounds;
 pub use flowsieve_results::{SizeClass, SizeClasses};
 use flowsieve_workload::flow_list::{self, Extras, Features, FlowList};
 use flowsieve_workload::random::{Purpose, below, stream};
-use flowsieve_workload::{Flow, Prediction, SizeBounds};
+use flowsieve_workload::{Flow, HostNames, Prediction, SizeBounds};
 use serde::Serialize;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -98,7 +98,8 @@ impl Predicted {
         };
         let file = ForestFile::read(forest).map_err(in_file(forest))?;
         let open = flowsieve_builtin::open(trace).map_err(|error| in_file(trace)(error.to_string()))?;
-        let list = flow_list::read(&trace.display().to_string(), BufReader::new(open), RECORDED_HOSTS);
+        let list =
+            flow_list::read(&trace.display().to_string(), BufReader::new(open), &HostNames::numbered(RECORDED_HOSTS));
         let mut list = list.map_err(|error| Error::Input(error.to_string()))?;
         list.predictions = file.predictions(&list.features).map_err(in_file(forest))?;
         let from = (from * list.flows.len() as f64).round() as usize;

@@ -7,7 +7,7 @@ use crate::engine::{Engine, TraceSize};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::overrides;
-use crate::points::{self, Point};
+use crate::points::{self, Point, Unread};
 use crate::scale::{Scale, ScaleTable};
 use crate::settings::find;
 use crate::shorter::Whole;
@@ -440,13 +440,37 @@ fn refuse_unread(
     let excused = |origin: &Origin| {
         changes.any() && matches!(origin, Origin::File { .. }) && !scale.is_some_and(|table| table.holds(origin))
     };
-    for error in points::unread(points, &elsewhere, excused) {
-        if !excused(&error.origin) {
-            return Err(error.into());
-        }
-        warnings.push(format!("{}: {}", error.origin, error.problem));
+    let (left, wrong): (Vec<_>, Vec<_>) =
+        points::unread(points, &elsewhere, excused).into_iter().partition(|unread| excused(&unread.error.origin));
+    if let Some(unread) = wrong.into_iter().next() {
+        return Err(unread.error.into());
     }
+    warnings.extend(left_behind(&left, changes));
     Ok(())
+}
+
+/// One sentence about the keys of the file that the changes have left without a reader.
+fn left_behind(keys: &[Unread], changes: &Changes) -> Option<String> {
+    let mut tables: Vec<(String, Vec<String>)> = Vec::new();
+    let (mut file, mut lines) = ("", Vec::new());
+    for Unread { table, name, error } in keys {
+        let Origin::File { file: of_key, line, .. } = &error.origin else { continue };
+        file = of_key;
+        lines.push(line.to_string());
+        let key = format!("`{name}`");
+        match tables.iter_mut().find(|(known, _)| *known == table.to_string()) {
+            Some((_, names)) => names.push(key),
+            None => tables.push((table.to_string(), vec![key])),
+        }
+    }
+    let of_tables: Vec<String> =
+        tables.iter().map(|(table, keys)| format!("{} in [{table}]", keys.join(", "))).collect();
+    let sets: Vec<String> = changes.sets.iter().map(|set| format!("--set {set}")).collect();
+    let with = if sets.is_empty() { changes.list().join(", ") } else { sets.join(" ") };
+    let these = if lines.len() == 1 { "this key" } else { "these keys" };
+    let keys = of_tables.join("; ");
+    (!lines.is_empty())
+        .then(|| format!("with {with} nothing reads {these} of {file} (line {}) any more: {keys}", lines.join(", ")))
 }
 
 /// Schemes of different names whose effective configurations are equal: their results will be, too.

@@ -152,13 +152,21 @@ fn check_not_given_twice(document: &Document, axis: &Axis, variants: &[Variant])
     Ok(())
 }
 
+/// A key that nothing reads.
+pub(crate) struct Unread {
+    pub(crate) table: Table,
+    pub(crate) name: &'static str,
+    /// What to say of it alone.
+    pub(crate) error: SettingsError,
+}
+
 /// The keys that no point read, and that are `elsewhere` unread as well (seeds and size classes belong to no point).
 /// Keys of schemes that are not in the sweep count as unread, unless they are `excused`.
 pub(crate) fn unread(
     points: &[Point],
     elsewhere: &[(Address, Origin)],
     excused: impl Fn(&Origin) -> bool,
-) -> Vec<SettingsError> {
+) -> Vec<Unread> {
     let mut unread = points.first().map(|point| point.settings.unread()).unwrap_or_default();
     for left in points.iter().map(|point| point.settings.unread()) {
         // A swept key has another origin in every point; its address counts.
@@ -194,11 +202,14 @@ pub(crate) fn unread(
         Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
         _ => format!("no `{name}`, since no scheme of the sweep reads it with its other settings"),
     };
-    let mut errors: Vec<SettingsError> = unread
-        .iter()
-        .map(|(address, origin)| SettingsError::new(origin.clone(), problem(address)).expected(expected(address)))
+    let mut errors: Vec<Unread> = unread
+        .into_iter()
+        .map(|(address, origin)| {
+            let error = SettingsError::new(origin, problem(&address)).expected(expected(&address));
+            Unread { table: address.0, name: address.1, error }
+        })
         .collect();
-    errors.sort_by_key(|error| match &error.origin {
+    errors.sort_by_key(|unread| match &unread.error.origin {
         Origin::File { span, .. } => span.start,
         _ => 0,
     });

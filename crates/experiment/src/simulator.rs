@@ -27,11 +27,11 @@ use flowsieve_schemes::{REGISTRY, Scheme, declare, registry};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::trace::Tracing;
-use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
+use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
 use flowsieve_workload::{Flow, Predict};
 use refusals::{
-    overload, refuse_endless_samples, refuse_hasty_timers, refuse_huge_sketches, refuse_own_rack,
-    refuse_probes_without_a_choice, refuse_without_coflows,
+    overload, refuse_endless_samples, refuse_hasty_timers, refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches,
+    refuse_own_rack, refuse_probes_without_a_choice, refuse_without_coflows,
 };
 use std::cell::Cell;
 use std::fs::File;
@@ -167,6 +167,8 @@ impl Engine for OwnSchemes {
         }
         let scope = settings.scheme(&point.variant.name);
         refuse_without_coflows(&scope, &scheme, &workload)?;
+        refuse_huge_flows(&scheme, &workload, seed)?;
+        refuse_huge_sizes(&settings.common(), &scheme, &workload)?;
         coflow_weights::give(settings, &scope, &mut scheme, folder)?;
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
@@ -439,6 +441,7 @@ impl Run {
             max_time: self.max_time,
             partitioning: Partitioning::Whole,
             most_packet_hops: self.most_packet_hops(),
+            fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
         };
         let expected = self.workload.expected_flows().max(1.0);
         let mut progress = |now: flowsieve_sim::Progress| {

@@ -30,7 +30,8 @@ use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Set
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{
-    ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
+    ClassShare, ClosedLoop, Flow, Framing, Generator, HostNames, Pattern, Predict, Prediction, Queries,
+    SizeDistribution,
 };
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
@@ -106,6 +107,8 @@ pub struct Hosts {
     pub bps: u64,
     /// By host, the number of its rack: of hosts with the same number a switch is the nearest.
     pub racks: Arc<[u32]>,
+    /// What they are called.
+    pub names: HostNames,
     /// How long the links between the first host and the last delay a packet and its answer.
     pub round_trip_ps: u64,
 }
@@ -121,6 +124,7 @@ impl Hosts {
         Hosts {
             bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
             racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
+            names: HostNames::new(fabric.hosts, &fabric.host_names),
             round_trip_ps: 2 * fabric.path_links(0, fabric.hosts - 1).iter().map(|stage| stage.delay.0).sum::<u64>(),
         }
     }
@@ -189,7 +193,7 @@ impl Workload {
         if let Some(path) = scope.optional(&LIST)? {
             refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &RECORDED, &LOAD, &FLOWS, &DURATION, &QUERIES])?;
             refuse_beside(&scope, &LIST, &[&COFLOWS])?;
-            let list = files.list(&scope, &LIST, &folder.join(path), hosts.racks.len() as u32)?;
+            let list = files.list(&scope, &LIST, &folder.join(path), &hosts.names)?;
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
             let extent = Extent::Flows(list.flows().len() as u64);
@@ -318,9 +322,22 @@ impl Workload {
     }
 
     /// The highest class of a list's flows, and where a flow that has it stands.
-    pub fn highest_class(&self) -> Option<(u8, &str)> {
+    pub fn highest_class(&self) -> Option<(u8, String)> {
+        self.listed().map(List::highest_class)
+    }
+
+    /// The sizes that are drawn, where they are.
+    pub(crate) fn drawn_sizes(&self) -> Option<&SizeDistribution> {
         match &self.origin {
-            Origin::Listed(list) => Some((list.list.highest_class.0, &list.highest_class_at)),
+            Origin::Drawn(drawn) => Some(&drawn.traffic.from_start.sizes),
+            Origin::Listed(_) => None,
+        }
+    }
+
+    /// The list that is replayed, where one is.
+    pub(crate) fn listed(&self) -> Option<&List> {
+        match &self.origin {
+            Origin::Listed(list) => Some(list),
             Origin::Drawn(_) => None,
         }
     }

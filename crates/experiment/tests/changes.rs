@@ -100,3 +100,23 @@ fn run__far_beyond_its_estimate_is_ended_and_says_what_goes_on() {
     }
     assert!(run(OwnSchemes::default().without_guard()).is_ok());
 }
+
+/// What `--set` leaves without a reader is one sentence, and not one for each key.
+#[test]
+fn set__another_kind_says_in_one_sentence_which_keys_no_longer_apply() {
+    let warnings = |sets: &[&str]| {
+        let changes = Changes { sets: sets.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
+        let text = BASE.replace("[sweep]", "pattern = \"rack-local\"\nrack_local = 0.5\n[sweep]");
+        plan(&ExperimentText::new("t.toml", &text), Path::new(""), &changes, &Simulator).unwrap().warnings
+    };
+    assert_eq!(warnings(&[]), [""; 0]);
+    let kind = "with --set kind=fat-tree nothing reads these keys of t.toml (line 2, 3, 4) any more: \
+                `leaves`, `spines`, `hosts_per_leaf` in [topology]";
+    assert_eq!(warnings(&["kind=fat-tree"]), [kind]);
+    let two = "with --set kind=fat-tree --set pattern=all-to-all nothing reads these keys of t.toml (line 2, 3, 4, 10) any more: \
+               `leaves`, `spines`, `hosts_per_leaf` in [topology]; `rack_local` in [workload]";
+    assert_eq!(warnings(&["kind=fat-tree", "pattern=all-to-all"]), [two]);
+    let one =
+        "with --set pattern=all-to-all nothing reads this key of t.toml (line 10) any more: `rack_local` in [workload]";
+    assert_eq!(warnings(&["pattern=all-to-all"]), [one]);
+}

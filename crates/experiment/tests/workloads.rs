@@ -212,3 +212,29 @@ fn incast__a_list_of_its_flows_has_the_requests() {
     let replayed = planned("[workload]\nlist = \"incast.csv\"\n", "\"dctcp\"", folder.path()).unwrap();
     assert_eq!(flows_of(&replayed, 1), list);
 }
+
+/// A list's hosts may have the names that the edge list gives them, and are the same as by number.
+#[test]
+fn list__hosts_by_name_are_those_by_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("fabric.csv", "web,tor,10Gbps,1us\ndb,tor,10Gbps,1us\nbackup,tor,1Gbps,1us\n");
+    write("names.csv", "0,web,db,30000\n1e-6,db,backup,5000\n2e-6,2,web,5000\n");
+    write("numbers.csv", "0,0,1,30000\n1e-6,1,2,5000\n2e-6,2,0,5000\n");
+    write("wrong.csv", "0,web,db,30000\n1e-6,db,backpu,5000\n");
+    let of = |list: &str| {
+        let text = format!(
+            "[topology]\nkind = \"custom\"\nfile = \"fabric.csv\"\n[workload]\nlist = \"{list}\"\n[sweep]\nscheme = [\"dctcp\"]\n"
+        );
+        plan(&ExperimentText::new("test.toml", &text), folder.path(), &Changes::default(), &Simulator)
+    };
+    let (names, numbers) = (of("names.csv").unwrap(), of("numbers.csv").unwrap());
+    assert_eq!(names.experiment.points[0].parts, numbers.experiment.points[0].parts);
+    assert_eq!(flows_of(&names, 1), flows_of(&numbers, 1));
+    let wrong = of("wrong.csv").unwrap_err().to_string();
+    assert!(wrong.contains("wrong.csv:2: dst is `backpu`") && wrong.ends_with("did you mean `backup`?"), "{wrong}");
+    let pair = "[topology]\nkind = \"custom\"\nfile = \"fabric.csv\"\n[workload]\nsizes = \"fixed(9KB)\"\nload = 0.1\nflows = 3\n\
+                pattern = \"listed\"\npairs = [\"db to web\"]\n[sweep]\nscheme = [\"dctcp\"]\n";
+    let pair = plan(&ExperimentText::new("test.toml", pair), folder.path(), &Changes::default(), &Simulator).unwrap();
+    assert!(flows_of(&pair, 1).lines().skip(1).all(|flow| flow.contains(",1,0,9000")), "{}", flows_of(&pair, 1));
+}

@@ -139,6 +139,10 @@ const CASES: &[Case] = &[
     ("a flow list of a larger fabric", &[("sizes = \"web-search\"\nflows = 100", "list = \"flows.csv\""), ("load = [0.6, 0.8]\n", "")]),
     ("a flow list with a missing field", &[("sizes = \"web-search\"\nflows = 100", "list = \"gaps.csv\""), ("load = [0.6, 0.8]\n", "")]),
     ("a flow list with a deadline of zero", &[("sizes = \"web-search\"\nflows = 100", "list = \"deadlines.csv\""), ("load = [0.6, 0.8]\n", "")]),
+    ("a flow list with a host that nobody knows", &[("sizes = \"web-search\"\nflows = 100", "list = \"names.csv\""), ("load = [0.6, 0.8]\n", "")]),
+    ("a flow list with a flow that cannot be sent", &[("sizes = \"web-search\"\nflows = 100", "list = \"huge.csv\""), ("load = [0.6, 0.8]\n", "")]),
+    ("sizes that cannot be sent", &[("sizes = \"web-search\"", "sizes = \"fixed(100TB)\"")]),
+    ("sizes in per cent with blanks", &[("sizes = \"web-search\"", "cdf = \"blanks.csv\"")]),
     ("a formula with a parameter too few", &[("sizes = \"web-search\"", "sizes = \"lognormal(10KB)\"")]),
     ("a formula without units", &[("sizes = \"web-search\"", "sizes = \"exponential(100)\"")]),
     ("a source's mean that is not known", &[("sizes = \"web-search\"", "sizes = \"homa-w2-source-mean\"")]),
@@ -232,6 +236,9 @@ fn folder_with_files() -> tempfile::TempDir {
         ("port.txt", "8 2\n0 0 1 0 1 4:1\n1 5 1 0 1 8:1\n"),
         ("weights.csv", "coflow,weight\n1,2\n"),
         ("zero-weight.csv", "coflow,weight\n1,0\n"),
+        ("names.csv", "0,host1,host3,1000\n0,host2,hots4,1000\n"),
+        ("huge.csv", "0,0,1,1000\n0.5,0,1,2e12\n0,0,1,1e12\n"),
+        ("blanks.csv", "# size, share\n0 0%\n10000 15%\n"),
         ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n0.1,8,1,1000\n"),
     ];
     for (name, text) in files {

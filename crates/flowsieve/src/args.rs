@@ -145,7 +145,7 @@ pub(crate) struct Run {
     /// Replace a result of another experiment, scale or settings in the folder
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Let runs go on that take ten times what was expected of them
+    /// Let runs go on that take ten times what was expected of them, or in which nothing is acknowledged any more
     #[arg(long)]
     pub(crate) no_guard: bool,
     /// Run every point again, even those whose results are there

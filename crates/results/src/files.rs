@@ -54,13 +54,6 @@ pub(crate) fn digest(path: &Path) -> Result<String, ResultError> {
     Ok(hash.map_err(ResultError::io("read", path))?.to_hex().to_string())
 }
 
-/// Writes a value as indented JSON that ends in a line end.
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(ResultError::invalid)?;
-    text.push(b'\n');
-    write_whole(path, |file| file.write_all(&text).map_err(ResultError::io("write", path)))
-}
-
 /// Between a JSON object and the hash of its bytes, which is its last field.
 const SEAL: &str = ",\n  \"blake3\": \"";
 
@@ -75,12 +68,21 @@ pub(crate) fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), Re
 /// Reads JSON that may end in its own hash, as that of before does not.
 pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
     let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
-    if let Some((body, seal)) = text.rsplit_once(SEAL)
-        && seal.trim_end() != format!("{}\"\n}}", blake3::hash(body.as_bytes()).to_hex())
-    {
+    let is_whole = match text.rsplit_once(SEAL) {
+        Some((body, seal)) => seal.trim_end() == format!("{}\"\n}}", blake3::hash(body.as_bytes()).to_hex()),
+        None => !ends_in_hash(&text),
+    };
+    if !is_whole {
         return Err(ResultError::damaged(path, "its bytes are not those that were written"));
     }
     parse_json(path, &text, newest)
+}
+
+/// Whether JSON has a hash for its last field: then the field's name is damaged if it is not that of a seal.
+fn ends_in_hash(text: &str) -> bool {
+    let value = text.trim_end().strip_suffix('}').map(str::trim_end).and_then(|text| text.strip_suffix('"'));
+    let value = value.and_then(|text| text.rsplit_once('"')).map(|(_, value)| value);
+    value.is_some_and(|value| value.len() == 64 && value.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// Reads JSON that carries a schema version, up to this one.
@@ -106,6 +108,30 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &str, newest: u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn read_sealed__notices_any_change_of_a_bit() {
+        #[derive(Serialize, serde::Deserialize, Debug)]
+        struct Kept {
+            schema: u32,
+            wall_s: f64,
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let read = || read_sealed::<Kept>(&path, 2);
+        write_sealed(&path, &Kept { schema: 2, wall_s: 1.5 }).unwrap();
+        assert_eq!(read().unwrap().wall_s, 1.5);
+        let whole = fs::read(&path).unwrap();
+        // The last line end alone may be another one.
+        for bit in 0..8 * (whole.len() - 1) {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &changed).unwrap();
+            assert!(read().is_err(), "{}", String::from_utf8_lossy(&changed));
+        }
+        fs::write(&path, "{\n  \"schema\": 1,\n  \"wall_s\": 2.5\n}\n").unwrap();
+        assert_eq!(read().unwrap().wall_s, 2.5, "as it was without a seal");
+    }
 
     #[test]
     fn write_whole__a_failure_leaves_the_old_file_and_no_other() {

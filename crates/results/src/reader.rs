@@ -41,7 +41,9 @@ impl ResultDir {
             }
         })?;
         misfit.map_err(|why| ResultError::damaged(&path.join("manifest.json"), why))?;
-        Ok(ResultDir { path, manifest, summary })
+        let result = ResultDir { path, manifest, summary };
+        result.run_info()?;
+        Ok(result)
     }
 
     /// Of what has just been written and summarised.
@@ -96,7 +98,7 @@ impl ResultDir {
     pub fn run_info(&self) -> Result<Option<RunInfo>, ResultError> {
         let path = self.path.join("run.json");
         let exists = path.try_exists().map_err(ResultError::io("read", &path))?;
-        exists.then(|| read_json(&path, SCHEMA)).transpose()
+        exists.then(|| read_sealed(&path, SCHEMA)).transpose()
     }
 
     /// Writes a file beside the result, such as its report, and gives its path. It is whole or absent.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{PARTIAL, digest, partial, read_json, write_json, write_sealed, write_whole};
+use crate::files::{PARTIAL, digest, partial, read_json, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowWriter};
 use crate::labels::Labels;
 use crate::lock::{JOINING, LockFile};
@@ -217,7 +217,7 @@ impl ResultWriter {
             #[serde(flatten)]
             run: &'a RunInfo,
         }
-        write_json(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
+        write_sealed(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
     }
 
     /// Whether a run of the experiment has measured steps.

@@ -154,6 +154,7 @@ fn main() {
             max_time: None,
             partitioning: Partitioning::Whole,
             most_packet_hops: None,
+            fruitless_timeouts: None,
         };
         let mut rates: Vec<f64> = Vec::new();
         for _ in 0..options.runs {

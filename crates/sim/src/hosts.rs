@@ -39,6 +39,10 @@ pub(crate) struct Hosts {
     /// What receivers held of messages, where they held anything; and messages of which a packet arrived again, for each.
     pub(crate) reordered: Vec<(u32, Held)>,
     pub(crate) unneeded: Vec<u32>,
+    /// Messages that began.
+    pub(crate) begun_messages: u64,
+    /// Times that senders waited for an answer in vain.
+    pub(crate) timeouts: u64,
     /// How long messages were in the steps of QCLIMB, where their tagger has steps.
     pub(crate) steps: Vec<(u32, StepTimes)>,
     /// Messages that began, where a trace has to know.
@@ -193,6 +197,8 @@ impl Hosts {
             received: Vec::new(),
             reordered: Vec::new(),
             unneeded: Vec::new(),
+            begun_messages: 0,
+            timeouts: 0,
             steps: Vec::new(),
             begun: None,
             news: None,
@@ -238,6 +244,7 @@ impl Hosts {
     /// Begins every message whose time has come.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
         while let Some(Upcoming { flow, host }) = self.next_due(network.now) {
+            self.begun_messages += 1;
             let class = self.rules.class(flow.class);
             let prediction = self.rules.predictions.as_ref().map(|predictions| predictions.predict(&flow));
             let message = message(&flow, class, prediction.unwrap_or_default());
@@ -331,7 +338,8 @@ impl Hosts {
                 FlowEvent::Reordered { message, held } => self.reordered.push((message, held)),
                 FlowEvent::Unneeded { message } => self.unneeded.push(message),
                 FlowEvent::Steps { message, times } => self.steps.push((message, times)),
-                FlowEvent::MessageEnd { effort: None, .. } | FlowEvent::Timeout { .. } => {}
+                FlowEvent::Timeout { .. } => self.timeouts += 1,
+                FlowEvent::MessageEnd { effort: None, .. } => {}
             }
         }
     }

@@ -30,5 +30,5 @@ pub mod topology;
 pub mod trace;
 
 pub use link::CUT_THROUGH_BYTES;
-pub use run::{QUERY_EPOCH, run, run_sampled, run_traced};
+pub use run::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS, MOST_SEGMENTS, QUERY_EPOCH, run, run_sampled, run_traced};
 pub use run_spec::{FctEnd, Flows, Measure, Partitioning, Progress, RunSpec, SimError, announcements, go_on};

@@ -20,23 +20,27 @@ use crate::network::Network;
 use crate::partition::Partition;
 use crate::run_spec::{Flows, Measure, Progress, RunSpec, SimError};
 use crate::sample::{Sampler, Sampling};
-use crate::topology::Node;
 use crate::trace::{Tracer, Tracing};
 
 mod follow;
+mod guard;
 
 pub use follow::QUERY_EPOCH;
+use guard::Fruitless;
+pub use guard::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS};
+
+/// Segments that a flow may have.
+pub const MOST_SEGMENTS: u64 = (u32::MAX / 4) as u64;
 
 /// Why a fabric of so many hosts cannot carry a flow in segments of so many bytes.
 pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static str> {
-    let most_segments = u64::from(u32::MAX / 4);
     if flow.src >= hosts || flow.dst >= hosts {
         return Some("the fabric has no such host");
     }
     if flow.src == flow.dst {
         return Some("it goes to its own sender");
     }
-    if flow.bytes == 0 || flow.bytes.div_ceil(u64::from(segment)) > most_segments {
+    if flow.bytes == 0 || flow.bytes.div_ceil(u64::from(segment)) > MOST_SEGMENTS {
         return Some("its size is zero, or beyond a billion packets");
     }
     None
@@ -48,8 +52,6 @@ const BATCH: u64 = 1 << 18;
 const TRACED_BATCH: u64 = 1 << 12;
 /// Between two looks at whether all flows have finished, where programs of switches keep the fabric busy.
 const PROGRAM_EPOCH: Time = Time::from_us(1_000);
-/// Events for each packet-hop that a run may take: timers, of which few are set for each packet.
-const EVENTS_PER_HOP: u64 = 8;
 /// Flows fed at once.
 const FEED: usize = 1 << 14;
 
@@ -115,6 +117,7 @@ fn run_with<K: Key>(
         run_spec: *run_spec,
         flows: Vec::new(),
         arrivals_ended: None,
+        fruitless: run_spec.fruitless_timeouts.map(|most| Fruitless::new(most, run_spec.fabric)),
         stop: run_spec.max_time.unwrap_or(Time::NEVER),
     };
     let mut upcoming: Arrivals<'_> = match run_spec.flows {
@@ -174,6 +177,8 @@ struct Run<'a, 't, K> {
     /// When flows stopped to arrive, where it is not the last start.
     arrivals_ended: Option<Time>,
     stop: Time,
+    /// Where a run is ended in which nothing is acknowledged any more.
+    fruitless: Option<Fruitless>,
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
     controllers: Option<Controllers>,
@@ -329,7 +334,8 @@ impl<K: Key> Run<'_, '_, K> {
         let drains = horizon == Time::NEVER;
         let horizon = horizon.min(self.stop);
         loop {
-            let due = [self.next_decision(horizon, drains), self.next_sample(horizon)].into_iter().flatten().min();
+            let due = [self.next_decision(horizon, drains), self.next_sample(horizon), self.next_look(horizon)];
+            let due = due.into_iter().flatten().min();
             let reach = due.unwrap_or(horizon).min(self.first_surprise());
             self.events_until(reach, progress)?;
             if let Some(controllers) = &mut self.controllers {
@@ -340,6 +346,7 @@ impl<K: Key> Run<'_, '_, K> {
             }
             if due == Some(reach) {
                 self.stop_at(reach);
+                self.refuse_fruitless(reach)?;
             } else if reach == horizon {
                 break;
             }
@@ -363,35 +370,6 @@ impl<K: Key> Run<'_, '_, K> {
             ControlFlow::Continue(()) => self.refuse_runaway(),
             ControlFlow::Break(()) => Err(SimError::Stopped),
         }
-    }
-
-    /// Ends a run that takes more than it may.
-    fn refuse_runaway(&mut self) -> Result<(), SimError> {
-        let Some(most) = self.run_spec.most_packet_hops else { return Ok(()) };
-        let partitions = &self.built.partitions;
-        let packet_hops: u64 = partitions.iter().map(|partition| partition.network.hops()).sum();
-        let events: u64 = partitions.iter().map(|partition| partition.network.events_handled).sum();
-        if packet_hops <= most && events <= most.saturating_mul(EVENTS_PER_HOP) {
-            return Ok(());
-        }
-        Err(SimError::Runaway { packet_hops, events, most, doing: self.doing(events - packet_hops.min(events)) })
-    }
-
-    /// What goes on: the flow that waits longest, the fullest port, what timers do.
-    fn doing(&mut self, without_packet: u64) -> String {
-        self.gather();
-        let (fabric, now) = (self.run_spec.fabric, self.progress().now);
-        let flow = measure::oldest_unfinished(&self.run_spec, &self.built, &self.flows).map(|flow| {
-            let [from, to] = [flow.src, flow.dst].map(|host| fabric.name(Node::Host(host)));
-            let Flow { id, bytes, start_ps, .. } = flow;
-            format!("at {now} flow {id} from {from} to {to}, {bytes} bytes since {}, has not finished", Time(start_ps))
-        });
-        let held = |link: &usize| self.built.port(*link).scheduler.backlog_bytes();
-        let fullest = (0..fabric.links.len()).rev().max_by_key(held);
-        let port = fullest
-            .map(|link| format!("the fullest port, {}, holds {} bytes", fabric.link_name(link as u32), held(&link)));
-        let timers = format!("{without_packet} events were timers");
-        flow.into_iter().chain(port).chain([timers]).collect::<Vec<_>>().join("; ")
     }
 
     /// The run has stopped: tables arrive, controllers decide, samples are taken.

@@ -37,6 +37,9 @@ pub struct RunSpec<'a> {
     pub partitioning: Partitioning,
     /// A run that takes more is ended: it would go on for ever, or for far longer than anybody expects.
     pub most_packet_hops: Option<u64>,
+    /// A run is ended in which so many timeouts fire in a row, and 20 for each unfinished message, while nothing is
+    /// acknowledged; nobody looks where a host's endpoint does not tell what is.
+    pub fruitless_timeouts: Option<u64>,
 }
 
 /// Where flows come from.
@@ -190,6 +193,18 @@ pub enum SimError {
     /// Whoever watched it wanted no more of it.
     #[error("stopped")]
     Stopped,
+    /// Nothing goes on.
+    #[error(
+        "{timeouts} timeouts fired since {since}, and nothing was acknowledged meanwhile: {doing}; --no-guard lets it go on"
+    )]
+    Fruitless {
+        /// How many.
+        timeouts: u64,
+        /// Since when.
+        since: Time,
+        /// What goes on: a flow, a port, timers.
+        doing: String,
+    },
     /// Whoever took the trace wants no more of the run.
     #[error("the packet trace could not be kept")]
     TraceAbandoned,

@@ -98,6 +98,8 @@ pub struct Fabric {
     pub kind: &'static str,
     /// How many hosts it has.
     pub hosts: u32,
+    /// Names of the hosts, where an edge list names them; none where they are `host0`, `host1`, …
+    pub host_names: Vec<String>,
     /// The partition that simulates each host: that of its switch.
     pub host_partition: Vec<u32>,
     /// Its switches.
@@ -140,7 +142,7 @@ impl Fabric {
         let changes = overrides::apply(&mut plan, settings)?;
         Fabric::assemble(kind.name(), &plan, host_delay, cut_through)
             .map(|fabric| Fabric { changes, ..fabric })
-            .map_err(|cut| overrides::explain(cut, settings))
+            .map_err(|cut| overrides::explain(cut, &plan, settings))
     }
 
     /// The place whose ports feed the links out of a node.
@@ -172,7 +174,7 @@ impl Fabric {
     /// A node's name.
     pub fn name(&self, node: Node) -> String {
         match node {
-            Node::Host(host) => format!("host{host}"),
+            Node::Host(host) => plan::host_name(&self.host_names, host),
             Node::Switch(switch) => self.switches[switch as usize].name.clone(),
         }
     }

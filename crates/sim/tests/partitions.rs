@@ -102,6 +102,16 @@ proptest! {
 proptest! {
     #![proptest_config(common::config(60))]
 
+    /// One timeout is enough to be ended, if the one flow of a case gets nowhere between two looks.
+    #[test]
+    fn run__ended_or_not_however_it_is_cut(case in case(2)) {
+        let of = |partitioning| case.with_run_spec(|run_spec| {
+            let run_spec = RunSpec { partitioning, fruitless_timeouts: Some(1), ..*run_spec };
+            run(&run_spec, &mut |_| {}).map(|result| PointResult { events: 0, ..result })
+        });
+        prop_assert_eq!(of(Partitioning::Whole), of(Partitioning::Racks));
+    }
+
     #[test]
     fn run__the_same_however_it_is_cut_where_probes_tell_of_ways(case in hula_case(80)) {
         check(&case)?;

@@ -36,6 +36,7 @@ fn sampled_as(hosts: u32, flows: &[Flow], sampling: impl Fn(&Fabric) -> Sampling
         max_time: None,
         partitioning: Partitioning::Whole,
         most_packet_hops: None,
+        fruitless_timeouts: None,
     };
     run_sampled(&run_spec, &sampling(&fabric), &mut flowsieve_sim::go_on).unwrap()
 }

@@ -123,6 +123,12 @@ pub trait Endpoint: Send {
     /// What there is to see of each flow with a message under way: `see` takes the flow, and names with their values.
     fn observe(&self, _see: &mut dyn FnMut(u32, Observed<'_>)) {}
 
+    /// A number that changes when something that was sent is acknowledged; `None`: it does not tell. Asked now and then, so
+    /// that a run in which nothing goes on any more can be ended.
+    fn acknowledged(&self) -> Option<u64> {
+        None
+    }
+
     /// What a packet of this transport says, for traces.
     fn describe(&self, _packet: &Packet) -> Said {
         Said::Own

@@ -59,6 +59,24 @@ pub enum Problem {
         /// Kind and range.
         expected: String,
     },
+    /// A row that is written in another way than this kind of file has it.
+    #[error("{problem}; the nearest row is {row}")]
+    Near {
+        /// What is wrong with it.
+        problem: Box<Problem>,
+        /// What it may have meant.
+        row: String,
+    },
+    /// A name that no host has.
+    #[error("{column} is `{found}`, as no host is called; expected {expected}")]
+    NoHost {
+        /// Name of the column.
+        column: &'static str,
+        /// The field.
+        found: String,
+        /// Which hosts there are.
+        expected: String,
+    },
     /// A file without a row.
     #[error("no rows; expected at least one row `{expected}`")]
     Empty {

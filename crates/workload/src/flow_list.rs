@@ -1,7 +1,7 @@
 //! Lists of flows as CSV: replay of recorded or generated traffic, and its export.
 //!
 //! A row is `start_s,src,dst,bytes` and what else the list has: decimal seconds since the start of the run (kept to the
-//! picosecond), sending and receiving host from 0, payload; then, in this order or in that of the header,
+//! picosecond), sending and receiving host by number from 0 or by name, payload; then, in this order or in that of the header,
 //!
 //! | column | what it holds; an empty field is a flow without |
 //! | --- | --- |
@@ -15,6 +15,7 @@
 //! Rows may stand in any order; flows that start together keep theirs. The header is optional where a list has no features,
 //! and `#` starts a comment line.
 
+use crate::HostNames;
 use crate::error::{InputError, Problem, excerpt};
 use crate::prediction::{Prediction, SizeBounds};
 use crate::rows::{Columns, Row, Rows, whole_number};
@@ -49,6 +50,8 @@ pub struct FlowList {
     pub features: Features,
     /// The highest class of a flow, and the line of the first flow that has it.
     pub highest_class: (u8, u64),
+    /// The bytes of the largest flow, and its line; of several the first.
+    pub largest: (u64, u64),
 }
 
 /// Whole numbers that were recorded of flows.
@@ -92,11 +95,11 @@ impl Features {
 
 /// The flows of `text`, for a fabric of `hosts`; errors call the text `name`.
 pub fn parse(name: &str, text: &str, hosts: u32) -> Result<FlowList, InputError> {
-    read(name, text.as_bytes(), hosts)
+    read(name, text.as_bytes(), &HostNames::numbered(hosts))
 }
 
-/// As [`parse`], from a file that is read line by line.
-pub fn read(name: &str, reader: impl BufRead, hosts: u32) -> Result<FlowList, InputError> {
+/// As [`parse`], from a file that is read line by line, whose hosts may be called so.
+pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowList, InputError> {
     let mut rows = Rows::new(name, reader, COLUMNS, MAX_FLOWS);
     let mut list = FlowList::default();
     while let Some(row) = rows.next()? {
@@ -109,6 +112,9 @@ pub fn read(name: &str, reader: impl BufRead, hosts: u32) -> Result<FlowList, In
         }
         if list.flows.is_empty() || flow.class > list.highest_class.0 {
             list.highest_class = (flow.class, rows.row_line());
+        }
+        if flow.bytes > list.largest.0 {
+            list.largest = (flow.bytes, rows.row_line());
         }
         list.flows.push(Flow { id: list.flows.len() as u32, ..flow });
         list.features.values.extend(features);
@@ -225,13 +231,10 @@ pub fn write<'a>(
 }
 
 /// The flow of a row, with its id still to be given.
-fn flow(row: &Row<'_>, hosts: u32) -> Result<Flow, Problem> {
+fn flow(row: &Row<'_>, hosts: &HostNames) -> Result<Flow, Problem> {
     let [start, src, dst, bytes, deadline, coflow, class] = row.fields();
     let start_ps = seconds::start(start)?;
-    let host = |column: &'static str, field| {
-        whole_number(column, field, 0..=u64::from(hosts.saturating_sub(1))).map(|host| host as u32)
-    };
-    let (src, dst) = (host("src", src)?, host("dst", dst)?);
+    let (src, dst) = (host("src", src, hosts)?, host("dst", dst, hosts)?);
     if src == dst {
         return Err(Problem::SameHost { host: src });
     }
@@ -247,6 +250,23 @@ fn flow(row: &Row<'_>, hosts: u32) -> Result<Flow, Problem> {
     let coflow = optional("coflow", coflow, 0..=u64::from(MAX_COFLOW))?.map(|coflow| coflow as u32);
     let class = optional("class", class, 0..=u64::from(u8::MAX))?.unwrap_or(0) as u8;
     Ok(Flow { id: 0, start_ps, src, dst, bytes, class, deadline_ps, coflow })
+}
+
+/// A host by its name, or by its number.
+fn host(column: &'static str, field: &str, hosts: &HostNames) -> Result<u32, Problem> {
+    let named = field.starts_with(|letter: char| !letter.is_ascii_digit());
+    let last = hosts.count().saturating_sub(1);
+    match if named { hosts.find(field) } else { None } {
+        Some(host) => Ok(host),
+        None if field.starts_with(char::is_alphabetic) => {
+            let expected = format!("a number from 0 to {last}, or {}", hosts.in_words());
+            Err(Problem::NoHost { column, found: excerpt(field), expected })
+        }
+        // A name may also begin with a digit.
+        None => whole_number(column, field, 0..=last.into())
+            .map(|host| host as u32)
+            .or_else(|problem| hosts.find(field).ok_or(problem)),
+    }
 }
 
 /// What a row predicts.

@@ -29,8 +29,18 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<CdfPoint>, InputError>
     let mut rows = Rows::new(name, text.as_bytes(), COLUMNS, MAX_POINTS);
     let mut points = Vec::new();
     let mut before = CdfPoint { size: 0, cdf: 0.0 };
-    while let Some(row) = rows.next()? {
-        before = point(row.fields(), before).map_err(|problem| rows.error_in_row(problem))?;
+    loop {
+        before = match rows.next() {
+            Ok(None) => break,
+            Ok(Some(row)) => {
+                let point = point(row.fields(), before);
+                point.map_err(|problem| rows.error_in_row(with_nearest(problem, rows.line())))?
+            }
+            Err(InputError { file, line, problem: problem @ Problem::Columns { .. } }) => {
+                return Err(InputError { file, line, problem: with_nearest(problem, rows.line()) });
+            }
+            Err(error) => return Err(error),
+        };
         points.push(before);
     }
     if before.cdf < 1.0 - SUMMATION_ERROR {
@@ -54,6 +64,35 @@ fn point([size, cdf]: [&str; 2], before: CdfPoint) -> Result<CdfPoint, Problem> 
         return Err(Problem::EmptyFlows { found: cdf });
     }
     Ok(CdfPoint { size, cdf })
+}
+
+/// A problem of a line, with the row that it may have meant: blanks or semicolons between its fields, percentages.
+fn with_nearest(problem: Problem, line: &str) -> Problem {
+    let fields: Vec<&str> = line.split([',', ';', ' ', '\t']).filter(|field| !field.is_empty()).collect();
+    let (size, share, sure) = match fields[..] {
+        [size, share, "%"] => (size, share, true),
+        [size, share] => (size, share.trim_end_matches('%'), share.ends_with('%')),
+        _ => return problem,
+    };
+    let (Ok(size), Ok(value)) = (whole_number("size_bytes", size, 0..=MAX_BYTES), share.parse::<f64>()) else {
+        return problem;
+    };
+    let row = match value {
+        0.0..=1.0 if !sure => format!("`{size},{share}`"),
+        0.0..=100.0 if sure => format!("`{size},{}`", of_percent(value, share)),
+        0.0..=100.0 => format!("`{size},{}`, if these are per cent", of_percent(value, share)),
+        _ => return problem,
+    };
+    // Of what is wrong with a row of the right form it says nothing.
+    let is_new = row != format!("`{}`", line.replace(' ', ""));
+    if is_new { Problem::Near { problem: Box::new(problem), row } } else { problem }
+}
+
+/// A hundredth of a value, with the two decimals more that its text has not.
+fn of_percent(value: f64, text: &str) -> String {
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len()) + 2;
+    let share = format!("{:.decimals$}", value / 100.0);
+    share.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn share(field: &str) -> Result<f64, Problem> {
@@ -109,10 +148,35 @@ mod tests {
         assert_eq!(refused("5.5,1"), format!("sizes.csv:1: size_bytes is `5.5`; {size}"));
         assert_eq!(refused("1e99,1"), format!("sizes.csv:1: size_bytes is `1e99`; {size}"));
         let share = "expected a share from 0 to 1 of the flows";
-        assert_eq!(refused("5,1.1"), format!("sizes.csv:1: cdf is `1.1`; {share}"));
+        assert_eq!(
+            refused("5,1.1"),
+            format!("sizes.csv:1: cdf is `1.1`; {share}; the nearest row is `5,0.011`, if these are per cent")
+        );
         assert_eq!(refused("5,-0.1"), format!("sizes.csv:1: cdf is `-0.1`; {share}"));
         assert_eq!(refused("5,NaN"), format!("sizes.csv:1: cdf is `NaN`; {share}"));
         assert_eq!(refused("5,"), format!("sizes.csv:1: cdf is ``; {share}"));
+    }
+
+    #[test]
+    fn parse__names_the_nearest_row_of_other_ways_to_write_them() {
+        let near = |text: &str| refused(text).split_once("the nearest row is ").map(|(_, row)| row.to_owned());
+        let is = |row: &str| Some(format!("`{row}`"));
+        assert_eq!(near("1000 0.15"), is("1000,0.15"));
+        assert_eq!(near("0,0\n\n1000\t;  15%\n"), is("1000,0.15"));
+        assert_eq!(near("1000,50%\n"), is("1000,0.5"));
+        assert_eq!(near("1e3, 1.1 %\n"), is("1000,0.011"));
+        assert_eq!(near("10,100%\n"), is("10,1"));
+        let if_percent = "`20000,0.2`, if these are per cent";
+        assert_eq!(near("0,0\n10000,0.5\n20000,20\n").as_deref(), Some(if_percent));
+        assert_eq!(near("0 0\n").as_deref(), Some("`0,0`"));
+        for without in ["1000,0.5\n900,1", "10,150%", "10,0.5,1", "10 KB,1", "0,0.5\n1,1", "10,-5%", "1000", "10,nan%"]
+        {
+            assert_eq!(near(without), None, "{without}");
+        }
+        let whole = "sizes.csv:2: columns: 1; expected 2: `size_bytes,cdf`; the nearest row is `1000,0.15`";
+        assert_eq!(refused("# of a script\n1000 15%"), whole);
+        // Blanks around values and between lines are none of these.
+        assert_eq!(parse("f", " 10 , 0.5 \n\n\t20 ,1\n").unwrap().len(), 2);
     }
 
     #[test]

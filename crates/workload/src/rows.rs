@@ -125,6 +125,11 @@ impl<R: BufRead> Rows<R> {
         self.row_line
     }
 
+    /// The text of the line read last; empty where it is no text.
+    pub(crate) fn line(&self) -> &str {
+        self.lines.text().unwrap_or_default()
+    }
+
     /// The next row; none at the end of a file that had one.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, InputError> {
         if !self.advance()? {

@@ -1,7 +1,8 @@
 //! What is refused although every setting by itself may stand: what would be without effect, take no end of memory, or never end.
 
+use crate::error::Error;
 use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::{Extent, LOAD, OWN_RACK, Workload};
+use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
 use flowsieve_core::Time;
 use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
@@ -9,8 +10,10 @@ use flowsieve_schemes::parts::{LOAD_BALANCING, RTO_MIN};
 use flowsieve_schemes::scheme::{BalancerSpec, Class};
 use flowsieve_schemes::settings::{Key, Place, Scope, Settings, SettingsError, units};
 use flowsieve_schemes::{Scheme, afq, pcoflow, qcluster};
+use flowsieve_sim::MOST_SEGMENTS;
 use flowsieve_sim::sample::MOST_VALUES;
 use flowsieve_sim::topology::{Fabric, Link, Node};
+use flowsieve_workload::Flow;
 use flowsieve_workload::coflow_trace::OwnRack;
 
 /// The most memory that the sketches of all ports may take, in bytes.
@@ -51,6 +54,41 @@ pub(super) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &F
     }
     let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", Time(least));
     Err(scope.error(&RTO_MIN, problem).expected(format!("at least {takes}")))
+}
+
+/// Refuses flows of a list that have more segments than can be numbered.
+pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64) -> Result<(), Error> {
+    let segment = |class: &Class| u64::from(class.transport.facts().segment);
+    let Some(least) = scheme.classes.iter().map(segment).min() else { return Ok(()) };
+    let Some(list) = workload.listed().filter(|list| list.largest_bytes() > MOST_SEGMENTS * least) else {
+        return Ok(());
+    };
+    let of_flow = |flow: &Flow| {
+        let class = scheme.classes.get(usize::from(flow.class)).or(scheme.classes.last());
+        class.map_or(least, segment)
+    };
+    let is_huge = |flow: &Flow| flow.bytes > MOST_SEGMENTS * of_flow(flow);
+    let flows = workload.flows(seed).map_err(Error::Input)?;
+    let Some(flow) = flows.filter(is_huge).max_by_key(|flow| flow.bytes) else { return Ok(()) };
+    let (bytes, segment, place) = (flow.bytes, of_flow(&flow), list.place_of_size(flow.bytes));
+    let most = MOST_SEGMENTS * segment;
+    Err(Error::Input(format!(
+        "{place}: bytes is `{bytes}`; expected at most {most}, which are {MOST_SEGMENTS} packets of {segment} B"
+    )))
+}
+
+/// Refuses a distribution of which more than one flow in a million could not be sent.
+pub(super) fn refuse_huge_sizes(scope: &Scope<'_>, scheme: &Scheme, workload: &Workload) -> Result<(), SettingsError> {
+    let segments = scheme.classes.iter().map(|class| u64::from(class.transport.facts().segment));
+    let (Some(sizes), Some(segment)) = (workload.drawn_sizes(), segments.max()) else { return Ok(()) };
+    let (large, most) = (sizes.quantile(1.0 - 1e-6), MOST_SEGMENTS * segment);
+    if large <= most {
+        return Ok(());
+    }
+    let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
+    let problem = format!("{} has flows of {} and more", sizes.name(), units::format_size(large));
+    let expected = format!("at most {}, which are {MOST_SEGMENTS} packets of {segment} B", units::format_size(most));
+    Err(scope.error(key, problem).expected(expected))
 }
 
 /// The most samples that a run may be expected to take.

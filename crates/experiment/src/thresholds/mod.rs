@@ -18,6 +18,7 @@ use flowsieve_thresholds::{
     Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
     two_level_numeric,
 };
+use flowsieve_workload::HostNames;
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
 pub use sizes::Column;
@@ -166,7 +167,8 @@ impl Asked {
         give(&FLOWS, "flows", Raw::Integer(1))?;
         settings.common().read(&QUEUES)?;
         // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
-        let hosts = Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), round_trip_ps: 0 };
+        let hosts =
+            Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0 };
         let source = match &wanted.sizes {
             Some(_) if !(load.is_finite() && load > 0.0) => {
                 return Err(Error::Input(format!("--load {load}: expected a load above 0")));

@@ -6,11 +6,11 @@
 
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
-use crate::error::Error;
+use crate::error::{Error, nearest};
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
-use flowsieve_workload::{Calibration, Flow, Predict, Prediction, StandIn, Trace};
+use flowsieve_workload::{Calibration, Flow, HostNames, InputError, Predict, Prediction, Problem, StandIn, Trace};
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,32 @@ pub(crate) struct List {
     pub(crate) digest: String,
     /// The columns that it needs beside the required ones.
     pub(crate) extras: Extras,
-    /// The file and line of the first flow of the highest class.
-    pub(crate) highest_class_at: String,
+    /// The file, as errors call it.
+    name: String,
     sizes: OnceLock<ListedSizes>,
 }
 
 impl List {
     pub(super) fn new(name: &str, list: FlowList) -> List {
         let extras = Extras::of(&list);
-        let highest_class_at = format!("{name}:{}", list.highest_class.1);
-        List { digest: digest(&list, &extras), extras, highest_class_at, sizes: OnceLock::new(), list }
+        List { digest: digest(&list, &extras), extras, name: name.to_owned(), sizes: OnceLock::new(), list }
+    }
+
+    /// The place of the first flow of the highest class, and this class.
+    pub(crate) fn highest_class(&self) -> (u8, String) {
+        let (class, line) = self.list.highest_class;
+        (class, format!("{}:{line}", self.name))
+    }
+
+    /// The bytes of its largest flow.
+    pub(crate) fn largest_bytes(&self) -> u64 {
+        self.list.flows.iter().map(|flow| flow.bytes).max().unwrap_or(0)
+    }
+
+    /// Where a flow of so many bytes stands: the line is known of the largest of a file alone.
+    pub(crate) fn place_of_size(&self, bytes: u64) -> String {
+        let (largest, line) = self.list.largest;
+        if bytes == largest { format!("{}:{line}", self.name) } else { self.name.clone() }
     }
 
     pub(crate) fn flows(&self) -> &[Flow] {
@@ -69,7 +85,7 @@ type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 #[derive(Debug, Default)]
 pub struct Files {
     /// By path and hosts of the fabric.
-    lists: Kept<(PathBuf, u32), List>,
+    lists: Kept<(PathBuf, HostNames), List>,
     /// By name, calibration and seed.
     stand_ins: Kept<(&'static str, Calibration, u64), List>,
     /// By path, and how it is taken.
@@ -80,15 +96,21 @@ pub struct Files {
 
 impl Files {
     /// The flow list at `path`, which `key` names, for a fabric of `hosts`.
-    pub(super) fn list(&self, scope: &Scope<'_>, key: &Key, path: &Path, hosts: u32) -> Result<Arc<List>, Error> {
+    pub(super) fn list(
+        &self,
+        scope: &Scope<'_>,
+        key: &Key,
+        path: &Path,
+        hosts: &HostNames,
+    ) -> Result<Arc<List>, Error> {
         once(
             &self.lists,
-            (path.to_path_buf(), hosts),
+            (path.to_path_buf(), hosts.clone()),
             |list: &List| list.flows().len(),
             || {
                 let name = path.display().to_string();
                 let list = flow_list::read(&name, open(scope, key, path)?, hosts);
-                Ok(List::new(&name, list.map_err(|error| Error::Input(error.to_string()))?))
+                Ok(List::new(&name, list.map_err(|error| Error::Input(with_nearest(&error, hosts)))?))
             },
         )
     }
@@ -168,6 +190,15 @@ fn once<K: PartialEq, T>(
     Ok(found)
 }
 
+/// The message of an error, with the nearest name where a host has none such.
+fn with_nearest(error: &InputError, hosts: &HostNames) -> String {
+    let Problem::NoHost { found, .. } = &error.problem else { return error.to_string() };
+    match nearest(found, &hosts.all().collect::<Vec<String>>()) {
+        Some(name) => format!("{error}; did you mean `{name}`?"),
+        None => error.to_string(),
+    }
+}
+
 fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<impl Read>, SettingsError> {
     match flowsieve_builtin::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 16, file)),
@@ -237,11 +268,12 @@ mod tests {
     fn list__is_read_once_for_each_number_of_hosts() {
         let settings = none_given();
         let (_folder, path, files) = files_with("0,0,1,1000\n");
-        let first = files.list(&settings.common(), &LIST, &path, 2).unwrap();
+        let list = |hosts| files.list(&settings.common(), &LIST, &path, &HostNames::numbered(hosts));
+        let first = list(2).unwrap();
         std::fs::write(&path, "no list any more").unwrap();
-        let again = files.list(&settings.common(), &LIST, &path, 2).unwrap();
+        let again = list(2).unwrap();
         assert!(Arc::ptr_eq(&first, &again));
-        assert!(files.list(&settings.common(), &LIST, &path, 3).is_err());
+        assert!(list(3).is_err());
     }
 
     #[test]

@@ -93,10 +93,8 @@ fn listed(scope: &Scope<'_>, hosts: &Hosts) -> Result<Arc<[ListedPair]>, Setting
 
 /// The host of a name such as `host3`.
 pub(super) fn host(scope: &Scope<'_>, key: &Key, name: &str, hosts: &Hosts) -> Result<u32, SettingsError> {
-    let number = name.strip_prefix("host").filter(|digits| !digits.starts_with(['+', '0']) || *digits == "0");
-    let known = number.and_then(|digits| digits.parse().ok()).filter(|host| (*host as usize) < hosts.racks.len());
-    known.ok_or_else(|| {
-        let expected = format!("host0 to host{}", hosts.racks.len().saturating_sub(1));
-        scope.error(key, format!("there is no host {name:?}")).expected(expected)
+    hosts.names.find(name).ok_or_else(|| {
+        let error = scope.error(key, format!("there is no host {name:?}")).expected(hosts.names.in_words());
+        error.names(name, hosts.names.all())
     })
 }

@@ -9,7 +9,7 @@ use crate::forest::RECORDED_HOSTS;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Section, Setting};
 use flowsieve_workload::flow_list::Features;
-use flowsieve_workload::{Calibration, Flow, Predict, Prediction, SizeDistribution, stand_in};
+use flowsieve_workload::{Calibration, Flow, HostNames, Predict, Prediction, SizeDistribution, stand_in};
 use std::sync::Arc;
 
 declare! {
@@ -55,7 +55,10 @@ impl Recorded {
         let Some(name) = scope.optional(&RECORDED)? else { return Ok(None) };
         let list = match stand_in(&name) {
             Some(of) => reader.files.stand_in(of, scope.read(&CALIBRATION)?, scope.read(&RECORDED_SEED)?)?,
-            None => reader.files.list(scope, &RECORDED, &reader.folder.join(name), RECORDED_HOSTS)?,
+            None => {
+                let hosts = HostNames::numbered(RECORDED_HOSTS);
+                reader.files.list(scope, &RECORDED, &reader.folder.join(name), &hosts)?
+            }
         };
         let all = list.flows().len();
         let part = scope.read_or(&RECORDED_PART, vec![0.0, 1.0])?;

@@ -81,6 +81,7 @@ impl Fabric {
         Ok(Fabric {
             kind,
             hosts: plan.hosts,
+            host_names: plan.host_names.clone(),
             host_partition,
             switches,
             links,

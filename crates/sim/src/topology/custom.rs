@@ -2,7 +2,8 @@
 //!
 //! A row is a link in both directions: its ends' names, its rate (`10Gbps`), its propagation delay (`200ns`) and the
 //! probability that it loses a packet (0 where it is left out). `host0`, `host1`, … are the hosts, each with one
-//! link; every other name is a switch. The header is optional, `#` starts a comment line, blank lines are skipped.
+//! link; every other name is a switch. In a list without such names the hosts are those that have a single link, whatever they
+//! are called, numbered as they first appear: a switch with one link would carry nothing. The header is optional, `#` starts a comment line, blank lines are skipped.
 //! No field needs quotes, so a row is a line, and an error can name the line as an editor counts it.
 
 use super::delays::MAX_DELAY_PS;
@@ -45,7 +46,7 @@ tor1,agg1,10Gbps,1us,0.001
 pub(super) fn example(settings: &Settings) -> Result<Fabric, SettingsError> {
     let mut plan = parse("example.csv", EXAMPLE)?;
     let host_delay = delays::fit(settings, &mut plan)?;
-    Fabric::assemble("custom", &plan, host_delay, false).map_err(|cut| super::overrides::explain(cut, settings))
+    Fabric::assemble("custom", &plan, host_delay, false).map_err(|cut| super::overrides::explain(cut, &plan, settings))
 }
 
 /// The plan in the settings' `file`, whose path is relative to `folder`.
@@ -72,16 +73,10 @@ pub(super) fn plan(settings: &Settings, folder: &Path) -> Result<Plan, SettingsE
 pub(super) fn parse(name: &str, text: &str) -> Result<Plan, SettingsError> {
     let file: Arc<str> = name.into();
     let mut list = List::default();
-    let mut start = 0;
     let mut last = Row { file: &file, line: 1, start: 0, text: "" };
-    for (raw, line) in text.split_inclusive('\n').zip(1u32..) {
-        // Some spreadsheets start a file with a byte-order mark.
-        let row = Row { file: &file, line, start, text: raw.trim_start_matches('\u{feff}').trim() };
-        let row = Row { start: start + raw.find(row.text).unwrap_or(0), ..row };
-        start += raw.len();
-        if row.text.is_empty() || row.text.starts_with('#') {
-            continue;
-        }
+    let rows = rows(&file, text);
+    list.numbered = rows.clone().any(|row| row.fields().take(2).any(|name| host_number(name).is_some()));
+    for row in rows {
         let header = row.fields().eq(["from", "to", "rate", "delay"])
             || row.fields().eq(["from", "to", "rate", "delay", "loss"]);
         if !(header && list.edges.is_empty()) {
@@ -90,6 +85,19 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Plan, SettingsError> {
         last = row;
     }
     list.finish(&last)
+}
+
+/// The lines that are neither blank nor a comment.
+fn rows<'a>(file: &'a Arc<str>, text: &'a str) -> impl Iterator<Item = Row<'a>> + Clone {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').zip(1u32..).map(move |(raw, line)| {
+        // Some spreadsheets start a file with a byte-order mark.
+        let text = raw.trim_start_matches('\u{feff}').trim();
+        let row = Row { file, line, start: start + raw.find(text).unwrap_or(0), text };
+        start += raw.len();
+        row
+    });
+    lines.filter(|row| !row.text.is_empty() && !row.text.starts_with('#'))
 }
 
 /// A line that holds a link.
@@ -124,6 +132,8 @@ impl<'a> Row<'a> {
 /// What has been read so far.
 #[derive(Default)]
 struct List {
+    /// Whether hosts are those called `host0`, `host1`, …
+    numbered: bool,
     switches: Vec<String>,
     by_name: BTreeMap<String, u32>,
     edges: Vec<Edge>,
@@ -191,7 +201,10 @@ impl List {
             return Ok(Node::Host(host));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        if name.starts_with("host") || name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
+        // `host07` looks like one of those that are numbered.
+        let number = name.strip_prefix("host").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let reserved = number || self.numbered && name.starts_with("host");
+        if reserved || name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
             let problem = format!("`{}` is no name of a host or a switch", excerpt(name));
             let expected = format!(
                 "host0, host1, … for a host; another name of up to {MAX_NAME} ASCII letters, digits, `-`, `_`, `.` for a switch"
@@ -208,11 +221,13 @@ impl List {
     }
 
     /// The plan, once all rows have been read; `last` is the last of them.
-    fn finish(self, last: &Row<'_>) -> Result<Plan, SettingsError> {
-        let hosts = self.hosts.len() as u64;
+    fn finish(mut self, last: &Row<'_>) -> Result<Plan, SettingsError> {
+        let host_names = if self.numbered { Vec::new() } else { self.name_hosts(last)? };
+        let hosts = if self.numbered { self.hosts.len() } else { host_names.len() } as u64;
         if hosts < 2 {
             let has = if hosts == 0 { "no host" } else { "a single host" };
-            return Err(last.error(0, format!("this edge list has {has}")).expected("at least host0 and host1"));
+            let expected = "at least host0 and host1, or two nodes with a single link each";
+            return Err(last.error(0, format!("this edge list has {has}")).expected(expected));
         }
         // The keys ascend, so the first one beside its place follows a gap.
         if let Some(((host, line), missing)) = self.hosts.iter().zip(0u32..).find(|((host, _), place)| *host != place) {
@@ -225,7 +240,41 @@ impl List {
             let most = format!("at most {} switches with so many hosts", MAX_ROUTES / hosts);
             return Err(last.error(0, problem).expected(most));
         }
-        Ok(Plan { hosts: hosts as u32, switches: self.switches, edges: self.edges, hops: None })
+        Ok(Plan { hosts: hosts as u32, host_names, switches: self.switches, edges: self.edges, hops: None })
+    }
+
+    /// Makes hosts of the nodes that have a single link, and gives their names.
+    fn name_hosts(&mut self, last: &Row<'_>) -> Result<Vec<String>, SettingsError> {
+        let mut links = vec![0u32; self.switches.len()];
+        let of_node = |node: Node| match node {
+            Node::Host(host) => host as usize,
+            Node::Switch(switch) => switch as usize,
+        };
+        for edge in &self.edges {
+            [edge.lower, edge.upper].into_iter().for_each(|node| links[of_node(node)] += 1);
+        }
+        let (mut hosts, mut switches) = (Vec::new(), Vec::new());
+        let mut nodes = Vec::with_capacity(links.len());
+        for (name, links) in self.switches.drain(..).zip(links) {
+            let (names, node): (&mut Vec<String>, fn(u32) -> Node) =
+                if links == 1 { (&mut hosts, Node::Host) } else { (&mut switches, Node::Switch) };
+            nodes.push(node(names.len() as u32));
+            names.push(name);
+        }
+        if hosts.len() as u64 > MAX_HOSTS {
+            let problem = format!("this edge list has {} hosts: nodes with a single link", hosts.len());
+            return Err(last.error(0, problem).expected(format!("at most {MAX_HOSTS}")));
+        }
+        if let Some(name) = hosts.iter().find(|name| name.bytes().all(|letter| letter.is_ascii_digit())) {
+            let problem = format!("a host is called `{name}`, and flow lists take that for its number");
+            return Err(last.error(0, problem).expected(format!("a name such as h{name}")));
+        }
+        for edge in &mut self.edges {
+            let [lower, upper] = [edge.lower, edge.upper].map(|node| nodes[of_node(node)]);
+            (edge.lower, edge.upper) = if matches!(upper, Node::Host(_)) { (upper, lower) } else { (lower, upper) };
+        }
+        self.switches = switches;
+        Ok(hosts)
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, Settings
         // Only a given `rtt` needs to know it, so that routes are not made twice for nothing.
         None if rtt.is_some() => {
             let bare = Fabric::assemble("custom", plan, Time::ZERO, false);
-            bare.map_err(|cut| overrides::explain(cut, settings))?.base_rtt().0
+            bare.map_err(|cut| overrides::explain(cut, plan, settings))?.base_rtt().0
         }
         None => 0,
     };

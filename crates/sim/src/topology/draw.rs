@@ -51,7 +51,7 @@ impl Fabric {
             ideal::arrival(&hops, Train { packets: 1, full: bytes, last: bytes })
         };
         let rtt = way(0, last, 1_500) + way(last, 0, 40);
-        format!("host{last}: {}", format_time(rtt.0))
+        format!("{}: {}", self.name(Node::Host(last)), format_time(rtt.0))
     }
 
     fn draw_single_link(&self) -> Vec<String> {

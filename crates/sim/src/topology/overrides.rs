@@ -46,8 +46,9 @@ pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>,
 
 /// The error for two hosts that cannot reach each other: a failed link's fault if there is one, the edge list's
 /// otherwise.
-pub(super) fn explain(cut: Cut, settings: &Settings) -> SettingsError {
-    let no_way = format!("host{} has no way to host{}", cut.from, cut.to);
+pub(super) fn explain(cut: Cut, plan: &Plan, settings: &Settings) -> SettingsError {
+    let [from, to] = [cut.from, cut.to].map(|host| plan.name(Node::Host(host)));
+    let no_way = format!("{from} has no way to {to}");
     let failed = settings.links().into_iter().find(|link| link.read(&FAILED) == Ok(true));
     match failed {
         Some(link) => link
@@ -81,12 +82,12 @@ fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(usize, String), SettingsError
 fn node(plan: &Plan, scope: &Scope<'_>, name: &str) -> Result<Node, SettingsError> {
     plan.find(name).ok_or_else(|| {
         let problem = format!("the fabric has no `{name}`");
-        match host_number(name) {
+        match host_number(name).filter(|_| plan.host_names.is_empty()) {
             Some(_) => scope.error(&BETWEEN, problem).expected(format!("host0 to host{}", plan.hosts - 1)),
             None => scope
                 .error(&BETWEEN, problem)
                 .expected("a host or switch as `flowsieve list topologies` names them")
-                .names(name, plan.switches.iter().cloned()),
+                .names(name, plan.switches.iter().chain(&plan.host_names).cloned()),
         }
     })
 }

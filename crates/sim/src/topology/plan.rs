@@ -34,6 +34,8 @@ impl Edge {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     pub(super) hosts: u32,
+    /// Names of the hosts, where they are not called `host0`, `host1`, …; else none.
+    pub(super) host_names: Vec<String>,
     /// Names of the switches.
     pub(super) switches: Vec<String>,
     pub(super) edges: Vec<Edge>,
@@ -45,16 +47,17 @@ impl Plan {
     /// A node's name.
     pub(super) fn name(&self, node: Node) -> String {
         match node {
-            Node::Host(host) => format!("host{host}"),
+            Node::Host(host) => host_name(&self.host_names, host),
             Node::Switch(switch) => self.switches[switch as usize].clone(),
         }
     }
 
     /// The node of this name.
     pub(super) fn find(&self, name: &str) -> Option<Node> {
-        match host_number(name) {
+        let place = |names: &[String]| names.iter().position(|known| known == name).map(|place| place as u32);
+        match host_number(name).filter(|_| self.host_names.is_empty()) {
             Some(host) => (host < self.hosts).then_some(Node::Host(host)),
-            None => self.switches.iter().position(|switch| switch == name).map(|switch| Node::Switch(switch as u32)),
+            None => place(&self.switches).map(Node::Switch).or_else(|| place(&self.host_names).map(Node::Host)),
         }
     }
 
@@ -78,6 +81,11 @@ impl Plan {
         }
         places
     }
+}
+
+/// A host's name: that of `names`, or where these are none `host12`.
+pub(super) fn host_name(names: &[String], host: u32) -> String {
+    names.get(host as usize).cloned().unwrap_or_else(|| format!("host{host}"))
 }
 
 /// The number in a host's name, which is written as `host12` and in no other way.

@@ -105,6 +105,7 @@ impl Trial {
             max_time: Some(Time::from_us(2_000_000)),
             partitioning,
             most_packet_hops: None,
+            fruitless_timeouts: None,
         }
     }
 }

@@ -75,6 +75,7 @@ impl Case {
             max_time: self.max_time,
             partitioning: self.partitioning,
             most_packet_hops: None,
+            fruitless_timeouts: None,
         }
     }
 }

@@ -198,6 +198,11 @@ impl HostEndpoint {
         each!(self, endpoint => endpoint.observe(see));
     }
 
+    /// As [`Endpoint::acknowledged`].
+    pub fn acknowledged(&self) -> Option<u64> {
+        each!(self, endpoint => endpoint.acknowledged())
+    }
+
     /// As [`Endpoint::describe`].
     pub fn describe(&self, packet: &Packet) -> Said {
         each!(self, endpoint => endpoint.describe(packet))

@@ -102,6 +102,23 @@ fn read__refuses_unknown_hosts() {
 }
 
 #[test]
+fn read__takes_hosts_by_name_and_by_number() {
+    let of = |text: &str, hosts: &HostNames| -> Result<Vec<(u32, u32)>, String> {
+        let list = read("f", text.as_bytes(), hosts).map_err(|error| error.to_string())?;
+        Ok(list.flows.iter().map(|flow| (flow.src, flow.dst)).collect())
+    };
+    let (numbered, named) = (HostNames::numbered(3), HostNames::new(3, &["web", "2b", "1e0"].map(String::from)));
+    assert_eq!(of("0,host2,0,9\n0,1,host0,9", &numbered), Ok(vec![(2, 0), (1, 0)]));
+    assert_eq!(of("0, web , 2b,9\n0,2,0,9", &named), Ok(vec![(0, 1), (2, 0)]));
+    let refused = |text: &str, hosts| of(text, hosts).unwrap_err();
+    let expected = "as no host is called; expected a number from 0 to 2, or host0 to host2";
+    assert_eq!(refused("0,1,2,9\n0,host3,0,9", &numbered), format!("f:2: src is `host3`, {expected}"));
+    assert_eq!(refused("0,0,nan,9", &numbered), format!("f:1: dst is `nan`, {expected}"));
+    let expected = "as no host is called; expected a number from 0 to 2, or the name of a host in the edge list";
+    assert_eq!(refused("0,host0,1,9", &named), format!("f:1: src is `host0`, {expected}"));
+}
+
+#[test]
 fn read__refuses_impossible_starts_and_sizes() {
     let bytes = "expected a whole number from 1 to 1000000000000000";
     assert_eq!(refused("0,0,1,5\n0,0,1,0\n"), format!("flows.csv:2: bytes is `0`; {bytes}"));
@@ -171,7 +188,7 @@ fn read__features_move_with_their_flows() {
     assert_eq!(list.features.names(), ["port", "gap_us"]);
     assert_eq!([list.features.of(0), list.features.of(1), list.features.of(2)], [&[443, u64::MAX], &[80, 3], &[][..]]);
     assert_eq!(list.flows.iter().map(|flow| (flow.bytes, flow.class)).collect::<Vec<_>>(), [(8, 2), (7, 1)]);
-    assert_eq!(list.highest_class, (2, 3));
+    assert_eq!((list.highest_class, list.largest), ((2, 3), (8, 3)));
 }
 
 #[test]
@@ -241,7 +258,7 @@ proptest! {
         let names = ["a", "b"].iter().take(named).map(|name| (*name).to_owned()).collect();
         let features = Features::new(names, features[..named * flows.len()].to_vec());
         let highest_class = (flows.iter().map(|flow| flow.class).max().unwrap_or(0), 0);
-        let list = FlowList { flows, predictions, features, highest_class };
+        let list = FlowList { flows, predictions, features, highest_class, ..FlowList::default() };
         let again = parse("f", &written(&list), 1_000).unwrap();
         prop_assert_eq!((&again.flows, &again.features), (&list.flows, &list.features));
         let rows = |of: &FlowList| of.flows.iter().map(|flow| of.row(*flow).1).collect::<Vec<_>>();
@@ -258,6 +275,6 @@ proptest! {
 
     #[test]
     fn read__never_panics_on_bytes(bytes: Vec<u8>) {
-        let _ = read("any", bytes.as_slice(), 10);
+        let _ = read("any", bytes.as_slice(), &HostNames::numbered(10));
     }
 }

@@ -76,6 +76,35 @@ fn read__takes_a_link_between_two_hosts() {
 }
 
 #[test]
+fn read__without_numbered_hosts_nodes_with_one_link_are_hosts() {
+    let text = "web-1,tor0,10Gbps,200ns\ntor0,hostess,10Gbps,200ns\ntor0,tor1,40Gbps,1us\ntor1,db,10Gbps,200ns\ntor1,top,1Gbps,1us\n\
+                top,tor0,1Gbps,1us";
+    let fabric = read(text).unwrap();
+    assert_eq!(fabric.host_names, ["web-1", "hostess", "db"]);
+    let switches: Vec<&str> = fabric.switches.iter().map(|switch| switch.name.as_str()).collect();
+    assert_eq!(switches, ["tor0", "tor1", "top"]);
+    let numbered = text.replace("web-1", "host0").replace("hostess", "host1").replace("db", "host2");
+    let numbered = read(&numbered).unwrap();
+    assert_eq!((&fabric.links, fabric.base_rtt()), (&numbered.links, numbered.base_rtt()));
+    assert_eq!((fabric.link_name(0), fabric.name(Node::Host(2))), ("web-1 to tor0".to_owned(), "db".to_owned()));
+    assert_eq!(read("left,right,1Gbps,5us").unwrap().path_links(0, 1).len(), 1);
+}
+
+#[test]
+fn read__changes_name_links_of_named_hosts() {
+    let (folder, settings) = written("web,tor,10Gbps,200ns\ntor,db,10Gbps,200ns");
+    let slow = with_link(settings.clone(), ["db", "tor"], &[("rate", "1Gbps".into())]);
+    let fabric = Fabric::from_settings_in(&slow, folder.path()).unwrap();
+    assert_eq!(link(&fabric, "db", "tor").unwrap().rate.bps(), 1_000_000_000);
+    let wrong = with_link(settings.clone(), ["bd", "tor"], &[("rate", "1Gbps".into())]);
+    let wrong = Fabric::from_settings_in(&wrong, folder.path()).unwrap_err();
+    assert!(wrong.wrong_name.is_some_and(|name| name.valid.contains(&"db".to_owned())));
+    let cut = with_link(settings, ["db", "tor"], &[("failed", true.into())]);
+    let cut = Fabric::from_settings_in(&cut, folder.path()).unwrap_err().to_string();
+    assert!(cut.contains("db has no way to web"), "{cut}");
+}
+
+#[test]
 fn read__refuses_hosts_without_a_way() {
     let apart = "host0,a,1Gbps,0s\nhost1,b,1Gbps,0s";
     assert!(read(apart).unwrap_err().to_string().contains("host0 has no way to host1"));
@@ -106,11 +135,17 @@ fn parse__points_at_line_and_column() {
 #[test]
 fn parse__refuses_what_makes_no_fabric() {
     let name = "expected host0, host1, … for a host; another name of up to 64 ASCII letters, digits, `-`, `_`, `.` for a switch";
+    let hosts = "expected at least host0 and host1, or two nodes with a single link each";
     let cases = [
-        ("", "f.csv:1:1: this edge list has no host; expected at least host0 and host1".to_owned()),
-        ("host0,a,1Gbps,0s", "f.csv:1:1: this edge list has a single host; expected at least host0 and host1".to_owned()),
+        ("", format!("f.csv:1:1: this edge list has no host; {hosts}")),
+        ("host0,a,1Gbps,0s", format!("f.csv:1:1: this edge list has a single host; {hosts}")),
+        ("a,b,1Gbps,0s\nb,c,1Gbps,0s\nc,a,1Gbps,0s", format!("f.csv:3:1: this edge list has no host; {hosts}")),
+        (
+            "7,a,1Gbps,0s\na,web,1Gbps,0s",
+            "f.csv:2:1: a host is called `7`, and flow lists take that for its number; expected a name such as h7".to_owned(),
+        ),
         ("host0,a,1Gbps", "f.csv:1:1: this row has 3 columns; expected `from,to,rate,delay` or `from,to,rate,delay,loss`".to_owned()),
-        ("hostess,a,1Gbps,0s", format!("f.csv:1:1: `hostess` is no name of a host or a switch; {name}")),
+        ("hostess,host0,1Gbps,0s", format!("f.csv:1:1: `hostess` is no name of a host or a switch; {name}")),
         ("host00,a,1Gbps,0s", format!("f.csv:1:1: `host00` is no name of a host or a switch; {name}")),
         ("a,\"b\",1Gbps,0s", format!("f.csv:1:3: `\\\"b\\\"` is no name of a host or a switch; {name}")),
         ("a,,1Gbps,0s", format!("f.csv:1:3: `` is no name of a host or a switch; {name}")),

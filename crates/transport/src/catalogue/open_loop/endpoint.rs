@@ -132,6 +132,11 @@ impl OpenLoopEndpoint {
 
     pub(crate) fn observe(&self, _: &mut dyn FnMut(u32, Observed<'_>)) {}
 
+    /// Nothing ever is.
+    pub(crate) fn acknowledged(&self) -> Option<u64> {
+        Some(0)
+    }
+
     pub(crate) fn describe(&self, packet: &Packet) -> Said {
         Said::Data { segment: packet.words[0], last: packet.code == LAST, retransmission: false }
     }

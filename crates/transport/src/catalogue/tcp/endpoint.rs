@@ -353,6 +353,10 @@ impl TcpEndpoint {
         }
     }
 
+    pub(crate) fn acknowledged(&self) -> Option<u64> {
+        Some(self.senders.connections.iter().map(|connection| connection.tcp.acknowledged_segments()).sum())
+    }
+
     pub(crate) fn describe(&self, packet: &Packet) -> Said {
         match Header::read(packet) {
             Some(Header::Data(DataHeader { seq, last, retransmission, .. })) => {

@@ -366,6 +366,11 @@ impl TcpSender {
         }
     }
 
+    /// Segments that are acknowledged, selectively or not.
+    pub(crate) fn acknowledged_segments(&self) -> u64 {
+        u64::from(self.board.una) + u64::from(self.board.sacked)
+    }
+
     /// The clock reached [`TcpSender::deadline`].
     pub fn on_timer(&mut self, now: Time, params: &TcpParams) -> Timer {
         if self.rack.as_ref().is_some_and(|rack| rack.deadline() <= now) {

@@ -1,0 +1,112 @@
+//! Runs that would go on for ever, or for far longer than anybody expects: when they are ended, and what is said of them.
+
+use flowsieve_core::{PortScheduler, Time};
+
+use super::Run;
+use crate::event::Key;
+use crate::measure;
+use crate::run_spec::SimError;
+use crate::topology::{Fabric, Node};
+
+/// Events for each packet-hop that a run may take: timers, of which few are set for each packet.
+const EVENTS_PER_HOP: u64 = 8;
+/// Timeouts in a row without an acknowledgement that end a run, at least.
+pub const FRUITLESS_TIMEOUTS: u64 = 1_000;
+/// The same for each message that has begun and has not finished: where a link has failed, many wait in vain for a while.
+pub const FRUITLESS_PER_FLOW: u64 = 20;
+/// Base round trips between two looks at what was acknowledged, so that nobody is accused who could not know yet.
+const ROUND_TRIPS: u64 = 100;
+/// The least time between two looks.
+const LEAST_EPOCH: Time = Time::from_us(10_000);
+
+/// Whether anything goes on: looked at at fixed instants, which do not depend on how the fabric is cut.
+pub(super) struct Fruitless {
+    /// So many timeouts end the run, at least.
+    most: u64,
+    epoch: Time,
+    /// What was acknowledged, and how many messages had ended, at the last look.
+    reached: (u64, u64),
+    /// Since when nothing was.
+    since: Time,
+    /// The timeouts before that.
+    before: u64,
+}
+
+impl Fruitless {
+    pub(super) fn new(most: u64, fabric: &Fabric) -> Fruitless {
+        let epoch = Time(fabric.base_rtt().0.saturating_mul(ROUND_TRIPS)).max(LEAST_EPOCH);
+        Fruitless { most, epoch, reached: (0, 0), since: Time::ZERO, before: 0 }
+    }
+}
+
+impl<K: Key> Run<'_, '_, K> {
+    /// Ends a run that takes more than it may.
+    pub(super) fn refuse_runaway(&mut self) -> Result<(), SimError> {
+        let Some(most) = self.run_spec.most_packet_hops else { return Ok(()) };
+        let partitions = &self.built.partitions;
+        let packet_hops: u64 = partitions.iter().map(|partition| partition.network.hops()).sum();
+        let events: u64 = partitions.iter().map(|partition| partition.network.events_handled).sum();
+        if packet_hops <= most && events <= most.saturating_mul(EVENTS_PER_HOP) {
+            return Ok(());
+        }
+        let timers = format!("{} events were timers", events - packet_hops.min(events));
+        Err(SimError::Runaway { packet_hops, events, most, doing: self.doing(self.progress().now, &timers) })
+    }
+
+    /// When to look next at whether anything goes on, up to `horizon`: after the next event.
+    pub(super) fn next_look(&self, horizon: Time) -> Option<Time> {
+        let epoch = self.fruitless.as_ref()?.epoch.0;
+        let next = self.built.partitions.iter().map(super::next_event).min().filter(|next| *next < Time::NEVER)?;
+        let at = (next.0 / epoch + 1).checked_mul(epoch).map(Time)?;
+        (at <= horizon).then_some(at)
+    }
+
+    /// Ends a run in which timers fire and nothing is acknowledged.
+    pub(super) fn refuse_fruitless(&mut self, now: Time) -> Result<(), SimError> {
+        let Some(fruitless) = &mut self.fruitless else { return Ok(()) };
+        let hosts = || self.built.partitions.iter().map(|partition| &partition.hosts);
+        let fired: u64 = hosts().map(|hosts| hosts.timeouts).sum();
+        let ended: u64 = hosts().map(|hosts| hosts.received.len() as u64).sum();
+        let sent: u64 = hosts().map(|hosts| hosts.sent.len() as u64).sum();
+        if fired == fruitless.before {
+            // Nobody has waited in vain, whatever else happens.
+            fruitless.since = now;
+            return Ok(());
+        }
+        let endpoints = hosts().flat_map(|hosts| &hosts.sides).map(|side| side.endpoint.acknowledged());
+        let Some(acknowledged) = endpoints.sum::<Option<u64>>() else { return Ok(()) };
+        let reached = (acknowledged, sent + ended);
+        if reached != fruitless.reached {
+            (fruitless.reached, fruitless.since, fruitless.before) = (reached, now, fired);
+            return Ok(());
+        }
+        let (timeouts, since) = (fired - fruitless.before, fruitless.since);
+        let unfinished = hosts().map(|hosts| hosts.begun_messages).sum::<u64>().saturating_sub(ended);
+        if timeouts < fruitless.most.max(FRUITLESS_PER_FLOW.saturating_mul(unfinished)) {
+            return Ok(());
+        }
+        self.advance_all(Time(now.0.saturating_sub(1)));
+        let doing = self.doing(now, "retransmission timers go on");
+        Err(SimError::Fruitless { timeouts, since, doing })
+    }
+
+    /// What goes on: the flow that waits longest, the fullest port, what timers do.
+    fn doing(&mut self, now: Time, timers: &str) -> String {
+        self.gather();
+        let fabric = self.run_spec.fabric;
+        let flow = measure::oldest_unfinished(&self.run_spec, &self.built, &self.flows).map(|flow| {
+            let [from, to] = [flow.src, flow.dst].map(|host| fabric.name(Node::Host(host)));
+            format!(
+                "at {now} flow {} from {from} to {to}, {} bytes since {}, has not finished",
+                flow.id,
+                flow.bytes,
+                Time(flow.start_ps)
+            )
+        });
+        let held = |link: &usize| self.built.port(*link).scheduler.backlog_bytes();
+        let fullest = (0..fabric.links.len()).rev().max_by_key(held);
+        let port = fullest
+            .map(|link| format!("the fullest port, {}, holds {} bytes", fabric.link_name(link as u32), held(&link)));
+        flow.into_iter().chain(port).chain([timers.to_owned()]).collect::<Vec<_>>().join("; ")
+    }
+}

@@ -1,0 +1,75 @@
+//! Runs in which timers fire for ever and nothing is acknowledged: they are ended, the same however the fabric is cut; others
+//! are not, however many timeouts they have.
+#[allow(dead_code, reason = "other tests use the rest")]
+mod common;
+#[path = "common/plain.rs"]
+mod plain;
+
+use common::Case;
+use flowsieve_results::PointResult;
+use flowsieve_sim::{FRUITLESS_TIMEOUTS, Partitioning, RunSpec, SimError, run};
+use flowsieve_workload::Flow;
+use plain::plain;
+
+/// So many flows to the last host, one after the other.
+fn flows(count: u32, bytes: u64) -> Vec<Flow> {
+    let flow = |id: u32| Flow {
+        id,
+        start_ps: u64::from(id),
+        src: id % 7,
+        dst: 7,
+        bytes,
+        class: 0,
+        deadline_ps: None,
+        coflow: None,
+    };
+    (0..count).map(flow).collect()
+}
+
+fn guarded(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {
+    let fruitless_timeouts = Some(FRUITLESS_TIMEOUTS);
+    case.with_run_spec(|run_spec| run(&RunSpec { partitioning, fruitless_timeouts, ..*run_spec }, &mut |_| {}))
+}
+
+/// Two racks; the last host's link loses what it carries with this probability.
+fn lossy(loss: f64, scheme: &str, flows: Vec<Flow>) -> Case {
+    let given = [("kind", "leaf-spine"), ("leaves", "2"), ("spines", "2"), ("hosts_per_leaf", "4")];
+    let mut case = plain(scheme, &given, flows);
+    let host = case.fabric.hosts - 1;
+    let up = case.fabric.host_uplink[host as usize];
+    for link in &mut case.fabric.links {
+        if link.to == flowsieve_core::Node::Host(host) {
+            link.loss = loss;
+        }
+    }
+    case.fabric.links[up as usize].loss = loss;
+    case
+}
+
+#[test]
+fn run__in_which_nothing_arrives_is_ended_the_same_however_it_is_cut() {
+    for (scheme, count) in [("dctcp", 3), ("pfabric", 3), ("pias", 90)] {
+        let case = lossy(1.0, scheme, flows(count, 30_000));
+        let ended = guarded(&case, Partitioning::Whole).map(drop).unwrap_err();
+        let SimError::Fruitless { timeouts, .. } = &ended else { panic!("{ended}") };
+        assert!(*timeouts >= FRUITLESS_TIMEOUTS.max(20 * u64::from(count)), "{ended}");
+        let said = ended.to_string();
+        for says in
+            ["nothing was acknowledged", "flow 0 from host0 to host7", "the fullest port, ", "timers", "--no-guard"]
+        {
+            assert!(said.contains(says), "{says}: {said}");
+        }
+        assert_eq!(guarded(&case, Partitioning::Racks).map(drop), Err(ended), "{scheme}");
+    }
+}
+
+#[test]
+fn run__with_many_timeouts_that_gets_on_is_not_ended() {
+    let case = lossy(0.6, "dctcp", flows(70, 60_000));
+    let result = guarded(&case, Partitioning::Whole).expect("it gets on");
+    let timeouts: u64 = result.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
+    assert!(timeouts > 2 * FRUITLESS_TIMEOUTS, "{timeouts}");
+    assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()));
+    let unguarded = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {})).expect("it ends");
+    assert_eq!(result, unguarded);
+}
