@@ -18,10 +18,12 @@ WIDE = (1200, 900)
 MARGIN = 33.0
 
 
+if browser.found() is None:
+    pytest.skip("no browser (chromium and chromedriver): no report was opened", allow_module_level=True)
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    if browser.found() is None:
-        pytest.skip("no browser (chromium and chromedriver): the report was not opened")
     with browser.opened(tmp_path_factory.mktemp("profile")) as page:
         yield page
 
@@ -277,6 +279,14 @@ def test_print__has_every_plot_and_every_cell(show, quickstart, tmp_path):
         assert squeezed(part).lower() in text.lower(), part
     # What is uncertain is as grey as on the page.
     assert (0x88, 0x88, 0x88) in set().union(*(sheet["colours"] for sheet in printed))
+
+
+def test_print__cuts_no_line_of_the_experiment(show, result, tmp_path):
+    page = show(result)
+    page.print(tmp_path / "report.pdf")
+    printed = sheets(tmp_path / "report.pdf")
+    text = squeezed("".join(sheet["text"] for sheet in printed))
+    assert squeezed(page.run("return document.querySelector('#experiment pre').textContent")) in text
 
 
 def test_print__is_within_landscape_sheets(show, result, tmp_path):
