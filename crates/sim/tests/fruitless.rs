@@ -28,7 +28,9 @@ fn flows(count: u32, bytes: u64) -> Vec<Flow> {
 
 fn guarded(case: &Case, partitioning: Partitioning) -> Result<PointResult, SimError> {
     let fruitless_timeouts = Some(FRUITLESS_TIMEOUTS);
-    case.with_run_spec(|run_spec| run(&RunSpec { partitioning, fruitless_timeouts, ..*run_spec }, &mut |_| {}))
+    case.with_run_spec(|run_spec| {
+        run(&RunSpec { partitioning, fruitless_timeouts, ..*run_spec }, &mut flowsieve_sim::go_on)
+    })
 }
 
 /// Two racks; the last host's link loses what it carries with this probability.
@@ -70,6 +72,6 @@ fn run__with_many_timeouts_that_gets_on_is_not_ended() {
     let timeouts: u64 = result.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
     assert!(timeouts > 2 * FRUITLESS_TIMEOUTS, "{timeouts}");
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()));
-    let unguarded = case.with_run_spec(|run_spec| run(run_spec, &mut |_| {})).expect("it ends");
+    let unguarded = case.with_run_spec(|run_spec| run(run_spec, &mut flowsieve_sim::go_on)).expect("it ends");
     assert_eq!(result, unguarded);
 }

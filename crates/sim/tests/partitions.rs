@@ -107,7 +107,7 @@ proptest! {
     fn run__ended_or_not_however_it_is_cut(case in case(2)) {
         let of = |partitioning| case.with_run_spec(|run_spec| {
             let run_spec = RunSpec { partitioning, fruitless_timeouts: Some(1), ..*run_spec };
-            run(&run_spec, &mut |_| {}).map(|result| PointResult { events: 0, ..result })
+            run(&run_spec, &mut flowsieve_sim::go_on).map(|result| PointResult { events: 0, ..result })
         });
         prop_assert_eq!(of(Partitioning::Whole), of(Partitioning::Racks));
     }
