@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve beside cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test bench fuzz doc clean help
+.PHONY: run test test-cluster wheel bench fuzz doc clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -20,8 +20,18 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
 	$(CARGO) test --locked --workspace --profile ci --no-fail-fast
 	@scripts/python.sh
+	@scripts/package.sh package
 	$(DOC) --profile ci
 	@scripts/deny.sh
+
+test-cluster: ## sweeps on two nodes of Ray on this machine; brings Ray if it is not there
+	@scripts/setup.sh
+	@scripts/package.sh cluster
+
+wheel: ## build the wheel of the Python package into target/wheel, and say how large it is
+	@scripts/setup.sh
+	@scripts/wheel.sh wheel target
+	@ls -l target/wheel
 
 bench: ## measure: packet-hops per CPU-second, instructions and mispredicted branches, memory (LARGE=1: the k = 16 fat-tree too)
 	@scripts/setup.sh bench
@@ -36,7 +46,7 @@ doc: ## build the documentation of the code into target/doc
 
 clean: ## remove what was built and the tools that were installed; results stay
 	$(CARGO) clean
-	rm -rf .cargo-tools fuzz/target python/.venv python/analysis/.venv
+	rm -rf .cargo-tools fuzz/target python/.venv python/*/.venv
 
 help: ## say this
-	@sed -n 's/^\([a-z]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-6s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\): ## /\1\t/p' Makefile | while IFS='	' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done

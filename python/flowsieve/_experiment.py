@@ -6,6 +6,7 @@ import html
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from flowsieve import _flowsieve
 from flowsieve._flows import Flows, written
 from flowsieve._progress import Listener, listener
 from flowsieve._result import PathLike, Result
+from flowsieve.errors import ResultError
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class Experiment:
             return Experiment(self._raw.with_list(path))
 
     def flows(self, seed: int = 1) -> Flows:
-        """The flows that it would send with this seed, as ``flowsieve flows`` writes them; of a sweep the first point's."""
+        """The flows that it would send with this seed, as ``flowsieve flows`` writes them: all points have to have the same."""
         folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
         path = os.path.join(folder.name, "flows.csv")
         self._raw.write_flows(path, seed)
@@ -192,7 +194,7 @@ class Experiment:
         ``fresh`` and ``guard`` are the command's ``--replace``, ``--fresh`` and (turned off) ``--no-guard``.
         """
         raw = self._raw.plan()
-        return Result(raw.run(os.fspath(out), jobs, replace, fresh, guard, listener(progress)))
+        return _with_report(raw.run(os.fspath(out), jobs, replace, fresh, guard, listener(progress)))
 
     def run_parts(
         self,
@@ -222,7 +224,7 @@ class Experiment:
         """
         folders = [os.fspath(folder) for folder in parts]
         raw = self._raw.plan()
-        return Result(raw.join(os.fspath(out), folders, missing, jobs, replace, listener(progress)))
+        return _with_report(raw.join(os.fspath(out), folders, missing, jobs, replace, listener(progress)))
 
     def pack(self, path: PathLike) -> Path:
         """Writes it with every file that it names as a bundle, for other machines."""
@@ -234,3 +236,13 @@ class Experiment:
     def __repr__(self) -> str:
         changed = f", changed: {', '.join(self.changes)}" if self.changes else ""
         return f"Experiment({self.name!r}{changed})"
+
+
+def _with_report(raw: _flowsieve.Outcome) -> Result:
+    """A result with its report, as the command leaves it. Where the report cannot be written, the result is there all the same."""
+    result = Result(raw)
+    try:
+        result.report()
+    except ResultError as error:
+        warnings.warn(f"no report: {error}", stacklevel=3)
+    return result

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from flowsieve._missing import library
 from flowsieve._result import PathLike, Table
 from flowsieve.errors import ExperimentError
 
@@ -87,9 +88,11 @@ def _write(table: Any, path: str) -> None:
     elif hasattr(table, "to_csv"):
         table.to_csv(path, index=False)
     else:
-        from flowsieve._missing import library
-
-        library("pyarrow.csv").write_csv(table, path)
+        arrow_csv = library("pyarrow.csv")
+        plain = arrow_csv.WriteOptions(include_header=False, quoting_style="none")
+        with Path(path).open("wb") as out:
+            out.write((",".join(names) + "\n").encode())
+            arrow_csv.write_csv(table, out, plain)
 
 
 def _columns(table: Any) -> list[str]:

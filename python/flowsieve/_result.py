@@ -35,12 +35,12 @@ class Table:
     def lazy(self) -> Any:
         """A ``polars.LazyFrame``: of a large table only what a query needs is read."""
         polars = library("polars")
-        return polars.scan_csv(self.path) if self._is_csv else polars.scan_parquet(self.path)
+        return polars.scan_csv(self.path, infer_schema_length=None) if self._is_csv else polars.scan_parquet(self.path)
 
     def to_polars(self) -> Any:
         """A ``polars.DataFrame``."""
         polars = library("polars")
-        return polars.read_csv(self.path) if self._is_csv else polars.read_parquet(self.path)
+        return polars.read_csv(self.path, infer_schema_length=None) if self._is_csv else polars.read_parquet(self.path)
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame``."""

@@ -55,9 +55,15 @@ def _figure(columns: int, height: float) -> Iterator[tuple[Any, Any]]:
     if columns not in WIDTHS:
         raise ValueError(f"columns={columns}; expected 1 or 2")
     matplotlib = library("matplotlib")
-    figure_class = library("matplotlib.figure").Figure
+
+    class Figure(library("matplotlib.figure").Figure):  # type: ignore[misc]
+        def savefig(self, *arguments: Any, **options: Any) -> None:
+            # Which letters a file gets is decided when it is written.
+            with matplotlib.rc_context(_STYLE):
+                super().savefig(*arguments, **options)
+
     with matplotlib.rc_context(_STYLE):
-        figure = figure_class(figsize=(WIDTHS[columns], height), layout="constrained")
+        figure = Figure(figsize=(WIDTHS[columns], height), layout="constrained")
         yield figure, figure.add_subplot()
 
 

@@ -181,8 +181,8 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
     sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
 }
 
-/// The files of a plan in a folder of their own, in which `added` has a name that says its contents: the folder, and that name.
-pub(crate) fn beside(plan: &Plan, added: &Path) -> Result<(PathBuf, String, Arc<Unpacked>), Error> {
+/// The files of a plan in a folder of their own, in which `added` has the name `name`.
+pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<(PathBuf, Arc<Unpacked>), Error> {
     let unpacked = Unpacked::new().map_err(unreadable(added))?;
     let mut sources = named_files(plan);
     sources.retain(|path, _| Path::new(path) != added);
@@ -194,11 +194,9 @@ pub(crate) fn beside(plan: &Plan, added: &Path) -> Result<(PathBuf, String, Arc<
         };
         copy().map_err(unreadable(source))?;
     }
-    let (hash, _) = digest(added).map_err(unreadable(added))?;
-    let name = format!("flows-{}.csv", &hash[..16]);
-    let copy = || place(&folder, &name).and_then(|target| fs::copy(added, target));
+    let copy = || place(&folder, name).and_then(|target| fs::copy(added, target));
     copy().map_err(unreadable(added))?;
-    Ok((folder, name, Arc::new(unpacked)))
+    Ok((folder, Arc::new(unpacked)))
 }
 
 fn write(list: &List, text: &str, sources: &BTreeMap<String, PathBuf>, out: impl Write) -> Result<(), Error> {

@@ -64,7 +64,11 @@ impl Source {
         let path = std::path::absolute(path).map_err(bundle::unreadable(path))?;
         let given =
             self.clone().with(&Changes { sets: vec![format!("list={}", path.display())], ..Changes::default() });
-        let (folder, name, unpacked) = bundle::beside(&given.plan(engine)?, &path)?;
+        let plan = given.plan(engine)?;
+        // Of the flows, however a file writes them.
+        let digest = plan.experiment.points.first().and_then(|point| point.settings.get("workload.list.digest"));
+        let name = format!("flows-{:.16}.csv", digest.map_or("", String::as_str));
+        let (folder, unpacked) = bundle::beside(&plan, &path, &name)?;
         let changes = self.changes.and(&Changes { sets: vec![format!("list={name}")], ..Changes::default() });
         Ok(Source { text: self.text.clone(), folder, changes, unpacked: Some(unpacked) })
     }

@@ -1,0 +1,236 @@
+"""Sweeps: however the runs are spread, and whatever fails meanwhile, the result has the bytes of one local run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+import flowsieve as fs
+import pytest
+from conftest import files
+from flowsieve.sweeps import Bundle, Lost, Made, Task, Worker
+
+
+class Scripted:
+    """Makes runs at once, but does with each task what ``misdeed`` says first."""
+
+    parts = None
+    shards = None
+
+    def __init__(self, misdeed: Callable[[int, Task, Callable[[], list[Made]]], list[Made]]) -> None:
+        self._misdeed = misdeed
+        self.tasks: list[Task] = []
+        self.is_closed = False
+
+    def open(self, bundle: Bundle) -> None:
+        self._worker = Worker(bundle, bundle.path)
+
+    def slots(self) -> int:
+        return 2
+
+    def submit(self, bundle: Bundle, task: Task) -> Future[list[Made]]:
+        future: Future[list[Made]] = Future()
+        self.tasks.append(task)
+        try:
+            future.set_result(self._misdeed(len(self.tasks), task, lambda: self._worker.make(task)))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+    def told(self) -> Iterable[str]:
+        return ()
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_sweep__on_this_machine_gives_the_same_bytes(small: fs.Experiment, result: fs.Result, tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    swept = fs.sweep(
+        small, tmp_path / "out", on=fs.Local(jobs=2), progress=lambda finished, runs, *_: heard.append((finished, runs))
+    )
+    assert files(swept.path) == files(result.path)
+    assert heard[-1] == (8, 8)
+    # Again: nothing is left to do.
+    assert files(fs.sweep(small, tmp_path / "out").path) == files(result.path)
+
+
+def test_sweep__what_is_lost_is_made_again(
+    small: fs.Experiment, result: fs.Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lose(number: int, task: Task, make: Callable[[], list[Made]]) -> list[Made]:
+        if number in (1, 3):
+            raise Lost("the node is gone")
+        if number == 2:
+            return [replace(made, archive=b"garbage") for made in make()]
+        if number == 4:
+            return [replace(made, archive=(made.archive or b"")[:700]) for made in make()]
+        if number == 5:
+            return "nothing of the kind"  # type: ignore[return-value]
+        return make()
+
+    backend = Scripted(lose)
+    swept = fs.sweep(small, tmp_path / "out", on=backend)
+    assert files(swept.path) == files(result.path)
+    assert backend.is_closed and max(task.tries for task in backend.tasks) >= 1
+    assert "made again: the node is gone" in capsys.readouterr().err
+
+
+def test_sweep__what_is_lost_again_and_again_is_named(small: fs.Experiment, tmp_path: Path) -> None:
+    def lose(number: int, task: Task, make: Callable[[], list[Made]]) -> list[Made]:
+        raise Lost("out of memory")
+
+    with pytest.raises(fs.SweepError, match=r"lost 4 times; it is estimated to take \d+ MB of memory: out of memory") as caught:
+        fs.sweep(small, tmp_path / "out", on=Scripted(lose))
+    assert caught.value.key in {run.key for run in small.plan().runs}
+
+
+def test_sweep__a_run_that_fails_ends_it_and_the_others_are_kept(
+    small: fs.Experiment, result: fs.Result, tmp_path: Path
+) -> None:
+    def fail(number: int, task: Task, make: Callable[[], list[Made]]) -> list[Made]:
+        if number == 3:
+            raise fs.SimulationError("pias, load 0.5, seed 1: made to fail")
+        return make()
+
+    backend = Scripted(fail)
+    with pytest.raises(fs.SimulationError, match="made to fail"):
+        fs.sweep(small, tmp_path / "out", on=backend)
+    kept = {path.name for path in (tmp_path / "out" / "parts").iterdir() if not path.name.startswith(".")}
+    assert kept == {key for task in backend.tasks[:2] for key in task.keys} and backend.is_closed
+    # And goes on from there.
+    again = Scripted(lambda number, task, make: make())
+    assert files(fs.sweep(small, tmp_path / "out", on=again).path) == files(result.path)
+    assert not kept & {key for task in again.tasks for key in task.keys}
+
+
+def test_sweep__a_worker_that_never_answers_is_given_up(small: fs.Experiment, result: fs.Result, tmp_path: Path) -> None:
+    class Silent(Scripted):
+        def submit(self, bundle: Bundle, task: Task) -> Future[list[Made]]:
+            if not self.tasks:
+                self.tasks.append(task)
+                return Future()
+            return super().submit(bundle, task)
+
+    swept = fs.sweep(small, tmp_path / "out", on=Silent(lambda number, task, make: make()), patience=0.3)
+    assert files(swept.path) == files(result.path)
+
+
+def test_sweep__another_part_of_the_same_run_is_refused(small: fs.Experiment, tmp_path: Path) -> None:
+    other = small.set(seeds=1)
+    plan = other.plan()
+    other.run_parts([plan.runs[0].key], tmp_path / "out")
+
+    def swap(number: int, task: Task, make: Callable[[], list[Made]]) -> list[Made]:
+        return [replace(made, archive=make()[0].archive) for made in make()[::-1]]
+
+    # A part of another run under this key is not taken for it.
+    with pytest.raises(fs.SweepError, match="something else than its parts"):
+        fs.sweep(other, tmp_path / "out", on=_OneByOne(swap))
+
+
+class _OneByOne(Scripted):
+    shards = 1  # type: ignore[assignment]
+
+
+def test_worker__of_another_program_is_refused(small: fs.Experiment, tmp_path: Path) -> None:
+    from flowsieve.sweeps._worker import this_program
+
+    path = small.pack(tmp_path / "x.flowsieve")
+    here = this_program()
+    for wrong in (replace(here, model=here.model + 1), replace(here, digest="0" * 64), replace(here, version="99")):
+        with pytest.raises(fs.SweepError, match="has another program"):
+            Worker(Bundle(path, "", small.plan().hash, wrong), path)
+    with pytest.raises(fs.SweepError, match="makes another plan"):
+        Worker(Bundle(path, "", "0" * 32, here), path)
+
+
+SBATCH = """#!{python}
+# What SLURM does with an array, one task after the other.
+import os, re, subprocess, sys
+script = sys.argv[-1]
+text = open(script).read()
+assert sys.argv[1:3] == ["--wait", "--parsable"], sys.argv
+last = int(re.search(r"--array=1-(\\d+)", text).group(1))
+status = 0
+for number in range(1, last + 1):
+    if {fails!r} and number == 1 and not os.path.exists("failed-once"):
+        open("failed-once", "w").close()
+        status = 1
+        continue
+    status |= subprocess.run(["sh", script], env={{**os.environ, "SLURM_ARRAY_TASK_ID": str(number)}}).returncode
+print(7)
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_slurm__an_array_makes_the_parts(
+    small: fs.Experiment, result: fs.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in {
+        "sbatch": SBATCH.format(python=sys.executable, fails=fails),
+        "flowsieve": f'#!/bin/sh\nexec {sys.executable} -m flowsieve "$@"\n',
+    }.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    on = fs.Slurm(tmp_path / "shared", jobs=3, options=["--time=10:00"])
+    swept = fs.sweep(small, tmp_path / "out", on=on)
+    assert files(swept.path) == files(result.path)
+    script = next((tmp_path / "shared").glob("*.1.sh")).read_text()
+    assert "#SBATCH --time=10:00" in script and "--array=1-3" in script and "#SBATCH --mem=" in script
+    assert len(list((tmp_path / "shared").glob("*.sh"))) == (2 if fails else 1)
+
+
+def test_slurm__without_its_commands(small: fs.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(fs.SweepError, match="no sbatch"):
+        fs.sweep(small, tmp_path / "out", on=fs.Slurm(tmp_path / "shared"))
+    with pytest.raises(fs.SweepError, match="expected one at least"):
+        fs.Slurm(tmp_path, jobs=0)
+
+
+def test_ray__that_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ModuleNotFoundError, match=r'ray is not installed; expected it from: pip install "flowsieve\[ray\]"'):
+        fs.Ray()
+
+
+DRIVER = """
+import flowsieve as fs, os, sys
+exp = fs.Experiment.from_file(sys.argv[1])
+def show(finished, *_):
+    if finished >= 3:
+        os.kill(os.getpid(), 9)
+fs.sweep(exp, sys.argv[2], on=fs.Local(jobs=1), progress=show)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_sweep__goes_on_when_its_driver_was_killed(tmp_path: Path) -> None:
+    exp = fs.Experiment.from_dict(
+        {
+            "topology": {"kind": "single-switch", "hosts": 8},
+            "workload": {"sizes": "web-search", "flows": 300},
+            "sweep": {"load": [0.5, 0.8], "scheme": ["dctcp", "pias"]},
+            "run": {"seeds": 4},
+        }
+    )
+    bundle = exp.pack(tmp_path / "x.flowsieve")
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    killed = subprocess.run([sys.executable, str(script), str(bundle), str(tmp_path / "out")], check=False)
+    assert killed.returncode == -9
+    kept = [path for path in (tmp_path / "out" / "parts").iterdir() if not path.name.startswith(".")]
+    assert 3 <= len(kept) < 16
+    swept = fs.sweep(exp, tmp_path / "out")
+    assert files(swept.path) == files(exp.run(tmp_path / "whole").path)

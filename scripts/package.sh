@@ -1,0 +1,21 @@
+#!/bin/sh
+# Builds the wheel with every check on and tests it as installed, in an environment of its own: the package, or with `cluster` its
+# sweeps on Ray. Where an environment cannot be made it says why and tests nothing.
+#   scripts/package.sh package|cluster [OPTION OF PYTEST]...
+set -eu
+cd "$(dirname "$0")/.."
+folder=python/$1
+shift
+
+target=${CARGO_TARGET_DIR:-target}
+why=$(scripts/wheel.sh ci "$target" && scripts/venv.sh "$folder") || {
+    printf 'python: skipped, nothing of %s/ was tested: %s\n' "$folder" "$why"
+    exit 0
+}
+python=$PWD/$folder/.venv/bin/python
+"$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall "$target"/wheel/*.whl
+cd "$folder"
+if [ "$folder" = python/package ]; then
+    "$python" -m mypy --no-error-summary
+fi
+exec "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider "$@"
