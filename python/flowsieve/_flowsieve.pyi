@@ -6,8 +6,6 @@ from typing import Any, final
 
 _Listener = Callable[[int, int, float, int, float | None, float | None], None]
 
-__file__: str
-
 @final
 class Experiment:
     @staticmethod

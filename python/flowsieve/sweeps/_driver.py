@@ -98,9 +98,8 @@ class _Driver:
                     self._under_way[self._backend.submit(self._bundle, task)] = (task, time.monotonic())
                 for said in self._backend.told():
                     print(said, file=sys.stderr, flush=True)
-                done, _ = wait(self._under_way, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    tasks.extend(self._take(future))
+                wait(self._under_way, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                tasks.extend(self._take_all([future for future in self._under_way if future.done()]))
                 tasks.extend(self._given_up())
                 self._tell()
         finally:
@@ -121,6 +120,19 @@ class _Driver:
             taken.append(queue.pop(0))
             cost += taken[-1].packet_hops
         return _task(taken)
+
+    def _take_all(self, futures: list[Future[list[Made]]]) -> list[Task]:
+        """Keeps what came back, all of it also where one of them failed; gives what has to be made again."""
+        again: list[Task] = []
+        failed: Exception | None = None
+        for future in futures:
+            try:
+                again.extend(self._take(future))
+            except Exception as error:
+                failed = failed if failed is not None else error
+        if failed is not None:
+            raise failed
+        return again
 
     def _take(self, future: Future[list[Made]]) -> list[Task]:
         """Keeps the parts of a task; gives what of it has to be made again."""
