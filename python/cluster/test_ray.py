@@ -148,10 +148,11 @@ def test_sweep__a_cluster_without_room_says_what_was_asked_for(
 
     bundle = Bundle(path, "digest", exp.plan().hash, this_program())
     on.open(bundle)
-    future = on.submit(bundle, Task((exp.plan().runs[0].key,), 1.0, 10**15))
+    future = on.submit(bundle, Task((exp.plan().runs[0].key,), 1.0, 10**13))
     assert list(on.told()) == []
     time.sleep(0.6)
     said = list(on.told())
-    assert len(said) == 1 and "asked for 1 CPU and 1000000000 MB of memory" in said[0]
+    assert not future.done(), future.exception()
+    assert len(said) == 1 and "asked for 1 CPU and 10000000 MB of memory" in said[0]
     assert not future.done()
     on.close()
