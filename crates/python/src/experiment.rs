@@ -136,6 +136,7 @@ impl Plan {
 
     /// Makes all runs that are not there, and joins them.
     #[pyo3(signature = (out, jobs=None, replace=false, fresh=false, guard=true, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the options of the command")]
     fn run(
         &self,
         py: Python<'_>,
@@ -172,6 +173,7 @@ impl Plan {
 
     /// Joins parts of these folders, and those that are there.
     #[pyo3(signature = (out, parts, missing, jobs=None, replace=false, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the options of the command")]
     fn join(
         &self,
         py: Python<'_>,

@@ -98,7 +98,7 @@ pub(crate) fn value_of(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> Py
     for (method, name) in [("__fspath__", "a path"), ("tolist", "an array"), ("item", "a scalar")] {
         if value.hasattr(method)? {
             let plain = value.call_method0(method).map_err(|_| refuse(name))?;
-            if plain.get_type().is(&value.get_type()) {
+            if plain.get_type().is(value.get_type()) {
                 break;
             }
             return value_of(&plain, path, depth + 1);
