@@ -104,8 +104,21 @@ pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsErro
         [section, name] if section_of(section).is_some() => {
             key_of(Table::Section(section_of(section).unwrap_or(Section::Network)), name)
         }
-        _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
-            .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`")),
+        parts => {
+            let error = SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
+                .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`");
+            let last = parts.last().filter(|name| settings::find(name).is_some());
+            // `pias.queues`, `leaf.queues`
+            let meant = last.map(|name| match parts {
+                [place, _] if document::place_of(place).is_some() => format!("network.{place}.{name}"),
+                [scheme, _] => format!("schemes.{scheme}.{name}"),
+                _ => (*name).to_owned(),
+            });
+            Err(match meant {
+                Some(meant) => error.names(meant.clone(), [meant]),
+                None => error,
+            })
+        }
     }
 }
 

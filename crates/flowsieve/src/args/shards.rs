@@ -51,7 +51,7 @@ pub(crate) struct PlanArgs {
   flowsieve run quickstart --set flows=200 --shard 2/2 --out two
   flowsieve join quickstart --set flows=200 --parts one two --out whole
       the result, with the same bytes as that of one run of all
-  flowsieve join quickstart --set flows=300 --parts one --out part --run-missing
+  flowsieve join quickstart --set flows=200 --parts one --out part --run-missing
       what is not there is made here
 
 The experiment and what is changed in it have to be those that the parts were made with: they make the keys of the parts.")]
