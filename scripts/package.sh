@@ -17,5 +17,6 @@ python=$PWD/$folder/.venv/bin/python
 cd "$folder"
 if [ "$folder" = python/package ]; then
     "$python" -m mypy --no-error-summary
+    "$python" -m mypy.stubtest --concise flowsieve._flowsieve >&2
 fi
 exec "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider "$@"

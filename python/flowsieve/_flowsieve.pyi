@@ -4,6 +4,21 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+__all__ = [
+    "Experiment",
+    "Outcome",
+    "Plan",
+    "arrow_stream",
+    "digest",
+    "explain",
+    "list_of",
+    "main",
+    "panic",
+    "program",
+    "thresholds",
+    "worth_of_forest",
+]
+
 _Listener = Callable[[int, int, float, int, float | None, float | None], None]
 
 @final

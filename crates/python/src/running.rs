@@ -34,8 +34,9 @@ pub(crate) fn run<T: Send>(
         tracker.hear(event);
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let look = || -> PyResult<()> {
-        Python::attach(|py| {
+    // Nothing where the interpreter ends: nobody waits for the runs then.
+    let look = || -> Option<PyResult<()>> {
+        Python::try_attach(|py| {
             py.check_signals()?;
             let Some(progress) = &progress else { return Ok(()) };
             let now = tracker.now();
@@ -59,18 +60,17 @@ pub(crate) fn run<T: Send>(
                     Err(RecvTimeoutError::Disconnected) => break None,
                     Err(RecvTimeoutError::Timeout) => {}
                 }
-                if raised_here.is_none()
-                    && let Err(error) = look()
-                {
-                    stop.store(true, Ordering::Relaxed);
-                    raised_here = Some(error);
+                if raised_here.is_none() {
+                    let looked = look();
+                    stop.store(!matches!(looked, Some(Ok(()))), Ordering::Relaxed);
+                    raised_here = looked.and_then(Result::err);
                 }
             }
         })
     });
     if raised_here.is_none() {
         // The last look: everything is done.
-        raised_here = look().err();
+        raised_here = look().and_then(Result::err);
     }
     match (done, raised_here) {
         (_, Some(error)) => Err(error),

@@ -268,3 +268,21 @@ def test_internal_error__a_panic_does_not_end_the_interpreter() -> None:
     with pytest.raises(fs.InternalError, match="(?s)on purpose.*please report it"):
         fs._flowsieve.panic("on purpose")
     assert issubclass(fs.InternalError, Exception)
+
+
+ENDS = """
+import flowsieve as fs, sys, threading, time
+exp = fs.Experiment.builtin("quickstart").set(scheme="dctcp", load=0.7, flows=400_000, seeds=1)
+threading.Thread(target=exp.run, args=(sys.argv[1],), daemon=True).start()
+time.sleep(1)
+print("ends", flush=True)
+"""
+
+
+def test_run__the_interpreter_may_end_meanwhile(tmp_path: Path) -> None:
+    script = tmp_path / "ends.py"
+    script.write_text(ENDS)
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "out")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr
