@@ -103,11 +103,14 @@ def experiment(flows: int, seeds: int) -> fs.Experiment:
     )
 
 
-def test_sweep__on_two_nodes_gives_the_bytes_of_a_local_run(cluster: Cluster, tmp_path: Path) -> None:
+def test_sweep__on_two_nodes_gives_the_bytes_of_a_local_run(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     exp = experiment(60, 3)
     whole = exp.run(tmp_path / "whole")
     swept = fs.sweep(exp, tmp_path / "swept", on=fs.Ray())
     assert files(swept.path) == files(whole.path)
+    assert "Ray: 2 nodes with 2 CPUs" in capsys.readouterr().err
     shared = fs.sweep(exp, tmp_path / "by-disk", on=fs.Ray(parts=tmp_path / "shared"))
     assert files(shared.path) == files(whole.path)
 
@@ -127,10 +130,30 @@ def test_sweep__a_node_that_is_killed_in_the_middle_changes_no_byte(cluster: Clu
 
 
 def test_sweep__a_run_that_fails_says_so_and_what_is_finished_is_kept(cluster: Cluster, tmp_path: Path) -> None:
-    exp = experiment(60, 2)
-    bad = fs.Experiment.from_text(exp.text.replace("flows = 60", 'flows = 60\nbuffer_note = "x"'))
-    with pytest.raises(fs.ExperimentError):
-        fs.sweep(bad, tmp_path / "bad", on=fs.Ray())
+    # No flow starts before the window of the second load ends, which only a run finds out.
+    exp = fs.Experiment.from_text(
+        """
+        [topology]
+        kind = "single-switch"
+        hosts = 4
+        [workload]
+        sizes = "fixed(1MB)"
+        duration = "10us"
+        [sweep]
+        load = [0.00001, 0.9]
+        scheme = "dctcp"
+        """
+    )
+    with pytest.raises(fs.SimulationError, match="no flow starts"):
+        fs.sweep(exp, tmp_path / "out", on=fs.Ray())
+
+
+def test_sweep__ray_can_bring_the_package(cluster: Cluster, tmp_path: Path) -> None:
+    exp = experiment(60, 1)
+    ray.shutdown()
+    swept = fs.sweep(exp, tmp_path / "swept", on=fs.Ray(cluster.address, install=True))
+    assert files(swept.path) == files(exp.run(tmp_path / "whole").path)
+    assert not ray.is_initialized(), "the sweep's own connection is closed"
 
 
 def test_sweep__a_cluster_without_room_says_what_was_asked_for(
@@ -139,7 +162,7 @@ def test_sweep__a_cluster_without_room_says_what_was_asked_for(
     from flowsieve.sweeps import _ray
     from flowsieve.sweeps._protocol import Task
 
-    monkeypatch.setattr(_ray, "NO_ROOM_SECONDS", 0.5)
+    monkeypatch.setattr(_ray, "NO_ROOM_SECONDS", 1.5)
     on = fs.Ray()
     exp = experiment(60, 1)
     path = exp.pack(tmp_path / "x.flowsieve")
@@ -149,10 +172,10 @@ def test_sweep__a_cluster_without_room_says_what_was_asked_for(
     bundle = Bundle(path, "digest", exp.plan().hash, this_program())
     on.open(bundle)
     future = on.submit(bundle, Task((exp.plan().runs[0].key,), 1.0, 10**13))
-    assert list(on.told()) == []
-    time.sleep(0.6)
     said = list(on.told())
-    assert not future.done(), future.exception()
+    assert len(said) == 1 and said[0].startswith("Ray: 2 nodes with 2 CPUs")
+    time.sleep(2)
+    said = list(on.told())
     assert len(said) == 1 and "asked for 1 CPU and 10000000 MB of memory" in said[0]
     assert not future.done()
     on.close()

@@ -171,20 +171,36 @@ def cdf(
     return figure
 
 
-def series(result: Result, name: str, *, seed: int | None = None, columns: int = 1, height: float = 2.2) -> Any:
-    """A time series of ``series.parquet`` by its name, such as ``queue_bytes``: a line for each point and place, of one seed."""
+def series(
+    result: Result,
+    name: str,
+    *,
+    of: str | None = None,
+    seed: int | None = None,
+    columns: int = 1,
+    height: float = 2.2,
+) -> Any:
+    """A time series of ``series.parquet`` by its name, such as ``"most backlog (bytes)"``: a line for each point, of one seed.
+
+    ``of`` chooses among its links, flows or hosts; without it there is a line for each of them, too.
+    """
     polars = library("polars")
-    table = result.series().to_polars()
-    names = sorted(set(table["name"].cast(polars.String)))
+    table = result.series().to_polars().with_columns(polars.col("series", "of").cast(polars.String))
+    names = sorted(set(table["series"]))
     if name not in names:
         raise ResultError(f"the result has no series {name!r}; it has {', '.join(names) or 'none'}")
-    table = table.filter(polars.col("name").cast(polars.String) == name)
+    table = table.filter(polars.col("series") == name)
+    places = sorted(set(table["of"]))
+    if of is not None and of not in places:
+        raise ResultError(f"the series {name!r} has nothing of {of!r}; it has {', '.join(places)}")
     table = table.filter(polars.col("seed") == (seed if seed is not None else table["seed"].min()))
     points = result.experiment["points"]
     with _figure(columns, height) as (figure, axes):
-        for number, ((point, of), rows) in enumerate(table.group_by("point", "of", maintain_order=True)):
+        lines = table.group_by("point", "of", maintain_order=True)
+        for number, ((point, place), rows) in enumerate(line for line in lines if of in (None, line[0][1])):
+            label = ", ".join(part for part in (points[point]["scheme"], place) if part)
             style = {**look(number), "marker": None}
-            axes.plot(rows["at_ps"] / 1e6, rows["value"], label=f"{points[point]['scheme']}, {of}", **style)
+            axes.plot((rows["start_ps"] / 1e6).to_list(), rows["value"].to_list(), label=label, **style)
         axes.set_xlabel("time (us)")
         axes.set_ylabel(name)
         axes.legend()

@@ -44,8 +44,10 @@ class Ray:
         self._make: Any = None
         self._refs: dict[Future[list[Made]], Any] = {}
         self._cpus = (0.0, 1)
-        self._waiting_since: float | None = None
         self._last_bytes = 0
+        self._looked = 0.0
+        self._there = ""
+        self._room_seen = 0.0
 
     def open(self, bundle: Bundle) -> None:
         """Connects, and puts the bundle into the object store: it comes to each node once."""
@@ -54,6 +56,7 @@ class Ray:
             ray.init(address=self._address, log_to_driver=False, runtime_env=self._environment())
             self._connected = True
         self._bundle_ref = ray.put(bundle.path.read_bytes())
+        self._room_seen = time.monotonic()
         # Its own retries would hide a run that ends its worker again and again.
         self._make = ray.remote(num_cpus=1, max_retries=0)(_make)
 
@@ -101,29 +104,23 @@ class Ray:
             future.set_exception(Lost(f"{type(error).__name__}: {first}"))
 
     def told(self) -> Iterable[str]:
-        """That no node has room for a run, once it has been so for half a minute."""
-        free = self._ray.available_resources() if self._refs else {}
-        whole = self._ray.cluster_resources() if self._refs else {}
-        fits = any(
-            node.get("Alive")
-            and node.get("Resources", {}).get("CPU", 0) >= 1
-            and node.get("Resources", {}).get("memory", 0) >= self._last_bytes
-            for node in (self._ray.nodes() if self._refs else ())
-        )
-        if not self._refs or fits:
-            self._waiting_since = None
-            return []
+        """How many nodes there are, where that changes; and that none has room for a run, once it has been so for a while."""
         now = time.monotonic()
-        if self._waiting_since is None:
-            self._waiting_since = now
-        if now - self._waiting_since < NO_ROOM_SECONDS:
+        if not self._refs or now - self._looked < _LOOK_SECONDS:
             return []
-        self._waiting_since = now
-        return [
-            f"no node of the cluster has room for a run: asked for 1 CPU and {self._last_bytes / 1e6:.0f} MB of memory; "
-            f"there are {whole.get('CPU', 0):.0f} CPUs and {whole.get('memory', 0) / 1e6:.0f} MB in all, "
-            f"{free.get('CPU', 0):.0f} and {free.get('memory', 0) / 1e6:.0f} MB free; waiting"
-        ]
+        self._looked = now
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        cpus, memory = (sum(node.get(what, 0) for node in nodes) for what in ("CPU", "memory"))
+        there = f"{len(nodes)} nodes with {cpus:.0f} CPUs and {memory / 1e6:.0f} MB of memory"
+        said = [] if there == self._there else [f"Ray: {there}"]
+        self._there = there
+        if any(node.get("CPU", 0) >= 1 and node.get("memory", 0) >= self._last_bytes for node in nodes):
+            self._room_seen = now
+        elif now - self._room_seen >= NO_ROOM_SECONDS:
+            self._room_seen = now
+            asked = f"asked for 1 CPU and {self._last_bytes / 1e6:.0f} MB of memory"
+            said.append(f"no node of the cluster has room for a run: {asked}; there are {there}; waiting")
+        return said
 
     def close(self) -> None:
         """Drops runs under way, and the connection if it was made here."""

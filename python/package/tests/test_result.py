@@ -164,6 +164,45 @@ def test_plots__of_every_kind_are_drawn_and_fonts_embedded(result: fs.Result, tm
         fs.plot.claims(result)
 
 
+def test_plots__of_series_and_claims(tmp_path: Path) -> None:
+    text = """
+        [topology]
+        kind = "single-switch"
+        hosts = 4
+        [workload]
+        sizes = "fixed(200KB)"
+        flows = 40
+        load = 0.6
+        [sweep]
+        scheme = ["dctcp", "pias"]
+        [run]
+        seeds = 2
+        sample_interval = "100us"
+        sample_utilisation = ["switch0 to host2"]
+        [[claims]]
+        id = "one"
+        where = "Fig 1"
+        metric = "mean fct"
+        scheme = "pias"
+        baseline = "dctcp"
+        claimed = "-20%"
+    """
+    result = fs.Experiment.from_text(text).run(tmp_path / "out")
+    figure = fs.plot.series(result, "utilisation (share)", of="switch0 to host2")
+    rows = result.series().to_polars().filter(
+        (polars.col("series") == "utilisation (share)") & (polars.col("seed") == 1) & (polars.col("scheme") == "dctcp")
+    )
+    assert list(figure.axes[0].lines[0].get_ydata()) == rows["value"].to_list()
+    assert [line.get_label() for line in figure.axes[0].lines] == ["dctcp, switch0 to host2", "pias, switch0 to host2"]
+    for wrong in ({"name": "heat"}, {"name": "utilisation (share)", "of": "host9"}):
+        with pytest.raises(fs.ResultError, match="it has"):
+            fs.plot.series(result, **wrong)
+    claims = fs.plot.claims(result)
+    assert claims.axes[0].get_yticklabels()[0].get_text().startswith("one: ")
+    drawn = [line.get_xdata()[0] for line in claims.axes[0].lines if len(line.get_xdata()) == 1]
+    assert drawn == [result.claims()[0]["measured"]["ratio"]["value"], 0.8]
+
+
 def test_plots__schemes_differ_in_grey() -> None:
     looks = [fs.plot.look(scheme) for scheme in range(7)]
 
