@@ -6,7 +6,7 @@
 //! already: `--set load=0.8` runs that load alone.
 
 use crate::document::{self, Axis, Document};
-use crate::error::Error;
+use crate::error::{Error, nearest};
 use crate::settings::{self, KEYS};
 use flowsieve_schemes::settings::{Key, Kind, Origin, Place, Raw, Section, SettingsError, Table};
 
@@ -107,19 +107,24 @@ pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsErro
         parts => {
             let error = SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
                 .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`");
-            let last = parts.last().filter(|name| settings::find(name).is_some());
-            // `pias.queues`, `leaf.queues`
-            let meant = last.map(|name| match parts {
-                [place, _] if document::place_of(place).is_some() => format!("network.{place}.{name}"),
-                [scheme, _] => format!("schemes.{scheme}.{name}"),
-                _ => (*name).to_owned(),
-            });
-            Err(match meant {
+            Err(match meant(parts) {
                 Some(meant) => error.names(meant.clone(), [meant]),
                 None => error,
             })
         }
     }
+}
+
+/// The path that a wrong one which ends in a key may have meant: `pias.queues`, `leaf.queues`, `netwrok.queues`.
+fn meant(parts: &[&str]) -> Option<String> {
+    let key = settings::find(parts.last()?).filter(|key| key.section != Section::Link)?;
+    let section = key.section.path();
+    Some(match parts {
+        [place, name] if document::place_of(place).is_some() => format!("network.{place}.{name}"),
+        [head, name] if nearest(head, &[section.to_owned()]).is_some() => format!("{section}.{name}"),
+        [scheme, name] => format!("schemes.{scheme}.{name}"),
+        _ => key.name.to_owned(),
+    })
 }
 
 fn section_of(name: &str) -> Option<Section> {

@@ -141,7 +141,7 @@ const CASES: &[Case] = &[
     ("a flow list with a deadline of zero", &[("sizes = \"web-search\"\nflows = 100", "list = \"deadlines.csv\""), ("load = [0.6, 0.8]\n", "")]),
     ("a flow list with a host that nobody knows", &[("sizes = \"web-search\"\nflows = 100", "list = \"names.csv\""), ("load = [0.6, 0.8]\n", "")]),
     ("a flow list with a flow that cannot be sent", &[("sizes = \"web-search\"\nflows = 100", "list = \"huge.csv\""), ("load = [0.6, 0.8]\n", "")]),
-    ("sizes that cannot be sent", &[("sizes = \"web-search\"", "sizes = \"fixed(100TB)\"")]),
+    ("sizes that cannot be sent", &[("sizes = \"web-search\"", "cdf = \"petabytes.csv\"")]),
     ("sizes in per cent with blanks", &[("sizes = \"web-search\"", "cdf = \"blanks.csv\"")]),
     ("a formula with a parameter too few", &[("sizes = \"web-search\"", "sizes = \"lognormal(10KB)\"")]),
     ("a formula without units", &[("sizes = \"web-search\"", "sizes = \"exponential(100)\"")]),
@@ -238,6 +238,7 @@ fn folder_with_files() -> tempfile::TempDir {
         ("zero-weight.csv", "coflow,weight\n1,0\n"),
         ("names.csv", "0,host1,host3,1000\n0,host2,hots4,1000\n"),
         ("huge.csv", "0,0,1,1000\n0.5,0,1,2e12\n0,0,1,1e12\n"),
+        ("petabytes.csv", "0,0\n1e15,1\n"),
         ("blanks.csv", "# size, share\n0 0%\n10000 15%\n"),
         ("flows.csv", "start_s,src,dst,bytes\n0,0,1,1000\n0.1,8,1,1000\n"),
     ];
