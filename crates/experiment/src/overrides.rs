@@ -6,7 +6,7 @@
 //! already: `--set load=0.8` runs that load alone.
 
 use crate::document::{self, Axis, Document};
-use crate::error::Error;
+use crate::error::{Error, nearest};
 use crate::settings::{self, KEYS};
 use flowsieve_schemes::settings::{Key, Kind, Origin, Place, Raw, Section, SettingsError, Table};
 
@@ -104,9 +104,27 @@ pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsErro
         [section, name] if section_of(section).is_some() => {
             key_of(Table::Section(section_of(section).unwrap_or(Section::Network)), name)
         }
-        _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
-            .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`")),
+        parts => {
+            let error = SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
+                .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`");
+            Err(match meant(parts) {
+                Some(meant) => error.names(meant.clone(), [meant]),
+                None => error,
+            })
+        }
     }
+}
+
+/// The path that a wrong one which ends in a key may have meant: `pias.queues`, `leaf.queues`, `netwrok.queues`.
+fn meant(parts: &[&str]) -> Option<String> {
+    let key = settings::find(parts.last()?).filter(|key| key.section != Section::Link)?;
+    let section = key.section.path();
+    Some(match parts {
+        [place, name] if document::place_of(place).is_some() => format!("network.{place}.{name}"),
+        [head, name] if nearest(head, &[section.to_owned()]).is_some() => format!("{section}.{name}"),
+        [scheme, name] => format!("schemes.{scheme}.{name}"),
+        _ => key.name.to_owned(),
+    })
 }
 
 fn section_of(name: &str) -> Option<Section> {

@@ -132,7 +132,7 @@ fn note_program(settings: &Settings) -> Result<(), Error> {
 }
 
 /// What a scheme of one's own needs where its name is taken.
-const OTHER_NAME: &str = "another name, in the scheme's ENTRY (see `flowsieve list schemes`)";
+const OTHER_NAME: &str = "another name for the scheme (see `flowsieve list schemes`)";
 
 impl Engine for OwnSchemes {
     fn schemes(&self) -> Vec<SchemeInfo> {

@@ -174,6 +174,10 @@ fn for_each_run(path: &Path, manifest: &Manifest, mut each: impl FnMut(&Run, Vec
 }
 
 fn read_manifest(folder: &Path) -> Result<Manifest, ResultError> {
+    if folder.is_file() {
+        let why = "this is a file, and a result is a folder";
+        return Err(ResultError::Unfinished { path: folder.into(), why: why.into() });
+    }
     let path = folder.join("manifest.json");
     let exists = |path: &Path| path.try_exists().map_err(ResultError::io("read", path));
     if !exists(&path)? {

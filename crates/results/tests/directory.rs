@@ -290,6 +290,11 @@ fn open__says_what_is_wrong() {
         assert!(message.contains(expected), "{message}");
     };
     fails("no result here: it has no manifest.json");
+    let file = folder.path().join("first.toml");
+    fs::write(&file, "title = \"t\"\n").unwrap();
+    let message = ResultDir::open(&file).unwrap_err().to_string();
+    assert!(message.ends_with("first.toml: this is a file, and a result is a folder"), "{message}");
+    fs::remove_file(&file).unwrap();
     finished(folder.path());
     let manifest_path = folder.path().join("manifest.json");
     let sealed = fs::read_to_string(&manifest_path).unwrap();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use flowsieve_core::{PortScheduler, Time};
+use flowsieve_core::Time;
 use flowsieve_results::{PointResult, TraceSink};
 use flowsieve_workload::Flow;
 

@@ -68,7 +68,7 @@ pub enum Problem {
         row: String,
     },
     /// A name that no host has.
-    #[error("{column} is `{found}`, as no host is called; expected {expected}")]
+    #[error("{column} is `{found}`, and no host is called so; expected {expected}")]
     NoHost {
         /// Name of the column.
         column: &'static str,

@@ -111,10 +111,10 @@ fn read__takes_hosts_by_name_and_by_number() {
     assert_eq!(of("0,host2,0,9\n0,1,host0,9", &numbered), Ok(vec![(2, 0), (1, 0)]));
     assert_eq!(of("0, web , 2b,9\n0,2,0,9", &named), Ok(vec![(0, 1), (2, 0)]));
     let refused = |text: &str, hosts| of(text, hosts).unwrap_err();
-    let expected = "as no host is called; expected a number from 0 to 2, or host0 to host2";
+    let expected = "and no host is called so; expected a number from 0 to 2, or host0 to host2";
     assert_eq!(refused("0,1,2,9\n0,host3,0,9", &numbered), format!("f:2: src is `host3`, {expected}"));
     assert_eq!(refused("0,0,nan,9", &numbered), format!("f:1: dst is `nan`, {expected}"));
-    let expected = "as no host is called; expected a number from 0 to 2, or the name of a host in the edge list";
+    let expected = "and no host is called so; expected a number from 0 to 2, or the name of a host in the edge list";
     assert_eq!(refused("0,host0,1,9", &named), format!("f:1: src is `host0`, {expected}"));
 }
 
