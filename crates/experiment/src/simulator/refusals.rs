@@ -81,13 +81,13 @@ pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64)
 pub(super) fn refuse_huge_sizes(scope: &Scope<'_>, scheme: &Scheme, workload: &Workload) -> Result<(), SettingsError> {
     let segments = scheme.classes.iter().map(|class| u64::from(class.transport.facts().segment));
     let (Some(sizes), Some(segment)) = (workload.drawn_sizes(), segments.max()) else { return Ok(()) };
-    let (large, most) = (sizes.quantile(1.0 - 1e-6), MOST_SEGMENTS * segment);
-    if large <= most {
+    let most = MOST_SEGMENTS * segment;
+    if sizes.quantile(1.0 - 1e-6) <= most {
         return Ok(());
     }
     let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
-    let problem = format!("{} has flows of {} and more", sizes.name(), units::format_size(large));
-    let expected = format!("at most {}, which are {MOST_SEGMENTS} packets of {segment} B", units::format_size(most));
+    let problem = format!("{} has flows of up to {} bytes", sizes.name(), sizes.max_bytes());
+    let expected = format!("at most {most} bytes, which are {MOST_SEGMENTS} packets of {segment} B");
     Err(scope.error(key, problem).expected(expected))
 }
 
