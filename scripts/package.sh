@@ -15,8 +15,12 @@ why=$(scripts/wheel.sh ci "$target" && scripts/venv.sh "$folder") || {
 python=$PWD/$folder/.venv/bin/python
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall "$target"/wheel/*.whl
 cd "$folder"
+documented=
 if [ "$folder" = python/package ]; then
     "$python" -m mypy --no-error-summary
     "$python" -m mypy.stubtest --concise flowsieve._flowsieve >&2
+    # The examples of its docstrings, beside the tests.
+    documented='tests --doctest-modules --pyargs flowsieve'
 fi
-exec "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider "$@"
+# shellcheck disable=SC2086 # several words
+exec "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider $documented "$@"

@@ -60,6 +60,13 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve export results/quickstart --what figure --x size --columns 2 > by-size.svg", Whole),
     ("flowsieve export results/quickstart --what figure --x size --at load=0.7 --format csv > plot.csv", Whole),
     ("flowsieve export results/quickstart --what flows > flows-of-quickstart.csv", Whole),
+    ("flowsieve plan quickstart", Whole),
+    ("flowsieve plan quickstart --seeds 20 --json > plan.json", Whole),
+    ("flowsieve run quickstart --set flows=200 --shard 1/2 --out one", Whole),
+    ("flowsieve run quickstart --set flows=200 --shard 2/2 --out two", Whole),
+    ("flowsieve join quickstart --set flows=200 --parts one two --out whole", Whole),
+    ("flowsieve join quickstart --set flows=200 --parts one --out part --run-missing", Whole),
+    ("flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve", Whole),
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.
     ("flowsieve reproduce nos2 --scale quick", Whole),
