@@ -63,7 +63,7 @@ def bench_run() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.toml"
-        path.write_text(fs.Experiment.from_dict({**SMALL, "workload": {"sizes": "web-search", "flows": 8000}}).text)
+        path.write_text(fs.Experiment.from_dict({**SMALL, "workload": {"sizes": "web-search", "flows": 1500}}).text)
         for turn in range(3):
             out = f"{folder}/command-{turn}"
             wall, cpu, memory = child(command, "run", str(path), "--jobs", "1", "--out", out)
