@@ -28,10 +28,10 @@ test-cluster: ## sweeps on two nodes of Ray on this machine; brings Ray if it is
 	@scripts/setup.sh
 	@scripts/package.sh cluster
 
-wheel: ## build the wheel of the Python package into target/wheel, and say how large it is
+wheel: ## build the wheel of the Python package into target/wheels, and say how large it is
 	@scripts/setup.sh
 	@scripts/wheel.sh wheel target
-	@ls -l target/wheel
+	@ls -l target/wheels
 
 bench: ## measure: packet-hops per CPU-second, instructions and mispredicted branches, memory (LARGE=1: the k = 16 fat-tree too)
 	@scripts/setup.sh bench

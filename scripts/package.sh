@@ -13,7 +13,7 @@ why=$(scripts/wheel.sh ci "$target" && scripts/venv.sh "$folder") || {
     exit 0
 }
 python=$PWD/$folder/.venv/bin/python
-"$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall "$target"/wheel/*.whl
+"$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall "$target"/wheels/*.whl
 cd "$folder"
 documented=
 if [ "$folder" = python/package ]; then

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Builds the wheel of the package flowsieve, for this machine's Linux, with the tools of python/package/requirements.txt.
 #   scripts/wheel.sh PROFILE FOLDER
-# The wheel is the only thing in FOLDER/wheel. Where the tools cannot be had it prints why and fails.
+# The wheel is the only thing in FOLDER/wheels. Where the tools cannot be had it prints why and fails.
 set -eu
 cd "$(dirname "$0")/.."
 profile=$1
-out=$2/wheel
+out=$2/wheels
 
 why=$(scripts/venv.sh python/package) || {
     printf '%s\n' "$why"
