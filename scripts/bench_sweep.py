@@ -25,6 +25,8 @@ SMALL = {
     "run": {"seeds": 5},
 }
 
+MANY = 10_000
+
 
 def seconds(who: int) -> float:
     used = resource.getrusage(who)
@@ -132,13 +134,13 @@ def bench_many() -> None:
     try:
         ray.init(address=address, log_to_driver=False)
         one = {**SMALL, "workload": {"sizes": "fixed(1KB)", "flows": 1}, "sweep": {"load": [0.5], "scheme": ["dctcp"]}}
-        exp = fs.Experiment.from_dict({**one, "run": {"seeds": 10_000}})
+        exp = fs.Experiment.from_dict({**one, "run": {"seeds": MANY}})
         with tempfile.TemporaryDirectory() as folder:
             begun, cpu = time.monotonic(), seconds(resource.RUSAGE_SELF)
             fs.sweep(exp, f"{folder}/out", on=fs.Ray())
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
             cpu = seconds(resource.RUSAGE_SELF) - cpu
-            said("10,000 runs of one flow, Ray: the driver", time.monotonic() - begun, cpu, f"  {memory:.0f} MB")
+            said(f"{MANY:,} runs of one flow, Ray: the driver", time.monotonic() - begun, cpu, f"  {memory:.0f} MB")
     finally:
         ray.shutdown()
         nodes.close()
