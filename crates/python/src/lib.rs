@@ -2,7 +2,7 @@
 //!
 //! Whatever is decided or computed is decided in Rust; Python shows it. Tables are files, which Python reads by itself, or hands on
 //! as a stream of Arrow. Every entry point releases the interpreter's lock while it works, and turns errors and panics into
-//! the exceptions of `flowsieve.errors` ([`errors`]): a panic never ends the interpreter.
+//! the exceptions of `flowsieve.errors`: a panic never ends the interpreter.
 
 mod errors;
 mod experiment;
