@@ -378,3 +378,62 @@ impl<R: Read> Read for Hashing<'_, R> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A bundle of an experiment with a distribution, and its bytes.
+    fn bundle(folder: &Path) -> Vec<u8> {
+        fs::write(folder.join("c.csv"), "size_bytes,cdf\n1000,0.5\n20000,1\n").unwrap();
+        let text = "[topology]\nkind = \"single-switch\"\nhosts = 4\n[workload]\ncdf = \"c.csv\"\nload = 0.4\nflows = 5\n\
+                    [sweep]\nscheme = [\"dctcp\"]\n";
+        let source = Source::new(ExperimentText::new("t.toml", text), folder.to_owned());
+        let mut bytes = Vec::new();
+        let content = pack(&source.plan(&crate::Simulator).unwrap(), &mut bytes).unwrap();
+        assert_eq!(content, Content { files: 1, bytes: 32 });
+        bytes
+    }
+
+    #[test]
+    fn depth__counts_folders_above_and_whether_a_file_is_below() {
+        for (path, expected) in [
+            ("a.csv", Some((0, true))),
+            ("a/../b.csv", Some((0, true))),
+            ("../../a.csv", Some((2, true))),
+            ("a/../../../b/c.csv", Some((2, true))),
+            ("..", Some((1, false))),
+            ("", Some((0, false))),
+            ("/etc/passwd", None),
+        ] {
+            assert_eq!(depth(path), expected, "{path}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn unpack__of_any_bytes_is_an_experiment_or_an_error(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut bytes = bundle(folder.path());
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            let path = folder.path().join("x.flowsieve");
+            fs::write(&path, bytes).unwrap();
+            if let Ok(source) = Source::open(&path) {
+                let _ = source.plan(&crate::Simulator);
+            }
+            let unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            prop_assert!(unpacked.iter().all(|other| other.starts_with(std::env::temp_dir())));
+        }
+    }
+}
