@@ -58,7 +58,7 @@ class Page:
 
     def scroll_through(self) -> None:
         """Shows every part of the page once, as a reader would: plots are drawn when they come into view."""
-        self.driver.set_script_timeout(60)
+        self.driver.set_script_timeout(600)
         self.driver.execute_async_script(
             """const done = arguments[arguments.length - 1];
             const frames = (count) => new Promise((after) => {
