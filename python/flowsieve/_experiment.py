@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import tempfile
@@ -15,7 +14,7 @@ from typing import Any
 from flowsieve import _flowsieve
 from flowsieve._flows import Flows, written
 from flowsieve._progress import Listener, listener
-from flowsieve._result import PathLike, Result
+from flowsieve._result import PathLike, Result, preformatted
 from flowsieve.errors import ResultError
 
 
@@ -79,7 +78,7 @@ class Plan:
         return self._raw.text()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._raw.text())}</pre>"
+        return preformatted(self._raw.text())
 
 
 class Experiment:

@@ -62,28 +62,8 @@ class Table:
         return f"Table({str(self.path)!r})"
 
 
-class Comparison:
-    """Schemes, or values of another swept setting, over the same flows.
-
-    ``data`` is what ``flowsieve compare --json`` says: a list with an entry for each pair.
-    """
-
-    def __init__(self, data: list[dict[str, Any]], text: str) -> None:
-        self.data = data
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        return _preformatted(self._text)
-
-
-class Findings:
-    """What looks wrong in a result, what matters most first: ``data`` is the list of ``flowsieve doctor --json``."""
+class _Said:
+    """What the command says: its text, and the same as data."""
 
     def __init__(self, data: list[dict[str, Any]], text: str) -> None:
         self.data = data
@@ -95,11 +75,21 @@ class Findings:
     def __str__(self) -> str:
         return self._text
 
-    def __repr__(self) -> str:
-        return self._text
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return _preformatted(self._text)
+        return preformatted(self._text)
+
+
+class Comparison(_Said):
+    """Schemes, or values of another swept setting, over the same flows.
+
+    ``data`` is what ``flowsieve compare --json`` says: a list with an entry for each pair.
+    """
+
+
+class Findings(_Said):
+    """What looks wrong in a result, what matters most first: ``data`` is the list of ``flowsieve doctor --json``."""
 
 
 class Result:
@@ -201,8 +191,9 @@ class Result:
         return f"Result({str(self.path)!r}): {self.title}"
 
     def _repr_html_(self) -> str:
-        return _preformatted(self._raw.table())
+        return preformatted(self._raw.table())
 
 
-def _preformatted(text: str) -> str:
+def preformatted(text: str) -> str:
+    """A text of the command, for a notebook."""
     return f"<pre>{html.escape(text)}</pre>"
