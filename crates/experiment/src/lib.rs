@@ -10,6 +10,7 @@
 
 pub mod bundle;
 pub mod catalogue;
+mod changes;
 mod claims;
 mod classes;
 mod coflow_weights;

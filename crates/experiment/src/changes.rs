@@ -1,0 +1,59 @@
+//! What the command line changes in an experiment, and what a folder with its result is called for it.
+
+use crate::scale::Scale;
+
+/// Letters of a folder's name that say what was changed.
+const SUFFIX: usize = 60;
+
+/// What the command line adds to an experiment file.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    /// Each `--set`, as `key=value`.
+    pub sets: Vec<String>,
+    /// `--seeds`.
+    pub seeds: Option<u64>,
+    /// `--scale`.
+    pub scale: Scale,
+    /// `--resolve`: seeds are added until claims are resolved, and there are as many as the first look at them takes.
+    pub resolve: bool,
+}
+
+impl Changes {
+    pub(crate) fn any(&self) -> bool {
+        !self.list().is_empty()
+    }
+
+    /// These, and then others.
+    pub fn and(&self, others: &Changes) -> Changes {
+        Changes {
+            sets: self.sets.iter().chain(&others.sets).cloned().collect(),
+            seeds: others.seeds.or(self.seeds),
+            scale: if others.scale == Scale::default() { self.scale } else { others.scale },
+            resolve: self.resolve || others.resolve,
+        }
+    }
+
+    /// What they add to the name of a folder: the scale and each `--set`, in letters that need no quotes. Long ones end in their
+    /// hash. More seeds belong to the same result.
+    pub fn suffix(&self) -> String {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "=._".contains(letter);
+        let scale = (self.scale != Scale::Paper).then(|| self.scale.name().to_owned());
+        let sets = self.sets.iter().map(|set| set.replace(|letter| !plain(letter), "_"));
+        let suffix: String = scale.into_iter().chain(sets).map(|part| format!("-{part}")).collect();
+        let changed = self.sets.iter().any(|set| !set.chars().all(plain));
+        if suffix.len() <= SUFFIX && !changed {
+            return suffix;
+        }
+        let hash = blake3::hash(self.list().join("\n").as_bytes()).to_hex();
+        let cut: String = suffix.chars().take(SUFFIX).collect();
+        format!("{}-{}", cut.trim_end_matches('_'), &hash[..6])
+    }
+
+    /// As the manifest lists them.
+    pub(crate) fn list(&self) -> Vec<String> {
+        let seeds = self.seeds.map(|seeds| format!("seeds={seeds}"));
+        let scale = (self.scale != Scale::Paper).then(|| format!("scale={}", self.scale.name()));
+        let resolve = self.resolve.then(|| "resolve".to_owned());
+        self.sets.iter().cloned().chain(seeds).chain(scale).chain(resolve).collect()
+    }
+}
