@@ -7,14 +7,11 @@ from pathlib import Path
 
 import flowsieve as fs
 import pytest
+from conftest import files
 
 distributed = pytest.importorskip("distributed")
 PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 
-
-def files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in Path(folder).rglob("*") if path.is_file() and path.name != "run.json")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def test_page__its_backend_gives_the_bytes_of_a_local_run(tmp_path: Path) -> None:

@@ -14,14 +14,11 @@ from pathlib import Path
 
 import flowsieve as fs
 import pytest
+from conftest import files
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs processes of POSIX")
 
-
-def files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in Path(folder).rglob("*") if path.is_file() and path.name != "run.json")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def free_port() -> int:

@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
 use flowsieve_results::{ResultDir, ResultWriter, RunInfo, refuse_loss};
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -112,14 +111,10 @@ fn make(plan: &Plan, engine: &dyn Engine, writer: &ResultWriter, how: How, show:
     Ok(Made { jobs, run, found })
 }
 
-/// The runs whose parts are not there, each part once: points of equal settings share one.
+/// The runs whose parts are not there.
 fn unfinished(plan: &Plan, writer: &ResultWriter, show: Show<'_>) -> Result<Vec<usize>, Error> {
-    let mut keys = BTreeSet::new();
     let mut todo = Vec::new();
-    for (index, run) in plan.runs.iter().enumerate() {
-        if !keys.insert(run.key.as_str()) {
-            continue;
-        }
+    for (index, run) in plan.distinct() {
         match writer.finished(&run.key) {
             Ok(true) => continue,
             Ok(false) => {}

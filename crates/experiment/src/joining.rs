@@ -39,6 +39,7 @@ pub fn join(
     how: How,
     show: Show<'_>,
 ) -> Result<ResultDir, Error> {
+    // Before any part is taken; what is joined without some runs is looked at when it is known which.
     if !how.replace && missing != Missing::LeaveOut {
         refuse_loss(out, &plan.experiment)?;
     }
@@ -65,14 +66,14 @@ pub fn missing(plan: &Plan, out: &Path, replace: bool) -> Result<Vec<String>, Er
     }
     let writer = ResultWriter::create(out)?.of(&plan.experiment);
     let mut keys = Vec::new();
-    for run in plan.listing().runs {
+    for (_, run) in plan.distinct() {
         match writer.finished(&run.key) {
             Ok(true) => continue,
             Ok(false) => {}
             Err(error) if error.is_damage() => writer.remove_part(&run.key)?,
             Err(error) => return Err(error.into()),
         }
-        keys.push(run.key);
+        keys.push(run.key.clone());
     }
     Ok(keys)
 }
@@ -92,7 +93,9 @@ pub fn archive(plan: &Plan, out: &Path, key: &str) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// Where it is no part of the plan, was made by another version or model, or differs from the one that is there.
 pub fn take(plan: &Plan, out: &Path, key: &str, archive: &[u8]) -> Result<bool, Error> {
-    plan.only(&BTreeSet::from([key.to_owned()]))?;
+    if !plan.runs.iter().any(|run| run.key == key) {
+        return Err(Error::Input(format!("the plan has no run {key}; expected one of its own")));
+    }
     match ResultWriter::create(out)?.of(&plan.experiment).take_archive(key, archive) {
         Ok(()) => Ok(true),
         Err(error) if error.is_damage() || matches!(error, ResultError::Invalid { .. }) => Ok(false),
@@ -105,7 +108,7 @@ fn gather<'a>(plan: &'a Plan, out: &Path, from: &[PathBuf]) -> Result<BTreeSet<&
     let writer = ResultWriter::create(out)?.of(&plan.experiment);
     let folders: Vec<PathBuf> = from.iter().map(|folder| parts_of(folder)).collect::<Result<_, _>>()?;
     let mut lacking = BTreeSet::new();
-    for key in plan.runs.iter().map(|run| run.key.as_str()) {
+    for key in plan.distinct().map(|(_, run)| run.key.as_str()) {
         let mut found = writer.finished(key)?;
         for folder in &folders {
             found |= writer.take_part(folder, key)?;
@@ -136,21 +139,19 @@ fn parts_of(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 fn lacks(plan: &Plan, lacking: &BTreeSet<&str>) -> Error {
-    let mut named = BTreeSet::new();
-    let first = plan.runs.iter().filter(|run| lacking.contains(run.key.as_str()) && named.insert(run.key.as_str()));
+    let first = plan.distinct().filter(|(_, run)| lacking.contains(run.key.as_str()));
     let mut lines: Vec<String> = first
         .take(NAMED)
-        .map(|run| format!("  {}, seed {}: {}", plan.points[run.point].label(), run.seed, run.key))
+        .map(|(_, run)| format!("  {}, seed {}: {}", plan.points[run.point].label(), run.seed, run.key))
         .collect();
     if lacking.len() > NAMED {
         lines.push(format!("  and {} more", lacking.len() - NAMED));
     }
-    let all: BTreeSet<&str> = plan.runs.iter().map(|run| run.key.as_str()).collect();
     Error::Input(format!(
         "{} of {} runs are missing; expected their parts in --parts, or --run-missing to make them here, or --partial for a result \
          without them\n{}",
         lacking.len(),
-        all.len(),
+        plan.distinct().count(),
         lines.join("\n")
     ))
 }

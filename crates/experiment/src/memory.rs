@@ -1,12 +1,12 @@
 //! About how much memory a run takes: for whoever places runs on machines.
 //!
-//! Measured on 2026-11-24 as the peak of the whole command with one run (GNU time's, thousands of its KB): 48, 62 and 105 MB for 1,000, 5,000 and
-//! 20,000 web-search flows under PIAS on the papers' 144 hosts, 162 and 407 MB for 100,000 and 500,000 flows of 1 KB there, 72 MB for
-//! 1,000 flows on 1,024 hosts. A connection costs most, and there are no more of them than pairs of hosts.
+//! Measured on 2026-11-24 as the most that the whole command had resident with one run: 48, 62 and 105 MB for 1,000, 5,000 and 20,000
+//! web-search flows under PIAS on the papers' 144 hosts, 162 and 407 MB for 100,000 and 500,000 flows of 1 KB there, 72 MB
+//! for 1,000 flows on 1,024 hosts. A connection costs most, and there are no more of them than pairs of hosts.
 
 use flowsieve_sim::topology::Fabric;
 
-/// What the program takes without any flow.
+/// What the program takes without any flow, in bytes, as all of these.
 const PROGRAM: f64 = 45e6;
 /// A link: its queues, and its share of the routes.
 const LINK: f64 = 12e3;

@@ -19,7 +19,7 @@ use flowsieve_results::{
 };
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +113,12 @@ impl Plan {
     /// About how many packet-hops all runs take together.
     pub fn packet_hops(&self) -> f64 {
         self.runs.iter().map(|run| run.packet_hops).sum()
+    }
+
+    /// Its runs, each part once: points of equal settings share one. With their index among [`Plan::runs`].
+    pub fn distinct(&self) -> impl Iterator<Item = (usize, &PlannedRun)> {
+        let mut keys = BTreeSet::new();
+        self.runs.iter().enumerate().filter(move |(_, run)| keys.insert(run.key.as_str()))
     }
 
     /// Gives a point so many seeds, if it has fewer.

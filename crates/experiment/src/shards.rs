@@ -5,7 +5,7 @@
 //! machine whether it has the same experiment and model as the others, before it works.
 
 use crate::error::Error;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedRun};
 use flowsieve_report as report;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,16 +159,14 @@ impl Plan {
 
     /// The plan as a list.
     pub fn listing(&self) -> Listing {
-        let mut keys = BTreeSet::new();
-        let first = self.runs.iter().filter(|run| keys.insert(run.key.as_str()));
-        let listed = first.map(|run| Listed {
+        let listed = |(_, run): (usize, &PlannedRun)| Listed {
             key: run.key.clone(),
             point: run.point,
             seed: run.seed,
             packet_hops: run.packet_hops,
             memory_bytes: run.memory_bytes,
-        });
-        let runs: Vec<Listed> = listed.collect();
+        };
+        let runs: Vec<Listed> = self.distinct().map(listed).collect();
         Listing {
             plan: self.hash(),
             versions: self.experiment.versions.clone(),
@@ -182,7 +180,7 @@ impl Plan {
 
     /// The keys of a shard's runs. Where there are more shards than runs, some have none.
     pub fn shard(&self, shard: Shard) -> BTreeSet<String> {
-        let mut runs = self.listing().runs;
+        let mut runs: Vec<&PlannedRun> = self.distinct().map(|(_, run)| run).collect();
         runs.sort_by(|a, b| b.packet_hops.total_cmp(&a.packet_hops).then_with(|| a.key.cmp(&b.key)));
         // By what it has and its number: the first has least.
         let mut shards: BTreeSet<(u64, u32)> = (1..=shard.of).map(|number| (0, number)).collect();
@@ -192,7 +190,7 @@ impl Plan {
             // Runs without a cost count, too.
             shards.insert((cost.saturating_add((run.packet_hops as u64).max(1)), number));
             if number == shard.number {
-                keys.insert(run.key);
+                keys.insert(run.key.clone());
             }
         }
         keys

@@ -8,6 +8,7 @@ mod average;
 mod coflows;
 mod crossings;
 mod files;
+mod hosts;
 mod pattern;
 mod queries;
 mod recorded;
@@ -18,6 +19,7 @@ mod traffic;
 
 pub use files::Files;
 pub(crate) use files::unreadable;
+pub use hosts::Hosts;
 pub use sizes::formula;
 
 use crate::error::Error;
@@ -27,11 +29,10 @@ use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_sim::topology::{Fabric, Node};
+use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{
-    ClassShare, ClosedLoop, Flow, Framing, Generator, HostNames, Pattern, Predict, Prediction, Queries,
-    SizeDistribution,
+    ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
 };
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
@@ -98,36 +99,6 @@ pub enum Extent {
     Window(u64, u64),
     /// They arrive until all queries have ended; all count, and the fabric drains.
     Queries,
-}
-
-/// What a workload must know of the hosts.
-#[derive(Debug, Clone)]
-pub struct Hosts {
-    /// The rate in bit/s that a load of 1 fills: that of the hosts' links, the slowest where they differ.
-    pub bps: u64,
-    /// By host, the number of its rack: of hosts with the same number a switch is the nearest.
-    pub racks: Arc<[u32]>,
-    /// What they are called.
-    pub names: HostNames,
-    /// How long the links between the first host and the last delay a packet and its answer.
-    pub round_trip_ps: u64,
-}
-
-impl Hosts {
-    /// Those of a fabric. A host that is linked to no switch is a rack of its own.
-    pub fn of(fabric: &Fabric) -> Hosts {
-        let uplinks = || fabric.host_uplink.iter().map(|link| &fabric.links[*link as usize]);
-        let rack = |(host, node): (u32, Node)| match node {
-            Node::Switch(switch) => switch,
-            Node::Host(_) => fabric.switches.len() as u32 + host,
-        };
-        Hosts {
-            bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
-            racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
-            names: HostNames::new(fabric.hosts, &fabric.host_names),
-            round_trip_ps: 2 * fabric.path_links(0, fabric.hosts - 1).iter().map(|stage| stage.delay.0).sum::<u64>(),
-        }
-    }
 }
 
 /// Where flows come from.

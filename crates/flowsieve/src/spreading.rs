@@ -54,7 +54,7 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engine: &OwnSchemes, out: &Path,
         let all = made.run + made.found;
         print_json(&Shared { plan: plan.hash(), runs: all, found: made.found, parts })?;
     } else {
-        let all = plan.listing().runs.len();
+        let all = plan.distinct().count();
         let (here, hash) = (made.run + made.found, plan.hash());
         print(&format!(
             "{which}: {here} of {all} runs of plan {hash} are in {parts}\n`flowsieve join` makes the result where all are there\n"

@@ -2,7 +2,7 @@
 
 use crate::errors::{raised, working, wrong};
 use crate::result::Outcome;
-use crate::running::{Options, run};
+use crate::running::run;
 use crate::to_toml;
 use flowsieve_experiment::execute::{How, execute, execute_parts};
 use flowsieve_experiment::joining::{self, Missing};
@@ -47,11 +47,6 @@ impl Experiment {
     #[getter]
     fn name(&self) -> &str {
         &self.0.text.name
-    }
-
-    #[getter]
-    fn folder(&self) -> PathBuf {
-        self.0.folder.clone()
     }
 
     /// What is changed in it, as the command line would have it.
@@ -149,7 +144,7 @@ impl Plan {
     ) -> PyResult<Outcome> {
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh, replace };
         let engine = engine(guard);
-        run(py, Options { plan: &self.0, progress }, |show| execute(&self.0, &engine, &out, how, show)).map(Outcome)
+        run(py, &self.0, progress, |show| execute(&self.0, &engine, &out, how, show)).map(Outcome)
     }
 
     /// Makes these runs alone, into parts.
@@ -166,7 +161,7 @@ impl Plan {
         let some = self.0.only(&keys).map_err(|error| raised(py, &error))?;
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace: false };
         let engine = engine(guard);
-        run(py, Options { plan: &some, progress }, |show| {
+        run(py, &some, progress, |show| {
             execute_parts(&some, &engine, &out, how, show).map(|made| made.run + made.found)
         })
     }
@@ -191,10 +186,8 @@ impl Plan {
             other => return Err(wrong(py, &format!("missing={other:?}; expected refuse, leave-out or make"))),
         };
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace };
-        run(py, Options { plan: &self.0, progress }, |show| {
-            joining::join(&self.0, &engine(true), &out, &parts, missing, how, show)
-        })
-        .map(Outcome)
+        run(py, &self.0, progress, |show| joining::join(&self.0, &engine(true), &out, &parts, missing, how, show))
+            .map(Outcome)
     }
 
     /// The keys of the runs that are not in the parts of this folder.

@@ -15,20 +15,14 @@ use std::time::Duration;
 /// Signals are looked at, and progress is told, so often.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is run, and who hears of it.
-pub(crate) struct Options<'a> {
-    pub(crate) plan: &'a Plan,
-    /// Called with finished runs, all runs, share, packet-hops, packet-hops a second and seconds left (or None).
-    pub(crate) progress: Option<Py<PyAny>>,
-}
-
-/// Works on another thread. An exception of a signal or of `progress` ends the runs: no thread is left when this returns.
+/// Works on another thread. `progress` is called with finished runs, all runs, the share that is done, packet-hops, packet-hops a second
+/// and seconds left (these two may be None). An exception of a signal or of `progress` ends the runs: no thread is left when this returns.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
-    options: Options<'_>,
+    plan: &Plan,
+    progress: Option<Py<PyAny>>,
     work: impl FnOnce(Show<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let Options { plan, progress } = options;
     let (stop, tracker) = (AtomicBool::new(false), Tracker::new(plan));
     let show = |event: Event| {
         tracker.hear(event);

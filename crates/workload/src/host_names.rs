@@ -32,9 +32,7 @@ impl HostNames {
         if !self.own.is_empty() {
             return self.own.get(name).copied();
         }
-        let digits = name.strip_prefix("host")?;
-        let plain = digits == "0" || !digits.starts_with(['+', '0']);
-        digits.parse().ok().filter(|host| plain && *host < self.count)
+        host_number(name).filter(|host| *host < self.count)
     }
 
     /// All names.
@@ -50,6 +48,13 @@ impl HostNames {
             false => "the name of a host in the edge list".to_owned(),
         }
     }
+}
+
+/// The number in a host's name, which is written as `host12` and in no other way.
+pub fn host_number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("host")?;
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub use distribution::{Reading, Rounding, SizeDistribution};
 pub use error::{InputError, Problem};
 pub use fan_out::{Answered, Queries, QueriesError};
 pub use generator::{Generator, GeneratorError, Traffic};
-pub use host_names::HostNames;
+pub use host_names::{HostNames, host_number};
 pub use law::LawError;
 pub use load::{Framing, LoadCounts, LoadError, WireCost, arrival_rate, arrival_rate_per_host, counted_bytes};
 pub use offer::{Mix, MixPairs, Offer};

@@ -1,5 +1,6 @@
 use super::*;
 use crate::settings::none_given;
+use flowsieve_workload::HostNames;
 
 fn settings() -> Settings {
     none_given().with(None, "sizes", "web-search").with(None, "load", 0.6).with(None, "flows", 100)

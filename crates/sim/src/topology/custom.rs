@@ -3,16 +3,18 @@
 //! A row is a link in both directions: its ends' names, its rate (`10Gbps`), its propagation delay (`200ns`) and the
 //! probability that it loses a packet (0 where it is left out). `host0`, `host1`, … are the hosts, each with one
 //! link; every other name is a switch. In a list without such names the hosts are those that have a single link, whatever they
-//! are called, numbered as they first appear: a switch with one link would carry nothing. The header is optional, `#` starts a comment line, blank lines are skipped.
+//! are called, numbered as they first appear: a switch with one link would carry nothing. The header is optional, `#` starts
+//! a comment line, blank lines are skipped.
 //! No field needs quotes, so a row is a line, and an error can name the line as an editor counts it.
 
 use super::delays::MAX_DELAY_PS;
-use super::plan::{Edge, Plan, host_number};
+use super::plan::{Edge, Plan};
 use super::{Fabric, MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node, delays};
 use flowsieve_core::units::Rate;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{parse_rate, parse_time};
 use flowsieve_schemes::settings::{Origin, Section, Setting, Settings, SettingsError};
+use flowsieve_workload::host_number;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;

@@ -3,6 +3,7 @@
 use super::{MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node};
 use flowsieve_core::units::Rate;
 use flowsieve_schemes::settings::{Key, Place, Scope, SettingsError};
+use flowsieve_workload::host_number;
 
 /// A link in both directions.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,13 +87,6 @@ impl Plan {
 /// A host's name: that of `names`, or where these are none `host12`.
 pub(super) fn host_name(names: &[String], host: u32) -> String {
     names.get(host as usize).cloned().unwrap_or_else(|| format!("host{host}"))
-}
-
-/// The number in a host's name, which is written as `host12` and in no other way.
-pub(super) fn host_number(name: &str) -> Option<u32> {
-    let digits = name.strip_prefix("host")?;
-    let number: u32 = digits.parse().ok()?;
-    (number.to_string() == digits).then_some(number)
 }
 
 /// Refuses a fabric that is too small or too large, before any of it is made; the error points at `key`.

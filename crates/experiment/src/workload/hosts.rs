@@ -1,0 +1,35 @@
+//! The hosts of a fabric, as workloads see them.
+
+use flowsieve_sim::topology::{Fabric, Node};
+use flowsieve_workload::HostNames;
+use std::sync::Arc;
+
+/// What a workload must know of the hosts.
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    /// The rate in bit/s that a load of 1 fills: that of the hosts' links, the slowest where they differ.
+    pub bps: u64,
+    /// By host, the number of its rack: of hosts with the same number a switch is the nearest.
+    pub racks: Arc<[u32]>,
+    /// What they are called.
+    pub names: HostNames,
+    /// How long the links between the first host and the last delay a packet and its answer.
+    pub round_trip_ps: u64,
+}
+
+impl Hosts {
+    /// Those of a fabric. A host that is linked to no switch is a rack of its own.
+    pub fn of(fabric: &Fabric) -> Hosts {
+        let uplinks = || fabric.host_uplink.iter().map(|link| &fabric.links[*link as usize]);
+        let rack = |(host, node): (u32, Node)| match node {
+            Node::Switch(switch) => switch,
+            Node::Host(_) => fabric.switches.len() as u32 + host,
+        };
+        Hosts {
+            bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
+            racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
+            names: HostNames::new(fabric.hosts, &fabric.host_names),
+            round_trip_ps: 2 * fabric.path_links(0, fabric.hosts - 1).iter().map(|stage| stage.delay.0).sum::<u64>(),
+        }
+    }
+}
