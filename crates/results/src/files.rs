@@ -1,7 +1,7 @@
 //! Files that are whole or absent: written under another name, then renamed.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -57,12 +57,41 @@ pub(crate) fn digest(path: &Path) -> Result<String, ResultError> {
 /// Between a JSON object and the hash of its bytes, which is its last field.
 const SEAL: &str = ",\n  \"blake3\": \"";
 
+/// How a JSON object ends.
+const END: &str = "\n}";
+
 /// Writes JSON that ends in its own hash, so that any change of it is noticed.
 pub(crate) fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ResultError> {
-    let text = serde_json::to_string_pretty(value).map_err(ResultError::invalid)?;
-    let body = text.trim_end_matches("\n}");
-    let sealed = format!("{body}{SEAL}{}\"\n}}\n", blake3::hash(body.as_bytes()).to_hex());
-    write_whole(path, |file| file.write_all(sealed.as_bytes()).map_err(ResultError::io("write", path)))
+    write_whole(path, |file| {
+        let mut body = Body { out: BufWriter::new(file), hasher: blake3::Hasher::new(), held: Vec::new() };
+        serde_json::to_writer_pretty(&mut body, value).map_err(|error| ResultError::io("write", path)(error.into()))?;
+        let Body { mut out, hasher, .. } = body;
+        let sealed = write!(out, "{SEAL}{}\"\n}}\n", hasher.finalize().to_hex()).and_then(|()| out.flush());
+        sealed.map_err(ResultError::io("write", path))
+    })
+}
+
+/// The bytes of a JSON object but for its end, hashed as they are written: the manifest of thousands of runs is not held in memory.
+struct Body<W> {
+    out: W,
+    hasher: blake3::Hasher,
+    /// What may be the end.
+    held: Vec<u8>,
+}
+
+impl<W: Write> Write for Body<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        let done = self.held.len().saturating_sub(END.len());
+        self.hasher.update(&self.held[..done]);
+        self.out.write_all(&self.held[..done])?;
+        self.held.drain(..done);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Reads JSON that may end in its own hash, as that of before does not.
