@@ -21,6 +21,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{PARTIAL, digest, partial, read_json, write_sealed, write_whole};
@@ -50,6 +51,15 @@ const BESIDE: [&str; 10] = [
 
 /// Locked, beside the folder of parts, by all who write parts.
 const PARTS_IN_USE: &str = ".parts.lock";
+
+/// What all parts of an experiment decide together.
+#[derive(Default)]
+struct Shape {
+    /// Whether a run has measured steps.
+    steps: bool,
+    /// By point, whether its runs are summarised by sketches: all alike.
+    sketched: Vec<bool>,
+}
 
 /// A result directory that is being written.
 #[derive(Clone, Debug)]
@@ -136,20 +146,20 @@ impl ResultWriter {
         let (cuts, coflow_groups) = (experiment.cuts(), experiment.coflow_groups());
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
-        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps: self.any_has_steps(&experiment)? };
+        let shape = self.shape(&experiment)?;
+        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps: shape.steps };
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
-            for (index, point) in experiment.points.iter().enumerate() {
+            for ((index, point), &sketched) in experiment.points.iter().enumerate().zip(&shape.sketched) {
                 let index = u32::try_from(index).map_err(ResultError::invalid)?;
-                let parts = point.parts.iter().map(|id| self.part(id)).collect::<Result<Vec<_>, _>>()?;
-                for (id, (part, _)) in point.parts.iter().zip(&parts).filter(|(_, (part, _))| !part.trace.is_empty()) {
-                    traces.push((format!("{index}-{}", id.seed), self.parts.join(&id.key), part.trace.clone()));
-                }
-                // One point's runs are summarised alike.
-                let sketched = parts.iter().any(|(part, _)| part.sketch.is_some() || part.flows > EXACT);
                 let mut summarised = Vec::new();
-                for (mut part, mut reader) in parts {
+                for id in &point.parts {
+                    let (mut part, mut reader) = self.part(id)?;
+                    if !part.trace.is_empty() {
+                        let trace = std::mem::take(&mut part.trace);
+                        traces.push((format!("{index}-{}", id.seed), self.parts.join(&id.key), trace));
+                    }
                     let rows = std::mem::take(&mut part.measured.coflows);
                     let coflows = CoflowStats::of(&rows);
                     let grouped_coflows = GroupedCoflows::of(&rows, &coflow_groups, &experiment.coflow_classes);
@@ -220,21 +230,27 @@ impl ResultWriter {
         write_sealed(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
     }
 
-    /// Whether a run of the experiment has measured steps.
-    fn any_has_steps(&self, experiment: &Experiment) -> Result<bool, ResultError> {
+    /// Looks at all parts of an experiment before the first is read, so that no more than one has to be held.
+    fn shape(&self, experiment: &Experiment) -> Result<Shape, ResultError> {
         /// What of a part is looked at.
         #[derive(Deserialize)]
         struct Head {
+            flows: u64,
             #[serde(default)]
             steps: bool,
+            sketch: Option<IgnoredAny>,
         }
-        for id in experiment.points.iter().flat_map(|point| &point.parts) {
-            let head: Head = read_json(&self.part_folder(&id.key)?.join(parts::POINT), RUN_SCHEMA)?;
-            if head.steps {
-                return Ok(true);
+        let mut shape = Shape::default();
+        for point in &experiment.points {
+            let mut sketched = false;
+            for id in &point.parts {
+                let head: Head = read_json(&self.part_folder(&id.key)?.join(parts::POINT), RUN_SCHEMA)?;
+                shape.steps |= head.steps;
+                sketched |= head.sketch.is_some() || head.flows > EXACT;
             }
+            shape.sketched.push(sketched);
         }
-        Ok(false)
+        Ok(shape)
     }
 }
 
