@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn explain__metrics_of_ranges_and_of_lists() {
         assert_eq!(fact(&of("p99.9 fct")[0], "unit"), "time");
-        assert_eq!(fact(&of("p95 slowdown")[0], "is"), "their slowdown");
+        assert_eq!(fact(&of("p95 slowdown")[0], "is"), "slowdown of a class of flows: FCT over ideal FCT");
         assert!(fact(&of("p99 coflow slowdown")[0], "is").starts_with("CCT over ideal CCT"));
         assert_eq!(fact(&of("deadline bytes met")[0], "unit"), "share");
         assert!(fact(&of("p50 cct")[0], "is").starts_with("CCT of coflows"));

@@ -53,6 +53,9 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
         let of_case = Some(layout.case_name(case)).filter(|name| !name.is_empty());
         let of_case = of_case.map_or(String::new(), |name| format!(", {name}"));
         for group in Group::all(dir) {
+            if case.points().all(|point| group.at(dir, point).flows() == 0) {
+                continue;
+            }
             let unit = group.unit(dir, case);
             let heading =
                 format!("{} in {} of {}{of_case}{}", group.time(), unit.name, group.name(dir), place(layout, case));

@@ -2,7 +2,7 @@
 //! and which DSCP goes to which queue.
 
 use super::text::{UNIT, cells_of};
-use super::{Asked, Expected, Method, Queue, Wanted, carried, refused};
+use super::{Asked, Expected, Method, Queue, Wanted, carried, passed, refused};
 use crate::error::Error;
 use flowsieve_schemes::settings::units::{format_rate, format_size, format_time};
 use flowsieve_thresholds::{background, background_time};
@@ -30,6 +30,8 @@ pub struct Advice {
     pub methods: Vec<Row>,
     /// Best by the foreground-background queue, with as many queues as help; rising, one less than these.
     pub recommended_bytes: Vec<u64>,
+    /// How many queues were asked for.
+    pub asked_queues: usize,
     /// What they make of the sizes, and the DSCP of each queue.
     pub queues: Vec<Assigned>,
     /// Mean completion time with these, with one queue and with as many queues as were asked for.
@@ -85,10 +87,7 @@ fn of_load(wanted: &Wanted, load: f64, link: Link) -> Result<Advice, Error> {
     let time = |thresholds: &[u64]| background_time(law, load, thresholds);
     let all_queues = by_models.last().map_or(f64::INFINITY, |thresholds| time(thresholds));
     let enough = by_models.iter().find(|thresholds| time(thresholds) <= all_queues * (1.0 + WORTH));
-    let mut recommended_bytes = enough.cloned().unwrap_or_default();
-    // A threshold that no flow passes is a queue that carries nothing.
-    recommended_bytes.retain(|threshold| law.share_beyond(*threshold) > 0.0);
-    recommended_bytes.dedup();
+    let recommended_bytes = passed(law, enough.cloned().unwrap_or_default());
     let carried = carried(law, load, &recommended_bytes);
     let queues = carried.len();
     Ok(Advice {
@@ -96,6 +95,7 @@ fn of_load(wanted: &Wanted, load: f64, link: Link) -> Result<Advice, Error> {
         methods: rows(&asked, wanted)?,
         expected: Gain { recommended: time(&recommended_bytes), one_queue: time(&[]), all_queues },
         recommended_bytes,
+        asked_queues: asked.queues,
         queues: carried.into_iter().enumerate().map(|(at, queue)| Assigned { dscp: dscp(at, queues), queue }).collect(),
         link,
         ecn_threshold_bytes: in_a_seventh(link),
@@ -115,7 +115,7 @@ fn rows(asked: &Asked, wanted: &Wanted) -> Result<Vec<Row>, Error> {
         if method == Method::Published && asked.published().is_none() {
             continue;
         }
-        let found = asked.thresholds(method)?;
+        let found = asked.of_queues_that_help(method)?;
         rows.push(Row { method: name, thresholds_bytes: found.thresholds_bytes, expected: found.expected });
     }
     let two = Asked::read(wanted, asked.load, 2)?.thresholds(Method::TwoLevel)?;
@@ -158,7 +158,7 @@ impl Advice {
                 100.0 * (1.0 - recommended / one_queue)
             )
         };
-        let asked = self.methods.iter().map(|row| row.thresholds_bytes.len() + 1).max().unwrap_or(queues);
+        let asked = self.asked_queues;
         if asked > queues {
             let more = (100.0 * (1.0 - all_queues / recommended)).max(0.0);
             let _ = writeln!(text, "More do not help: {asked} queues would take another {more:.1} % off.");

@@ -67,6 +67,8 @@ pub struct Thresholds {
     pub thresholds_bytes: Vec<u64>,
     /// By queue, the highest first.
     pub queues: Vec<Queue>,
+    /// How many queues were asked for: those beyond the ones that stand here would carry nothing.
+    pub asked_queues: usize,
     /// How long flows take; not known for loads at which no queue is stable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
@@ -123,7 +125,7 @@ pub struct TwoPhases {
 pub fn thresholds(wanted: &Wanted) -> Result<Vec<Thresholds>, Error> {
     let usual = if wanted.method == Method::TwoLevel { 2 } else { 8 };
     let queues = wanted.queues.unwrap_or(usual);
-    wanted.loads.iter().map(|load| Asked::read(wanted, *load, queues)?.thresholds(wanted.method)).collect()
+    wanted.loads.iter().map(|load| Asked::read(wanted, *load, queues)?.of_queues_that_help(wanted.method)).collect()
 }
 
 /// Where sizes come from.
@@ -211,8 +213,16 @@ impl Asked {
                 ))
             })?,
         };
-        let (queues, expected) = (carried(law, load, &thresholds_bytes), self.expected(&thresholds_bytes));
-        Ok(Thresholds { load, thresholds_bytes, queues, expected, two_level: one })
+        let expected = self.expected(&thresholds_bytes);
+        let carried = carried(law, load, &thresholds_bytes);
+        Ok(Thresholds { load, thresholds_bytes, queues: carried, asked_queues: queues, expected, two_level: one })
+    }
+
+    /// The same without thresholds that no flow passes: the queues below them carry nothing.
+    fn of_queues_that_help(&self, method: Method) -> Result<Thresholds, Error> {
+        let found = self.thresholds(method)?;
+        let thresholds_bytes = passed(&self.law, found.thresholds_bytes);
+        Ok(Thresholds { queues: carried(&self.law, self.load, &thresholds_bytes), thresholds_bytes, ..found })
     }
 
     /// Those published for the nearest load.
@@ -233,6 +243,13 @@ impl Asked {
 
 fn refused(error: ThresholdError) -> Error {
     Error::Input(error.to_string())
+}
+
+/// The thresholds that some flow passes, each once.
+fn passed(law: &SizeLaw, mut thresholds_bytes: Vec<u64>) -> Vec<u64> {
+    thresholds_bytes.retain(|threshold| law.share_beyond(*threshold) > 0.0);
+    thresholds_bytes.dedup();
+    thresholds_bytes
 }
 
 fn carried(law: &SizeLaw, load: f64, thresholds_bytes: &[u64]) -> Vec<Queue> {
@@ -280,6 +297,18 @@ mod tests {
             assert!(ended > equal - 0.2 && ended < equal + 2.6, "{text}");
         }
         assert!(text.trim_end().ends_with(']') && text.contains("0.800\n"), "{text}");
+    }
+
+    #[test]
+    fn thresholds__are_none_that_no_flow_passes() {
+        let found = thresholds(&Wanted { method: Method::Background, ..wanted() }).unwrap();
+        let all = &found[0];
+        assert!(all.thresholds_bytes.len() < 7 && all.asked_queues == 8, "{all:?}");
+        assert!(all.queues.iter().all(|queue| queue.flows_ending > 0.0));
+        let said = format!("{} queues carry all flows: {} would carry nothing", all.queues.len(), 8 - all.queues.len());
+        assert!(text(&found).contains(&said), "{}", text(&found));
+        let one_size = Wanted { workload: Some("fixed(12000B)".into()), ..wanted() };
+        assert_eq!(thresholds(&one_size).unwrap()[0].thresholds_bytes, [0u64; 0]);
     }
 
     #[test]

@@ -90,6 +90,10 @@ impl Thresholds {
             let [sent, flows, bytes, load] = cells_of(queue);
             let _ = writeln!(text, "{number:>5}  {sent:>14}  {flows:>13}  {bytes:>14}  {load:>21}");
         }
+        let (queues, asked) = (self.queues.len(), self.asked_queues);
+        if queues < asked {
+            let _ = writeln!(text, "\n{queues} queues carry all flows: {} would carry nothing", asked - queues);
+        }
         if let Some(expected) = self.expected {
             let _ = writeln!(
                 text,
