@@ -60,11 +60,22 @@ class Plan:
         self.warnings: list[str] = listing["warnings"]
 
     def shard(self, shard: str) -> set[str]:
-        """The keys of a share of the runs by their cost, such as ``"3/40"``: the same on every machine."""
+        """The keys of a share of the runs by their cost, such as ``"3/40"``: the same on every machine.
+
+        >>> import flowsieve as fs
+        >>> plan = fs.Experiment.builtin("quickstart").set(flows=10, seeds=2).plan()
+        >>> len(plan.shard("1/2") | plan.shard("2/2")) == len(plan)
+        True
+        """
         return set(self._raw.shard(shard))
 
     def pack(self, path: PathLike) -> Path:
-        """Writes the experiment with every file that it names as a bundle, for other machines."""
+        """Writes the experiment with every file that it names as a bundle, for other machines.
+
+        >>> import flowsieve as fs, tempfile
+        >>> fs.Experiment.builtin("quickstart").plan().pack(tempfile.mkdtemp() + "/quickstart.flowsieve").name
+        'quickstart.flowsieve'
+        """
         self._raw.pack(os.fspath(path))
         return Path(path)
 
@@ -95,17 +106,35 @@ class Experiment:
 
     @classmethod
     def from_file(cls, path: PathLike) -> Experiment:
-        """An experiment file, or a bundle of one."""
+        """An experiment file, or a bundle of one.
+
+        >>> import flowsieve as fs, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.toml"
+        >>> _ = path.write_text(fs.Experiment.builtin("quickstart").text)
+        >>> len(fs.Experiment.from_file(path).plan())
+        18
+        """
         return cls(_flowsieve.Experiment.open(os.fspath(path)))
 
     @classmethod
     def builtin(cls, name: str) -> Experiment:
-        """An experiment that the package carries: see :func:`flowsieve.list_experiments`."""
+        """An experiment that the package carries: see :func:`flowsieve.list_experiments`.
+
+        >>> import flowsieve as fs
+        >>> fs.Experiment.builtin("nos2/fig06").plan().title
+        'NOS2, section V-B: medium flows and elephants, web search'
+        """
         return cls(_flowsieve.Experiment.open(name))
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "experiment.toml", folder: PathLike = ".") -> Experiment:
-        """A text as a file has it. Paths in it are relative to ``folder``; messages call it ``name``."""
+        """A text as a file has it. Paths in it are relative to ``folder``; messages call it ``name``.
+
+        >>> import flowsieve as fs
+        >>> text = fs.Experiment.builtin("quickstart").text.replace("seeds = 3", "seeds = 1")
+        >>> len(fs.Experiment.from_text(text, name="mine.toml").plan())
+        6
+        """
         return cls(_flowsieve.Experiment.of_text(text, name, os.fspath(folder)))
 
     @classmethod
@@ -154,6 +183,11 @@ class Experiment:
 
         A list makes a sweep, for a setting that holds no list itself. ``seeds`` and ``scale`` (smoke, quick or paper) are
         the command's ``--seeds`` and ``--scale``.
+
+        >>> import flowsieve as fs
+        >>> exp = fs.Experiment.builtin("quickstart").set({"schemes.pias.queues": 4}, load=[0.5, 0.9], seeds=1)
+        >>> exp.changes
+        ['schemes.pias.queues=4', 'load=0.5,0.9']
         """
         given = {**(settings or {}), **more}
         return Experiment(self._raw.with_changes(given, None if seeds is None else int(seeds), scale))
@@ -162,19 +196,39 @@ class Experiment:
         """The same with these flows as its workload: :class:`Flows`, or whatever :meth:`Flows.from_table` takes.
 
         The experiment says nothing else of what is sent: no ``sizes``, ``load`` or ``flows``.
+
+        >>> import flowsieve as fs
+        >>> rack = fs.Experiment.from_dict({"topology": {"kind": "single-switch", "hosts": 3}, "sweep": {"scheme": "pias"}})
+        >>> table = {"start_s": [0.0, 1e-6], "src": [0, 1], "dst": [2, 2], "bytes": [1000, 2000]}
+        >>> len(rack.with_flows(table).plan())
+        1
         """
         with written(table) as path:
             return Experiment(self._raw.with_list(path))
 
     def flows(self, seed: int = 1) -> Flows:
-        """The flows that it would send with this seed, as ``flowsieve flows`` writes them: all points have to have the same."""
+        """The flows that it would send with this seed, as ``flowsieve flows`` writes them: all points have to have the same.
+
+        The list is there as long as what this gives.
+
+        >>> import flowsieve as fs
+        >>> flows = fs.Experiment.builtin("quickstart").set(flows=5, load=0.5).flows(seed=2)
+        >>> len(flows.path.read_text().splitlines())
+        6
+        """
         folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
         path = os.path.join(folder.name, "flows.csv")
         self._raw.write_flows(path, seed)
         return Flows(path, _keep=folder)
 
     def plan(self) -> Plan:
-        """What it would run: checks everything, and runs nothing."""
+        """What it would run: checks everything, and runs nothing.
+
+        >>> import flowsieve as fs
+        >>> print(fs.Experiment.builtin("quickstart").plan())  # doctest: +ELLIPSIS
+        Web search at 50 % and 70 %: DCTCP, PIAS and pFabric
+        18 runs of 6 points, about 583 million packet-hops in all; ...
+        """
         return Plan(self._raw.plan())
 
     def run(
@@ -191,6 +245,13 @@ class Experiment:
 
         Other threads go on meanwhile. Ctrl-C keeps what is finished, and the same call goes on with the rest. ``replace``,
         ``fresh`` and ``guard`` are the command's ``--replace``, ``--fresh`` and (turned off) ``--no-guard``.
+
+        >>> import flowsieve as fs, tempfile
+        >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, seeds=1)
+        >>> heard = []
+        >>> res = exp.run(tempfile.mkdtemp() + "/out", progress=lambda finished, runs, *_: heard.append((finished, runs)))
+        >>> heard[-1]
+        (3, 3)
         """
         raw = self._raw.plan()
         return _with_report(raw.run(os.fspath(out), jobs, replace, fresh, guard, listener(progress)))
@@ -204,7 +265,13 @@ class Experiment:
         progress: bool | Listener = False,
         guard: bool = True,
     ) -> int:
-        """Makes these runs alone, as parts in the folder ``out``, and joins nothing; gives how many of them are there then."""
+        """Makes these runs alone, as parts in the folder ``out``, and joins nothing; gives how many of them are there then.
+
+        >>> import flowsieve as fs, tempfile
+        >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
+        >>> exp.run_parts(exp.plan().shard("1/3"), tempfile.mkdtemp() + "/out")
+        1
+        """
         return self._raw.plan().run_parts(set(keys), os.fspath(out), jobs, guard, listener(progress))
 
     def join(
@@ -220,13 +287,27 @@ class Experiment:
         """Joins the parts of these folders, and those in ``out``, to the result.
 
         ``missing`` says what becomes of runs whose parts are nowhere: ``"refuse"``, ``"leave-out"``, or ``"make"`` them here.
+
+        >>> import flowsieve as fs, tempfile
+        >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
+        >>> folders = [tempfile.mkdtemp() for _ in range(2)]
+        >>> for number, folder in enumerate(folders, start=1):
+        ...     _ = exp.run_parts(exp.plan().shard(f"{number}/2"), folder)
+        >>> exp.join(tempfile.mkdtemp() + "/out", folders).title
+        'Web search at 50 % and 70 %: DCTCP, PIAS and pFabric'
         """
         folders = [os.fspath(folder) for folder in parts]
         raw = self._raw.plan()
         return _with_report(raw.join(os.fspath(out), folders, missing, jobs, replace, listener(progress)))
 
     def pack(self, path: PathLike) -> Path:
-        """Writes it with every file that it names as a bundle, for other machines."""
+        """Writes it with every file that it names as a bundle, for other machines.
+
+        >>> import flowsieve as fs, tempfile
+        >>> bundle = fs.Experiment.builtin("quickstart").set(seeds=1).pack(tempfile.mkdtemp() + "/x.flowsieve")
+        >>> len(fs.Experiment.from_file(bundle).plan())
+        6
+        """
         return self.plan().pack(path)
 
     def __str__(self) -> str:

@@ -39,6 +39,11 @@ class Flows(Table):
         """Of a DataFrame of polars or pandas, a table of Arrow, or a dict of columns.
 
         What its values are is looked at where the flows are to be sent: an experiment knows its hosts.
+
+        >>> import flowsieve as fs
+        >>> flows = fs.Flows.from_table({"start_s": [0.0], "src": [0], "dst": [1], "bytes": [1000]})
+        >>> flows.path.read_text()
+        'start_s,src,dst,bytes\\n0.0,0,1,1000\\n'
         """
         folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
         path = os.path.join(folder.name, "flows.csv")

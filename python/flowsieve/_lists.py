@@ -27,27 +27,52 @@ def list_schemes(word: str | None = None) -> list[dict[str, Any]]:
 
 
 def list_workloads(word: str | None = None) -> list[dict[str, Any]]:
-    """The published distributions of flow sizes, and stand-ins for recorded traces."""
+    """The published distributions of flow sizes, and stand-ins for recorded traces.
+
+    >>> import flowsieve as fs
+    >>> "web-search" in [workload["name"] for workload in fs.list_workloads("web")]
+    True
+    """
     return _list("workloads", word)
 
 
 def list_topologies(word: str | None = None) -> list[dict[str, Any]]:
-    """The kinds of fabric."""
+    """The kinds of fabric.
+
+    >>> import flowsieve as fs
+    >>> "fat-tree" in [kind["name"] for kind in fs.list_topologies()]
+    True
+    """
     return _list("topologies", word)
 
 
 def list_experiments(word: str | None = None, folder: PathLike | None = None) -> list[dict[str, Any]]:
-    """The experiments of a folder; those in ``experiments``, if there is such a folder, else those that the package carries."""
+    """The experiments of a folder; those in ``experiments``, if there is such a folder, else those that the package carries.
+
+    >>> import flowsieve as fs
+    >>> "nos2/fig06" in [experiment["file"] for experiment in fs.list_experiments(folder="built-in:")]
+    True
+    """
     return _list("experiments", word, folder)
 
 
 def list_settings(word: str | None = None) -> list[dict[str, Any]]:
-    """Every key of an experiment file, with unit and default."""
+    """Every key of an experiment file, with unit and default.
+
+    >>> import flowsieve as fs
+    >>> [setting["name"] for setting in fs.list_settings("ecn_threshold")]
+    ['ecn_threshold']
+    """
     return _list("settings", word)
 
 
 def explain(name: str) -> str:
-    """What a setting, scheme, workload, kind of fabric or metric is, in words."""
+    """What a setting, scheme, workload, kind of fabric or metric is, in words.
+
+    >>> import flowsieve as fs
+    >>> print(fs.explain("fan_in").splitlines()[0])
+    fan_in: a setting
+    """
     return _flowsieve.explain(name)
 
 

@@ -27,7 +27,10 @@ def train(
     jobs: int = 1,
     features: list[str] | None = None,
 ) -> Path:
-    """Trains a forest on the first ``share`` of a flow list with columns ``feature:NAME``, and writes its file."""
+    """Trains a forest on the first ``share`` of a flow list with columns ``feature:NAME``, and writes its file.
+
+    >>> fs.forest.train("trace.csv", "trace.fsf", trees=20)  # doctest: +SKIP
+    """
     library("sklearn")
     command = library("flowsieve_forest.command")
     arguments = ["train", os.fspath(trace), "--out", os.fspath(out), "--trees", trees, "--depth", depth]
@@ -40,7 +43,10 @@ def train(
 
 
 def report(forest: PathLike, trace: PathLike, *, start: float = 0.8) -> list[dict[str, Any]]:
-    """What a forest's predictions are worth on the flows of a list behind the first ``start`` of them, by size class."""
+    """What a forest's predictions are worth on the flows of a list behind the first ``start`` of them, by size class.
+
+    >>> fs.forest.report("trace.fsf", "trace.csv")[0]  # doctest: +SKIP
+    """
     worth: list[dict[str, Any]] = json.loads(
         _flowsieve.worth_of_forest(os.fspath(forest), os.fspath(trace), float(start))
     )

@@ -68,7 +68,12 @@ def _figure(columns: int, height: float) -> Iterator[tuple[Any, Any]]:
 
 
 def look(scheme: int) -> dict[str, Any]:
-    """Colour, dash and mark of a scheme, by its number in the sweep."""
+    """Colour, dash and mark of a scheme, by its number in the sweep.
+
+    >>> import flowsieve as fs
+    >>> fs.plot.look(1)["marker"]
+    's'
+    """
     return {
         "color": _COLOURS[scheme % len(_COLOURS)],
         "linestyle": _DASHES[scheme % len(_DASHES)],
@@ -90,6 +95,12 @@ def fct_by_load(
     """FCT, or slowdown (``metric="slowdown"``), of flows of a size class against the load, with intervals over seeds.
 
     ``x`` may be another swept setting; ``where`` chooses among the values of further ones, such as ``{"rtt": "80us"}``.
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
+    >>> res = exp.run(tempfile.mkdtemp() + "/out")
+    >>> [line.get_label() for line in fs.plot.fct_by_load(res, statistic="p99").axes[0].containers]
+    ['dctcp', 'pias']
     """
     points = _chosen(result, where or {}, x)
     unit = {"fct": "us", "slowdown": ""}.get(metric)
@@ -115,7 +126,14 @@ def slowdown_by_size(
     columns: int = 1,
     height: float = 2.2,
 ) -> Any:
-    """Slowdown against flow size, with as many flows in each bin, at one load (the highest, if none is named)."""
+    """Slowdown against flow size, with as many flows in each bin, at one load (the highest, if none is named).
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
+    >>> res = exp.run(tempfile.mkdtemp() + "/out")
+    >>> fs.plot.slowdown_by_size(res, load=0.5).axes[0].get_xscale()
+    'log'
+    """
     points = _chosen(result, where or {}, None)
     loads = sorted({point["load"] for point in points if point["load"] is not None})
     at = load if load is not None else (loads[-1] if loads else None)
@@ -146,7 +164,14 @@ def cdf(
     columns: int = 1,
     height: float = 2.2,
 ) -> Any:
-    """The share of flows with at most this slowdown, or this FCT in us (``metric="fct"``), at one load, over all seeds."""
+    """The share of flows with at most this slowdown, or this FCT in us (``metric="fct"``), at one load, over all seeds.
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
+    >>> res = exp.run(tempfile.mkdtemp() + "/out")
+    >>> fs.plot.cdf(res, load=0.5).axes[0].get_ylabel()
+    'share of flows'
+    """
     polars = library("polars")
     expressions = {"slowdown": polars.col("slowdown"), "fct": polars.col("fct_ps") / 1e6}
     if metric not in expressions:
@@ -183,6 +208,12 @@ def series(
     """A time series of ``series.parquet`` by its name, such as ``"most backlog (bytes)"``: a line for each point, of one seed.
 
     ``of`` chooses among its links, flows or hosts; without it there is a line for each of them, too.
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=[0.5, 0.7], scheme=["dctcp", "pias"], seeds=2)
+    >>> res = exp.run(tempfile.mkdtemp() + "/out")
+    >>> len(fs.plot.series(res, "flows under way").axes[0].lines)
+    4
     """
     polars = library("polars")
     table = result.series().to_polars().with_columns(polars.col("series", "of").cast(polars.String))
@@ -211,6 +242,11 @@ def claims(result: Result, *, columns: int = 2, height: float | None = None) -> 
     """What a paper claims as a ratio, and what was measured, with its interval: a row for each claim of a change.
 
     A dot is what was measured, a hollow mark what is claimed.
+
+    >>> import flowsieve as fs, tempfile
+    >>> res = fs.Experiment.builtin("nos2/fig06").set(scale="smoke").run(tempfile.mkdtemp() + "/out")
+    >>> len(fs.plot.claims(res).axes[0].get_yticks()) > 0
+    True
     """
     judged = [each for each in result.claims() if each["measured"]["ratio"] is not None]
     if not judged:

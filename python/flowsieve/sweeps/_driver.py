@@ -48,6 +48,12 @@ def sweep(
     makes what is missing. A run whose machine is lost is made again elsewhere, three times at most, and so is one that has not
     answered for ``patience`` seconds and twenty times its estimate. A run that fails by itself ends the sweep with its own
     error; the others are kept.
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
+    >>> res = fs.sweep(exp, tempfile.mkdtemp() + "/out")
+    >>> len(res.experiment["points"])
+    3
     """
     backend: Backend = on if on is not None else Local()
     plan = experiment.plan()

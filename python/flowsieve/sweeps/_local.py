@@ -11,7 +11,13 @@ from flowsieve.sweeps._worker import Worker
 
 
 class Local:
-    """``jobs`` runs at a time on this machine; as many as it has cores, if nothing is said."""
+    """``jobs`` runs at a time on this machine; as many as it has cores, if nothing is said.
+
+    >>> import flowsieve as fs, tempfile
+    >>> exp = fs.Experiment.builtin("quickstart").set(flows=20, load=0.5, seeds=1)
+    >>> fs.sweep(exp, tempfile.mkdtemp() + "/out", on=fs.Local(jobs=2)).path.name
+    'out'
+    """
 
     parts = None
     shards = None

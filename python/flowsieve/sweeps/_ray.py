@@ -30,6 +30,8 @@ class Ray:
     ``address`` is that of the cluster, as ``ray.init`` takes it; a cluster that this process is connected to already is used as it
     is. ``install=True`` sends the installed package to the nodes by Ray's runtime environment; otherwise the same wheel has
     to be there. ``parts`` is a folder on a disk that all nodes share, if there is one: then only keys travel.
+
+    >>> fs.sweep(exp, "results/sweep", on=fs.Ray(address="auto"))  # doctest: +SKIP
     """
 
     shards = None

@@ -21,6 +21,8 @@ class Slurm:
 
     ``options`` are further ones of ``sbatch``, such as ``["--partition=short", "--time=2:00:00"]``; ``setup`` is what a job does
     first, such as ``"source venv/bin/activate"``. The command ``flowsieve`` has to be found there.
+
+    >>> fs.sweep(exp, "results/sweep", on=fs.Slurm("/shared/sweep", jobs=40))  # doctest: +SKIP
     """
 
     def __init__(self, parts: PathLike, *, jobs: int = 40, options: Sequence[str] = (), setup: str = "") -> None:
