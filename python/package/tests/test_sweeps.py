@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -232,3 +232,37 @@ def test_sweep__goes_on_when_its_driver_was_killed(tmp_path: Path) -> None:
     assert 3 <= len(kept) < 16
     swept = fs.sweep(exp, tmp_path / "out")
     assert files(swept.path) == files(exp.run(tmp_path / "whole").path)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 150 KB; needs root."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=150k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a disk of its own can be mounted by root alone")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_sweep__a_full_disk_keeps_what_is_finished(small: fs.Experiment, tmp_path: Path, small_disk: Path) -> None:
+    exp = small.set(flows=300)
+    with pytest.raises(fs.ResultError, match="free some space and run again: finished points are kept"):
+        fs.sweep(exp, small_disk / "out")
+    subprocess.run(["mount", "-o", "remount,size=100m", str(small_disk)], check=True)
+    assert files(fs.sweep(exp, small_disk / "out").path) == files(exp.run(tmp_path / "whole").path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks as POSIX has them")
+def test_sweep__a_folder_that_another_process_writes_is_said(small: fs.Experiment, tmp_path: Path) -> None:
+    import fcntl
+
+    fs.sweep(small, tmp_path / "out")
+    with (tmp_path / "out" / ".lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(fs.ResultError, match="another process is writing this result"):
+            fs.sweep(small, tmp_path / "out")
+    fs.sweep(small, tmp_path / "out")
