@@ -31,7 +31,7 @@ def run(line: _progress.Line) -> None:
         (
             True,
             "\r0/3 runs, 0 %\r1/3 runs, 33 %, 2.0 M packet-hops/s, 1 min 30 s left"
-            "\r2/3 runs, 67 %, 2.0 M packet-hops/s, 1 min 30 s left\r3/3 runs, 100 %" + " " * 36 + "\n",
+            "\r2/3 runs, 67 %, 2.0 M packet-hops/s, 1 min 30 s left\r3/3 runs, 100 %" + " " * 37 + "\n",
         ),
     ],
 )
