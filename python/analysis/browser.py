@@ -23,6 +23,10 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    # A window that nobody sees is drawn, nevertheless: without these, some starts give no animation frame.
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-background-timer-throttling",
 ]
 # A4 upright, in inches: a page that wants its sheets to lie has to say so.
 PAPER = {"paperWidth": 8.27, "paperHeight": 11.69}
@@ -58,7 +62,7 @@ class Page:
 
     def scroll_through(self) -> None:
         """Shows every part of the page once, as a reader would: plots are drawn when they come into view."""
-        self.driver.set_script_timeout(600)
+        self.driver.set_script_timeout(120)
         self.driver.execute_async_script(
             """const done = arguments[arguments.length - 1];
             const frames = (count) => new Promise((after) => {

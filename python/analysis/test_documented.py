@@ -114,16 +114,29 @@ def test_r__has_the_percentiles_of_the_summary(here, summary):
     assert len(pypdfium2.PdfDocument(here / "slowdown.pdf")) == 1
 
 
+def typeset(here, name, latex):
+    """The words of a page of LaTeX with pgfplots."""
+    if not shutil.which("pdflatex") or not shutil.which("kpsewhich"):
+        pytest.skip("LaTeX (pdflatex) is not installed: what pgfplots draws was not tested")
+    if subprocess.run(["kpsewhich", "pgfplots.sty"], stdout=subprocess.DEVNULL).returncode:
+        pytest.skip("the LaTeX package pgfplots is not installed: what it draws was not tested")
+    (here / f"{name}.tex").write_text(latex)
+    external(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"])
+    [page] = pypdfium2.PdfDocument(here / f"{name}.pdf")
+    return page.get_textpage().get_text_range().split()
+
+
+@pytest.mark.parametrize("of", [["--columns", "2"], ["--x", "size", "--columns", "2"], ["--class", "all", "--at", "load=0.7"], ["--y", "utilisation"]])
+def test_pgfplots__draws_each_figure_that_is_exported(here, of):
+    figure = external(["flowsieve", "export", "results/quickstart", "--what", "figure", "--format", "latex", *of])
+    head = "\\documentclass[twocolumn]{article}\n\\usepackage{pgfplots}\\pgfplotsset{compat=1.16}\n\\begin{document}\n"
+    words = typeset(here, "figure", head + figure + "\\end{document}\n")
+    assert {"dctcp", "pias", "pfabric", "Figure"} <= set(words), words
+
+
 def test_pgfplots__draws_the_means_of_the_summary(here, summary):
     external(["sh", "-ec", block("pgfplots", "sh")])
-    if not shutil.which("pdflatex") or not shutil.which("kpsewhich"):
-        pytest.skip("LaTeX (pdflatex) is not installed: the example of pgfplots was not executed")
-    if subprocess.run(["kpsewhich", "pgfplots.sty"], stdout=subprocess.DEVNULL).returncode:
-        pytest.skip("the LaTeX package pgfplots is not installed: its example was not executed")
-    (here / "example.tex").write_text(block("pgfplots", "latex"))
-    external(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "example.tex"])
-    [page] = pypdfium2.PdfDocument(here / "example.pdf")
-    words = page.get_textpage().get_text_range().split()
+    words = typeset(here, "example", block("pgfplots", "latex"))
     # The labels of the points, and the legend.
     means = {f"{float(row['fct_mean_us']):.0f}" for key, row in summary.items() if key[2] == "0-100KB"}
     assert means | {"dctcp", "pias", "pfabric"} <= set(words), words

@@ -9,6 +9,7 @@ use flowsieve_experiment::{Error, ResultDir};
 fn refused(error: ExportError) -> Error {
     match error {
         ExportError::Key(error) => error.into(),
+        ExportError::Result(error) => error.into(),
         error => Error::Input(error.to_string()),
     }
 }
@@ -26,14 +27,22 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
         return to_output(|out| export::flows_csv(&result, out).map_err(Error::Output));
     }
     let columns = args.columns.unwrap_or(1);
-    let (mut layout, by_size) = layout(&result, args)?;
+    let (mut layout, across) = layout(&result, args)?;
     export::keep(&result, &mut layout, &args.at).map_err(refused)?;
     let (y, class) = (args.y.as_deref(), args.class.as_deref());
     if args.what == Exported::Figure {
-        let figures = export::figures(&result, &layout, by_size, y, class).map_err(refused)?;
+        let figures = match across {
+            Across::Time if class.is_some() => {
+                return Err(Error::Input("a figure over time is not by `--class`; expected --y and --at".into()));
+            }
+            Across::Time => export::figures_over_time(&result, &layout, y),
+            Across::Size | Across::Swept => export::figures(&result, &layout, across == Across::Size, y, class),
+        };
+        let figures = figures.map_err(refused)?;
         return match format {
             ExportFormat::Svg => print(&figures.svg(columns).map_err(refused)?),
-            ExportFormat::Csv | ExportFormat::Latex => to_output(|out| figures.csv(out).map_err(Error::Output)),
+            ExportFormat::Latex => print(&figures.latex(columns).map_err(refused)?),
+            ExportFormat::Csv => to_output(|out| figures.csv(out).map_err(Error::Output)),
         };
     }
     let selection = Selection::new(&result, y, class).map_err(refused)?;
@@ -45,18 +54,30 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     }
 }
 
-/// By a swept setting; or, of a figure, by flow size, if nothing that is swept has that name.
-fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, bool), UnknownKey> {
+/// What is on the x axis.
+#[derive(Clone, Copy, PartialEq)]
+enum Across {
+    Swept,
+    Size,
+    Time,
+}
+
+/// By a swept setting; or, of a figure, by flow size or time, if nothing that is swept has that name.
+fn layout(result: &ResultDir, args: &Export) -> Result<(Layout, Across), UnknownKey> {
     let experiment = &result.manifest().experiment;
     match Layout::new(experiment, args.x.as_deref()) {
         Err(mut unknown) if args.what == Exported::Figure => {
-            if unknown.name == "size" {
-                return Ok((Layout::new(experiment, None)?, true));
-            }
-            unknown.swept.push("size".into());
-            Err(unknown)
+            let across = match &*unknown.name {
+                "size" => Across::Size,
+                "time" => Across::Time,
+                _ => {
+                    unknown.swept.extend(["size", "time"].map(String::from));
+                    return Err(unknown);
+                }
+            };
+            Ok((Layout::new(experiment, None)?, across))
         }
-        layout => Ok((layout?, false)),
+        layout => Ok((layout?, Across::Swept)),
     }
 }
 
@@ -70,9 +91,6 @@ fn senseless(args: &Export, format: ExportFormat) -> Option<&'static str> {
         (Exported::Table, ExportFormat::Svg) => {
             Some("a table is not drawn; expected --what figure, or --format csv or latex")
         }
-        (Exported::Figure, ExportFormat::Latex) => Some(
-            "a figure is no LaTeX; expected --format svg, which \\includesvg of the package svg shows, or --what table",
-        ),
         (_, ExportFormat::Csv) if args.columns.is_some() => {
             Some("CSV has no width on a page; expected --columns with --format latex or svg")
         }

@@ -61,14 +61,6 @@ fn run__with_changes_says_so_in_the_manifest() {
     assert!(done.err.contains("2 points, 2 runs"), "{}", done.err);
 }
 
-/// A finished result of `small.toml`.
-fn result() -> tempfile::TempDir {
-    let folder = folder();
-    let done = flowsieve(folder.path(), &["run", "small.toml", "--out", "out"]);
-    assert_eq!(done.status, 0, "{}", done.err);
-    folder
-}
-
 fn json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
     let done = flowsieve(folder, arguments);
     assert_eq!(done.status, 0, "{arguments:?}: {}", done.err);
@@ -77,19 +69,19 @@ fn json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
 
 #[test]
 fn compare__pairs_two_schemes_or_each_with_the_first() {
-    let folder = result();
-    let text = flowsieve(folder.path(), &["compare", "out", "pias", "dctcp"]);
+    let folder = small_result();
+    let text = flowsieve(folder.path(), &["compare", "results/small", "pias", "dctcp"]);
     assert!(text.out.starts_with("pias / dctcp: FCT over the same flows, paired by seed"), "{}", text.out);
     assert!(text.out.contains("Mean of the ratios of mean FCT at all loads"), "{}", text.out);
-    assert_eq!(flowsieve(folder.path(), &["compare", "out"]).out, text.out);
-    let data = json(folder.path(), &["compare", "out", "dctcp", "pias", "--json"]);
+    assert_eq!(flowsieve(folder.path(), &["compare", "results/small"]).out, text.out);
+    let data = json(folder.path(), &["compare", "results/small", "dctcp", "pias", "--json"]);
     let all = &data[0]["points"][0]["classes"][3];
     assert_eq!((all["class"].as_str(), all["flows"].as_u64()), (Some("all"), Some(80)));
     assert!(all["fct"]["p99.9"]["value"].as_f64().unwrap() > 0.0 && all["by_flow"]["pairs"] == 80, "{all}");
     for (arguments, says) in [
-        (&["compare", "out", "pais", "dctcp"][..], "did you mean `pias`?"),
-        (&["compare", "out", "pias", "pias"], "expected two different ones"),
-        (&["compare", "out", "pias"], "required"),
+        (&["compare", "results/small", "pais", "dctcp"][..], "did you mean `pias`?"),
+        (&["compare", "results/small", "pias", "pias"], "expected two different ones"),
+        (&["compare", "results/small", "pias"], "required"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);
@@ -127,8 +119,8 @@ fn compare__values_of_a_swept_setting() {
 
 #[test]
 fn compare__a_load_changes_the_flows() {
-    let folder = result();
-    let wrong = flowsieve(folder.path(), &["compare", "out", "--vary", "load"]);
+    let folder = small_result();
+    let wrong = flowsieve(folder.path(), &["compare", "results/small", "--vary", "load"]);
     assert!(wrong.status == 2 && wrong.err.contains("with another load flows are others"), "{}", wrong.err);
 }
 
@@ -166,10 +158,10 @@ fn thresholds__advice_first() {
 
 #[test]
 fn doctor__says_what_looks_wrong() {
-    let folder = result();
-    let text = flowsieve(folder.path(), &["doctor", "out"]);
+    let folder = small_result();
+    let text = flowsieve(folder.path(), &["doctor", "results/small"]);
     assert!(text.status == 0 && text.out.contains("careful  links carried less than 80 %"), "{}", text.out);
-    let data = json(folder.path(), &["doctor", "out", "--json"]);
+    let data = json(folder.path(), &["doctor", "results/small", "--json"]);
     let findings = data["findings"].as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["severity"] == "careful" && finding["at"] == "all points"), "{data}");
 }
@@ -309,10 +301,10 @@ fn run__adds_seeds_until_a_claim_is_resolved_or_has_them_all() {
 
 #[test]
 fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
-    let whole = result();
+    let whole = small_result();
     let other = flowsieve(whole.path(), &["run", "small.toml", "--set", "load=0.7", "--out", "other"]);
     assert_eq!(other.status, 0, "{}", other.err);
-    let out = whole.path().join("out");
+    let out = whole.path().join("results/small");
     let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
     let flows = std::fs::read(out.join("flows.parquet")).unwrap();
     let other = std::fs::read(whole.path().join("other/flows.parquet")).unwrap();
@@ -332,7 +324,7 @@ fn results_that_are_damaged_are_refused_by_whatever_reads_them() {
     for (file, bytes, says) in wrong {
         std::fs::write(out.join(file), bytes).unwrap();
         for command in ["report", "compare", "doctor"] {
-            let done = flowsieve(whole.path(), &[command, "out"]);
+            let done = flowsieve(whole.path(), &[command, "results/small"]);
             assert_eq!((done.status, done.out.as_str()), (2, ""), "{command}: {}", done.err);
             assert!(done.err.contains(says) && done.err.trim_end().lines().count() == 1, "{command}: {}", done.err);
         }
@@ -494,96 +486,4 @@ fn every_experiment_of_the_project_is_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let done = flowsieve(&folder, &["list", "experiments", "--folder", "."]);
     assert!(done.out.contains("quickstart.toml") && !done.out.contains("not an experiment"), "{}", done.out);
-}
-
-#[test]
-fn export__figures_are_drawings_or_their_numbers() {
-    let folder = small_result();
-    let export = |arguments: &[&str]| {
-        let done = flowsieve(folder.path(), &[&["export", "results/small", "--what", "figure"], arguments].concat());
-        assert_eq!(done.status, 0, "{}", done.err);
-        done.out
-    };
-    let (one, two) = (export(&[]), export(&["--columns", "2"]));
-    assert!(one.starts_with("<svg ") && one.contains(" width=\"3.5in\" "), "{one}");
-    assert!(two.contains(" width=\"7.16in\" "), "{two}");
-    assert_eq!(one, export(&["--format", "svg", "--y", "mean fct"]));
-    // What the figure shows of a scheme at a load is what its table has.
-    let csv = export(&["--format", "csv", "--class", "all", "--at", "load=0.8"]);
-    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.rsplit(',').collect()).collect();
-    let unit = rows[1][3];
-    let scale = [("ns", 1e-3), ("us", 1.0), ("ms", 1e3)].into_iter().find(|(name, _)| *name == unit).unwrap().1;
-    let table = flowsieve(folder.path(), &["export", "results/small", "--y", "mean fct", "--class", "all"]).out;
-    let expected: Vec<f64> = table
-        .lines()
-        .filter(|line| line.contains(",0.8,"))
-        .map(|line| line.split(',').nth(8).unwrap().parse().unwrap())
-        .collect();
-    assert_eq!((rows.len(), expected.len()), (1 + 2, 2));
-    for (row, expected) in rows[1..].iter().zip(expected) {
-        let shown: f64 = row[2].parse::<f64>().unwrap() * scale;
-        assert!((shown / expected - 1.0).abs() < 1e-5, "{row:?} {expected}");
-    }
-}
-
-#[test]
-fn export__tables_have_the_numbers_of_the_result() {
-    let folder = small_result();
-    let export = |arguments: &[&str]| flowsieve(folder.path(), &[&["export", "results/small"], arguments].concat());
-    let csv = export(&["--y", "mean fct", "--class", "all"]);
-    assert_eq!(csv.status, 0, "{}", csv.err);
-    let rows: Vec<Vec<&str>> = csv.out.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(rows[0][..9], ["case", "x_name", "x", "scheme", "flows_of", "metric", "statistic", "unit", "value"]);
-    let of: Vec<[&str; 4]> = rows[1..].iter().map(|row| [row[1], row[2], row[3], row[7]]).collect();
-    assert_eq!(
-        of,
-        [
-            ["load", "0.5", "dctcp", "us"],
-            ["load", "0.5", "pias", "us"],
-            ["load", "0.8", "dctcp", "us"],
-            ["load", "0.8", "pias", "us"]
-        ]
-    );
-    let json: serde_json::Value =
-        serde_json::from_str(&flowsieve(folder.path(), &["report", "results/small", "--json"]).out).unwrap();
-    let point = json["points"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|point| point["scheme"] == "pias" && point["load"] == 0.8)
-        .unwrap();
-    let all = point["classes"].as_array().unwrap().last().unwrap();
-    let shown: f64 = rows[4][8].parse().unwrap();
-    let expected = all["fct_us"]["mean"]["value"].as_f64().unwrap();
-    assert!((shown / expected - 1.0).abs() < 1e-9, "{shown} {expected}");
-    let ratio: f64 = rows[4][11].parse().unwrap();
-    assert!((ratio / all["fct_mean_ratio_to_first"]["value"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{ratio}");
-
-    let latex = export(&["--format", "latex", "--y", "p99 slowdown", "--class", "all", "--columns", "2"]).out;
-    assert!(
-        latex.contains("\\begin{table*}") && latex.contains("\\toprule") && latex.contains("p99 slowdown, all flows"),
-        "{latex}"
-    );
-    assert_eq!(latex.matches("\\begin{tabular}{lrr}").count(), 1);
-
-    let flows = export(&["--what", "flows"]).out;
-    assert_eq!(flows.lines().count(), 1 + 2 * 2 * 2 * 40);
-    assert!(flows.starts_with("scheme,load,seed,flow,src,dst,traffic_class,bytes,"), "{flows}");
-    for (arguments, problem) in [
-        (&["--y", "median"][..], "`median` is no measure"),
-        (&["--class", "elephants"], "no flows called `elephants`; expected one of 0-100KB"),
-        (&["--x", "buffer"], "nothing that the sweep varies is called `buffer`"),
-        (&["--what", "flows", "--format", "latex"], "--what flows is CSV"),
-        (&["--format", "svg"], "a table is not drawn; expected --what figure"),
-        (&["--what", "figure", "--format", "latex"], "expected --format svg"),
-        (&["--columns", "2"], "CSV has no width"),
-        (&["--x", "size"], "nothing that the sweep varies is called `size`"),
-        (&["--what", "figure", "--x", "buffer"], "load, size"),
-        (&["--what", "figure", "--class", "elephants"], "expected one of 0-100KB"),
-        (&["--what", "figure", "--x", "size", "--class", "all"], "a figure by flow size is not by `--class`"),
-        (&["--what", "figure", "--at", "load=0.9"], "expected one of 0.5, 0.8"),
-    ] {
-        let refused = export(arguments);
-        assert!(refused.status == 2 && refused.err.contains(problem), "{arguments:?}: {}", refused.err);
-    }
 }

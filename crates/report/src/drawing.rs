@@ -78,7 +78,7 @@ pub(crate) fn of_claims(figure: &Figure) -> Option<String> {
 }
 
 /// How many plots stand beside each other.
-fn across(plots: usize, columns: u8) -> usize {
+pub(crate) fn across(plots: usize, columns: u8) -> usize {
     match (columns, plots) {
         (1, _) | (_, ..2) => 1,
         (_, 2 | 4) => 2,

@@ -1,18 +1,19 @@
-//! A result for a paper and for other programs: tables in LaTeX, figures in SVG, and tidy tables in CSV, whose rows say by themselves what
+//! A result for a paper and for other programs: tables in LaTeX, figures in SVG and LaTeX, and tidy tables in CSV, whose rows say by themselves what
 //! they are.
 
 mod figures;
+mod pgfplots;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, Statistic};
+use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic};
 
 use crate::cases::{At, Case, Layout, UnknownKey};
 use crate::format::{number, printable};
 use crate::group::Group;
 
-pub use figures::{Figures, figures};
+pub use figures::{Figures, figures, figures_over_time};
 
 const PS_PER_US: f64 = 1e6;
 
@@ -24,7 +25,7 @@ pub struct Selection {
 }
 
 /// What a result does not have.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// A measure.
     #[error(
@@ -55,6 +56,17 @@ pub enum ExportError {
         /// What it has.
         valid: Vec<String>,
     },
+    /// Something that was sampled over time.
+    #[error("nothing called `{name}` was sampled; expected one of {}", .valid.join(", "))]
+    Sampled {
+        /// The name.
+        name: String,
+        /// What was.
+        valid: Vec<String>,
+    },
+    /// The result's files.
+    #[error(transparent)]
+    Result(#[from] ResultError),
     /// Something that the figure has no use for.
     #[error("{figure} is not by `{option}`; expected {expected}")]
     Unread {
@@ -305,6 +317,10 @@ fn escaped(text: &str) -> String {
             '\\' => latex.push_str("\\textbackslash{}"),
             '~' => latex.push_str("\\textasciitilde{}"),
             '^' => latex.push_str("\\textasciicircum{}"),
+            // The letters of TeX's first fonts have others in these places.
+            '<' => latex.push_str("\\textless{}"),
+            '>' => latex.push_str("\\textgreater{}"),
+            '|' => latex.push_str("\\textbar{}"),
             '\u{fffd}' => latex.push('?'),
             other => latex.push(other),
         }
@@ -403,8 +419,8 @@ mod tests {
     #[test]
     fn escaped__what_latex_would_read() {
         assert_eq!(
-            escaped("a_b & 50% #1 {x} $~^\\"),
-            "a\\_b \\& 50\\% \\#1 \\{x\\} \\$\\textasciitilde{}\\textasciicircum{}\\textbackslash{}"
+            escaped("a_b & 50% #1 {x} $~^\\ >10MB"),
+            "a\\_b \\& 50\\% \\#1 \\{x\\} \\$\\textasciitilde{}\\textasciicircum{}\\textbackslash{} \\textgreater{}10MB"
         );
     }
 
@@ -413,14 +429,15 @@ mod tests {
         #[test]
         fn escaped__leaves_nothing_to_latex(text in any::<String>()) {
             let latex = escaped(&text);
-            let commands = latex.replace("\\textbackslash{}", "").replace("\\textasciitilde{}", "").replace("\\textasciicircum{}", "");
+            let named = ["backslash", "asciitilde", "asciicircum", "less", "greater", "bar"];
+            let commands = named.iter().fold(latex.clone(), |text, name| text.replace(&format!("\\text{name}{{}}"), ""));
             let mut letters = commands.chars().peekable();
             while let Some(letter) = letters.next() {
                 if letter == '\\' {
                     let next = letters.next();
                     prop_assert!(next.is_some_and(|next| "&%$#_{}".contains(next)), "{latex}");
                 } else {
-                    prop_assert!(!"&%$#_{}~^".contains(letter) && !letter.is_control(), "{latex}");
+                    prop_assert!(!"&%$#_{}~^<>|".contains(letter) && !letter.is_control(), "{latex}");
                 }
             }
         }

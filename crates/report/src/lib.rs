@@ -48,8 +48,8 @@ pub use terminal::table;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
 pub fn write(dir: &ResultDir, layout: &Layout) -> Result<PathBuf, ResultError> {
-    let adapted = over_time::figures(dir, layout)?;
-    page::write(dir, layout, adapted)
+    let over_time = over_time::figures(dir, layout)?;
+    page::write(dir, layout, over_time)
 }
 
 #[cfg(test)]

@@ -7,6 +7,10 @@
 /// In an order in which neighbours are far apart in lightness.
 const COLOURS: [&str; 6] = ["#004488", "#DDAA33", "#BB5566", "#000000", "#40A796", "#0B6B2E"];
 
+/// Marks that are closer to each other than this many in a plot hide their line: of more values, about so many have one.
+pub(crate) const MOST_MARKS: usize = 40;
+pub(crate) const MARKS_OF_MANY: usize = 20;
+
 /// The colour of a scheme, as red, green and blue in hexadecimal.
 pub(crate) fn colour(scheme: usize) -> &'static str {
     COLOURS[scheme % COLOURS.len()]

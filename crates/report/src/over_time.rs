@@ -1,4 +1,5 @@
-//! The plots of what ports, hosts and controllers adapt: thresholds, queue weights, packets by queue, over the time of a run.
+//! The plots of what was sampled over the time of a run: backlogs, utilisation, goodput, windows, and what ports, hosts and controllers
+//! adapt.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +12,66 @@ use crate::page::Shown;
 /// The most values of a line: more do not show.
 const MOST_DATA: usize = 200;
 
+/// The most lines of a plot that can be told apart; further ones are left out, and counted in the title.
+const MOST_LINES: usize = 8;
+
 const PS_PER_MS: f64 = 1e9;
 
-/// A plot for each name and place of a point, with a line a queue.
+/// A point, a place with queues or none, and what was sampled there.
+type Key = (u32, String, String);
+
+fn key(point: u32, values: &Values) -> Key {
+    let place = values.queue().map_or("", |(place, _)| place);
+    (point, place.to_owned(), values.name.clone())
+}
+
+/// A plot for each point and what was sampled, with a line for each link or flow; of what has queues one for each place, with a
+/// line a queue.
 pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, ResultError> {
-    let mut queues: BTreeMap<(u32, String, String), Vec<Series>> = BTreeMap::new();
-    for (point, values) in dir.adapted()? {
-        let Some((place, queue)) = values.queue() else { continue };
-        let line = Series { scheme: queue, name: format!("queue {queue}"), shape: Shape::Line, data: data(&values) };
-        queues.entry((point, place.to_owned(), values.name.clone())).or_default().push(line);
+    // By what they are of, in the order of the file.
+    let mut lines: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+    let sampled = dir.series(|point, values| {
+        if values.of.is_empty() {
+            return false;
+        }
+        let lines = lines.entry(key(point, values)).or_default();
+        let line = lines.iter().position(|of| *of == values.of).unwrap_or_else(|| {
+            lines.push(values.of.clone());
+            lines.len() - 1
+        });
+        line < MOST_LINES
+    })?;
+    let mut plots: BTreeMap<Key, Vec<Series>> = BTreeMap::new();
+    for (point, values) in sampled {
+        let series = plots.entry(key(point, &values)).or_default();
+        let (number, name) = match values.queue() {
+            Some((_, queue)) => (queue, format!("queue {queue}")),
+            None => (series.len(), values.of.clone()),
+        };
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.data.extend(data(&values)),
+            None => series.push(Series { scheme: number, name, shape: Shape::Line, data: data(&values) }),
+        }
     }
     let mut figures = Vec::new();
-    for ((point, place, name), series) in queues {
+    for (key, series) in plots {
+        let many = lines.get(&key).map_or(0, Vec::len);
+        let (point, place, name) = key;
         let point = point as usize;
         let of_case = |case: usize| layout.cases[case].at.iter().position(|at| at.points.contains(&point));
         let Some((case, at)) = (0..layout.cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
-        let scheme = &dir.manifest().experiment.points[point].scheme;
-        let places = Places::Numbers { is_log: false, ticks: Vec::new() };
+        let mut title = vec![name.clone(), place, dir.manifest().experiment.points[point].scheme.clone()];
+        title.retain(|part| !part.is_empty());
+        if many > MOST_LINES {
+            title.push(format!("the first {MOST_LINES} of {many}"));
+        }
         let plot = Plot {
-            title: format!("{name}, {place}, {scheme}"),
-            x: XAxis { name: "time".into(), unit: "ms".into(), places },
+            title: title.join(", "),
+            x: XAxis {
+                name: "time".into(),
+                unit: "ms".into(),
+                places: Places::Numbers { is_log: false, ticks: Vec::new() },
+            },
             y: YAxis { name, unit: String::new(), base: Base::ZeroOrLog },
             series,
             claimed: Vec::new(),
@@ -41,10 +82,40 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
     Ok(figures)
 }
 
-/// Every value, or an even choice of them.
+/// Every value, or the means of as many steps in a row as there have to be, so that nothing short is lost between them.
 fn data(series: &Values) -> Vec<Datum> {
-    let every = series.values.len().div_ceil(MOST_DATA).max(1);
-    let at = |step: usize| (series.first_step + step as u64 + 1).saturating_mul(series.step_ps) as f64 / PS_PER_MS;
-    let datum = |(step, &y): (usize, &f64)| Datum { x: at(step), y, ends: None, sizes: None };
-    series.values.iter().enumerate().step_by(every).map(datum).collect()
+    let together = series.values.len().div_ceil(MOST_DATA).max(1);
+    let end = |step: usize| (series.first_step + step as u64).saturating_mul(series.step_ps) as f64 / PS_PER_MS;
+    let datum = |(at, values): (usize, &[f64])| Datum {
+        x: end(at * together + values.len()),
+        y: values.iter().sum::<f64>() / values.len() as f64,
+        ends: None,
+        sizes: None,
+    };
+    series.values.chunks(together).enumerate().map(datum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data__of_long_series_are_means_that_add_up_to_the_same() {
+        let of = |values: Vec<f64>| Values {
+            name: "goodput (bit/s)".into(),
+            of: "flow 3".into(),
+            first_step: 10,
+            step_ps: 1_000_000_000,
+            values,
+        };
+        let short: Vec<(f64, f64)> = data(&of(vec![5.0, 7.0])).iter().map(|datum| (datum.x, datum.y)).collect();
+        assert_eq!(short, [(11.0, 5.0), (12.0, 7.0)]);
+        // A flow that sends in one step of 500 alone.
+        let mut values = vec![0.0; 500];
+        values[301] = 9.0;
+        let long = data(&of(values));
+        let sent: Vec<(f64, f64)> = long.iter().filter(|datum| datum.y > 0.0).map(|datum| (datum.x, datum.y)).collect();
+        assert_eq!((long.len(), sent), (167, vec![(10.0 + 303.0, 3.0)]));
+        assert_eq!(long[166].x, 510.0);
+    }
 }

@@ -230,7 +230,7 @@ pub struct Manifest {
     pub schema: u32,
     /// BLAKE3 of `flows.parquet`: the two belong together.
     pub flows_blake3: String,
-    /// BLAKE3 of `series.parquet`, where it holds what was adapted.
+    /// BLAKE3 of `series.parquet`, where it holds what was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series_blake3: Option<String>,
     /// BLAKE3 of the other files that belong to the result, by name. Results of before have none.

@@ -115,12 +115,13 @@ impl ResultDir {
         Ok(path)
     }
 
-    /// What was adapted over time in the first run of each point, by point, in the order of the file.
-    pub fn adapted(&self) -> Result<Vec<(u32, Series)>, ResultError> {
+    /// What was sampled over time in the first run of each point, by point, in the order of the file: those series that are wanted,
+    /// which is asked with a point and a series without values.
+    pub fn series(&self, is_wanted: impl FnMut(u32, &Series) -> bool) -> Result<Vec<(u32, Series)>, ResultError> {
         let Some(expected) = &self.manifest.series_blake3 else { return Ok(Vec::new()) };
         let mut firsts: Vec<(u32, u64)> = self.manifest.runs.iter().map(|run| (run.point, run.seed)).collect();
         firsts.dedup_by_key(|(point, _)| *point);
-        series::read_adapted(&self.path.join("series.parquet"), expected, &firsts)
+        series::read(&self.path.join("series.parquet"), expected, &firsts, is_wanted)
     }
 
     /// Hands over the flows of each run, in the order of [`Manifest::runs`], one run in memory at a time.

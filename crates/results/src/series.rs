@@ -143,14 +143,17 @@ fn columns(runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Vec<(Field, Arr
     columns
 }
 
-/// The series of queues of these runs, from a file whose bytes have this digest: nothing of it is decoded before that is
-/// known.
-pub(crate) fn read_adapted(
+/// The wanted series of these runs, from a file whose bytes have this digest: nothing of it is decoded before that is known. What
+/// pauses is one series for each stretch.
+pub(crate) fn read(
     path: &Path,
     expected: &str,
     runs: &[(u32, u64)],
+    mut is_wanted: impl FnMut(u32, &Series) -> bool,
 ) -> Result<Vec<(u32, Series)>, ResultError> {
     let mut all: Vec<(u32, Series)> = Vec::new();
+    // The series of the last row, and whether it is the last one of `all`.
+    let mut current: Option<(u32, u64, Series, bool)> = None;
     for batch in open_batches(path, expected)? {
         let batch = batch.map_err(|error| ResultError::damaged(path, error))?;
         let (points, seeds) =
@@ -168,18 +171,28 @@ pub(crate) fn read_adapted(
             if !runs.contains(&(point, seeds.value(row))) {
                 continue;
             }
-            let (name, of) = (names.value(row), places.value(row));
-            let goes_on = |(of_point, last): &(u32, Series)| *of_point == point && last.name == name && last.of == of;
-            if !all.last().is_some_and(goes_on) {
-                let first_step = starts.value(row) / step_ps;
-                let series =
-                    Series { name: name.to_owned(), of: of.to_owned(), first_step, step_ps, values: Vec::new() };
-                if series.queue().is_none() {
-                    continue;
+            let (name, of, step) = (names.value(row), places.value(row), starts.value(row) / step_ps);
+            let goes_on = |(of_point, next, last, _): &(u32, u64, Series, bool)| {
+                *of_point == point && *next == step && last.name == name && last.of == of
+            };
+            match current.as_mut().filter(|current| goes_on(current)) {
+                Some((_, next, ..)) => *next += 1,
+                None => {
+                    let series = Series {
+                        name: name.to_owned(),
+                        of: of.to_owned(),
+                        first_step: step,
+                        step_ps,
+                        values: Vec::new(),
+                    };
+                    let is_taken = is_wanted(point, &series);
+                    if is_taken {
+                        all.push((point, series.clone()));
+                    }
+                    current = Some((point, step + 1, series, is_taken));
                 }
-                all.push((point, series));
             }
-            if let Some((_, series)) = all.last_mut() {
+            if let (Some((.., true)), Some((_, series))) = (&current, all.last_mut()) {
                 series.values.push(values.value(row));
             }
         }

@@ -195,8 +195,8 @@ impl ResultWriter {
         let series_path = self.path.join("series.parquet");
         let labels = Labels::of(&experiment);
         series::write(&series_path, &series_by_run, &labels)?;
-        let adapted = series_by_run.iter().flat_map(|(.., all)| all).any(|series| series.queue().is_some());
-        let series_blake3 = adapted.then(|| digest(&series_path)).transpose()?;
+        let sampled = series_by_run.iter().flat_map(|(.., all)| all).any(|series| !series.of.is_empty());
+        let series_blake3 = sampled.then(|| digest(&series_path)).transpose()?;
         let coflows_path = self.path.join("coflows.parquet");
         if coflows_by_run.iter().any(|(.., rows)| !rows.is_empty()) {
             coflows::write(&coflows_path, &coflows_by_run, &labels)?;

@@ -13,6 +13,8 @@ use std::path::PathBuf;
       a table for each class, across both columns of a page, by another swept setting
   flowsieve export results/quickstart --what figure --y \"p99 slowdown\" --class 0-100KB > p99.svg
       a figure for a paper, as wide as one column, with intervals
+  flowsieve export results/quickstart --what figure --format latex --class 0-100KB > fct.tex
+      the same of mean FCT in the paper's own letters (pgfplots)
   flowsieve export results/quickstart --what figure --x size --columns 2 > by-size.svg
       slowdown against flow size at each load, across both columns
   flowsieve export results/quickstart --what figure --x size --at load=0.7 --format csv > plot.csv
@@ -29,10 +31,11 @@ pub(crate) struct Export {
     /// As what [default: svg of a figure, else csv]
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
-    /// The swept setting of the rows or of the x axis; `size` for a figure by flow size [default: the one with the most values]
+    /// The swept setting of the rows or of the x axis; for a figure `size` of flows, or `time`, too [default: the one with the most values]
     #[arg(long, value_name = "KEY")]
     pub(crate) x: Option<String>,
-    /// One measure: mean, p50, p95, p99 or p99.9, and fct or slowdown; for a figure "mean fct ratio", utilisation or drops, too
+    /// One measure: mean, p50, p95, p99 or p99.9, and fct or slowdown; for a figure "mean fct ratio", utilisation or drops, too;
+    /// over time the name of what was sampled, such as goodput
     /// [default: all; for a figure mean fct, by size p99 slowdown]
     #[arg(long, value_name = "MEASURE")]
     pub(crate) y: Option<String>,
@@ -64,7 +67,7 @@ pub(crate) enum What {
 pub(crate) enum Format {
     /// Comma-separated values
     Csv,
-    /// A table of the package booktabs
+    /// A table of the package booktabs, or a figure of pgfplots
     Latex,
     /// A drawing with outlined letters that needs no font and no other file
     Svg,

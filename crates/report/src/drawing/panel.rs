@@ -13,6 +13,7 @@ use super::{
 use crate::figure::{Claimed, Datum, Places, Plot, Range, Series, Shape};
 use crate::font::Font;
 use crate::format::number;
+use crate::looks::{MARKS_OF_MANY, MOST_MARKS};
 use crate::svg::{Pen, Sheet};
 use crate::ticks;
 
@@ -319,9 +320,6 @@ impl<'a> Panel<'a> {
     }
 
     fn draw_marks(&self, chart: &Chart<'_>, root: &Area<'_>, sheet: &Sheet, series: &Series) -> Drawn {
-        /// Marks that are closer to each other than this many in a plot hide their line.
-        const MOST_MARKS: usize = 40;
-        const SHOWN: usize = 20;
         let ink = ink_of(series.scheme);
         let aside = self.aside(chart, series);
         if series.shape == Shape::Line {
@@ -335,7 +333,7 @@ impl<'a> Panel<'a> {
             sheet.end();
         }
         let many = series.data.len();
-        let every = if many > MOST_MARKS { many.div_ceil(SHOWN) } else { 1 };
+        let every = if many > MOST_MARKS { many.div_ceil(MARKS_OF_MANY) } else { 1 };
         for datum in series.data.iter().step_by(every) {
             let (x, y) = self.at(chart, datum.x, datum.y);
             let x = x + aside;

@@ -4,11 +4,13 @@ use std::io::{self, Write};
 
 use flowsieve_results::{Metric, ResultDir, Statistic};
 
-use super::{ExportError, group_name, groups_called, measure_called};
+use super::{ExportError, group_name, groups_called, measure_called, pgfplots};
 use crate::cases::{At, Case, Layout, in_words};
 use crate::drawing::{self, MOST_PLOTS};
 use crate::figure::{Figure, Plot};
 use crate::figures::{against_size, against_x, drops, ratio_against_x, utilisation};
+use crate::over_time;
+use crate::page::Shown;
 use crate::plots_csv::{self, Row};
 
 /// Plots that belong together, each with what it is of.
@@ -109,6 +111,29 @@ pub fn figures(
     Ok(Figures { title: dir.manifest().experiment.title.clone(), plots })
 }
 
+/// A plot over time for each point and what was sampled in its first run, or one such thing, by its name with or without the unit.
+pub fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> Result<Figures, ExportError> {
+    let mut shown = over_time::figures(dir, layout)?;
+    if shown.is_empty() {
+        return Err(ExportError::Empty("nothing was sampled; `sample_interval` in [run] samples"));
+    }
+    if let Some(name) = y {
+        let mut valid: Vec<String> = shown.iter().map(|shown| shown.plot.y.name.clone()).collect();
+        valid.sort();
+        valid.dedup();
+        let is_called = |its: &str| its == name || its.split(" (").next() == Some(name);
+        shown.retain(|shown| is_called(&shown.plot.y.name));
+        if shown.is_empty() {
+            return Err(ExportError::Sampled { name: name.to_owned(), valid });
+        }
+    }
+    let of = |shown: Shown| {
+        let case = &layout.cases[shown.case];
+        labelled(layout, case, shown.at.map(|at| &case.at[at]), String::new(), shown.plot)
+    };
+    Ok(Figures { title: dir.manifest().experiment.title.clone(), plots: shown.into_iter().map(of).collect() })
+}
+
 /// With what sets a plot apart in its title.
 fn labelled(layout: &Layout, case: &Case, at: Option<&At>, class: String, mut plot: Plot) -> Labelled {
     let case = layout.case_name(case);
@@ -128,11 +153,20 @@ impl Figures {
 
     /// All plots as one drawing, as wide as so many columns of a page.
     pub fn svg(self, columns: u8) -> Result<String, ExportError> {
+        drawing::svg(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
+    }
+
+    /// All plots as one float of LaTeX, as wide as so many columns of a page, drawn by pgfplots.
+    pub fn latex(self, columns: u8) -> Result<String, ExportError> {
+        let across = drawing::across(self.plots.len(), columns);
+        Ok(pgfplots::latex(&self.figure()?, columns, across))
+    }
+
+    fn figure(self) -> Result<Figure, ExportError> {
         if self.plots.len() > MOST_PLOTS {
             return Err(ExportError::TooMany { plots: self.plots.len(), most: MOST_PLOTS });
         }
         let plots = self.plots.into_iter().map(|labelled| labelled.plot).collect();
-        drawing::svg(&Figure { title: self.title, plots }, columns)
-            .map_err(|error| ExportError::Drawing(error.to_string()))
+        Ok(Figure { title: self.title, plots })
     }
 }

@@ -1,0 +1,223 @@
+//! A figure as LaTeX draws it: axes of pgfplots in the paper's own letters, in the colours, marks and dashes of every other figure.
+
+use std::fmt::{self, Write};
+
+use super::escaped;
+use crate::figure::{Datum, Figure, Places, Plot, Range, Series, Shape};
+use crate::looks::{Dash, MARKS_OF_MANY, MOST_MARKS, Symbol, colour};
+
+/// All plots of a result's figure, below a legend, as a float across so many columns of a page, so many plots beside each other.
+pub(super) fn latex(figure: &Figure, columns: u8, across: usize) -> String {
+    let mut text = String::from("% \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n");
+    // A String takes everything.
+    let _ = float(&mut text, figure, columns, across);
+    text
+}
+
+fn float(text: &mut String, figure: &Figure, columns: u8, across: usize) -> fmt::Result {
+    let float = if columns == 2 { "figure*" } else { "figure" };
+    writeln!(text, "\\begin{{{float}}}[t]\n  \\centering\n  \\small")?;
+    let width = WIDTH / across as f64;
+    writeln!(
+        text,
+        "  \\pgfplotsset{{every axis/.append style={{width={width:.3}\\linewidth, height={:.3}\\linewidth, \
+         title style={{font=\\small, align=center, text width={:.3}\\linewidth}},\n    \
+         tick label style={{font=\\scriptsize}}, ymajorgrids}}}}",
+        HEIGHT * width,
+        TITLE * width,
+    )?;
+    let mut legend: Vec<&Series> = Vec::new();
+    for series in figure.plots.iter().flat_map(|plot| &plot.series) {
+        if !legend.iter().any(|other| other.name == series.name) {
+            legend.push(series);
+        }
+    }
+    for (at, series) in legend.iter().enumerate() {
+        let between = if at == 0 { "" } else { "\\quad\n" };
+        write!(text, "{between}  {}~{}", sample(series), escaped(&series.name))?;
+    }
+    writeln!(text, "\\par")?;
+    for (at, plot) in figure.plots.iter().enumerate() {
+        axis(text, plot)?;
+        if at + 1 < figure.plots.len() {
+            writeln!(text, "{}", if (at + 1) % across == 0 { "  \\par" } else { "  \\hfill" })?;
+        }
+    }
+    writeln!(text, "  \\caption{{{}.}}\n\\end{{{float}}}", escaped(&figure.title))
+}
+
+/// Of the page: what pgfplots puts around an axis may be a little wider than it reckons.
+const WIDTH: f64 = 0.96;
+/// Of a plot's width.
+const HEIGHT: f64 = 0.62;
+const TITLE: f64 = 0.75;
+
+/// Of the room of a name: what bars have, and half of what a reference has.
+const BARS: f64 = 0.8;
+const REFERENCE: f64 = 0.43;
+
+/// How a series looks in its plot and in the legend.
+fn look(series: &Series) -> String {
+    let part = |at: usize| u8::from_str_radix(&colour(series.scheme)[at..at + 2], 16).unwrap_or(0);
+    let ink = format!("{{rgb,255:red,{};green,{};blue,{}}}", part(1), part(3), part(5));
+    let dash = match Dash::of(series.scheme) {
+        Dash::Solid => "solid",
+        Dash::Dashes => "dashed",
+        Dash::Dots => "dotted",
+        Dash::Both => "dashdotted",
+    };
+    let mark = match Symbol::of(series.scheme) {
+        Symbol::Circle => "mark=*",
+        Symbol::Square => "mark=square*",
+        Symbol::Diamond => "mark=diamond*",
+        Symbol::Up => "mark=triangle*",
+        Symbol::Down => "mark=triangle*, mark options={solid, rotate=180}",
+        Symbol::Cross => "mark=x",
+        Symbol::Plus => "mark=+",
+    };
+    // What comes first gives way to what a symbol needs.
+    let marks = format!("mark options={{solid}}, {mark}, mark size=1.6pt");
+    match series.shape {
+        Shape::Line => format!("color={ink}, {dash}, thick, {marks}"),
+        Shape::Dots => format!("color={ink}, only marks, {marks}"),
+        Shape::Bars => format!("ybar, draw=none, fill={ink}, mark=none"),
+        Shape::Reference => "very thick, mark=none".into(),
+    }
+}
+
+/// What stands in the legend before a name.
+fn sample(series: &Series) -> String {
+    let look = look(series).replace("ybar, ", "");
+    match series.shape {
+        Shape::Bars => format!("\\tikz\\path[{look}] (0,0) rectangle (5pt,5pt);"),
+        Shape::Dots => format!("\\tikz[baseline=-0.6ex]\\draw[{look}] plot coordinates {{(0,0)}};"),
+        Shape::Line | Shape::Reference => {
+            format!(
+                "\\tikz[baseline=-0.6ex]\\draw[{look}, mark indices={{2}}] plot coordinates {{(0,0) (9pt,0) (18pt,0)}};"
+            )
+        }
+    }
+}
+
+fn axis(text: &mut String, plot: &Plot) -> fmt::Result {
+    let Range { is_log, from, to } = plot.y_range();
+    writeln!(text, "  \\begin{{tikzpicture}}\n    \\begin{{axis}}[title={{{}}},", escaped(&plot.title))?;
+    writeln!(text, "      xlabel={{{}}}, ylabel={{{}}},", escaped(&plot.x.label()), escaped(&plot.y.label()))?;
+    writeln!(text, "      ymin={from}, ymax={to}{},", if is_log { ", ymode=log" } else { "" })?;
+    match &plot.x.places {
+        Places::Names(names) => {
+            let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.as_str()));
+            writeln!(text, "      xmin=-0.5, xmax={}, {}]", names.len().max(1) as f64 - 0.5, labelled(ticks))?;
+        }
+        Places::Numbers { is_log, ticks } => {
+            let mode = if *is_log { "xmode=log, " } else { "" };
+            let ticks = match ticks.is_empty() {
+                true => String::new(),
+                false => labelled(ticks.iter().map(|(at, words)| (*at, words.as_str()))),
+            };
+            writeln!(text, "      {mode}enlarge x limits=0.04, {ticks}]")?;
+        }
+    }
+    let bars = plot.series.iter().filter(|series| series.shape == Shape::Bars).count();
+    let mut bar = 0;
+    for series in &plot.series {
+        match series.shape {
+            Shape::Bars => {
+                let width = BARS / bars as f64;
+                let aside = width * (bar as f64 + 0.5) - BARS / 2.0;
+                bar += 1;
+                let data = series.data.iter().map(|datum| (datum.x + aside, datum.y));
+                writeln!(
+                    text,
+                    "      \\addplot[{}, bar width={width}, bar shift=0pt] coordinates {{{}}};",
+                    look(series),
+                    places(data)
+                )?;
+            }
+            Shape::Reference => {
+                for datum in &series.data {
+                    let ends = [-REFERENCE, REFERENCE].map(|aside| (datum.x + aside, datum.y));
+                    writeln!(text, "      \\addplot[{}] coordinates {{{}}};", look(series), places(ends))?;
+                }
+            }
+            Shape::Line | Shape::Dots => marks(text, series)?,
+        }
+    }
+    writeln!(text, "    \\end{{axis}}\n  \\end{{tikzpicture}}")
+}
+
+/// Ticks with their words.
+fn labelled<'a>(ticks: impl Iterator<Item = (f64, &'a str)>) -> String {
+    let (at, words): (Vec<String>, Vec<String>) =
+        ticks.map(|(at, words)| (at.to_string(), format!("{{{}}}", escaped(words)))).unzip();
+    format!("xtick={{{}}}, xticklabels={{{}}}", at.join(","), words.join(","))
+}
+
+fn places(data: impl IntoIterator<Item = (f64, f64)>) -> String {
+    data.into_iter().map(|(x, y)| format!("({x},{y})")).collect::<Vec<String>>().join(" ")
+}
+
+/// Values with their intervals.
+fn marks(text: &mut String, series: &Series) -> fmt::Result {
+    let mut look = look(series);
+    if series.data.len() > MOST_MARKS {
+        look += &format!(", mark repeat={}", series.data.len().div_ceil(MARKS_OF_MANY));
+    }
+    if series.data.iter().all(|datum| datum.ends.is_none()) {
+        let data = series.data.iter().map(|datum| (datum.x, datum.y));
+        return writeln!(text, "      \\addplot[{look}] coordinates {{{}}};", places(data));
+    }
+    writeln!(
+        text,
+        "      \\addplot[{look}, error bars/.cd, y dir=both, y explicit, error bar style={{solid}}]\n        \
+         table[x=x, y=y, y error minus=below, y error plus=above, row sep=\\\\] {{\n        x y below above\\\\"
+    )?;
+    for Datum { x, y, ends, .. } in &series.data {
+        let (low, high) = ends.unwrap_or((*y, *y));
+        writeln!(text, "        {x} {y} {} {}\\\\", y - low, high - y)?;
+    }
+    writeln!(text, "        }};")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Base, tests::plot};
+
+    #[test]
+    fn latex__an_axis_a_plot_with_values_intervals_and_ticks() {
+        let figure = Figure { title: "50 % & more".into(), plots: vec![plot(Base::Zero, &[1.0, 2.0])] };
+        let latex = latex(&figure, 1, 1);
+        assert!(latex.starts_with("% \\usepackage{pgfplots}"), "{latex}");
+        assert!(latex.contains("\\caption{50 \\% \\& more.}\n\\end{figure}"), "{latex}");
+        assert!(latex.contains("xtick={0.5,0.6}, xticklabels={{0.5},{0.6}}]"), "{latex}");
+        assert!(latex.contains("xlabel={load}, ylabel={FCT (ms)},"), "{latex}");
+        // The interval of 2 is from 1.8 to 2.4.
+        assert!(latex.contains("0.6 2 0.19999999999999996 0.3999999999999999\\\\"), "{latex}");
+        assert_eq!((latex.matches("\\addplot[").count(), latex.matches("~dctcp").count()), (2, 1), "{latex}");
+    }
+
+    #[test]
+    fn latex__plots_stand_beside_and_below_each_other_and_braces_close() {
+        let bars = |shape: Shape, scheme: usize, name: &str| Series {
+            scheme,
+            name: name.into(),
+            shape,
+            data: vec![Datum { x: 0.0, y: 3.0, ..Datum::default() }, Datum { x: 1.0, y: 5.0, ..Datum::default() }],
+        };
+        let links = Plot {
+            series: vec![bars(Shape::Bars, 0, "a"), bars(Shape::Bars, 4, "b"), bars(Shape::Reference, 0, "offered")],
+            ..plot(Base::Zero, &[])
+        };
+        let figure =
+            Figure { title: String::new(), plots: vec![links.clone(), plot(Base::ZeroOrLog, &[1.0, 50.0]), links] };
+        let latex = latex(&figure, 2, 2);
+        assert_eq!((latex.matches("\\hfill").count(), latex.matches("  \\par\n").count()), (1, 1), "{latex}");
+        assert!(
+            latex.contains("ymode=log")
+                && latex.contains("bar width=0.4, bar shift=0pt] coordinates {(-0.2,3) (0.8,5)};")
+        );
+        assert!(latex.contains("coordinates {(-0.43,3) (0.43,3)};") && latex.contains("\\end{figure*}"), "{latex}");
+        assert_eq!(latex.matches('{').count(), latex.matches('}').count());
+    }
+}
