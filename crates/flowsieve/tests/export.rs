@@ -133,7 +133,10 @@ fn export__over_time_what_was_sampled_a_line_for_each_link_or_flow() {
     assert!(utilisation.out.contains("utilisation (share), dctcp"), "{}", utilisation.out);
     assert!(export(&["--y", "goodput"]).out.starts_with("<svg "));
     for (arguments, problem) in [
-        (&["--y", "window"][..], "nothing called `window` was sampled; expected one of"),
+        (
+            &["--y", "window"][..],
+            "nothing called `window` was sampled; expected one of goodput (bit/s), utilisation (share)",
+        ),
         (&["--class", "all"], "a figure over time is not by `--class`"),
     ] {
         let refused = export(arguments);

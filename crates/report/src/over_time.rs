@@ -1,5 +1,5 @@
-//! The plots of what was sampled over the time of a run: backlogs, utilisation, goodput, windows, and what ports, hosts and controllers
-//! adapt.
+//! The plots of what was sampled over the time of a run: backlogs, utilisation, goodput, and what ports, hosts and controllers adapt.
+//! Windows of connections are not drawn: there are as many as connections, and a line would go on where they pause.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
     // By what they are of, in the order of the file.
     let mut lines: BTreeMap<Key, Vec<String>> = BTreeMap::new();
     let sampled = dir.series(|point, values| {
-        if values.of.is_empty() {
+        if values.of.is_empty() || values.is_of_connection() {
             return false;
         }
         let lines = lines.entry(key(point, values)).or_default();
@@ -48,10 +48,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
             Some((_, queue)) => (queue, format!("queue {queue}")),
             None => (series.len(), values.of.clone()),
         };
-        match series.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.data.extend(data(&values)),
-            None => series.push(Series { scheme: number, name, shape: Shape::Line, data: data(&values) }),
-        }
+        series.push(Series { scheme: number, name, shape: Shape::Line, data: data(&values) });
     }
     let mut figures = Vec::new();
     for (key, series) in plots {

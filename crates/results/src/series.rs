@@ -39,6 +39,9 @@ pub struct Series {
 /// Between the place and the queue that a series is of.
 const QUEUE: &str = ", queue ";
 
+/// Before the flow that opened the connection that a series is of.
+const CONNECTION: &str = "connection of flow ";
+
 impl Series {
     /// The place and the queue that it is of, where it is of a queue: "leaf0 to host3, queue 2".
     pub fn queue(&self) -> Option<(&str, usize)> {
@@ -49,6 +52,16 @@ impl Series {
     /// What [`Series::queue`] takes apart.
     pub fn of_queue(place: &str, queue: usize) -> String {
         format!("{place}{QUEUE}{queue}")
+    }
+
+    /// Whether it is of a connection, and so pauses where that has no message under way.
+    pub fn is_of_connection(&self) -> bool {
+        self.of.starts_with(CONNECTION)
+    }
+
+    /// What [`Series::is_of_connection`] knows.
+    pub fn of_connection(flow: u32) -> String {
+        format!("{CONNECTION}{flow}")
     }
 }
 

@@ -298,7 +298,7 @@ impl Sampler {
         for (flow, stretches) in self.connections {
             for Stretch { first_step, series } in stretches {
                 for (name, values) in series {
-                    let of = format!("connection of flow {flow}");
+                    let of = Series::of_connection(flow);
                     all.push(Series { name: name.to_owned(), of, first_step, step_ps, values });
                 }
             }
