@@ -104,7 +104,7 @@ pub(crate) fn of_flows(flows: &[FlowRow], simulated_ps: u64) -> Vec<Series> {
 }
 
 /// Rows of a batch, about: what is held in memory beside the series themselves.
-const BATCH: usize = 1 << 20;
+const BATCH: usize = 1 << 16;
 
 /// Writes `series.parquet` from the series of each run, by point and seed.
 pub(crate) fn write(path: &Path, runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Result<(), ResultError> {

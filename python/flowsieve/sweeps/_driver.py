@@ -24,6 +24,9 @@ TRIES = 3
 WORTH_SECONDS = 2.0
 """Runs below this are made several at a time: each that is handed out costs some milliseconds."""
 
+MOST_TOGETHER = 250
+"""Runs of a task come back together: so many at most, so that the driver holds few of them."""
+
 PATIENCE = 20.0
 """A task that takes so many times its estimate, and ``patience`` at least, is given up."""
 
@@ -119,7 +122,7 @@ class _Driver:
         """The costliest run that is left, with others where it is short."""
         worth = WORTH_SECONDS * self._rate()
         # No worker should have several while another has none.
-        most = max(1, len(queue) // (2 * max(1, self._backend.slots())))
+        most = max(1, min(MOST_TOGETHER, len(queue) // (2 * max(1, self._backend.slots()))))
         taken = [queue.pop(0)]
         cost = taken[0].packet_hops
         while queue and len(taken) < most and cost + queue[0].packet_hops <= worth:

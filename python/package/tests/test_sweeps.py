@@ -60,6 +60,15 @@ def test_sweep__on_this_machine_gives_the_same_bytes(small: fs.Experiment, resul
     assert files(fs.sweep(small, tmp_path / "out").path) == files(result.path)
 
 
+def test_sweep__of_many_short_runs_hands_out_some_of_them_at_a_time(small: fs.Experiment, tmp_path: Path) -> None:
+    backend = Scripted(lambda number, task, make: make())
+    # A task has a quarter of what is left on two slots, but no more than come back together without filling the driver's memory.
+    swept = fs.sweep(small.set(flows=1, load=0.5, scheme="dctcp", seeds=1_200), tmp_path / "out", on=backend)
+    assert len(swept.experiment["points"][0]["parts"]) == 1_200
+    tasks = [len(task.keys) for task in backend.tasks]
+    assert sum(tasks) == 1_200 and tasks[0] == 250 and tasks == sorted(tasks, reverse=True)
+
+
 def test_sweep__what_is_lost_is_made_again(
     small: fs.Experiment, result: fs.Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
