@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What the package costs beside the command, and sweeps beside local runs. Wants a quiet machine, the package, and Ray.
 
-    python scripts/bench_sweep.py [import] [run] [table] [ray] [many]
+    python scripts/bench_sweep.py [import] [run] [table] [ray] [long] [many]
 
-`ray` and `many` begin a cluster of one node with as many CPUs as the machine, on loopback, and end it. Each line says wall time and, where
+`ray`, `long` and `many` begin a cluster of one node with as many CPUs as the machine, on loopback, and end it. Each line says wall time and, where
 that means something, processor time of this process and of its children.
 """
 
@@ -103,7 +103,8 @@ def cluster() -> "tuple[subprocess.Popen[bytes], str]":
     return nodes, nodes.address
 
 
-def bench_ray() -> None:
+def beside_a_local_run(what: str, changes: dict[str, object]) -> None:
+    """The same runs on Ray and by this process's own threads, three times by turns."""
     import flowsieve as fs
     import ray
 
@@ -114,16 +115,25 @@ def bench_ray() -> None:
         with tempfile.TemporaryDirectory() as folder:
             # Workers are up, and have imported the package.
             fs.sweep(exp.set(seeds=1), f"{folder}/warm", on=fs.Ray())
+            exp = exp.set(**changes)
             for turn in range(3):
                 begun = time.monotonic()
                 exp.run(f"{folder}/local-{turn}", jobs=os.cpu_count())
-                said("40 small runs, Experiment.run", time.monotonic() - begun)
+                said(f"{what}, Experiment.run", time.monotonic() - begun)
                 begun, cpu = time.monotonic(), seconds(resource.RUSAGE_SELF)
                 fs.sweep(exp, f"{folder}/ray-{turn}", on=fs.Ray())
-                said("40 small runs, Ray", time.monotonic() - begun, seconds(resource.RUSAGE_SELF) - cpu)
+                said(f"{what}, Ray", time.monotonic() - begun, seconds(resource.RUSAGE_SELF) - cpu)
     finally:
         ray.shutdown()
         nodes.close()
+
+
+def bench_ray() -> None:
+    beside_a_local_run("40 small runs", {})
+
+
+def bench_long() -> None:
+    beside_a_local_run("4 long runs", {"flows": 40_000, "load": 0.7, "scheme": "dctcp", "seeds": 4})
 
 
 def bench_many() -> None:
@@ -147,7 +157,7 @@ def bench_many() -> None:
 
 
 def main() -> None:
-    benches = {"import": bench_import, "run": bench_run, "table": bench_table, "ray": bench_ray, "many": bench_many}
+    benches = {"import": bench_import, "run": bench_run, "table": bench_table, "ray": bench_ray, "long": bench_long, "many": bench_many}
     for name in sys.argv[1:] or benches:
         benches[name]()
 
