@@ -13,6 +13,7 @@ from typing import Any
 
 from flowsieve import _flowsieve
 from flowsieve._flows import Flows, written
+from flowsieve._numbers import whole, whole_or_none
 from flowsieve._progress import Listener, listener
 from flowsieve._result import PathLike, Result, preformatted
 from flowsieve.errors import ResultError
@@ -190,7 +191,7 @@ class Experiment:
         ['schemes.pias.queues=4', 'load=0.5,0.9']
         """
         given = {**(settings or {}), **more}
-        return Experiment(self._raw.with_changes(given, None if seeds is None else int(seeds), scale))
+        return Experiment(self._raw.with_changes(given, whole_or_none("seeds", seeds, 1), scale))
 
     def with_flows(self, table: Any) -> Experiment:
         """The same with these flows as its workload: :class:`Flows`, or whatever :meth:`Flows.from_table` takes.
@@ -218,7 +219,7 @@ class Experiment:
         """
         folder = tempfile.TemporaryDirectory(prefix="flowsieve-")
         path = os.path.join(folder.name, "flows.csv")
-        self._raw.write_flows(path, seed)
+        self._raw.write_flows(path, whole("seed", seed))
         return Flows(path, _keep=folder)
 
     def plan(self) -> Plan:
@@ -254,7 +255,7 @@ class Experiment:
         (3, 3)
         """
         raw = self._raw.plan()
-        return _with_report(raw.run(os.fspath(out), jobs, replace, fresh, guard, listener(progress)))
+        return _with_report(raw.run(os.fspath(out), whole_or_none("jobs", jobs, 1), replace, fresh, guard, listener(progress)))
 
     def run_parts(
         self,
@@ -272,7 +273,7 @@ class Experiment:
         >>> exp.run_parts(exp.plan().shard("1/3"), tempfile.mkdtemp() + "/out")
         1
         """
-        return self._raw.plan().run_parts(set(keys), os.fspath(out), jobs, guard, listener(progress))
+        return self._raw.plan().run_parts(set(keys), os.fspath(out), whole_or_none("jobs", jobs, 1), guard, listener(progress))
 
     def join(
         self,
@@ -298,7 +299,7 @@ class Experiment:
         """
         folders = [os.fspath(folder) for folder in parts]
         raw = self._raw.plan()
-        return _with_report(raw.join(os.fspath(out), folders, missing, jobs, replace, listener(progress)))
+        return _with_report(raw.join(os.fspath(out), folders, missing, whole_or_none("jobs", jobs, 1), replace, listener(progress)))
 
     def pack(self, path: PathLike) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flowsieve import _flowsieve
+from flowsieve._numbers import whole_or_none
 from flowsieve._result import PathLike
 
 
@@ -97,9 +98,9 @@ def thresholds(
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
     [...]
     """
-    loads = [float(load)] if isinstance(load, (int, float)) else [float(each) for each in load]
+    loads = [float(each) for each in load] if isinstance(load, Iterable) else [float(load)]
     path = [None if given is None else os.fspath(given) for given in (cdf, sizes)]
     found: list[dict[str, Any]] = json.loads(
-        _flowsieve.thresholds(workload, path[0], path[1], column, loads, queues, method, rate, rtt)
+        _flowsieve.thresholds(workload, path[0], path[1], column, loads, whole_or_none("queues", queues, 1), method, rate, rtt)
     )
     return found

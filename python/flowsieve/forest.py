@@ -1,6 +1,6 @@
 """Forests that predict the sizes of flows (QCLIMB): training them, and what they are worth.
 
-Training needs the packages of ``pip install "flowsieve[forest]"``. See docs/forest-format.md.
+Training needs the package that ``pip install ./python`` brings in a clone of Flowsieve. See docs/forest-format.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ def train(
 
     >>> fs.forest.train("trace.csv", "trace.fsf", trees=20)  # doctest: +SKIP
     """
-    library("sklearn")
     command = library("flowsieve_forest.command")
     arguments = ["train", os.fspath(trace), "--out", os.fspath(out), "--trees", trees, "--depth", depth]
     arguments += ["--share", share, "--seed", seed, "--jobs", jobs]

@@ -149,14 +149,16 @@ fn note(what: What) -> String {
     }
 }
 
-/// Every scheme: its name, what it does, where it was published and what it must know.
+/// What a scheme needs, of what it has to know in a word.
+pub(crate) fn needs(knows: &str) -> String {
+    if knows == "nothing" { "no prior knowledge".to_owned() } else { format!("to know {knows}") }
+}
+
+/// Every scheme: its name, what it does, where it was published and what it needs to know.
 fn schemes(engine: &dyn Engine) -> Vec<Group> {
     let of = |scheme: SchemeInfo| {
-        let knows = match scheme.knows.as_str() {
-            "nothing" => "needs no prior knowledge".to_owned(),
-            knows => format!("needs to know {knows}"),
-        };
-        Item::new(&scheme.name, [scheme.summary, format!("{}; {knows}", scheme.paper)])
+        let needs = needs(&scheme.knows);
+        Item::new(&scheme.name, [scheme.summary, format!("{}; needs {needs}", scheme.paper)])
     };
     vec![Group { title: String::new(), items: engine.schemes().into_iter().map(of).collect() }]
 }

@@ -3,7 +3,7 @@
 //! Defaults and metrics are read from the documentation, which tests compare with what runs use. Who reads a setting is found by
 //! building every scheme.
 
-use crate::catalogue::{about_stand_in, about_workload};
+use crate::catalogue::{about_stand_in, about_workload, needs};
 use crate::document::{self, SCHEME};
 use crate::error::Error;
 use crate::overrides::{self, Target};
@@ -200,7 +200,7 @@ fn scheme(entry: &Entry) -> Explained {
     let defaults: Vec<String> = read.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let mut facts = vec![
         ("is", entry.summary.to_owned()),
-        ("must know", entry.knows.in_words().to_owned()),
+        ("needs", needs(entry.knows.in_words())),
         ("source", entry.paper.to_owned()),
     ];
     if !defaults.is_empty() {
@@ -295,7 +295,7 @@ mod tests {
             for explained in of(&name) {
                 let headings: &[&str] = match explained.kind {
                     "a setting" => &["is", "takes", "default", "stands in", "read by", "source"],
-                    "a scheme" => &["is", "must know", "source", "in a file"],
+                    "a scheme" => &["is", "needs", "source", "in a file"],
                     "a metric of claims" => &["is", "unit", "of", "read by", "source"],
                     _ => &["is", "source"],
                 };
@@ -326,7 +326,8 @@ mod tests {
     fn explain__a_scheme_with_what_it_reads() {
         let pias = &of("pias")[0];
         assert!(fact(pias, "reads").contains("\nqueues = 8\n"), "{}", pias.text());
-        assert!(fact(&of("srpt")[0], "must know") == "flow sizes");
+        assert!(fact(&of("srpt")[0], "needs") == "to know flow sizes");
+        assert!(fact(&of("pias")[0], "needs") == "no prior knowledge");
     }
 
     #[test]

@@ -110,8 +110,27 @@ fn gather<'a>(plan: &'a Plan, out: &Path, from: &[PathBuf]) -> Result<BTreeSet<&
     let mut lacking = BTreeSet::new();
     for key in plan.distinct().map(|(_, run)| run.key.as_str()) {
         let mut found = writer.finished(key)?;
+        // Where it was taken from, now.
+        let mut source: Option<&PathBuf> = None;
         for folder in &folders {
-            found |= writer.take_part(folder, key)?;
+            match writer.take_part(folder, key) {
+                Ok(taken) => {
+                    source = source.or((taken && !found).then_some(folder));
+                    found |= taken;
+                }
+                Err(ResultError::Unequal { path, other }) => {
+                    // Nobody knows which of the two is right: neither stays.
+                    let other = match source {
+                        Some(folder) => {
+                            writer.remove_part(key)?;
+                            folder.join(key)
+                        }
+                        None => other,
+                    };
+                    return Err(ResultError::Unequal { path, other }.into());
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         if !found {
             lacking.insert(key);

@@ -157,16 +157,17 @@ fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)>
     if of_lists && !(parts.len() == 1 && names_a_list) { vec![with_origin(Raw::List(parts))] } else { parts }
 }
 
-/// What commas separate, but for those within the brackets of a formula: `fixed(1KB),uniform(1KB, 2KB)` has two.
+/// What commas separate, but for those within the brackets of a formula or within quotes: `fixed(1KB),uniform(1KB, 2KB)` has two.
 fn parts_of(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0u32;
+    let (mut depth, mut is_quoted) = (0u32, false);
     text.split(move |letter| {
         match letter {
+            '"' => is_quoted = !is_quoted,
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        letter == ',' && depth == 0
+        letter == ',' && depth == 0 && !is_quoted
     })
 }
 
@@ -191,6 +192,7 @@ mod tests {
         let parts = |text| parts_of(text).collect::<Vec<_>>();
         assert_eq!(parts("web-search,uniform(1KB, 2KB),fixed(3KB)"), ["web-search", "uniform(1KB, 2KB)", "fixed(3KB)"]);
         assert_eq!(parts("0.5,0.8"), ["0.5", "0.8"]);
+        assert_eq!(parts("\"my, sizes.csv\",other.csv"), ["\"my, sizes.csv\"", "other.csv"]);
         assert_eq!(parts("a),b((,c"), ["a)", "b((,c"]);
     }
 }

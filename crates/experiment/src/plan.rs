@@ -112,7 +112,8 @@ pub struct Plan {
 impl Plan {
     /// About how many packet-hops all runs take together.
     pub fn packet_hops(&self) -> f64 {
-        self.runs.iter().map(|run| run.packet_hops).sum()
+        // The sum of nothing is -0.
+        self.runs.iter().map(|run| run.packet_hops).sum::<f64>() + 0.0
     }
 
     /// Its runs, each part once: points of equal settings share one. With their index among [`Plan::runs`].

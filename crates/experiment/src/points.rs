@@ -5,6 +5,7 @@
 
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
+use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::Files;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::flow_level::RATES;
@@ -196,6 +197,9 @@ pub(crate) fn unread(
             if at_flow_level && left_out(table).is_none() =>
         {
             format!("no `{name}` with fidelity = \"flow\", where there are rates and no packets")
+        }
+        Table::Section(Section::Run) if name.starts_with("sample_") => {
+            format!("`{}` beside it, which samples", SAMPLE_INTERVAL.name)
         }
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
         Table::Section(Section::Workload) => format!("no `{name}` with this workload"),

@@ -179,7 +179,7 @@ impl Engine for OwnSchemes {
             wire_overhead: wire_overhead(settings, point)?,
             fct_end: fct_end(settings, &workload)?,
             max_time: settings.common().optional(&MAX_TIME)?.map(Time),
-            sampling: watch::sampling(settings, &fabric)?,
+            sampling: watch::sampling(settings, &fabric, workload.extent)?,
             trace: watch::trace(settings, &fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             guarded: !self.unguarded,

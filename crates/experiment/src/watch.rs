@@ -1,5 +1,6 @@
 //! What is watched of a run beside its result: samples and packet traces.
 
+use crate::workload::Extent;
 use flowsieve_core::Time;
 use flowsieve_results::{TraceFormats, TracedLink};
 use flowsieve_schemes::declare;
@@ -60,7 +61,11 @@ pub(crate) struct Trace {
 }
 
 /// What is sampled, if anything is.
-pub(crate) fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sampling>, SettingsError> {
+pub(crate) fn sampling(
+    settings: &Settings,
+    fabric: &Fabric,
+    extent: Extent,
+) -> Result<Option<Sampling>, SettingsError> {
     let scope = settings.common();
     let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(None) };
     let links = links(&scope, &SAMPLE_LINKS, fabric)?.unwrap_or_default();
@@ -68,6 +73,12 @@ pub(crate) fn sampling(settings: &Settings, fabric: &Fabric) -> Result<Option<Sa
     let flows = scope.optional(&SAMPLE_FLOWS)?.unwrap_or_default();
     if flows.iter().any(|flow| flow.fract() != 0.0) {
         return Err(scope.invalid(&SAMPLE_FLOWS, "numbers of flows, such as [0, 17]"));
+    }
+    if let Extent::Flows(many) = extent
+        && let Some(flow) = flows.iter().find(|flow| **flow >= many as f64)
+    {
+        let error = scope.error(&SAMPLE_FLOWS, format!("there is no flow {flow}"));
+        return Err(error.expected(format!("numbers from 0 to {}", many.saturating_sub(1))));
     }
     let flows = flows.into_iter().map(|flow| flow as u32).collect();
     Ok(Some(Sampling { interval: Time(interval), links, utilised, flows }))

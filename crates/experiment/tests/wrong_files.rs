@@ -56,6 +56,8 @@ const CASES: &[Case] = &[
     ("a text where a count belongs", &[("queues = 8", "queues = \"8\"")]),
     ("a list where a value belongs", &[("queues = 8", "queues = [2, 4]")]),
     ("a sampled link that is not there", &[("seeds = 2", "seeds = 2\nsample_interval = \"1ms\"\nsample_links = [\"leaf0 to host11\"]")]),
+    ("a flow that is sampled and not there", &[("seeds = 2", "seeds = 2\nsample_interval = \"1ms\"\nsample_flows = [0, 4000000]")]),
+    ("flows that are sampled at no interval", &[("seeds = 2", "seeds = 2\nsample_flows = [0]")]),
     ("half a flow that is sampled", &[("seeds = 2", "seeds = 2\nsample_interval = \"1ms\"\nsample_flows = [1.5]")]),
     ("sampled links that are never sampled", &[("seeds = 2", "seeds = 2\nsample_links = [\"leaf0 to host1\"]")]),
     ("a traced link that is not there", &[("seeds = 2", "seeds = 2\ntrace = \"csv\"\ntrace_links = [\"host-dwn\"]")]),

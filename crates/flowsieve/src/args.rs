@@ -69,7 +69,7 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Say what looks wrong in a result
     Doctor(Doctor),
-    /// Write a result for a paper or for another program: LaTeX or CSV
+    /// Write a result for a paper or for another program: tables and figures as LaTeX, SVG or CSV
     Export(Export),
     /// Run a paper's experiments and hold them against its claims
     Reproduce(Reproduce),

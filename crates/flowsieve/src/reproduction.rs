@@ -28,6 +28,12 @@ pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Erro
     }
     let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh, &engine)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
+    if out.join("manifest.json").exists() {
+        return Err(Error::Input(format!(
+            "{}: it holds the result of an experiment; name another folder with --out",
+            out.display()
+        )));
+    }
     let (jobs, parts) = (args.jobs.map_or_else(machine::cores, |jobs| jobs as usize), out.join("parts"));
     if args.fresh {
         remove(&parts)?;

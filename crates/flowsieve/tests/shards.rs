@@ -110,6 +110,9 @@ fn join__refuses_parts_that_are_damaged_or_differ_or_of_others() {
         error.contains("differ, though they are the same run") && error.matches(part.as_str()).count() == 2,
         "{error}"
     );
+    // Where they came from, and neither stays in the result.
+    assert!(error.contains("shard-1/parts/") && error.contains("results/small/parts/"), "{error}");
+    assert!(!folder.join("joined/parts").join(part).exists());
     // One of another version.
     fs::write(path.join("point.json"), &point).unwrap();
     reseal(&path, "\"flowsieve\": \"0", "\"flowsieve\": \"99");

@@ -29,7 +29,7 @@ pub struct Selection {
 pub enum ExportError {
     /// A measure.
     #[error(
-        "`{0}` is no measure; expected mean, p50, p95, p99 or p99.9, and fct or slowdown, such as \"p99 slowdown\""
+        "`{0}` is no measure; expected mean, p50, p95, p99 or p99.9, then fct, cct or slowdown, such as \"p99 slowdown\""
     )]
     Measure(String),
     /// Flows or coflows.
@@ -57,7 +57,10 @@ pub enum ExportError {
         valid: Vec<String>,
     },
     /// Something that was sampled over time.
-    #[error("nothing called `{name}` was sampled; expected one of {}", .valid.join(", "))]
+    #[error(
+        "no series of links, flows, hosts or controllers is called `{name}`; expected one of {}. Windows of connections are in series.parquet alone",
+        .valid.join(", ")
+    )]
     Sampled {
         /// The name.
         name: String,
@@ -85,13 +88,15 @@ pub enum ExportError {
     Empty(&'static str),
     /// More than fits a figure.
     #[error(
-        "{plots} plots are too many for one figure; expected at most {most}: choose with --class and --at, or take --format csv"
+        "{plots} plots are too many for one figure; expected at most {most}: choose with {options}, or take --format csv"
     )]
     TooMany {
         /// How many there would be.
         plots: usize,
         /// How many there may be.
         most: usize,
+        /// What makes them fewer.
+        options: &'static str,
     },
 }
 
@@ -119,10 +124,11 @@ fn measures() -> impl Iterator<Item = (Metric, Statistic)> {
     of(Metric::Fct).chain(of(Metric::Slowdown))
 }
 
-fn metric_name(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Fct => "fct",
-        Metric::Slowdown => "slowdown",
+fn metric_name(metric: Metric, group: Group) -> &'static str {
+    match (metric, group) {
+        (Metric::Fct, Group::Class(_)) => "fct",
+        (Metric::Fct, Group::Coflows(_)) => "cct",
+        (Metric::Slowdown, _) => "slowdown",
     }
 }
 
@@ -142,20 +148,27 @@ impl Selection {
             Some(name) => vec![measure_called(name)?],
             None => measures().collect(),
         };
-        Ok(Selection { groups: groups_called(dir, class)?, measures })
+        Ok(Selection { groups: groups_called(dir, class, measure)?, measures })
     }
 }
 
+/// The time to completion of coflows is asked for as that of flows, or by its own name.
 fn measure_called(name: &str) -> Result<(Metric, Statistic), ExportError> {
     let is_called = |(metric, statistic): &(Metric, Statistic)| {
-        name.eq_ignore_ascii_case(&format!("{} {}", statistic.name(), metric_name(*metric)))
+        let names = if *metric == Metric::Fct { &["fct", "cct"][..] } else { &["slowdown"] };
+        names.iter().any(|metric| name.eq_ignore_ascii_case(&format!("{} {metric}", statistic.name())))
     };
     measures().find(is_called).ok_or_else(|| ExportError::Measure(name.to_owned()))
 }
 
-/// The flows of this name, or all of them.
-fn groups_called(dir: &ResultDir, class: Option<&str>) -> Result<Vec<Group>, ExportError> {
-    let all = Group::all(dir);
+/// The flows of this name, or all of them that have the measure: a CCT is of coflows.
+fn groups_called(dir: &ResultDir, class: Option<&str>, measure: Option<&str>) -> Result<Vec<Group>, ExportError> {
+    let is_of_coflows = measure.is_some_and(|name| name.to_ascii_lowercase().contains(" cct"));
+    let mut all = Group::all(dir);
+    all.retain(|group| !is_of_coflows || matches!(group, Group::Coflows(_)));
+    if all.is_empty() {
+        return Err(ExportError::Empty("the result has no coflows"));
+    }
     let is_called = |group: &Group| class.is_none_or(|name| group_name(dir, *group) == name);
     let groups: Vec<Group> = all.iter().copied().filter(is_called).collect();
     if groups.is_empty() {
@@ -218,7 +231,7 @@ pub fn csv(dir: &ResultDir, layout: &Layout, selection: &Selection, out: &mut dy
                         at.value.as_deref().unwrap_or_default(),
                         &experiment.points[point].scheme,
                         &group_name(dir, group),
-                        metric_name(metric),
+                        metric_name(metric, group),
                         statistic.name(),
                         unit,
                         &(value.estimate.value / scale).to_string(),

@@ -28,18 +28,14 @@ fn key(point: u32, values: &Values) -> Key {
 /// A plot for each point and what was sampled, with a line for each link or flow; of what has queues one for each place, with a
 /// line a queue.
 pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, ResultError> {
-    // By what they are of, in the order of the file.
-    let mut lines: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+    let mut lines: BTreeMap<Key, usize> = BTreeMap::new();
     let sampled = dir.series(|point, values| {
         if values.of.is_empty() || values.is_of_connection() {
             return false;
         }
         let lines = lines.entry(key(point, values)).or_default();
-        let line = lines.iter().position(|of| *of == values.of).unwrap_or_else(|| {
-            lines.push(values.of.clone());
-            lines.len() - 1
-        });
-        line < MOST_LINES
+        *lines += 1;
+        *lines <= MOST_LINES
     })?;
     let mut plots: BTreeMap<Key, Vec<Series>> = BTreeMap::new();
     for (point, values) in sampled {
@@ -52,8 +48,11 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
     }
     let mut figures = Vec::new();
     for (key, series) in plots {
-        let many = lines.get(&key).map_or(0, Vec::len);
+        let many = lines.get(&key).copied().unwrap_or(0);
         let (point, place, name) = key;
+        // "goodput (bit/s)"
+        let named = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+        let (name, unit) = named.map_or((name.clone(), String::new()), |(name, unit)| (name.into(), unit.into()));
         let point = point as usize;
         let of_case = |case: usize| layout.cases[case].at.iter().position(|at| at.points.contains(&point));
         let Some((case, at)) = (0..layout.cases.len()).find_map(|case| Some((case, of_case(case)?))) else { continue };
@@ -69,7 +68,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
                 unit: "ms".into(),
                 places: Places::Numbers { is_log: false, ticks: Vec::new() },
             },
-            y: YAxis { name, unit: String::new(), base: Base::ZeroOrLog },
+            y: YAxis { name, unit, base: Base::ZeroOrLog },
             series,
             claimed: Vec::new(),
             stated: Vec::new(),

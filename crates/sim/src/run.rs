@@ -114,6 +114,7 @@ fn run_with<K: Key>(
         tracer: tracing.map(|(tracing, sink)| Tracer::new(tracing, &mut **sink, run_spec, &mut built)),
         controllers,
         built,
+        told: 0,
         run_spec: *run_spec,
         flows: Vec::new(),
         arrivals_ended: None,
@@ -182,6 +183,8 @@ struct Run<'a, 't, K> {
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
     controllers: Option<Controllers>,
+    /// Events, or packet-hops of several partitions, at the last call of progress that was due.
+    told: u64,
 }
 
 impl<K: Key> Run<'_, '_, K> {
@@ -415,11 +418,16 @@ impl<K: Key> Run<'_, '_, K> {
             return self.rounds_until(horizon, progress);
         }
         let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH };
-        while !self.built.partitions[0].run(horizon, batch) {
+        loop {
+            // Of several short stretches, too: nobody waits longer for a word where the run stops often.
+            let handled = self.built.partitions[0].network.events_handled;
+            if self.built.partitions[0].run(horizon, (self.told + batch).saturating_sub(handled)) {
+                return Ok(());
+            }
+            self.told = self.built.partitions[0].network.events_handled;
             self.hand_over_watched(self.built.partitions[0].network.now)?;
             self.tell(progress)?;
         }
-        Ok(())
     }
 
     /// Every event before `done` is done.
@@ -435,7 +443,6 @@ impl<K: Key> Run<'_, '_, K> {
         horizon: Time,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimError> {
-        let mut reported = 0;
         loop {
             self.hand_over_crossings();
             let partitions = &mut self.built.partitions;
@@ -450,8 +457,8 @@ impl<K: Key> Run<'_, '_, K> {
             }
             self.hand_over_watched(end)?;
             let now = self.progress();
-            if now.packet_hops > reported + BATCH {
-                reported = now.packet_hops;
+            if now.packet_hops > self.told + BATCH {
+                self.told = now.packet_hops;
                 self.tell(progress)?;
             }
         }

@@ -75,3 +75,24 @@ fn run__with_many_timeouts_that_gets_on_is_not_ended() {
     let unguarded = case.with_run_spec(|run_spec| run(run_spec, &mut flowsieve_sim::go_on)).expect("it ends");
     assert_eq!(result, unguarded);
 }
+
+#[test]
+fn run__says_how_far_it_is_as_often_with_the_guard_as_without() {
+    let given = [("kind", "leaf-spine"), ("leaves", "2"), ("spines", "2"), ("hosts_per_leaf", "4")];
+    let case = plain("dctcp", &given, flows(4, 20_000_000));
+    for partitioning in [Partitioning::Whole, Partitioning::Racks] {
+        let told = |fruitless_timeouts| {
+            let mut calls = 0;
+            let result = case.with_run_spec(|run_spec| {
+                run(&RunSpec { partitioning, fruitless_timeouts, ..*run_spec }, &mut |_| {
+                    calls += 1;
+                    std::ops::ControlFlow::Continue(())
+                })
+            });
+            (calls, result.unwrap().packet_hops)
+        };
+        // Looks for timeouts in vain come every few milliseconds: between two of them there is no batch of events.
+        let ((with, hops), (without, _)) = (told(Some(FRUITLESS_TIMEOUTS)), told(None));
+        assert!(with >= without && with >= hops / (1 << 19), "{partitioning:?}: {with} {without} {hops}");
+    }
+}

@@ -165,7 +165,9 @@ class _Driver:
         """Keeps the part of a key, if it is among what a worker gave, and whole."""
         for part in made if isinstance(made, list) else []:
             if isinstance(part, Made) and part.key == key:
-                return part.archive is None or self._plan.take(self._out, key, part.archive)
+                if part.archive is None:
+                    return self._backend.parts is not None
+                return isinstance(part.archive, bytes) and self._plan.take(self._out, key, part.archive)
         return False
 
     def _given_up(self) -> list[Task]:

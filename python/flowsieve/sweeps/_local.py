@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from flowsieve._numbers import whole_or_none
 from flowsieve.sweeps._protocol import Bundle, Made, Task
 from flowsieve.sweeps._worker import Worker
 
@@ -23,7 +24,7 @@ class Local:
     shards = None
 
     def __init__(self, jobs: int | None = None) -> None:
-        self._jobs = jobs if jobs is not None else os.cpu_count() or 1
+        self._jobs = whole_or_none("jobs", jobs, 1) or os.cpu_count() or 1
         self._pool: ThreadPoolExecutor | None = None
         self._worker: Worker | None = None
 

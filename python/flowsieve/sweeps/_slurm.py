@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from flowsieve import _flowsieve
+from flowsieve._numbers import whole
 from flowsieve._result import PathLike
 from flowsieve.errors import SweepError
 from flowsieve.sweeps._protocol import Bundle, Lost, Made, Task
@@ -26,10 +27,8 @@ class Slurm:
     """
 
     def __init__(self, parts: PathLike, *, jobs: int = 40, options: Sequence[str] = (), setup: str = "") -> None:
-        if jobs < 1:
-            raise SweepError(f"jobs={jobs}; expected one at least")
         self.parts = Path(parts).absolute()
-        self.shards = jobs
+        self.shards = whole("jobs", jobs, 1)
         self._options = list(options)
         self._setup = setup
         self._bundle: Path | None = None

@@ -106,6 +106,27 @@ def test_from_dict__values_that_no_experiment_has(load: object, said: str) -> No
         fs.Experiment.from_dict({**SMALL, "workload": {"load": load}, "sweep": {"scheme": "pias"}}).plan()
 
 
+def test_whole_numbers__are_those_of_numpy_too_and_nothing_else(small: fs.Experiment, tmp_path: Path) -> None:
+    assert small.set(seeds=np.int64(1)).changes == small.set(seeds=1).changes
+    for wrong in [0, -1, 2.7, True, "5", [1, 2], 10**30]:
+        with pytest.raises(fs.ExperimentError, match="seeds=.*; expected a whole number, 1 at least") as error:
+            small.set(seeds=wrong)  # type: ignore[arg-type]
+        assert error.value.expected == "a whole number, 1 at least"
+        with pytest.raises(fs.ExperimentError, match="jobs="):
+            small.run(tmp_path / "out", jobs=wrong)  # type: ignore[arg-type]
+    with pytest.raises(fs.ExperimentError, match="queues=-1"):
+        fs.thresholds(workload="web-search", queues=-1)
+    assert fs.thresholds(workload="web-search", load=np.float32(0.5), queues=2, method="pias")
+
+
+def test_set__texts_keep_their_commas(small: fs.Experiment, tmp_path: Path) -> None:
+    for name in ["my, sizes.csv", "other.csv"]:
+        (tmp_path / name).write_text("size_bytes,cdf\n1000,0.5\n20000,1\n")
+    exp = fs.Experiment.from_dict({**SMALL, "workload": {"flows": 20, "cdf": str(tmp_path / "other.csv")}})
+    cdfs = [str(tmp_path / "my, sizes.csv"), str(tmp_path / "other.csv")]
+    assert len(exp.set(cdf=cdfs, load=0.5, scheme="pias").plan()) == 2 * SMALL["run"]["seeds"]
+
+
 def test_from_dict__a_list_in_itself_is_refused() -> None:
     endless: list[object] = []
     endless.append(endless)

@@ -145,6 +145,16 @@ def test_sweep__the_part_of_another_run_is_refused(small: fs.Experiment, tmp_pat
         fs.sweep(other, tmp_path / "out", on=Scripted(swap))
 
 
+def test_sweep__what_is_no_archive_is_made_again(small: fs.Experiment, result: fs.Result, tmp_path: Path) -> None:
+    def text_first(number: int, task: Task, make: Callable[[], list[Made]]) -> list[Made]:
+        if number > 2:
+            return make()
+        # A text, and the word of a backend without a shared folder that the part is in it.
+        return [Made(key, "part" if number == 1 else None) for key in task.keys]  # type: ignore[arg-type]
+
+    assert files(fs.sweep(small, tmp_path / "out", on=Scripted(text_first)).path) == files(result.path)
+
+
 def test_worker__of_another_program_is_refused(small: fs.Experiment, tmp_path: Path) -> None:
     from flowsieve.sweeps._worker import this_program
 
@@ -202,8 +212,9 @@ def test_slurm__without_its_commands(small: fs.Experiment, tmp_path: Path, monke
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(fs.SweepError, match="no sbatch"):
         fs.sweep(small, tmp_path / "out", on=fs.Slurm(tmp_path / "shared"))
-    with pytest.raises(fs.SweepError, match="expected one at least"):
-        fs.Slurm(tmp_path, jobs=0)
+    for backend in [lambda: fs.Slurm(tmp_path, jobs=0), lambda: fs.Local(jobs=0)]:
+        with pytest.raises(fs.ExperimentError, match="jobs=0; expected a whole number, 1 at least"):
+            backend()
 
 
 def test_ray__that_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

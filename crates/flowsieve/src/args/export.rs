@@ -34,7 +34,7 @@ pub(crate) struct Export {
     /// The swept setting of the rows or of the x axis; for a figure `size` of flows, or `time`, too [default: the one with the most values]
     #[arg(long, value_name = "KEY")]
     pub(crate) x: Option<String>,
-    /// One measure: mean, p50, p95, p99 or p99.9, and fct or slowdown; for a figure "mean fct ratio", utilisation or drops, too;
+    /// One measure: mean, p50, p95, p99 or p99.9, then fct, cct (of coflows) or slowdown; for a figure "mean fct ratio", utilisation or drops, too;
     /// over time the name of what was sampled, such as goodput
     /// [default: all; for a figure mean fct, by size p99 slowdown]
     #[arg(long, value_name = "MEASURE")]

@@ -16,6 +16,8 @@ use crate::plots_csv::{self, Row};
 /// Plots that belong together, each with what it is of.
 pub struct Figures {
     title: String,
+    /// The options that make them fewer.
+    fewer: &'static str,
     plots: Vec<Labelled>,
 }
 
@@ -65,6 +67,7 @@ pub fn figures(
     y: Option<&str>,
     class: Option<&str>,
 ) -> Result<Figures, ExportError> {
+    let name = y;
     let y = measure(y.unwrap_or(if by_size { "p99 slowdown" } else { "mean fct" }))?;
     let is_of_links = matches!(y, Measure::Utilisation | Measure::Drops);
     let unread = |figure, option, expected| Err(ExportError::Unread { figure, option, expected });
@@ -89,7 +92,7 @@ pub fn figures(
             }));
             continue;
         }
-        for group in groups_called(dir, class)? {
+        for group in groups_called(dir, class, name)? {
             let plot = match y {
                 Measure::Ratio(statistic) => ratio_against_x(dir, layout, case, group, statistic),
                 Measure::Of(metric, statistic) => against_x(dir, layout, case, group, (metric, statistic)),
@@ -108,20 +111,23 @@ pub fn figures(
             Measure::Of(..) | Measure::Utilisation => "no flow finished",
         }));
     }
-    Ok(Figures { title: dir.manifest().experiment.title.clone(), plots })
+    let fewer = if by_size || is_of_links { "--at" } else { "--class and --at" };
+    Ok(Figures { title: dir.manifest().experiment.title.clone(), fewer, plots })
 }
 
 /// A plot over time for each point and what was sampled in its first run, or one such thing, by its name with or without the unit.
 pub fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> Result<Figures, ExportError> {
     let mut shown = over_time::figures(dir, layout)?;
     if shown.is_empty() {
-        return Err(ExportError::Empty("nothing was sampled; `sample_interval` in [run] samples"));
+        return Err(ExportError::Empty(
+            "no link, flow, host or controller was sampled; expected `sample_interval` with `sample_links`, `sample_flows` or `sample_utilisation` in [run]",
+        ));
     }
     if let Some(name) = y {
         let mut valid: Vec<String> = shown.iter().map(|shown| shown.plot.y.name.clone()).collect();
         valid.sort();
         valid.dedup();
-        let is_called = |its: &str| its == name || its.split(" (").next() == Some(name);
+        let is_called = |its: &str| its == name || name.strip_prefix(its).is_some_and(|unit| unit.starts_with(" ("));
         shown.retain(|shown| is_called(&shown.plot.y.name));
         if shown.is_empty() {
             return Err(ExportError::Sampled { name: name.to_owned(), valid });
@@ -131,7 +137,8 @@ pub fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> R
         let case = &layout.cases[shown.case];
         labelled(layout, case, shown.at.map(|at| &case.at[at]), String::new(), shown.plot)
     };
-    Ok(Figures { title: dir.manifest().experiment.title.clone(), plots: shown.into_iter().map(of).collect() })
+    let plots = shown.into_iter().map(of).collect();
+    Ok(Figures { title: dir.manifest().experiment.title.clone(), fewer: "--y and --at", plots })
 }
 
 /// With what sets a plot apart in its title.
@@ -164,7 +171,8 @@ impl Figures {
 
     fn figure(self) -> Result<Figure, ExportError> {
         if self.plots.len() > MOST_PLOTS {
-            return Err(ExportError::TooMany { plots: self.plots.len(), most: MOST_PLOTS });
+            let (plots, options) = (self.plots.len(), self.fewer);
+            return Err(ExportError::TooMany { plots, most: MOST_PLOTS, options });
         }
         let plots = self.plots.into_iter().map(|labelled| labelled.plot).collect();
         Ok(Figure { title: self.title, plots })

@@ -6,16 +6,24 @@ use super::escaped;
 use crate::figure::{Datum, Figure, Places, Plot, Range, Series, Shape};
 use crate::looks::{Dash, MARKS_OF_MANY, MOST_MARKS, Symbol, colour};
 
-/// All plots of a result's figure, below a legend, as a float across so many columns of a page, so many plots beside each other.
+/// All plots of a result's figure, each as a float of one column; or as one float across two, so many plots beside each other.
 pub(super) fn latex(figure: &Figure, columns: u8, across: usize) -> String {
     let mut text = String::from("% \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n");
     // A String takes everything.
-    let _ = float(&mut text, figure, columns, across);
+    let _ = if columns == 2 {
+        float(&mut text, "figure*", &figure.plots, across, &figure.title)
+    } else {
+        figure.plots.iter().try_for_each(|plot| {
+            let caption =
+                if figure.title.is_empty() { &plot.title } else { &format!("{}: {}", figure.title, plot.title) };
+            float(&mut text, "figure", &[Plot { title: String::new(), ..plot.clone() }], 1, caption)
+        })
+    };
     text
 }
 
-fn float(text: &mut String, figure: &Figure, columns: u8, across: usize) -> fmt::Result {
-    let float = if columns == 2 { "figure*" } else { "figure" };
+/// Plots below their legend.
+fn float(text: &mut String, float: &str, plots: &[Plot], across: usize, caption: &str) -> fmt::Result {
     writeln!(text, "\\begin{{{float}}}[t]\n  \\centering\n  \\small")?;
     let width = WIDTH / across as f64;
     writeln!(
@@ -27,7 +35,7 @@ fn float(text: &mut String, figure: &Figure, columns: u8, across: usize) -> fmt:
         TITLE * width,
     )?;
     let mut legend: Vec<&Series> = Vec::new();
-    for series in figure.plots.iter().flat_map(|plot| &plot.series) {
+    for series in plots.iter().flat_map(|plot| &plot.series) {
         if !legend.iter().any(|other| other.name == series.name) {
             legend.push(series);
         }
@@ -37,13 +45,13 @@ fn float(text: &mut String, figure: &Figure, columns: u8, across: usize) -> fmt:
         write!(text, "{between}  {}~{}", sample(series), escaped(&series.name))?;
     }
     writeln!(text, "\\par")?;
-    for (at, plot) in figure.plots.iter().enumerate() {
+    for (at, plot) in plots.iter().enumerate() {
         axis(text, plot)?;
-        if at + 1 < figure.plots.len() {
+        if at + 1 < plots.len() {
             writeln!(text, "{}", if (at + 1) % across == 0 { "  \\par" } else { "  \\hfill" })?;
         }
     }
-    writeln!(text, "  \\caption{{{}.}}\n\\end{{{float}}}", escaped(&figure.title))
+    writeln!(text, "  \\caption{{{}.}}\n\\end{{{float}}}", escaped(caption))
 }
 
 /// Of the page: what pgfplots puts around an axis may be a little wider than it reckons.
@@ -186,15 +194,19 @@ mod tests {
 
     #[test]
     fn latex__an_axis_a_plot_with_values_intervals_and_ticks() {
-        let figure = Figure { title: "50 % & more".into(), plots: vec![plot(Base::Zero, &[1.0, 2.0])] };
+        let figure = Figure {
+            title: "50 % & more".into(),
+            plots: vec![plot(Base::Zero, &[1.0, 2.0]), plot(Base::Zero, &[1.0])],
+        };
         let latex = latex(&figure, 1, 1);
         assert!(latex.starts_with("% \\usepackage{pgfplots}"), "{latex}");
-        assert!(latex.contains("\\caption{50 \\% \\& more.}\n\\end{figure}"), "{latex}");
+        assert_eq!(latex.matches("\\begin{figure}").count(), 2);
+        assert!(latex.contains("\\caption{50 \\% \\& more: Mean FCT, all flows.}\n\\end{figure}"), "{latex}");
         assert!(latex.contains("xtick={0.5,0.6}, xticklabels={{0.5},{0.6}}]"), "{latex}");
         assert!(latex.contains("xlabel={load}, ylabel={FCT (ms)},"), "{latex}");
         // The interval of 2 is from 1.8 to 2.4.
         assert!(latex.contains("0.6 2 0.19999999999999996 0.3999999999999999\\\\"), "{latex}");
-        assert_eq!((latex.matches("\\addplot[").count(), latex.matches("~dctcp").count()), (2, 1), "{latex}");
+        assert_eq!((latex.matches("\\addplot[").count(), latex.matches("~dctcp").count()), (4, 2), "{latex}");
     }
 
     #[test]
