@@ -163,7 +163,7 @@ impl Figures {
         drawing::svg(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
     }
 
-    /// All plots as one float of LaTeX, as wide as so many columns of a page, drawn by pgfplots.
+    /// All plots as floats of LaTeX, as wide as so many columns of a page, drawn by pgfplots.
     pub fn latex(self, columns: u8) -> Result<String, ExportError> {
         let across = drawing::across(self.plots.len(), columns);
         Ok(pgfplots::latex(&self.figure()?, columns, across))
