@@ -60,17 +60,26 @@ def written(table: Any) -> Iterator[str]:
         yield path
     except ExperimentError as error:
         text = str(error)
-        found = re.search(re.escape(path) + r":(\d+)", text)
+        found = re.search(re.escape(path) + r"(?::(\d+))?(?:: (\w+) is )?", text)
         if found is None or isinstance(table, Flows):
             raise
-        line = int(found.group(1))
-        row = "the columns" if line == 1 else f"row {line - 2}"
+        line, name = found.groups()
+        row = "" if line is None else ", the columns" if line == "1" else f", row {int(line) - 2}"
+        with flows.path.open() as file:
+            names = file.readline().rstrip("\n").split(",")
         raise ExperimentError(
-            text.replace(found.group(0), f"flows, {row}"), "flows", line, None, error.expected, error.nearest
+            text.replace(path if line is None else f"{path}:{line}", f"flows{row}"),
+            "flows",
+            None if line is None else int(line),
+            names.index(name) + 1 if name in names else None,
+            error.expected or (text.partition("; expected ")[2].split("\n")[0] or None),
+            error.nearest,
         ) from None
 
 
 def _write(table: Any, path: str) -> None:
+    if hasattr(table, "collect") and not hasattr(table, "write_csv"):
+        table = table.collect()
     names = _columns(table)
     missing = [name for name in REQUIRED if name not in names]
     if missing:

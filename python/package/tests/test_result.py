@@ -117,6 +117,19 @@ def test_with_flows__wrong_values_are_named_by_row(change: dict[str, list[object
             exp.with_flows(make({**FLOWS, **change}))
 
 
+def test_with_flows__errors_have_their_place() -> None:
+    exp = fs.Experiment.from_dict(LISTED)
+    with pytest.raises(fs.ExperimentError) as error:
+        exp.with_flows({**FLOWS, "bytes": [1000, -5, 3000]})
+    # The second row stands in the third line of a list.
+    assert (error.value.file, error.value.line, error.value.column) == ("flows", 3, list(FLOWS).index("bytes") + 1)
+    assert error.value.expected is not None and error.value.expected.startswith("a whole number from 1 to ")
+    with pytest.raises(fs.ExperimentError, match="^flows: no rows") as error:
+        exp.with_flows({name: [] for name in FLOWS})
+    assert (error.value.file, error.value.line) == ("flows", None)
+    assert exp.with_flows(polars.LazyFrame(FLOWS)).plan().hash == exp.with_flows(FLOWS).plan().hash
+
+
 def test_with_flows__what_is_no_table_of_flows() -> None:
     exp = fs.Experiment.from_dict(LISTED)
     with pytest.raises(fs.ExperimentError, match="no column bytes"):
