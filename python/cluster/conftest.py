@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+# Whatever Ray has left in this home: nodes and driver of a test are of one mind.
+os.environ["RAY_AUTH_MODE"] = "disabled"
 
 
 def files(folder: Path) -> dict[str, bytes]:
