@@ -7,7 +7,6 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
@@ -40,6 +39,10 @@ def found() -> tuple[str, str] | None:
     return (browser, driver) if browser and driver else None
 
 
+class Stalled(Exception):
+    """The browser draws no frames, though the page answers: it does so now and then, until a page is opened anew."""
+
+
 class Page:
     """One page in the browser, at a width and height in CSS pixels."""
 
@@ -69,7 +72,7 @@ class Page:
         except TimeoutException:
             if self._draws_frames():
                 raise
-            pytest.skip("the browser stopped to draw frames, with which the page has nothing to do: not tested")
+            raise Stalled from None
 
     def _draws_frames(self) -> bool:
         """Whether a frame comes within some seconds; where the page hangs, nobody answers, and that is its own error."""

@@ -5,8 +5,22 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from browser import Stalled
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Makes a test again in which the browser stalled, twice at most."""
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    for stalls_left in (2, 1, 0):
+        try:
+            pyfuncitem.obj(**arguments)
+            return True
+        except Stalled:
+            if not stalls_left:
+                raise
 
 
 @pytest.fixture(scope="session")
