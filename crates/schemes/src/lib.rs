@@ -12,6 +12,7 @@ pub mod es8;
 pub mod fair_queueing;
 pub mod flow_level;
 pub mod las;
+pub mod marking_rule;
 pub mod messages;
 pub mod nos2;
 pub mod parameters;
