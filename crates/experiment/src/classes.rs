@@ -104,7 +104,7 @@ impl Builder<'_> {
     }
 
     fn scheme(&self, entry: &Entry, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
-        (entry.build)(&Context { scope, workload: self.workload })
+        entry.scheme(&Context { scope, workload: self.workload })
     }
 }
 

@@ -42,6 +42,7 @@ mod simulator;
 pub mod source;
 pub mod thresholds;
 pub mod tracking;
+mod unacted;
 pub mod validate;
 mod watch;
 pub mod workload;

@@ -13,6 +13,7 @@ use crate::flow_level;
 use crate::follow::{self, Follower, Hop, Timeline};
 use crate::memory;
 use crate::points::Point;
+use crate::unacted;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
 use flowsieve_core::Time;
@@ -165,6 +166,7 @@ impl Engine for OwnSchemes {
         if has_own.get() {
             note_program(settings)?;
         }
+        unacted::take_back(settings, &fabric);
         let scope = settings.scheme(&point.variant.name);
         refuse_without_coflows(&scope, &scheme, &workload)?;
         refuse_huge_flows(&scheme, &workload, seed)?;

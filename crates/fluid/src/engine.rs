@@ -42,7 +42,7 @@ pub struct Spec<'a> {
 pub struct Outcome {
     /// By flow: when it ended, if it did.
     pub ends: Vec<Option<Time>>,
-    /// By link: the bytes that had crossed it when the last flow began.
+    /// By link: the bytes that had crossed it when the last flow began, or when the run ended if that was earlier.
     pub crossed: Vec<f64>,
     /// How often rates were made anew.
     pub steps: u64,
@@ -128,6 +128,9 @@ fn drive(spec: &Spec<'_>, mut sharing: impl Sharing, show: &mut dyn FnMut(Progre
             sharing.advance(until, &mut coflows, &mut ended);
             ended.drain(..).for_each(|(flow, at)| outcome.ends[flow as usize] = Some(at));
             outcome.now = until;
+            if begun < flows.len() {
+                outcome.crossed = crossed(spec, &sharing, &outcome.ends, until);
+            }
             break;
         }
         outcome.now = now;

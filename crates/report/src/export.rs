@@ -7,10 +7,10 @@ mod pgfplots;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic};
+use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic, Untold};
 
 use crate::cases::{At, Case, Layout, UnknownKey};
-use crate::format::{number, printable};
+use crate::format::{UNTOLD, number, printable};
 use crate::group::Group;
 
 pub use figures::{Figures, figures, figures_over_time};
@@ -181,6 +181,8 @@ fn groups_called(dir: &ResultDir, class: Option<&str>, measure: Option<&str>) ->
 /// A statistic of a point, and over that of the first scheme.
 struct Value {
     estimate: Estimate,
+    /// Why it is not told, if it is not.
+    untold: Option<Untold>,
     ratio: Option<Ratio>,
 }
 
@@ -188,7 +190,8 @@ fn value(dir: &ResultDir, point: usize, group: Group, (metric, statistic): (Metr
     let estimate = group.at(dir, point).estimate(metric, statistic)?;
     let baseline = dir.manifest().experiment.baseline_of(point).filter(|baseline| *baseline != point);
     let ratio = baseline.and_then(|baseline| group.at(dir, point).ratio(group.at(dir, baseline), metric, statistic));
-    Some(Value { estimate, ratio })
+    let untold = group.at(dir, point).untold(metric, statistic);
+    Some(Value { estimate, untold, ratio })
 }
 
 fn ends(interval: Option<(f64, f64)>, scale: f64) -> [String; 2] {
@@ -415,7 +418,11 @@ fn cells(
             interval.map_or(String::new(), |(low, high)| format!("[{}, {}]", number(low / scale), number(high / scale)))
         };
         let small = |text: String| if text.is_empty() { text } else { format!("{{\\footnotesize {text}}}") };
-        lines[0].push(value.as_ref().map_or("--".into(), |value| number(value.estimate.value / scale)));
+        lines[0].push(match &value {
+            None => "--".into(),
+            Some(value) if value.untold.is_some() => UNTOLD.into(),
+            Some(value) => number(value.estimate.value / scale),
+        });
         lines[1].push(small(value.as_ref().map_or(String::new(), |value| within(value.estimate.interval, scale))));
         lines[2].push(small(value.and_then(|value| value.ratio).map_or(String::new(), |ratio| {
             format!("{} {}", number(ratio.value), within(ratio.interval, 1.0)).trim_end().to_owned()

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use flowsieve_results::SizeClass;
 
+/// Stands for a percentile that the flows or seeds at hand do not tell.
+pub(crate) const UNTOLD: &str = "n/a";
+
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {

@@ -1,6 +1,6 @@
 //! The table of a result as data.
 
-use flowsieve_results::{ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
+use flowsieve_results::{Bounds, ClassSummary, CoflowClass, Metric, PointSummary, ResultDir, Statistic};
 use serde_json::{Map, Value, json};
 
 use crate::cases::Layout;
@@ -39,8 +39,8 @@ fn point_json(dir: &ResultDir, point: usize) -> Value {
             "unfinished": class.unfinished(),
             "fct_us": statistics(class, Metric::Fct, PS_PER_US),
             "slowdown": statistics(class, Metric::Slowdown, 1.0),
-            "fct_variation": class.over_seeds(|seed| seed.fct_variation),
-            "fairness": class.over_seeds(|seed| seed.fairness),
+            "fct_variation": class.over_seeds(Bounds::POSITIVE, |seed| seed.fct_variation),
+            "fairness": class.over_seeds(Bounds::SHARE, |seed| seed.fairness),
             "fct_mean_ratio_to_first": ratio,
         })
     };
@@ -90,7 +90,13 @@ fn statistics(class: &ClassSummary, metric: Metric, unit: f64) -> Value {
     let of = |statistic: Statistic| {
         let estimate = class.estimate(metric, statistic)?;
         let interval = estimate.interval.map(|(low, high)| [low / unit, high / unit]);
-        Some((statistic.name().to_owned(), json!({ "value": estimate.value / unit, "interval": interval })))
+        Some((
+            statistic.name().to_owned(),
+            match class.untold(metric, statistic) {
+                None => json!({ "value": estimate.value / unit, "interval": interval }),
+                Some(why) => json!({ "value": estimate.value / unit, "interval": interval, "untold": why.in_words() }),
+            },
+        ))
     };
     Value::Object(Statistic::ALL.into_iter().filter_map(of).collect())
 }

@@ -14,6 +14,8 @@ pub(crate) struct LinkRow {
     /// Whether more is offered than the links carry.
     pub(crate) overloaded: bool,
     pub(crate) utilisation: String,
+    /// The time over which both are.
+    pub(crate) over: String,
     pub(crate) packets: String,
     pub(crate) dropped: [String; 3],
     pub(crate) marks: String,
@@ -94,7 +96,9 @@ fn add_each(sums: &mut Vec<u64>, values: &[u64]) {
 
 /// The rows of a point's links.
 pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
+    let over = shares_over(dir, point);
     let row = |link: LinkClass| LinkRow {
+        over: over.clone(),
         what: format!("{} × {}", count(link.links.into()), rate(link.rate_bps)),
         offered: per_cent(link.offered_load),
         overloaded: link.offered_load >= 1.0,
@@ -109,6 +113,17 @@ pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
         name: link.name,
     };
     mean_links(dir, point).into_iter().map(row).collect()
+}
+
+/// The time over which links are offered and carry their shares: from the beginning of a run to its last arrival or its end.
+pub(crate) fn shares_over(dir: &ResultDir, point: usize) -> String {
+    window(0, dir.manifest().runs_of(point).map(|run| run.measured.arrivals_end_ps).collect::<Vec<_>>().into_iter())
+}
+
+/// "0 to 20.1 ms": from an instant to the mean of those at which it ended in the runs.
+fn window(from_ps: u64, ends: impl ExactSizeIterator<Item = u64>) -> String {
+    let from = if from_ps == 0 { "0".to_owned() } else { time(from_ps) };
+    format!("{from} to {}", time(mean(ends)))
 }
 
 /// What parts of the scheme counted in all runs; of a sum of waiting times the mean of those who waited.
@@ -188,7 +203,11 @@ fn goodput(runs: &[&PointResult]) -> String {
         return "–".into();
     }
     let share = all.finished_bytes as f64 / all.offered_bytes as f64;
-    format!("{} / {} Gbit/s ({})", number(all.reached_bps() / 1e9), number(all.offered_bps() / 1e9), per_cent(share))
+    let [reached, offered] = [all.reached_bps(), all.offered_bps()].map(|bps| number(bps / 1e9));
+    let spans: Vec<Goodput> = runs.iter().filter_map(|run| run.goodput).collect();
+    let from = mean(spans.iter().map(|span| span.from_ps));
+    let over = window(from, spans.iter().map(|span| span.from_ps.saturating_add(span.span_ps)));
+    format!("{reached} / {offered} Gbit/s ({}), {over}", per_cent(share))
 }
 
 /// The periodic parts with the fewest ticks that any run saw.

@@ -44,7 +44,9 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
             Some((_, queue)) => (queue, format!("queue {queue}")),
             None => (series.len(), values.of.clone()),
         };
-        series.push(Series { scheme: number, name, shape: Shape::Line, data: data(&values) });
+        let (data, thinned) = data(&values);
+        let name = thinned.map_or(name.clone(), |how| format!("{name}, {how}"));
+        series.push(Series { scheme: number, name, shape: Shape::Line, data });
     }
     let mut figures = Vec::new();
     for (key, series) in plots {
@@ -78,17 +80,55 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
     Ok(figures)
 }
 
-/// Every value, or the means of as many steps in a row as there have to be, so that nothing short is lost between them.
-fn data(series: &Values) -> Vec<Datum> {
+/// What one value in the place of several steps in a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thinning {
+    Largest,
+    Smallest,
+    Mean,
+}
+
+impl Thinning {
+    /// An extreme stays an extreme, however many steps are taken together: "most backlog (bytes)", "least backlog (bytes)".
+    fn of(name: &str) -> Thinning {
+        match name.split(' ').next() {
+            Some("most") => Thinning::Largest,
+            Some("least") => Thinning::Smallest,
+            _ => Thinning::Mean,
+        }
+    }
+
+    fn apply(self, values: &[f64]) -> f64 {
+        match self {
+            Thinning::Largest => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Thinning::Smallest => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Thinning::Mean => values.iter().sum::<f64>() / values.len() as f64,
+        }
+    }
+
+    fn in_words(self, steps: usize) -> String {
+        match self {
+            Thinning::Largest => format!("largest of {steps} steps"),
+            Thinning::Smallest => format!("smallest of {steps} steps"),
+            Thinning::Mean => format!("mean of {steps} steps"),
+        }
+    }
+}
+
+/// Every value, or one for as many steps in a row as there have to be, so that nothing short is lost between them; and how
+/// they were taken together, if they were.
+fn data(series: &Values) -> (Vec<Datum>, Option<String>) {
     let together = series.values.len().div_ceil(MOST_DATA).max(1);
+    let thinning = Thinning::of(&series.name);
     let end = |step: usize| (series.first_step + step as u64).saturating_mul(series.step_ps) as f64 / PS_PER_MS;
     let datum = |(at, values): (usize, &[f64])| Datum {
         x: end(at * together + values.len()),
-        y: values.iter().sum::<f64>() / values.len() as f64,
+        y: thinning.apply(values),
         ends: None,
         sizes: None,
     };
-    series.values.chunks(together).enumerate().map(datum).collect()
+    let thinned = (together > 1).then(|| thinning.in_words(together));
+    (series.values.chunks(together).enumerate().map(datum).collect(), thinned)
 }
 
 #[cfg(test)]
@@ -104,14 +144,37 @@ mod tests {
             step_ps: 1_000_000_000,
             values,
         };
-        let short: Vec<(f64, f64)> = data(&of(vec![5.0, 7.0])).iter().map(|datum| (datum.x, datum.y)).collect();
+        let short: Vec<(f64, f64)> = data(&of(vec![5.0, 7.0])).0.iter().map(|datum| (datum.x, datum.y)).collect();
         assert_eq!(short, [(11.0, 5.0), (12.0, 7.0)]);
         // A flow that sends in one step of 500 alone.
         let mut values = vec![0.0; 500];
         values[301] = 9.0;
-        let long = data(&of(values));
+        let (long, thinned) = data(&of(values));
+        assert_eq!(thinned.as_deref(), Some("mean of 3 steps"));
         let sent: Vec<(f64, f64)> = long.iter().filter(|datum| datum.y > 0.0).map(|datum| (datum.x, datum.y)).collect();
         assert_eq!((long.len(), sent), (167, vec![(10.0 + 303.0, 3.0)]));
         assert_eq!(long[166].x, 510.0);
+    }
+
+    #[test]
+    fn data__of_extremes_stay_extremes() {
+        let of = |name: &str, values: Vec<f64>| Values {
+            name: name.into(),
+            of: "leaf0 to host1".into(),
+            first_step: 0,
+            step_ps: 1_000_000_000,
+            values,
+        };
+        let mut values = vec![7_000.0; 2_000];
+        (values[700], values[701]) = (150_000.0, 0.0);
+        let ends = |name: &str| {
+            let (data, thinned) = data(&of(name, values.clone()));
+            let all = || data.iter().map(|datum| datum.y);
+            (all().fold(0.0, f64::max), all().fold(f64::MAX, f64::min), thinned.unwrap())
+        };
+        assert_eq!(ends("most backlog (bytes)"), (150_000.0, 7_000.0, "largest of 10 steps".to_owned()));
+        assert_eq!(ends("least backlog (bytes)"), (7_000.0, 0.0, "smallest of 10 steps".to_owned()));
+        assert_eq!(ends("goodput (bit/s)").2, "mean of 10 steps");
+        assert_eq!(data(&of("most backlog (bytes)", vec![1.0, 2.0])).1, None);
     }
 }

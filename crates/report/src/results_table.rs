@@ -1,10 +1,10 @@
 //! The cells of the page's table of results.
 
 use flowsieve_results::doctor::is_uncertain;
-use flowsieve_results::{ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
+use flowsieve_results::{Bounds, ClassSummary, Metric, Ratio, ResultDir, SeedStats, Statistic};
 
 use crate::cases::{At, Case};
-use crate::format::{Unit, count, decimals, spread, time, with_decimals};
+use crate::format::{UNTOLD, Unit, count, decimals, spread, time, with_decimals};
 use crate::group::Group;
 use crate::links::flow_level_cct_ps;
 
@@ -113,12 +113,15 @@ fn row(dir: &ResultDir, point: usize, group: Group, unit: Unit) -> Row {
             .into_iter()
             .flat_map(|metric| Statistic::ALL.map(|statistic| cell(metric, statistic)))
             .collect(),
-        evenness: [|seed: &SeedStats| seed.fct_variation, |seed: &SeedStats| seed.fairness].map(|of| even(this, of)),
+        evenness: [
+            even(this, Bounds::POSITIVE, |seed| seed.fct_variation),
+            even(this, Bounds::SHARE, |seed| seed.fairness),
+        ],
     }
 }
 
-fn even(class: &ClassSummary, of: fn(&SeedStats) -> Option<f64>) -> Cell {
-    let Some(estimate) = class.over_seeds(of) else { return Cell { value: "–".into(), ..Cell::default() } };
+fn even(class: &ClassSummary, bounds: Bounds, of: fn(&SeedStats) -> Option<f64>) -> Cell {
+    let Some(estimate) = class.over_seeds(bounds, of) else { return Cell { value: "–".into(), ..Cell::default() } };
     let digits = decimals(estimate.value);
     let text = |value: f64| with_decimals(value, digits);
     let spread = spread(estimate.value, estimate.interval, text);
@@ -135,6 +138,14 @@ fn cell(
     let Some(estimate) = class.estimate(metric, statistic) else {
         return Cell { value: "–".into(), verdict: "open", ..Cell::default() };
     };
+    if let Some(why) = class.untold(metric, statistic) {
+        return Cell {
+            value: UNTOLD.into(),
+            spread: format!("({})", why.in_words()),
+            verdict: "open",
+            ..Cell::default()
+        };
+    }
     let digits = decimals(scale(estimate.value));
     let text = |value: f64| with_decimals(scale(value), digits);
     let interval = ratio.and_then(|ratio| ratio.interval);

@@ -7,9 +7,9 @@ use crate::cases::{At, Case, Layout, in_words as value_in_words};
 use crate::claims::{ClaimRow, claim_rows};
 use crate::conclusion::sentences;
 use crate::configuration::in_words;
-use crate::format::{Unit, count, decimals, spread, with_decimals};
+use crate::format::{UNTOLD, Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
-use crate::links::{flow_level_cct_ps, mean_links, run_row};
+use crate::links::{flow_level_cct_ps, mean_links, run_row, shares_over};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 /// More sentences than this hide the table; the page has all.
@@ -47,7 +47,10 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
         ),
     };
     let how = if experiment.schemes.len() > 1 { how } else { how.split(" / ").next().unwrap_or_default().to_owned() };
-    let few = format!("{how} {FEW_MARK}: fewer than ten flows of a seed lie beyond.");
+    let few = format!(
+        "{how} {FEW_MARK}: fewer than ten flows of a seed lie beyond. {UNTOLD}: too few flows for this percentile, or seeds that \
+         differ too much to tell it."
+    );
     text += &format!("\n{}\n", paragraph(if any_is_uncertain(dir, layout) { &few } else { &how }, ""));
     for case in &layout.cases {
         let of_case = Some(layout.case_name(case)).filter(|name| !name.is_empty());
@@ -138,6 +141,7 @@ fn runs(dir: &ResultDir, layout: &Layout, case: &Case) -> TextTable {
     let names = case.points().next().map_or_else(Vec::new, |point| mean_links(dir, point));
     let mut columns = first_columns(layout, case);
     columns.extend(names.iter().map(|link| Column::numbers(&link.name, 0)));
+    columns.push(Column::numbers("loads over", 0));
     columns.extend([("simulated", 3), ("longest ideal", 2), ("ticks", 1)].map(|(name, at)| Column::numbers(name, at)));
     let mut rows = Vec::new();
     for at in &case.at {
@@ -149,6 +153,7 @@ fn runs(dir: &ResultDir, layout: &Layout, case: &Case) -> TextTable {
                     Cell::from(format!("{:.1}/{:.1}", 100.0 * link.offered_load, 100.0 * link.utilisation))
                 }),
             );
+            row.push(Cell::from(shares_over(dir, point)));
             row.extend([run.simulated, run.longest_ideal, run.fewest_ticks].map(Cell::from));
             rows.push(row);
         }
@@ -231,6 +236,9 @@ fn value(class: &ClassSummary, metric: Metric, statistic: Statistic, unit: impl 
     let Some(estimate) = class.estimate(metric, statistic) else {
         return Cell { text: "–".into(), tone: Tone::Faint };
     };
+    if class.untold(metric, statistic).is_some() {
+        return Cell { text: UNTOLD.into(), tone: Tone::Faint };
+    }
     let digits = decimals(unit(estimate.value));
     let text = |value: f64| with_decimals(unit(value), digits);
     let value = text(estimate.value);

@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::{Estimate, Sureness};
+use crate::statistics::{Bounds, Estimate, Sureness};
 
 /// Fewer seeds are averaged as they are: three controls leave too little to tell the noise that remains.
 pub const FEWEST: usize = 8;
@@ -57,7 +57,7 @@ impl Controls {
 
 /// A mean over seeds, each with its controls, where these are on average as known; `None` where there are too few seeds, or
 /// where these deviate in fewer ways than there are controls.
-pub fn adjusted(sureness: Sureness, seeds: &[(f64, Controls)], average: &Controls) -> Option<Estimate> {
+pub fn adjusted(sureness: Sureness, bounds: Bounds, seeds: &[(f64, Controls)], average: &Controls) -> Option<Estimate> {
     let count = seeds.len();
     if count < FEWEST {
         return None;
@@ -87,7 +87,7 @@ pub fn adjusted(sureness: Sureness, seeds: &[(f64, Controls)], average: &Control
     let variance = left / freedom as f64 * weight * n / seeds as f64;
     let half = sureness.quantile(seeds.saturating_sub(CONTROLS).max(2)) * variance.sqrt();
     let value = mean_value - dot(&slopes, &means);
-    Some(Estimate::of(value, Some(half), value > 0.0))
+    Some(Estimate::of(value, Some(half), bounds, bounds.are_around(value)))
 }
 
 fn dot(a: &[f64; CONTROLS], b: &[f64; CONTROLS]) -> f64 {

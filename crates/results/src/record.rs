@@ -98,7 +98,8 @@ pub struct LinkClass {
     pub links: u32,
     /// Rate of one link.
     pub rate_bps: u64,
-    /// The share of the rate that the arriving flows ask for: their data with headers and framing, and the ACKs.
+    /// The share of the rate that the arriving flows ask for: their data with headers and framing, and the ACKs. Over the time
+    /// from the run's beginning to [`PointResult::arrivals_end_ps`], as `utilisation`.
     pub offered_load: f64,
     /// The share of the rate that was used while flows arrived, measured, framing included.
     pub utilisation: f64,
@@ -122,9 +123,16 @@ pub struct LinkClass {
     pub found_bytes_by_priority: Vec<QuantileSketch>,
 }
 
+fn is_zero(ps: &u64) -> bool {
+    *ps == 0
+}
+
 /// Payload over a span of time, all flows together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goodput {
+    /// From when on, since the run's beginning.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from_ps: u64,
     /// How long.
     pub span_ps: u64,
     /// Payload of the flows that arrived in it.
@@ -137,7 +145,8 @@ pub struct Goodput {
 impl Goodput {
     /// What `flows` (start and end in picoseconds, where there is one, and payload) offered and reached in this span.
     pub fn of(span: Range<u64>, flows: impl IntoIterator<Item = (u64, Option<u64>, u64)>) -> Goodput {
-        let mut goodput = Goodput { span_ps: span.end.saturating_sub(span.start), ..Goodput::default() };
+        let span_ps = span.end.saturating_sub(span.start);
+        let mut goodput = Goodput { from_ps: span.start, span_ps, ..Goodput::default() };
         for (start, end, bytes) in flows {
             if span.contains(&start) {
                 goodput.offered_bytes = goodput.offered_bytes.saturating_add(bytes);
@@ -222,7 +231,7 @@ pub struct PointResult {
     pub periodic: Vec<PeriodicPart>,
     /// Length of the run.
     pub simulated_ps: u64,
-    /// When the last flow arrived.
+    /// When the last flow arrived, or the run ended if that was earlier: the end of the time over which the shares of links are.
     pub arrivals_end_ps: u64,
     /// Payload offered and reached while flows arrived, or in the measuring window. `None` where nobody counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

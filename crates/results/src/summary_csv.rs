@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::disorder::Disorder;
 use crate::labels::column_name;
-use crate::statistics::Statistic;
+use crate::statistics::{Bounds, Statistic};
 use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
 use crate::{CoflowClass, Experiment, ResultError};
@@ -50,7 +50,7 @@ pub(crate) fn write(
             row.extend([class.seeds.len() as u64, class.flows(), class.unfinished()].map(|count| count.to_string()));
             row.extend(statistics(class, baseline));
             row.extend(gain(class, baseline));
-            let variation = class.over_seeds(|seed| seed.fct_variation);
+            let variation = class.over_seeds(Bounds::POSITIVE, |seed| seed.fct_variation);
             row.push(variation.map_or(String::new(), |variation| exact(variation.value)));
             row.extend(ends(variation.and_then(|variation| variation.interval)));
             row.extend(disorder(class));
@@ -131,7 +131,7 @@ fn gain(class: &ClassSummary, baseline: Option<&ClassSummary>) -> Vec<String> {
 /// Counts of all seeds, and what receivers held.
 fn disorder(class: &ClassSummary) -> Vec<String> {
     let of = |of: fn(&Disorder) -> u64| class.seeds.iter().map(move |seed| of(&seed.disorder));
-    let held = class.over_seeds(|seed| seed.disorder.held_mean_bytes());
+    let held = class.over_seeds(Bounds::POSITIVE, |seed| seed.disorder.held_mean_bytes());
     let [held_low, held_high] = ends(held.and_then(|held| held.interval));
     vec![
         of(|disorder| disorder.timeouts).sum::<u64>().to_string(),
@@ -153,7 +153,7 @@ fn has_steps(summary: &Summary) -> bool {
 
 /// The share of the flows' time in a step.
 fn share(class: &ClassSummary, step: Step) -> String {
-    let share = class.over_seeds(|seed| seed.breakdown.share(step));
+    let share = class.over_seeds(Bounds::SHARE, |seed| seed.breakdown.share(step));
     share.map_or(String::new(), |share| rounded(share.value))
 }
 

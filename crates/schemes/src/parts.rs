@@ -6,7 +6,8 @@ mod balancing;
 mod port;
 mod sending;
 
-use flowsieve_core::{Rate, Time};
+use flowsieve_core::{PortKind, Rate, Time};
+use flowsieve_transport::{TransportFacts, TransportSpec};
 
 pub(crate) use balancing::SETTINGS as BALANCING_SETTINGS;
 pub(crate) use balancing::balancing;
@@ -19,10 +20,11 @@ pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
 
 use crate::declare;
-use crate::parameters::ParameterSet;
+use crate::parameters::{self, ParameterSet};
 use crate::registry::Context;
 use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
-use crate::settings::{Key, Place, Scope, Section, Setting, SettingsError};
+use crate::settings::{Key, Origin, Place, Scope, Section, Setting, SettingsError};
+use std::num::NonZeroU32;
 
 /// The taggers by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +76,11 @@ declare! {
 /// A scheme's own defaults.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// How hosts send.
+    /// How hosts send, where the settings do not say.
     pub transport: TransportName,
+    /// How hosts send, where the scheme brings its own transport. None of the settings of TCP is read then, and none stands
+    /// in a result. `None`: as `transport` and the settings say.
+    pub own_transport: Option<TransportSpec>,
     /// What hosts write into packets. `None`: the scheme sees to it itself, and refuses another tagger.
     pub tagger: Option<TaggerName>,
     /// How switches choose among equal paths, where the scheme sees to it itself and refuses another way. `None`: as the
@@ -87,6 +92,9 @@ pub struct Parts {
     pub reordering: ReorderingName,
     /// Which packet of a port leaves next.
     pub discipline: DisciplineName,
+    /// The same, where the scheme brings its own ports: `discipline` and what disciplines read is not read then. `None`: as
+    /// `discipline` and the settings say.
+    pub own_port: Option<PortKind>,
     /// Queues of a port.
     pub queues: u64,
     /// Queues of a host's own port by levels of the host's own. 0: its port is like a switch's.
@@ -113,11 +121,13 @@ impl Parts {
     /// DCTCP over one FIFO queue a port.
     pub const DEFAULT: Parts = Parts {
         transport: TransportName::Dctcp,
+        own_transport: None,
         tagger: Some(TaggerName::Plain),
         balancer: None,
         load_balancing: None,
         reordering: ReorderingName::Tcp,
         discipline: DisciplineName::Fifo,
+        own_port: None,
         queues: 1,
         host_queues: 0,
         marking: MarkingName::PerPort,
@@ -161,6 +171,40 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         shared_buffer: if shares { scope.read(&port::SHARED_BUFFER)? } else { 0 },
         controllers: Vec::new(),
     })
+}
+
+/// What is known beforehand of a scheme's own transport with packets as the settings have them; `packets_per_answer` is the
+/// transport's.
+pub fn packet_facts(
+    scope: &Scope<'_>,
+    packets_per_answer: Option<NonZeroU32>,
+) -> Result<TransportFacts, SettingsError> {
+    let (segment, header) = (parameters::segment(scope)?, parameters::header(scope)?);
+    Ok(TransportFacts { segment: segment.get(), header, packets_per_answer })
+}
+
+/// Refuses a scheme that has put a part of its own in the place of one that was made from settings: these would stand in its
+/// results without having acted. A mistake of the scheme's author, who tells [`build`] of the part.
+pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), SettingsError> {
+    let name = scope.variant();
+    let refuse = |part: &str, said: &str| {
+        let problem = format!(
+            "the scheme `{name}` brings its own {part} and has another one made from settings, which does not act"
+        );
+        Err(SettingsError::new(Origin::Default, problem).expected(format!("{said} in its `Parts`")))
+    };
+    let every = |is_own: fn(&Class) -> bool| !scheme.classes.is_empty() && scheme.classes.iter().all(is_own);
+    if every(|class| matches!(class.transport, TransportSpec::Custom(_))) && scope.has_read(&sending::TRANSPORT) {
+        return refuse("transport", "`own_transport`");
+    }
+    if every(|class| matches!(class.tagger, TaggerSpec::Custom(_))) && scope.has_read(&TAGGER) {
+        return refuse("tagger", "`tagger: None`");
+    }
+    let is_own = |place: Place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_));
+    if Place::ALL.into_iter().any(|place| is_own(place) && scope.at(place).has_read(&LOAD_BALANCING)) {
+        return refuse("balancer", "`balancer`");
+    }
+    Ok(())
 }
 
 /// The rate of the hosts' links, in bit/s.

@@ -3,7 +3,7 @@
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
 use crate::{
-    afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, las, nos2, pcoflow, pfabric, pias, qclimb, qcluster,
+    afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, las, nos2, parts, pcoflow, pfabric, pias, qclimb, qcluster,
     sp_pifo, textbook,
 };
 
@@ -71,6 +71,18 @@ pub struct Entry {
     pub knows: Knows,
     /// Makes it.
     pub build: fn(&Context<'_>) -> Result<Scheme, SettingsError>,
+}
+
+impl Entry {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// A setting that does not fit, or a part of its own that the scheme has not told [`crate::parts::build`] of.
+    pub fn scheme(&self, context: &Context<'_>) -> Result<Scheme, SettingsError> {
+        let scheme = (self.build)(context)?;
+        parts::refuse_unsaid(&context.scope, &scheme)?;
+        Ok(scheme)
+    }
 }
 
 /// Every built-in scheme.

@@ -78,7 +78,8 @@ struct Given {
 /// What has been read so far.
 #[derive(Debug, Clone, Default)]
 struct Record {
-    used: BTreeSet<Address>,
+    /// What was given and who read it, by its name in the effective configuration.
+    used: BTreeSet<(Address, String)>,
     values: BTreeMap<String, String>,
 }
 
@@ -163,6 +164,19 @@ impl Settings {
         self.record().values.clone()
     }
 
+    /// Leaves out of the effective configuration what was read under these names only to be compared.
+    pub fn leave_out(&self, is_left_out: impl Fn(&str) -> bool) {
+        self.record().values.retain(|name, _| !is_left_out(name));
+    }
+
+    /// Takes back what was read under these names of the effective configuration, where it turns out to have nothing to act on: it
+    /// is no part of the configuration, and what is given and read by nothing else counts as unread.
+    pub fn take_back(&self, has_nothing_to_act_on: impl Fn(&str) -> bool) {
+        let mut record = self.record();
+        record.values.retain(|name, _| !has_nothing_to_act_on(name));
+        record.used.retain(|(_, reader)| !has_nothing_to_act_on(reader));
+    }
+
     /// Adds what is not a key to the effective configuration: a file's digest, the built-in scheme's name.
     pub fn note(&self, name: &str, value: impl std::fmt::Display) {
         self.record().values.insert(name.to_owned(), value.to_string());
@@ -173,7 +187,7 @@ impl Settings {
         let record = self.record();
         self.given
             .iter()
-            .filter(|(address, _)| !record.used.contains(*address))
+            .filter(|(address, _)| !record.used.iter().any(|(used, _)| used == *address))
             .map(|(address, given)| (address.clone(), given.origin.clone()))
             .collect()
     }

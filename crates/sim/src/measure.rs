@@ -246,17 +246,19 @@ pub(crate) fn result<K: Key>(
         return Err(SimError::NoFlows("in the measuring window"));
     }
     let arrivals_end = match run_spec.measure {
-        Measure::All if !run_spec.flows.are_closed() => arrivals_ended.map_or(last_start, |at| at.min(simulated)),
+        Measure::All if !run_spec.flows.are_closed() => arrivals_ended.unwrap_or(last_start).min(simulated),
         _ => simulated,
     };
-    let links = links(run_spec, built, flows, arrivals_end);
+    // Flows that were to start at the end of the run or later asked for nothing.
+    let arrived = ended.map_or(flows, |end| &flows[..flows.partition_point(|flow| flow.start_ps < end.0)]);
+    let links = links(run_spec, built, arrived, arrivals_end);
     let observed = Observations::of_parts(built);
     let mut result = PointResult {
         links,
         periodic: observed.periodic(built, simulated),
         simulated_ps: simulated.0,
         arrivals_end_ps: arrivals_end.0,
-        goodput: Some(goodput(run_spec, flows, &records, last_start)),
+        goodput: Some(goodput(run_spec, flows, &records, last_start, ended)),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         packet_hops: built.partitions.iter().map(|p| p.network.hops()).sum(),
         events: built.partitions.iter().map(|p| p.network.events_handled).sum(),
@@ -278,8 +280,14 @@ pub(crate) fn result<K: Key>(
     Ok(result)
 }
 
-/// Payload that arrived and that ended while flows arrived, or in the measuring window.
-fn goodput(run_spec: &RunSpec<'_>, flows: &[Flow], records: &Records, last_start: Time) -> Goodput {
+/// Payload that arrived and that ended while flows arrived, or in the measuring window; not beyond the end of the run.
+fn goodput(
+    run_spec: &RunSpec<'_>,
+    flows: &[Flow],
+    records: &Records,
+    last_start: Time,
+    ended: Option<Time>,
+) -> Goodput {
     let (from, to) = match run_spec.measure {
         Measure::All => (flows.first().map_or(0, |flow| flow.start_ps), last_start.0.saturating_add(1)),
         Measure::Window { from, to } => (from.0, to.0),
@@ -288,7 +296,7 @@ fn goodput(run_spec: &RunSpec<'_>, flows: &[Flow], records: &Records, last_start
         let end = end(run_spec, flow, records.of(flow));
         (flow.start_ps, end.map(|end| end.0), flow.bytes)
     };
-    Goodput::of(from..to, flows.iter().map(facts))
+    Goodput::of(from..ended.map_or(to, |end| to.min(end.0)), flows.iter().map(facts))
 }
 
 fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) -> FlowRow {

@@ -19,21 +19,22 @@ pub(super) fn result(
     outcome: &Outcome,
 ) -> PointResult {
     let rows: Vec<FlowRow> = (0..flows.len()).map(|index| row(&flows[index], index, spec, outcome)).collect();
-    let last_start = flows.last().map_or(0, |flow| flow.start_ps);
+    // Where the run ended before the last flow began, every rate is over what was simulated.
+    let arrivals_end = flows.last().map_or(0, |flow| flow.start_ps).min(outcome.now.0);
     let links = links(fabric, framing, flows, spec, outcome);
     let overloaded = links.iter().filter(|class| class.offered_load >= 1.0);
     let warning = |class: &LinkClass| {
         let LinkClass { name, offered_load, .. } = class;
         format!("the {name} links are offered {offered_load:.3} of their rate: flows pile up as long as they arrive")
     };
-    let arriving = flows.first().map_or(0, |flow| flow.start_ps)..last_start + 1;
+    let arriving = flows.first().map_or(0, |flow| flow.start_ps)..arrivals_end + 1;
     let end = |row: &FlowRow| row.fct_ps.map(|fct_ps| row.start_ps + fct_ps);
     let goodput = Goodput::of(arriving, rows.iter().map(|row| (row.start_ps, end(row), row.bytes)));
     PointResult {
         warnings: overloaded.map(warning).collect(),
         links,
-        simulated_ps: outcome.now.0.max(last_start),
-        arrivals_end_ps: last_start,
+        simulated_ps: outcome.now.0,
+        arrivals_end_ps: arrivals_end,
         goodput: Some(goodput),
         longest_ideal_ps: rows.iter().map(|row| row.ideal_ps).max().unwrap_or(0),
         events: outcome.steps,
@@ -96,7 +97,8 @@ fn links(fabric: &Fabric, framing: &Framing, flows: &[Flow], spec: &Spec<'_>, ou
     // By class: bytes on the wire of all flows, and of packets of those that ended.
     let (mut offered, mut sent) = (vec![0.0; shares.len()], vec![0.0; shares.len()]);
     let class_of = |link: u32| usize::from(fabric.links[link as usize].class);
-    for ((flow, of_network), end) in flows.iter().zip(spec.flows).zip(&outcome.ends) {
+    let arrived = flows.iter().take_while(|flow| flow.start_ps <= outcome.now.0);
+    for ((flow, of_network), end) in arrived.zip(spec.flows).zip(&outcome.ends) {
         for crossing in &spec.network.paths[of_network.path as usize].links {
             let class = class_of(crossing.link);
             offered[class] += crossing.share * of_network.wire as f64;
@@ -107,7 +109,7 @@ fn links(fabric: &Fabric, framing: &Framing, flows: &[Flow], spec: &Spec<'_>, ou
     }
     let mut used = vec![0.0; shares.len()];
     outcome.crossed.iter().zip(0..).for_each(|(bytes, link)| used[class_of(link)] += bytes);
-    let seconds = flows.last().map_or(0.0, |flow| flow.start_ps as f64 / 1e12);
+    let seconds = flows.last().map_or(0, |flow| flow.start_ps).min(outcome.now.0) as f64 / 1e12;
     let of_rate = |bytes: f64, rate_bps: u64| {
         let share = 8.0 * bytes / (rate_bps as f64 * seconds);
         if share.is_finite() { share } else { 0.0 }

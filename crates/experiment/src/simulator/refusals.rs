@@ -13,6 +13,7 @@ use flowsieve_schemes::{Scheme, afq, pcoflow, qcluster};
 use flowsieve_sim::MOST_SEGMENTS;
 use flowsieve_sim::sample::MOST_VALUES;
 use flowsieve_sim::topology::{Fabric, Link, Node};
+use flowsieve_transport::TransportSpec;
 use flowsieve_workload::Flow;
 use flowsieve_workload::coflow_trace::OwnRack;
 
@@ -42,7 +43,8 @@ pub(super) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &
 /// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all would be sent again and again.
 pub(super) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
     let packet = |class: &Class| {
-        let facts = class.transport.facts();
+        let TransportSpec::Tcp(rules) = &class.transport else { return None };
+        let facts = rules.facts();
         facts.answers().then(|| u32::from(facts.segment) + u32::from(facts.header))
     };
     let Some(bytes) = scheme.classes.iter().filter_map(packet).max() else { return Ok(()) };

@@ -4,7 +4,7 @@
 use flowsieve_core::message::Effort;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
 use flowsieve_core::{Kind, Message, NONE, Time};
-use flowsieve_schemes::parts::{self, Parts};
+use flowsieve_schemes::parts::{self, MarkingName, Parts};
 use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::{Context, Entry, Knows};
@@ -26,13 +26,12 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// `most`: packets that a receiver lets others have under way to it. 100 of 1,500 bytes take 120 us at 10 Gbit/s.
 pub(crate) fn with_credits(context: &Context<'_>, most: u32) -> Result<Scheme, SettingsError> {
-    let mut scheme = parts::build(context, &Parts { unlimited: true, ..Parts::default() })?;
-    for class in &mut scheme.classes {
-        let facts = TransportFacts { packets_per_answer: Some(NonZeroU32::MIN), ..class.transport.facts() };
-        let make = move |_: &HostSite<'_>| -> Box<dyn Endpoint> { Box::new(Credits::new(facts, most)) };
-        class.transport = TransportSpec::Custom(CustomTransport { facts, make: Arc::new(make) });
-    }
-    Ok(scheme)
+    let facts = parts::packet_facts(&context.scope, Some(NonZeroU32::MIN))?;
+    let make = move |_: &HostSite<'_>| -> Box<dyn Endpoint> { Box::new(Credits::new(facts, most)) };
+    let transport = TransportSpec::Custom(CustomTransport { facts, make: Arc::new(make) });
+    // Nothing of it reacts to marks.
+    let marking = MarkingName::Off;
+    parts::build(context, &Parts { own_transport: Some(transport), unlimited: true, marking, ..Parts::default() })
 }
 
 // What packets say.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::statistics::Statistic;
+use crate::statistics::{Bounds, Statistic};
 use crate::steps::Step;
 use crate::summary::Metric;
 use crate::{PointResult, Series};
@@ -30,6 +30,24 @@ pub enum Figure {
     Count(Count),
     /// A value of a series: [`SeriesAt`] says which.
     Series,
+}
+
+impl Figure {
+    /// Between what it lies. Of a series nothing is known but that it is positive, as all are that can be claimed.
+    pub(crate) fn bounds(self) -> Bounds {
+        match self {
+            Figure::Flows(_, metric) | Figure::Coflows(_, metric) => metric.bounds(),
+            Figure::Share(_) | Figure::Fairness | Figure::Count(Count::DeadlinesMet | Count::DeadlineBytesMet) => {
+                Bounds::SHARE
+            }
+            Figure::Variation
+            | Figure::Held
+            | Figure::TimedOut
+            | Figure::IdealFct
+            | Figure::Count(_)
+            | Figure::Series => Bounds::POSITIVE,
+        }
+    }
 }
 
 /// What is counted in a run.

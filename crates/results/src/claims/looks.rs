@@ -35,7 +35,7 @@ mod tests {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use crate::statistics::{Estimate, Ratio, Sureness};
+    use crate::statistics::{Bounds, Estimate, Ratio, Sureness};
 
     /// Standard normal (Box and Muller).
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
@@ -80,7 +80,8 @@ mod tests {
     /// all looks are wrong in 559, and a single 95 % interval over five seeds in 571.)
     #[test]
     fn looks__of_values_that_are_askew() {
-        let of_value = |sureness: Sureness, values: &[f64]| Estimate::as_sure(sureness, values)?.interval;
+        let of_value =
+            |sureness: Sureness, values: &[f64]| Estimate::as_sure(sureness, Bounds::POSITIVE, values)?.interval;
         let askew = |normal: f64| libm::exp(0.1 * normal);
         let together = wrong(askew, of_value, libm::exp(0.005), |look| look.missed);
         assert!(together <= 500, "{together}");

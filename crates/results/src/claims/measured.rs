@@ -238,9 +238,15 @@ impl Measured {
                 let its = |&point: &usize| self.rows(point).iter().find(|row| row.seed == seed)?.controls;
                 Some((value, Controls::mean(&points.iter().map(its).collect::<Option<Vec<_>>>()?)?))
             };
-            adjusted(sureness, &means.iter().map(of_seed).collect::<Option<Vec<_>>>()?, &average)
+            adjusted(
+                sureness,
+                quantity.figure.bounds(),
+                &means.iter().map(of_seed).collect::<Option<Vec<_>>>()?,
+                &average,
+            )
         };
-        let plain = || Estimate::as_sure(sureness, &means.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        let values: Vec<f64> = means.iter().map(|(_, value)| *value).collect();
+        let plain = || Estimate::as_sure(sureness, quantity.figure.bounds(), &values);
         controlled().or_else(plain)
     }
 }

@@ -69,7 +69,11 @@ pub(super) fn balancers(
     parts: &Parts,
     set: ParameterSet,
 ) -> Result<ByPlace<BalancerSpec>, SettingsError> {
-    let balancers = ByPlace::try_from_fn(|place| balancer(&scope.at(place), parts, set))?;
+    let balancers = ByPlace::try_from_fn(|place| match place {
+        // A host has one port, and nothing to choose.
+        Place::Nic => Ok(BalancerSpec::Ecmp),
+        place => balancer(&scope.at(place), parts, set),
+    })?;
     let of_switches = [Place::Leaf, Place::Spine, Place::Core];
     let params = |place: Place| match balancers.at(place) {
         BalancerSpec::Hula(params) => Some(*params),

@@ -189,8 +189,13 @@ pub(super) fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool
     let own = place == Place::Nic && parts.host_queues > 0;
     let mtu = scope.read(&MTU)?;
     let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues }, mtu };
-    let discipline = scope.read_or(&DISCIPLINE, if own { DisciplineName::Levels } else { parts.discipline })?;
-    let kind = discipline.kind(&of)?;
+    let kind = match &parts.own_port {
+        Some(kind) => kind.clone(),
+        None => {
+            let usual = if own { DisciplineName::Levels } else { parts.discipline };
+            scope.read_or(&DISCIPLINE, usual)?.kind(&of)?
+        }
+    };
     if !limited {
         return Ok(PortSpec::unlimited(kind));
     }

@@ -169,13 +169,12 @@ pub(super) fn transport(
     set: ParameterSet,
     sprayed: bool,
 ) -> Result<TransportSpec, SettingsError> {
+    if let Some(own) = &parts.own_transport {
+        return Ok(own.clone());
+    }
     let (segment, header) = (segment(scope)?.get(), header(scope)?);
     let ns2 = set == ParameterSet::Ns2;
     let name = scope.read_or(&TRANSPORT, parts.transport)?;
-    let alpha = || {
-        let initial = if ns2 { 0.0 } else { 1.0 };
-        Ok::<_, SettingsError>((scope.read(&DCTCP_G)?, scope.read_or(&INITIAL_ALPHA, initial)?))
-    };
     let congestion = match name {
         TransportName::OpenLoop => {
             if reordering(scope, parts)? == ReorderingName::ByPriority {
@@ -185,19 +184,29 @@ pub(super) fn transport(
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
         }
         TransportName::Tcp | TransportName::Pfabric => Congestion::NewReno,
-        TransportName::Dctcp => alpha().map(|(gain, initial_alpha)| Congestion::Dctcp { gain, initial_alpha })?,
-        TransportName::D2tcp => alpha().map(|(gain, initial_alpha)| Congestion::D2tcp { gain, initial_alpha })?,
+        TransportName::Dctcp => {
+            alpha(scope, ns2).map(|(gain, initial_alpha)| Congestion::Dctcp { gain, initial_alpha })?
+        }
+        TransportName::D2tcp => {
+            alpha(scope, ns2).map(|(gain, initial_alpha)| Congestion::D2tcp { gain, initial_alpha })?
+        }
     };
     let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { 70 } else { 10 })?;
-    let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
     // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
-    let largest = if ns2 { queue.saturating_sub(1).max(initial_window) } else { 4_096 };
+    let largest = if ns2 && !scope.is_given(&MAX_WINDOW) {
+        let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
+        queue.saturating_sub(1).max(initial_window)
+    } else {
+        4_096
+    };
     let max_window = scope.read_or(&MAX_WINDOW, largest)?.max(initial_window);
     let loss_detection = loss_detection(scope, parts, set, sprayed)?;
     let of_the_set = Time::from_us(if ns2 { 2_000 } else { 10_000 });
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
     let constant = scope.read_or(&RTO, ns2 || parts.rto_min.is_some())?;
-    let restarts = scope.read(&SLOW_START_RESTART)?;
+    let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
+    // A connection of one flow is never idle before its end.
+    let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
     let ack_every = set.ack_every(scope)?;
     let probe_after = match name {
         TransportName::Pfabric => Some(scope.read(&PROBE_AFTER)? as u32).filter(|&timeouts| timeouts > 0),
@@ -221,8 +230,13 @@ pub(super) fn transport(
         delayed_ack: if ack_every > 1 { Time(scope.read(&DELAYED_ACK)?) } else { Time::ZERO },
         probe_after,
     };
-    let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
+}
+
+/// DCTCP's weight of the newest window in alpha, and alpha at first.
+fn alpha(scope: &Scope<'_>, ns2: bool) -> Result<(f64, f64), SettingsError> {
+    let initial = if ns2 { 0.0 } else { 1.0 };
+    Ok((scope.read(&DCTCP_G)?, scope.read_or(&INITIAL_ALPHA, initial)?))
 }
 
 /// What a gap means. Where it is neither given nor a scheme's own it is no part of the configuration.

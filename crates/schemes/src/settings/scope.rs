@@ -86,6 +86,11 @@ impl<'a> Scope<'a> {
         self.lookup(key).is_some()
     }
 
+    /// Whether this scope has read the setting, given or by default.
+    pub fn has_read(&self, key: &Key) -> bool {
+        self.settings.record().values.contains_key(&self.address(key))
+    }
+
     /// The error that refuses a setting's value, pointing at where it was given.
     pub fn invalid(&self, key: &Key, expected: impl Into<String>) -> SettingsError {
         let name = key.name;
@@ -116,7 +121,7 @@ impl<'a> Scope<'a> {
     ) -> Result<Option<T>, SettingsError> {
         let value = match self.lookup(setting) {
             Some((table, given)) => {
-                self.settings.record().used.insert((table, setting.name));
+                self.settings.record().used.insert(((table, setting.name), self.address(setting)));
                 given.value.clone()
             }
             None => match default {
