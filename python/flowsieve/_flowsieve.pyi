@@ -113,5 +113,8 @@ def thresholds(
     method: str | None = None,
     rate: str = "10Gbps",
     rtt: str = "80us",
+    fabric: str | None = None,
+    marking: str = "queue",
+    model_only: bool = False,
 ) -> str: ...
 def worth_of_forest(forest: str, trace: str, from_: float) -> str: ...

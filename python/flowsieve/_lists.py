@@ -88,11 +88,16 @@ def thresholds(
     method: str | None = None,
     rate: str = "10Gbps",
     rtt: str = "80us",
+    fabric: PathLike | None = None,
+    marking: str = "queue",
+    model_only: bool = False,
 ) -> list[dict[str, Any]]:
     """Demotion thresholds for a distribution of flow sizes, an entry for each load.
 
-    Without a ``method`` (equal-split, pias, background, two-level or published) all stand side by side, with the ones to take and
-    the ECN threshold for ``rate`` and ``rtt``.
+    Without a ``method`` (equal-split, pias, background, two-level or published) all stand side by side, with the ones to take,
+    what a short simulation says of them next to one queue (not with ``model_only``), and the ECN threshold of each of the rates
+    in ``rate`` (``"10Gbps,40Gbps"``, that of hosts first) with the round trip ``rtt``; or of those of the ``fabric`` of an
+    experiment. ``marking`` compares the length of a ``"queue"`` or a ``"port"`` with it.
 
     >>> import flowsieve as fs
     >>> fs.thresholds(workload="web-search", queues=2, method="background")[0]["thresholds_bytes"]
@@ -101,6 +106,7 @@ def thresholds(
     loads = [float(each) for each in load] if isinstance(load, Iterable) else [float(load)]
     path = [None if given is None else os.fspath(given) for given in (cdf, sizes)]
     found: list[dict[str, Any]] = json.loads(
-        _flowsieve.thresholds(workload, path[0], path[1], column, loads, whole_or_none("queues", queues, 1), method, rate, rtt)
+        _flowsieve.thresholds(workload, path[0], path[1], column, loads, whole_or_none("queues", queues, 1), method, rate, rtt,
+            None if fabric is None else os.fspath(fabric), marking, model_only)
     )
     return found

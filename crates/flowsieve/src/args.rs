@@ -354,8 +354,11 @@ impl FromStr for Budget {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps --rtt 40us
-      which ones to take, how many queues help, the ECN threshold, and DSCPs
+  flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us
+      which ones to take, what they gain in a short simulation, how many queues
+      help, the ECN threshold of each speed, and DSCPs
+  flowsieve thresholds --workload web-search --load 0.6 --fabric quickstart --marking port
+      for the fabric of an experiment, with marks by the length of a port
   flowsieve thresholds --sizes flows.csv --column bytes --load 0.6
       from sizes as they were measured
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
@@ -384,19 +387,28 @@ pub(crate) struct Thresholds {
     /// How the thresholds are chosen [default: all ways side by side, with the ones to take]
     #[arg(long, value_enum)]
     pub(crate) method: Option<MethodArg>,
-    /// Rate of the host links, for the ECN threshold
-    #[arg(long, default_value = "10Gbps", value_parser = rate, conflicts_with = "method")]
-    pub(crate) rate: u64,
-    /// Round trip without queues, for the ECN threshold
-    #[arg(long, default_value = "80us", value_parser = time, conflicts_with = "method")]
+    /// Rate of the host links, then further rates that want an ECN threshold
+    #[arg(long, value_name = "RATE", value_delimiter = ',', default_value = "10Gbps", value_parser = rate, conflicts_with_all = ["method", "fabric"])]
+    pub(crate) rate: Vec<u64>,
+    /// Round trip without queues, for the ECN thresholds and the simulation
+    #[arg(long, value_name = "TIME", default_value = "80us", value_parser = time, conflicts_with_all = ["method", "fabric"])]
     pub(crate) rtt: u64,
+    /// Take rates and round trip from the fabric of this experiment, and simulate there
+    #[arg(long, value_name = "EXPERIMENT", value_hint = ValueHint::FilePath, conflicts_with = "method")]
+    pub(crate) fabric: Option<PathBuf>,
+    /// What ECN marking compares with its threshold: a queue's length, as commodity switches do, or a port's
+    #[arg(long, value_enum, default_value = "queue", conflicts_with = "method")]
+    pub(crate) marking: MarkingArg,
+    /// Do not simulate: give the model's numbers alone
+    #[arg(long, conflicts_with = "method")]
+    pub(crate) model_only: bool,
     /// Simulate: sets of thresholds to run at most, without the runs with other flows at the end [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) evaluations: Option<u32>,
-    /// Simulate: flows of a run [default: 2000]
+    /// Flows of a run [default: 2000 with --method simulate, otherwise as many as take about a second]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) flows: Option<u32>,
-    /// Simulate: runs at a time [default: as many as the machine has processors]
+    /// Runs at a time [default: as many as the machine has processors]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
     /// Print JSON
@@ -410,6 +422,15 @@ fn rate(text: &str) -> Result<u64, String> {
 
 fn time(text: &str) -> Result<u64, String> {
     units::parse_time(text).map_err(|error| error.to_string())
+}
+
+/// What marking compares with its threshold.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MarkingArg {
+    /// The length of the whole port
+    Port,
+    /// The length of the packet's queue
+    Queue,
 }
 
 /// How thresholds are chosen.

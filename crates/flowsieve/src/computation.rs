@@ -1,9 +1,9 @@
 //! `flowsieve thresholds`: computed ones, and the search for them with its progress.
 
-use crate::args::{MethodArg, Thresholds};
+use crate::args::{MarkingArg, MethodArg, Thresholds};
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
-use flowsieve_experiment::thresholds::{self, Column, Link, Method, Search, Wanted};
+use flowsieve_experiment::thresholds::{self, Column, Deployment, Marking, Method, Network, Search, Trial, Wanted};
 use flowsieve_experiment::{Error, machine};
 use serde::Serialize;
 use std::time::Instant;
@@ -26,18 +26,57 @@ pub(crate) fn thresholds(args: &Thresholds) -> Result<(), Error> {
         let found = search(args, &wanted(Method::Pias))?;
         return show(args.json, &found, thresholds::found_text);
     }
-    for (name, option) in [("evaluations", args.evaluations), ("flows", args.flows), ("jobs", args.jobs)] {
-        if option.is_some() {
-            return Err(Error::Input(format!("--{name}: expected --method simulate, which alone runs flows")));
+    if args.evaluations.is_some() {
+        return Err(Error::Input("--evaluations: expected --method simulate, which alone searches".to_owned()));
+    }
+    let runs = method.is_none() && !args.model_only;
+    for (name, option) in [("flows", args.flows), ("jobs", args.jobs)] {
+        if option.is_some() && !runs {
+            let problem = format!(
+                "--{name}: expected --method simulate, or no --method and no --model-only: nothing else runs flows"
+            );
+            return Err(Error::Input(problem));
         }
     }
     match method.flatten() {
         Some(method) => show(args.json, &thresholds::thresholds(&wanted(method))?, thresholds::text),
         None => {
-            let link = Link { rate_bps: args.rate, rtt_ps: args.rtt };
-            show(args.json, &thresholds::advice(&wanted(Method::Background), link)?, thresholds::advice_text)
+            let network = match &args.fabric {
+                Some(path) => Network::Fabric(path.clone()),
+                None => Network::Switch { rates_bps: args.rate.clone(), rtt_ps: args.rtt },
+            };
+            let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
+            let trial = runs.then(|| Trial { flows: args.flows.map(u64::from), jobs });
+            let marking = match args.marking {
+                MarkingArg::Port => Marking::Port,
+                MarkingArg::Queue => Marking::Queue,
+            };
+            let deployment = Deployment { network, marking, trial };
+            let wanted = wanted(Method::Background);
+            let found = with_progress("", |progress| thresholds::advice(&wanted, &deployment, progress))?;
+            show(args.json, &found, thresholds::advice_text)
         }
     }
+}
+
+/// Calls `work` with what shows how many runs are done: at a load, of how many.
+fn with_progress<T>(
+    at_most: &str,
+    work: impl FnOnce(&(dyn Fn(f64, usize, usize) + Sync)) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let (bar, on_terminal) = bar();
+    let begun = Instant::now();
+    let progress = |load: f64, done: usize, of: usize| {
+        bar.set_position((done as f64 / of as f64 * STEPS as f64) as u64);
+        let runs = format!("load {load}: {done} of {at_most}{of} runs");
+        bar.set_message(format!("{runs}, {}", in_words(begun.elapsed().as_secs_f64())));
+        if !on_terminal {
+            tell(runs);
+        }
+    };
+    let found = work(&progress);
+    bar.finish_and_clear();
+    found
 }
 
 fn search(args: &Thresholds, wanted: &Wanted) -> Result<Vec<thresholds::Found>, Error> {
@@ -46,21 +85,7 @@ fn search(args: &Thresholds, wanted: &Wanted) -> Result<Vec<thresholds::Found>, 
         flows: args.flows.unwrap_or(FLOWS).into(),
         jobs: args.jobs.map_or_else(machine::cores, |jobs| jobs as usize),
     };
-    let (bar, on_terminal) = bar();
-    let begun = Instant::now();
-    let progress = |load: f64, done: usize, of: usize| {
-        bar.set_position((done as f64 / of as f64 * STEPS as f64) as u64);
-        bar.set_message(format!(
-            "load {load}: {done} of at most {of} runs, {}",
-            in_words(begun.elapsed().as_secs_f64())
-        ));
-        if !on_terminal {
-            tell(format!("load {load}: {done} of at most {of} runs"));
-        }
-    };
-    let found = thresholds::simulate(wanted, search, &progress);
-    bar.finish_and_clear();
-    found
+    with_progress("at most ", |progress| thresholds::simulate(wanted, search, progress))
 }
 
 /// Of one load that alone, of several a list.

@@ -13,7 +13,7 @@ mod shortest_first;
 
 use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
-use flowsieve_experiment::engine::go_on;
+use flowsieve_experiment::engine::{Engine, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{Entry, OwnSchemes, ResultDir, explain, report};
@@ -131,6 +131,34 @@ fn balancer__that_a_scheme_brings_refuses_another() {
     let sets = vec!["schemes.emptier-uplink.load_balancing=ecmp".into()];
     let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap_err();
     assert!(refused.to_string().contains("no `load_balancing` for `emptier-uplink`"), "{refused}");
+}
+
+#[test]
+fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
+    let plan = |sets: &[&str]| {
+        let sets = ["scheme=credits", "flows=48"].iter().chain(sets).map(|set| (*set).to_owned()).collect();
+        plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE)
+    };
+    let planned = plan(&[]).unwrap();
+    let settings = &planned.experiment.points[0].settings;
+    for key in ["transport", "rto_min", "handshake", "initial_window", "ecn", "slow_start_restart", "connections"] {
+        assert!(!settings.contains_key(&format!("scheme.{key}")), "{key}");
+        let value = match key {
+            "transport" => "tcp",
+            "rto_min" => "5ms",
+            "handshake" => "cold",
+            "connections" => "pool",
+            "initial_window" => "12",
+            _ => "true",
+        };
+        let refused = plan(&[&format!("schemes.credits.{key}={value}")]).unwrap_err();
+        assert!(refused.to_string().contains(&format!("`{key}`")), "{refused}");
+    }
+    assert!(settings.contains_key("scheme.header") && settings.contains_key("scheme.leaf.discipline"), "{settings:?}");
+    // It is what acts: nothing of TCP's is done.
+    let prepared = ENGINE.prepare(&planned.points[0], 1, &planned.folder).unwrap();
+    let result = (prepared.run)(&mut go_on, None).unwrap();
+    assert_eq!((result.timeouts, result.duplicate_acks), (0, 0));
 }
 
 struct Median(u64);

@@ -5,7 +5,10 @@ use crate::result::json;
 use flowsieve_experiment::catalogue::{self, What};
 use flowsieve_experiment::explain::{self as explaining, Explained};
 use flowsieve_experiment::forest::{Predicted, SizeClasses};
-use flowsieve_experiment::thresholds::{self as computing, Column, Link, Method, Wanted};
+use flowsieve_experiment::machine;
+use flowsieve_experiment::thresholds::{
+    self as computing, Column, Deployment, Marking, Method, Network, Trial, Wanted,
+};
 use flowsieve_experiment::{Error, OwnSchemes, lookup, plan, units};
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -38,7 +41,7 @@ pub(crate) fn explain(py: Python<'_>, name: String) -> PyResult<String> {
 
 /// `flowsieve thresholds --json`: by a method, or all of them side by side with advice.
 #[pyfunction]
-#[pyo3(signature = (workload=None, cdf=None, sizes=None, column=None, loads=vec![0.8], queues=None, method=None, rate="10Gbps", rtt="80us"))]
+#[pyo3(signature = (workload=None, cdf=None, sizes=None, column=None, loads=vec![0.8], queues=None, method=None, rate="10Gbps", rtt="80us", fabric=None, marking="queue", model_only=false))]
 #[expect(clippy::too_many_arguments, reason = "they are the options of the command")]
 pub(crate) fn thresholds(
     py: Python<'_>,
@@ -51,6 +54,9 @@ pub(crate) fn thresholds(
     method: Option<&str>,
     rate: &str,
     rtt: &str,
+    fabric: Option<PathBuf>,
+    marking: &str,
+    model_only: bool,
 ) -> PyResult<String> {
     let methods = [
         ("equal-split", Method::EqualSplit),
@@ -65,13 +71,24 @@ pub(crate) fn thresholds(
         found.ok_or_else(|| wrong(py, &format!("there is no method {name:?}; expected {names}")))
     };
     let method = method.map(named).transpose()?;
-    let rate_bps = units::parse_rate(rate).map_err(|error| wrong(py, &format!("rate: {error}")))?;
+    let rates_bps = rate.split(',').map(|rate| units::parse_rate(rate.trim())).collect::<Result<Vec<u64>, _>>();
+    let rates_bps = rates_bps.map_err(|error| wrong(py, &format!("rate: {error}")))?;
     let rtt_ps = units::parse_time(rtt).map_err(|error| wrong(py, &format!("rtt: {error}")))?;
     let sizes = sizes.map(|path| Column { path, name: column });
     let wanted = Wanted { workload, cdf, sizes, loads, queues, method: method.unwrap_or(Method::Background) };
     match method {
         Some(_) => json(py, &working(py, || computing::thresholds(&wanted))?),
-        None => json(py, &working(py, || computing::advice(&wanted, Link { rate_bps, rtt_ps }))?),
+        None => {
+            let marking = match marking {
+                "port" => Marking::Port,
+                "queue" => Marking::Queue,
+                other => return Err(wrong(py, &format!("there is no marking {other:?}; expected port, queue"))),
+            };
+            let network = fabric.map_or(Network::Switch { rates_bps, rtt_ps }, Network::Fabric);
+            let trial = (!model_only).then(|| Trial { flows: None, jobs: machine::cores() });
+            let deployment = Deployment { network, marking, trial };
+            json(py, &working(py, || computing::advice(&wanted, &deployment, &|_, _, _| {}))?)
+        }
     }
 }
 

@@ -11,7 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::{Bounds, Estimate, Sureness};
+use crate::bounds::Bounds;
+use crate::statistics::{Estimate, Sureness};
 
 /// Fewer seeds are averaged as they are: three controls leave too little to tell the noise that remains.
 pub const FEWEST: usize = 8;

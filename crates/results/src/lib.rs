@@ -17,6 +17,7 @@
 //! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. The flows of one
 //! run have to fit in memory.
 
+mod bounds;
 pub mod claims;
 pub mod classes;
 mod coflow_class;
@@ -44,8 +45,10 @@ pub mod steps;
 pub mod summary;
 mod summary_csv;
 pub mod trace;
+mod untold;
 mod writer;
 
+pub use bounds::Bounds;
 pub use claims::{Checked, Claim, Count, Expected, Figure, Only, SeriesAt, Unit, Unmeasured, Verdict};
 pub use classes::{SizeClass, SizeClasses};
 pub use coflow_class::{CoflowClass, CoflowClassBounds, CoflowGroup};
@@ -63,8 +66,9 @@ pub use reader::{ResultDir, refuse_other_model};
 pub use record::{Deadlines, Drops, FlowRow, Goodput, LinkClass, PeriodicPart, PointResult};
 pub use replacing::refuse_loss;
 pub use series::Series;
-pub use statistics::{Bounds, Estimate, Figures, Ratio, Statistic, Sureness};
+pub use statistics::{Estimate, Figures, Ratio, Statistic, Sureness};
 pub use steps::{Breakdown, Step, StepRow};
-pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary, Untold};
+pub use summary::{ClassSummary, Metric, PointSummary, SeedStats, Summary};
 pub use trace::{PacketEvent, PacketKind, PacketRow, TraceFiles, TraceFormats, TraceSink, TracedLink};
+pub use untold::Untold;
 pub use writer::{PartWriter, ResultWriter};

@@ -6,10 +6,11 @@
 
 mod run_flows;
 
+use crate::bounds::Bounds;
 use crate::classes::SizeClass;
 use crate::controls::{Controls, adjusted};
 use crate::disorder::Disorder;
-use crate::statistics::{Bounds, Estimate, Figures, Ratio, Statistic, Sureness, nearest_rank};
+use crate::statistics::{Estimate, Figures, Ratio, Statistic, Sureness, nearest_rank};
 use crate::{Breakdown, CoflowClass, CoflowGroup, Experiment, Only};
 
 use run_flows::Kept;
@@ -46,31 +47,6 @@ impl Metric {
         match self {
             Metric::Fct => Bounds::POSITIVE,
             Metric::Slowdown => Bounds::SLOWDOWN,
-        }
-    }
-}
-
-/// Why flows and seeds do not tell a percentile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untold {
-    /// Some seed has fewer flows than the percentile needs to be another one than the largest.
-    Flows {
-        /// So many it needs.
-        needed: u64,
-    },
-    /// The seeds differ so much that their interval leaves the order of magnitude open.
-    Seeds {
-        /// How many there are.
-        seeds: usize,
-    },
-}
-
-impl Untold {
-    /// In few words: "needs 100 flows", "3 seeds differ".
-    pub fn in_words(self) -> String {
-        match self {
-            Untold::Flows { needed } => format!("needs {needed} flows"),
-            Untold::Seeds { seeds } => format!("{seeds} seeds differ"),
         }
     }
 }
@@ -140,7 +116,7 @@ impl ClassSummary {
         self.seeds.iter().map(|seed| seed.unfinished).sum()
     }
 
-    /// A statistic over the seeds that have flows of the class; `None` if no seed has. What is [`Untold`] has no interval.
+    /// A statistic over the seeds that have flows of the class; `None` if no seed has. What is [`crate::Untold`] has no interval.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
         let average = self.average.as_ref().filter(|_| statistic == Statistic::Mean);
         let controlled = |seed: &SeedStats| Some((seed.get(metric, statistic)?, seed.controls?));
@@ -151,18 +127,6 @@ impl ClassSummary {
         let found = adjusted.or_else(|| self.over_seeds(metric.bounds(), |seed| seed.get(metric, statistic)))?;
         let is_told = self.untold(metric, statistic).is_none();
         Some(Estimate { interval: found.interval.filter(|_| is_told), ..found })
-    }
-
-    /// Why these flows and seeds do not tell a percentile, if they do not: its value is then one of chance.
-    pub fn untold(&self, metric: Metric, statistic: Statistic) -> Option<Untold> {
-        let needed = statistic.fewest()?;
-        let finished = |seed: &SeedStats| Some(seed.flows - seed.unfinished).filter(|&finished| finished > 0);
-        if self.seeds.iter().filter_map(finished).any(|finished| finished < needed) {
-            return Some(Untold::Flows { needed });
-        }
-        let estimate = self.over_seeds(metric.bounds(), |seed| seed.get(metric, statistic))?;
-        let apart = estimate.interval.is_some_and(|ends| metric.bounds().tell_nothing(ends));
-        apart.then(|| Untold::Seeds { seeds: self.seeds.iter().filter_map(finished).count() })
     }
 
     /// Something else over the seeds that have it; `None` if no seed has.
@@ -414,32 +378,6 @@ pub(crate) mod tests {
         let middle = point.classes[1].estimate(Metric::Slowdown, Statistic::Mean).unwrap();
         assert_eq!(middle, Estimate { value: 1.0, interval: None });
         assert_eq!(point.classes[2].estimate(Metric::Fct, Statistic::P50), None);
-    }
-
-    #[test]
-    fn untold__a_percentile_of_too_few_flows_or_of_seeds_that_differ() {
-        let flows = |count: u64, slowest_us: u64| -> Vec<FlowRow> {
-            (0..count).map(|n| flow(1, Some(if n < 3 { slowest_us } else { 2 }))).collect()
-        };
-        let of = |runs: &[(u64, Vec<FlowRow>)]| summary(runs).classes.remove(0);
-        let told = |class: &ClassSummary| {
-            [Statistic::Mean, Statistic::P50, Statistic::P99, Statistic::P999]
-                .map(|statistic| class.untold(Metric::Slowdown, statistic))
-        };
-        let (few, many) = (Untold::Flows { needed: 100 }, Untold::Flows { needed: 1_000 });
-        assert_eq!(told(&of(&[(1, flows(99, 9)), (2, flows(100, 9))])), [None, None, Some(few), Some(many)]);
-        assert_eq!(
-            told(&of(&[(1, flows(200, 9)), (2, flows(200, 9)), (3, flows(200, 10))])),
-            [None, None, None, Some(many)]
-        );
-        // One seed in which a timeout makes the percentile: its interval reaches over orders of magnitude.
-        let differ = of(&[(1, flows(200, 3)), (2, flows(200, 3)), (3, flows(200, 200))]);
-        assert_eq!(told(&differ)[2], Some(Untold::Seeds { seeds: 3 }));
-        assert_eq!(differ.estimate(Metric::Slowdown, Statistic::P99).unwrap().interval, None);
-        assert!(differ.estimate(Metric::Slowdown, Statistic::P50).unwrap().interval.is_some());
-        assert_eq!(few.in_words(), "needs 100 flows");
-        // A single seed has no interval in any case.
-        assert_eq!(told(&of(&[(1, flows(200, 9))]))[2], None);
     }
 
     #[test]

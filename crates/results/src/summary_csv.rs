@@ -14,9 +14,10 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::bounds::Bounds;
 use crate::disorder::Disorder;
 use crate::labels::column_name;
-use crate::statistics::{Bounds, Statistic};
+use crate::statistics::Statistic;
 use crate::steps::Step;
 use crate::summary::{ClassSummary, Metric, Summary};
 use crate::{CoflowClass, Experiment, ResultError};

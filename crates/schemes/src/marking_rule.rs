@@ -11,14 +11,32 @@ const PACKETS_AT_10G: u128 = 65;
 /// Full packets at 1 Gbit/s and below.
 const LEAST_PACKETS: u128 = 20;
 
-/// The marking threshold K in bytes for a port of `bps` bit/s, a base round trip in picoseconds and full packets of `mtu`
-/// bytes. Rounded down.
-pub fn ecn_threshold_bytes(bps: u64, round_trip_ps: u64, mtu: u64) -> u64 {
+/// The terms of the rule, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// What the link carries in a seventh of the base round trip.
+    pub a_seventh: u64,
+    /// 65 full packets at 10 Gbit/s, in proportion to the rate.
+    pub bursts: u64,
+    /// 20 full packets.
+    pub least: u64,
+}
+
+/// The terms for a port of `bps` bit/s, a base round trip in picoseconds and full packets of `mtu` bytes. Rounded down.
+pub fn terms(bps: u64, round_trip_ps: u64, mtu: u64) -> Terms {
     let (bps, round_trip, mtu) = (u128::from(bps), u128::from(round_trip_ps), u128::from(mtu));
-    let a_seventh = bps * round_trip / (7 * 8 * 1_000_000_000_000);
-    let bursts = PACKETS_AT_10G * mtu * bps / 10_000_000_000;
-    let least = LEAST_PACKETS * mtu;
-    u64::try_from(a_seventh.max(bursts).max(least)).unwrap_or(u64::MAX)
+    let whole = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
+    Terms {
+        a_seventh: whole(bps * round_trip / (7 * 8 * 1_000_000_000_000)),
+        bursts: whole(PACKETS_AT_10G * mtu * bps / 10_000_000_000),
+        least: whole(LEAST_PACKETS * mtu),
+    }
+}
+
+/// The marking threshold K in bytes, the largest of the [`terms`].
+pub fn ecn_threshold_bytes(bps: u64, round_trip_ps: u64, mtu: u64) -> u64 {
+    let Terms { a_seventh, bursts, least } = terms(bps, round_trip_ps, mtu);
+    a_seventh.max(bursts).max(least)
 }
 
 #[cfg(test)]

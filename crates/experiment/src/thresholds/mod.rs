@@ -2,6 +2,7 @@
 //! take by the models of [`flowsieve_thresholds`].
 
 mod advice;
+mod paired;
 mod simulate;
 mod sizes;
 mod text;
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::settings::none_given;
 use crate::workload::{CDF, FLOWS, LOAD, SIZES};
 use crate::workload::{Files, Hosts, Workload};
-pub use advice::{Advice, Link, advice, advice_text};
+pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
 use flowsieve_schemes::parts::QUEUES;
 use flowsieve_schemes::settings::{Key, Origin, Raw, SettingsError, Table, units};
 use flowsieve_schemes::{WorkloadFacts, pias};
@@ -19,6 +20,7 @@ use flowsieve_thresholds::{
     two_level_numeric,
 };
 use flowsieve_workload::HostNames;
+pub use paired::{Network, Simulated, Trial};
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
 pub use sizes::Column;

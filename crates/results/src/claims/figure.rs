@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::statistics::{Bounds, Statistic};
+use crate::bounds::Bounds;
+use crate::statistics::Statistic;
 use crate::steps::Step;
 use crate::summary::Metric;
 use crate::{PointResult, Series};

@@ -35,7 +35,8 @@ mod tests {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
     use super::*;
-    use crate::statistics::{Bounds, Estimate, Ratio, Sureness};
+    use crate::bounds::Bounds;
+    use crate::statistics::{Estimate, Ratio, Sureness};
 
     /// Standard normal (Box and Muller).
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {

@@ -7,12 +7,14 @@ use flowsieve_core::PortKind;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Beyond, BidStore};
 use flowsieve_core::bank::BankRules;
+use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
-use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
+use flowsieve_transport::{CustomTransport, TransportSpec};
+use std::sync::Arc;
 
 const WEB_SEARCH: Facts = Facts { name: Some("web-search"), load: Some(0.6), uniform_to: Some(1_000_000) };
 
@@ -212,6 +214,60 @@ fn parts__own_defaults_of_paths_and_reordering() {
     let both = of(&sprayed.with(None, "reordering", "tcp")).unwrap();
     assert_eq!(tcp(&both).loss_detection, LossDetection::Off);
     assert!(matches!(both.balancers.at(Place::Leaf), BalancerSpec::SprayRoundRobin));
+}
+
+#[test]
+fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
+    let own = |_: &flowsieve_transport::HostSite<'_>| -> Box<dyn flowsieve_transport::Endpoint> { unreachable!() };
+    let settings = none_given();
+    let facts = packet_facts(&settings.scheme("own"), None).unwrap();
+    let custom = || TransportSpec::Custom(CustomTransport { facts, make: Arc::new(own) });
+    let parts = Parts { own_transport: Some(custom()), own_port: Some(PortKind::Fair(BitByBit)), ..Parts::default() };
+    let scheme = build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
+    assert!(matches!(scheme.classes[0].transport, TransportSpec::Custom(_)));
+    assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Fair(_)));
+    let read = settings.effective();
+    let keys = sending::SETTINGS.iter().filter(|key| key.section != Section::Network);
+    for key in keys.map(|key| key.name).chain(["discipline", "queues"]) {
+        assert!(!read.keys().any(|name| name.rsplit('.').next() == Some(key)), "{key}: {read:?}");
+    }
+    // What is given all the same has been read by nothing.
+    let given = none_given().with(Some("own"), "rto_min", "5ms").with(Some("own"), "buffer", "90KB");
+    build(&Context { scope: given.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
+    assert_eq!(given.unread().iter().map(|((_, name), _)| *name).collect::<Vec<_>>(), ["rto_min"]);
+}
+
+#[test]
+fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
+    fn replaced(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+        let mut scheme = build(context, &Parts::default())?;
+        let facts = scheme.classes[0].transport.facts();
+        let make: Arc<flowsieve_transport::MakeEndpoint> = Arc::new(|_| unreachable!());
+        scheme.classes[0].transport = TransportSpec::Custom(CustomTransport { facts, make });
+        Ok(scheme)
+    }
+    let settings = none_given();
+    let context = Context { scope: settings.scheme("own"), workload: &WEB_SEARCH };
+    let entry = crate::Entry { build: replaced, ..*crate::registry::find("dctcp").unwrap() };
+    let error = entry.scheme(&context).unwrap_err().to_string();
+    assert!(error.contains("`own_transport`"), "{error}");
+}
+
+#[test]
+fn build__reads_only_what_acts() {
+    let read = |name: &str, settings: Settings| {
+        scheme(name, &settings).unwrap();
+        settings.effective().into_keys().collect::<Vec<_>>()
+    };
+    let has = |keys: &[String], key: &str| keys.iter().any(|name| name == key);
+    let usual = read("dctcp", none_given());
+    assert!(!has(&usual, "scheme.nic.load_balancing") && has(&usual, "scheme.leaf.load_balancing"), "{usual:?}");
+    assert!(has(&usual, "scheme.slow_start_restart") && has(&usual, "scheme.buffer"), "{usual:?}");
+    // A connection of one flow is never idle, and a window that is given needs no buffer.
+    let flows = read("dctcp", none_given().with(None, "connections", "per-flow").with(None, "max_window", 100));
+    assert!(!has(&flows, "scheme.slow_start_restart") && !has(&flows, "scheme.buffer"), "{flows:?}");
+    // Today's window is no queue's.
+    assert!(!has(&read("dctcp", none_given().with(None, "parameters", "rfc")), "scheme.buffer"));
 }
 
 #[test]

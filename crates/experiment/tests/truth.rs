@@ -1,0 +1,145 @@
+//! Nothing stands in a manifest that did not act: of every built-in scheme, each setting of the effective configuration of the
+//! scheme is given another value, and the result of a small run has to differ. What cannot differ there is listed, with the
+//! reason.
+
+use flowsieve_experiment::engine::{Engine, go_on};
+use flowsieve_experiment::plan::{self, Changes};
+use flowsieve_experiment::settings::find;
+use flowsieve_experiment::{ExperimentText, Simulator, units};
+use flowsieve_schemes::REGISTRY;
+use flowsieve_schemes::settings::Kind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Flows with deadlines and coflows, bursts to one host, and pauses between the messages of a pair, so that buffers fill, marks are
+/// made, timers fire and connections are idle.
+fn flows() -> String {
+    let mut rows = "start_s,src,dst,bytes,deadline_s,coflow\n".to_owned();
+    let seconds = |us: u64| format!("0.{us:06}");
+    for burst in 0..8u64 {
+        for flow in 0..9u64 {
+            let (src, dst) = (flow % 7, if flow < 6 { 7 } else { (flow + burst) % 7 });
+            if src == dst {
+                continue;
+            }
+            // From one packet to some hundred, each burst with its own.
+            let bytes = [1_200, 9_000, 700_000, 30_000, 150_000, 400_000, 60_000, 3_000, 250_000]
+                [((flow * 5 + burst) % 9) as usize];
+            let (start, deadline) = (seconds(burst * 700 + flow * 11), seconds(200 + 90 * flow));
+            let _ = writeln!(rows, "{start},{src},{dst},{bytes},{deadline},{burst}");
+        }
+    }
+    rows
+}
+
+/// A scheme on a small fabric that loses packets.
+fn experiment(scheme: &str, more: &str) -> String {
+    format!(
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_link = \"10Gbps\"\nfabric_link = \"10Gbps\"\n\
+         [[topology.link]]\nbetween = [\"leaf1\", \"spine0\"]\nloss = 0.004\n\
+         [workload]\nlist = \"flows.csv\"\n\
+         [network]\nmtu = \"1.5KB\"\n\
+         [sweep]\nscheme = [\"{scheme}\"]\n[schemes.{scheme}]\n{}{more}\n",
+        of_scheme(scheme)
+    )
+}
+
+/// What a scheme needs to be told.
+fn of_scheme(scheme: &str) -> &'static str {
+    match scheme {
+        "qclimb" | "qclimb-ps" | "qclimb-pp" | "qclimb-fp" | "pfabric-predicted" => "bounds = \"exact\"\n",
+        _ => "",
+    }
+}
+
+/// The effective configuration, and what the run measured.
+fn run(folder: &Path, scheme: &str, sets: &[String]) -> Result<(BTreeMap<String, String>, String), String> {
+    let changes = Changes { sets: sets.to_vec(), ..Changes::default() };
+    let text = ExperimentText::new("truth.toml", &experiment(scheme, ""));
+    let shown = |error: flowsieve_experiment::Error| error.render(false);
+    let plan = plan::plan(&text, folder, &changes, &Simulator).map_err(shown)?;
+    let prepared = Simulator.prepare(&plan.points[0], 1, folder).map_err(shown)?;
+    let result = (prepared.run)(&mut go_on, None).map_err(shown)?;
+    let told = format!("{:?} {:?} {:?} {:?}", result.flows, result.links, result.counts, result.periodic);
+    Ok((plan.experiment.points[0].settings.clone(), told))
+}
+
+/// Other values of a setting, as `--set` takes them.
+fn others(kind: Kind, value: &str) -> Vec<String> {
+    let scaled = |factors: &[f64], parse: &dyn Fn(&str) -> Option<u64>, write: &dyn Fn(u64) -> String| {
+        let now = parse(value).unwrap_or_default();
+        let of = |factor: &f64| ((now as f64 * factor) as u64).max(1);
+        factors.iter().map(of).filter(|other| *other != now).map(write).collect::<Vec<_>>()
+    };
+    match kind {
+        Kind::Choice(names) => {
+            names.names().into_iter().filter(|name| *name != value).map(|name| format!("\"{name}\"")).collect()
+        }
+        Kind::Flag => vec![if value == "true" { "false" } else { "true" }.to_owned()],
+        Kind::Size(..) => scaled(
+            &[0.05, 0.5, 2.0, 8.0],
+            &|text| units::parse_size(text).ok().and_then(|size| size.in_bytes(1_500)),
+            &|bytes| format!("\"{bytes}B\""),
+        ),
+        Kind::Time(..) => {
+            scaled(&[0.05, 0.5, 3.0, 40.0], &|text| units::parse_time(text).ok(), &|ps| format!("\"{ps}ps\""))
+        }
+        Kind::Rate => scaled(&[0.1, 0.5, 2.0], &|text| units::parse_rate(text).ok(), &|bps| {
+            format!("\"{}Mbps\"", bps / 1_000_000)
+        }),
+        Kind::Count(..) => {
+            let now: u64 = value.parse().unwrap_or_default();
+            [0, 1, 2, 3, now / 2, now + 1, now * 3]
+                .into_iter()
+                .filter(|other| *other != now)
+                .map(|other| other.to_string())
+                .collect()
+        }
+        Kind::Number(..) | Kind::NumberAbove(..) => {
+            let now: f64 = value.parse().unwrap_or_default();
+            [0.0, 0.03, 0.5, 0.9, 1.0, 3.0, 20.0]
+                .into_iter()
+                .filter(|other| *other != now)
+                .map(|other| format!("{other:?}"))
+                .collect()
+        }
+        Kind::SizeList | Kind::SizeListOr(_) => vec![
+            "[\"5KB\", \"50KB\"]".into(),
+            "[\"20KB\"]".into(),
+            "[]".into(),
+            "\"equal-split\"".into(),
+            "[\"2KB\", \"4KB\", \"8KB\", \"16KB\", \"32KB\", \"64KB\", \"128KB\"]".into(),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// Why a setting of a scheme may leave the small run as it is, by the setting's name.
+const EXCEPTIONS: &[(&str, &str)] = &[];
+
+#[test]
+fn effective_configuration__each_setting_of_each_scheme_acts() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("flows.csv"), flows()).unwrap();
+    let mut idle: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for entry in REGISTRY {
+        let scheme = entry.name;
+        let (settings, told) = run(folder.path(), scheme, &[]).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        for (address, value) in &settings {
+            let Some(path) = address.strip_prefix("scheme.").filter(|path| !path.ends_with("digest")) else { continue };
+            let name = path.rsplit('.').next().unwrap_or(path);
+            let Some(key) = find(name).filter(|_| name != "base") else { continue };
+            let acts = |other: &String| {
+                let set = format!("schemes.{scheme}.{path}={other}");
+                run(folder.path(), scheme, &[set]).is_ok_and(|(_, other)| other != told)
+            };
+            if !others(key.kind, value).iter().any(acts) {
+                idle.entry(path.to_owned()).or_default().insert(scheme.to_owned());
+            }
+        }
+    }
+    let known = |path: &str| EXCEPTIONS.iter().any(|(name, _)| path.rsplit('.').next() == Some(*name));
+    let unknown: Vec<_> = idle.iter().filter(|(path, _)| !known(path)).collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
