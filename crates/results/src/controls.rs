@@ -151,7 +151,7 @@ mod tests {
         let (mut means, mut missed, mut squares) = ([0.0; 2], 0, [0.0; 2]);
         for _ in 0..10_000 {
             let seeds: Vec<_> = (0..count).map(|_| seed(&mut random, of_value)).collect();
-            let found = adjusted(Sureness::USUAL, &seeds, &AVERAGE).unwrap();
+            let found = adjusted(Sureness::USUAL, Bounds::POSITIVE, &seeds, &AVERAGE).unwrap();
             let plain = seeds.iter().map(|seed| seed.0).sum::<f64>() / count as f64;
             let (low, high) = found.interval.unwrap();
             missed += usize::from(truth < low || high < truth);
@@ -199,11 +199,11 @@ mod tests {
             .chain(more)
             .map(|(a, b, c)| (50.0 + a / 1e4 + b / 0.01 - c / 1e10, controls(a, b, c)))
             .collect();
-        let found = adjusted(Sureness::USUAL, &seeds, &AVERAGE).unwrap();
+        let found = adjusted(Sureness::USUAL, Bounds::POSITIVE, &seeds, &AVERAGE).unwrap();
         let (low, high) = found.interval.unwrap();
         assert!((found.value - 50.0).abs() < 1e-9 && high - low < 1e-9, "{found:?}");
-        assert_eq!(adjusted(Sureness::USUAL, &seeds[1..], &AVERAGE), None, "too few");
+        assert_eq!(adjusted(Sureness::USUAL, Bounds::POSITIVE, &seeds[1..], &AVERAGE), None, "too few");
         let alike: Vec<_> = seeds.iter().map(|&(value, it)| (value, Controls { large_share: 0.4, ..it })).collect();
-        assert_eq!(adjusted(Sureness::USUAL, &alike, &AVERAGE), None, "a control that does not deviate");
+        assert_eq!(adjusted(Sureness::USUAL, Bounds::POSITIVE, &alike, &AVERAGE), None, "a control that does not deviate");
     }
 }
