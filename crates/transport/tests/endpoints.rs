@@ -362,6 +362,30 @@ fn timers__of_a_connection_that_waits_for_its_turn() {
     );
 }
 
+#[test]
+fn timers__of_a_warm_connection_begin_with_the_base_round_trip() {
+    let rto = RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL };
+    let params = TcpParams { rto, ..params() };
+    let mut host = Host::new(&tcp(params.clone(), Connections::Warm, Handshake::Never), false);
+    host.endpoint.tell_round_trips(Box::new(|peer| Time::from_us(100 * u64::from(peer))));
+    // To host 1 there are 100 us, so that the timer is for 100 + 4 · 50; to host 2 twice as long.
+    host.run(
+        "0   begin 7 to 1 of 1
+         0   > begins 7 first, 7/0.
+         0   = timer 300 sender 7
+         0   begin 8 to 2 of 1
+         0   > begins 8 first, 8/0.
+         300 timer
+         300 > timeout 7, 7/0r.
+         300 = timer 600 sender 8",
+    );
+    // A constant timer has nothing to learn.
+    let constant = TcpParams { rto: RtoRule::Constant(Time::from_us(2_000)), ..params };
+    let mut host = Host::new(&tcp(constant, Connections::Warm, Handshake::Never), false);
+    host.endpoint.tell_round_trips(Box::new(|_| Time::from_us(100)));
+    host.run("0 begin 7 to 1 of 1\n 0 > begins 7 first, 7/0.\n 0 = timer 2000 sender 7");
+}
+
 /// Takes packets to nowhere.
 struct Nowhere;
 

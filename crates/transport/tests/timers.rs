@@ -187,6 +187,40 @@ fn handshake__a_lost_syn_is_sent_again() {
 }
 
 #[test]
+fn handshake__waits_for_the_initial_timeout() {
+    let rto = RtoRule::Rfc6298 { min: Time::from_us(10_000), initial: Time::from_us(3_000) };
+    let mut trace = Trace::new(true, &TcpParams { rto, ..rfc() });
+    trace.run(
+        "0      push 1
+         0      > syn
+         3000   timer
+         3000   > syn
+         9000   timer
+         9000   > syn
+         9100   < syn-ack
+         9100   > 0",
+    );
+    let effort = trace.tcp.span(0).unwrap().effort;
+    assert_eq!((effort.timeouts, effort.unanswered_us), (2, 9_000));
+}
+
+#[test]
+fn timeouts__after_a_first_answer_are_no_wait_for_it() {
+    let rto = RtoRule::Rfc6298 { min: Time::from_us(200), initial: Time::from_us(3_000) };
+    let mut trace = Trace::new(true, &TcpParams { rto, ..rfc() });
+    trace.run(
+        "0    push 1
+         0    > syn
+         100  < syn-ack
+         100  > 0
+         400  timer
+         400  > r0",
+    );
+    let effort = trace.tcp.span(0).unwrap().effort;
+    assert_eq!((effort.timeouts, effort.unanswered_us), (1, 0));
+}
+
+#[test]
 fn handshake__backs_off_after_rfc_6298() {
     let mut trace = Trace::new(true, &rfc());
     trace.run(
