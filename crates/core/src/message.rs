@@ -51,6 +51,9 @@ pub struct Effort {
     pub found_lost: u32,
     /// Duplicate ACKs: what is outstanding has not changed by them (RFC 5681).
     pub duplicate_acks: u32,
+    /// How long it waited, in timeouts, while nothing had been answered on its connection: for a lost SYN or a lost first
+    /// window under an estimated timer, in microseconds.
+    pub unanswered_us: u32,
 }
 
 /// What a receiver held because something before it was missing, from the end of one message to that of the next.

@@ -7,9 +7,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flowsieve_schemes::parameters::Reference;
 use flowsieve_schemes::registry::Entry;
 use flowsieve_schemes::settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
-use flowsieve_schemes::{Context, Scheme, declare};
+use flowsieve_schemes::{Context, Scheme, WorkloadFacts, declare};
 use flowsieve_workload::{Flow, Predict, Prediction};
 
 use crate::error::Error;
@@ -38,6 +39,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) seed: u64,
     /// Paths are relative to this.
     pub(crate) folder: &'a Path,
+    /// What windows and buffers may be scaled to.
+    pub(crate) reference: Reference,
     /// The built-in scheme of a name.
     pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
 }
@@ -104,7 +107,31 @@ impl Builder<'_> {
     }
 
     fn scheme(&self, entry: &Entry, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
-        entry.scheme(&Context { scope, workload: self.workload })
+        entry.scheme(&Context { scope, workload: &Carried { workload: self.workload, reference: self.reference } })
+    }
+}
+
+/// A workload on its fabric.
+struct Carried<'a> {
+    workload: &'a Workload,
+    reference: Reference,
+}
+
+impl WorkloadFacts for Carried<'_> {
+    fn distribution(&self) -> Option<&str> {
+        self.workload.distribution()
+    }
+
+    fn load(&self) -> Option<f64> {
+        self.workload.load()
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        self.workload.quantile_bytes(p)
+    }
+
+    fn reference(&self) -> Reference {
+        self.reference
     }
 }
 

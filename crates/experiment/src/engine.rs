@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::follow::Timeline;
 use crate::points::Point;
 use flowsieve_results::{Controls, PointResult, SchemeInfo};
+use flowsieve_schemes::settings::units::format_time;
+use serde::Serialize;
 use std::ops::{Add, ControlFlow};
 use std::path::Path;
 
@@ -29,6 +31,8 @@ pub struct Prepared {
     pub trace: Option<TraceSize>,
     /// The share of each class of links that the flows ask for, data and ACKs with framing; empty where unknown.
     pub loads: Vec<(String, f64)>,
+    /// What a full packet and its answer take alone in the fabric, by kind of path; none where there are no packets.
+    pub round_trips: Vec<BaseRoundTrip>,
     /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
     pub thresholds_bytes: Vec<u64>,
     /// What its flows are on average, where that is known.
@@ -51,6 +55,33 @@ pub type Run =
 /// What is told of events or progress where nobody listens.
 pub fn go_on<T>(_: T) -> ControlFlow<()> {
     ControlFlow::Continue(())
+}
+
+/// The base round trip of a kind of path, serialisation included: between the two hosts that are farthest from each other over so
+/// many links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BaseRoundTrip {
+    /// Links from one host to the other.
+    pub links: u32,
+    /// A full packet there, and its answer back, in ps.
+    pub ps: u64,
+}
+
+impl BaseRoundTrip {
+    /// Those of a fabric, for reading.
+    pub fn in_words(all: &[BaseRoundTrip]) -> String {
+        /// More kinds of path are not told apart.
+        const TOLD: usize = 4;
+        let of = |trip: &BaseRoundTrip| {
+            let s = if trip.links == 1 { "" } else { "s" };
+            format!("{} over {} link{s}", format_time(trip.ps), trip.links)
+        };
+        let told: Vec<String> = match (all, all.iter().max_by_key(|trip| trip.ps)) {
+            ([first, .., _], Some(longest)) if all.len() > TOLD => vec![of(first), format!("{} at most", of(longest))],
+            _ => all.iter().map(of).collect(),
+        };
+        format!("base round trip, a full packet and its answer: {}", told.join(", "))
+    }
 }
 
 /// The size of packet traces.

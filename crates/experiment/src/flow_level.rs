@@ -68,6 +68,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
         memory_bytes: memory::of_flows(run.workload.expected_flows()),
         trace: None,
         loads,
+        round_trips: Vec::new(),
         thresholds_bytes: Vec::new(),
         average: None,
         warnings,

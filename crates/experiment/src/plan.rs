@@ -4,7 +4,7 @@ use crate::bundle::Unpacked;
 pub use crate::changes::Changes;
 use crate::claims;
 use crate::document::{self, Document};
-use crate::engine::{Engine, TraceSize};
+use crate::engine::{BaseRoundTrip, Engine, TraceSize};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::overrides;
@@ -103,6 +103,8 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// What the points' loads are on the wire, each once.
     pub loads: Vec<WireLoads>,
+    /// The base round trips of the points' fabrics, by kind of path, each once.
+    pub round_trips: Vec<Vec<BaseRoundTrip>>,
     /// The folder to which paths in the file are relative.
     pub folder: PathBuf,
     /// That folder, where it is there for this plan alone.
@@ -161,6 +163,7 @@ impl Plan {
             runs,
             warnings: self.warnings.clone(),
             loads: self.loads.clone(),
+            round_trips: self.round_trips.clone(),
             folder: self.folder.clone(),
             unpacked: self.unpacked.clone(),
         }
@@ -221,6 +224,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
     let kept = kept(&experiment);
     let mut of_points: Vec<(String, Vec<String>)> = Vec::new();
     let mut loads: Vec<WireLoads> = Vec::new();
+    let mut round_trips: Vec<Vec<BaseRoundTrip>> = Vec::new();
     let mut infos = Vec::with_capacity(points.len());
     let mut runs = Vec::with_capacity(points.len());
     for (index, point) in points.iter_mut().enumerate() {
@@ -256,6 +260,9 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         if !load.classes.is_empty() && !loads.contains(&load) {
             loads.push(load);
         }
+        if !prepared.round_trips.is_empty() && !round_trips.contains(&prepared.round_trips) {
+            round_trips.push(prepared.round_trips);
+        }
         infos.push(info);
     }
     runs.sort_by_key(|run| (run.seed, run.point));
@@ -275,6 +282,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         runs,
         warnings,
         loads,
+        round_trips,
         folder: folder.to_path_buf(),
         unpacked: None,
     })

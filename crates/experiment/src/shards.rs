@@ -4,6 +4,7 @@
 //! alone decides it, so that shard 3/40 is the same on every machine. The keys of runs and the hash of a plan tell a
 //! machine whether it has the same experiment and model as the others, before it works.
 
+use crate::engine::BaseRoundTrip;
 use crate::error::Error;
 use crate::plan::{Plan, PlannedRun};
 use flowsieve_report as report;
@@ -91,6 +92,8 @@ pub struct Listing {
     pub packet_hops: f64,
     /// What the person should know before it runs.
     pub warnings: Vec<String>,
+    /// The base round trips of the fabrics, by kind of path.
+    pub round_trips: Vec<Vec<BaseRoundTrip>>,
 }
 
 impl Listing {
@@ -115,11 +118,12 @@ impl Listing {
             format!("{label:a$}  {runs:>b$}  {hops:>c$}  {memory:>d$}\n")
         };
         format!(
-            "{}\n{runs} runs of {} points, about {} packet-hops in all; a run takes {} of memory at most\nplan {} ({})\n\n{}",
+            "{}\n{runs} runs of {} points, about {} packet-hops in all; a run takes {} of memory at most\n{}plan {} ({})\n\n{}",
             self.title,
             self.points.len(),
             hops_in_words(self.packet_hops),
             report::size(most),
+            self.round_trips.iter().map(|trips| BaseRoundTrip::in_words(trips) + "\n").collect::<String>(),
             self.plan,
             versions.join(", "),
             rows.iter().map(line).collect::<String>(),
@@ -175,6 +179,7 @@ impl Plan {
             packet_hops: runs.iter().map(|run| run.packet_hops).sum(),
             runs,
             warnings: self.warnings.clone(),
+            round_trips: self.round_trips.clone(),
         }
     }
 

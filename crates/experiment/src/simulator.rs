@@ -1,5 +1,6 @@
 //! The simulator as an engine of experiments: settings become a fabric, a scheme and flows.
 
+mod defeats;
 mod refusals;
 
 pub(crate) use refusals::need_coflows;
@@ -21,7 +22,7 @@ use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
-use flowsieve_schemes::parameters::ParameterSet;
+use flowsieve_schemes::parameters::{ParameterSet, Reference};
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
 use flowsieve_schemes::{REGISTRY, Scheme, declare, registry};
@@ -162,7 +163,7 @@ impl Engine for OwnSchemes {
             self.entries().find(|entry| entry.name == name)
         };
         let Built { mut scheme, predictions } =
-            Builder { settings, workload: &workload, seed, folder, find: &find }.build(point)?;
+            Builder { settings, workload: &workload, seed, folder, find: &find, reference: reference(&fabric) }.build(point)?;
         if has_own.get() {
             note_program(settings)?;
         }
@@ -198,6 +199,8 @@ impl Engine for OwnSchemes {
         if let Some(placed) = &run.workload.placed {
             placed.say(&mut loads, &mut warnings);
         }
+        warnings.extend(defeats::defeats(&run.scheme, &run.fabric, run.wire_overhead));
+        let round_trips = defeats::round_trips(&run.scheme, &run.fabric, run.wire_overhead);
         let (trace, cut) = run.expected_trace().unzip();
         let (point, folder) = (point.clone(), folder.to_owned());
         let run = Arc::new(run);
@@ -211,6 +214,7 @@ impl Engine for OwnSchemes {
             memory_bytes: run.expected_memory(),
             trace,
             loads,
+            round_trips,
             warnings,
             run: Box::new(move |show, trace| {
                 let mut result = run.simulate(show, trace)?;
@@ -222,6 +226,12 @@ impl Engine for OwnSchemes {
             follow: Some(Box::new(move |flow, show| followed.follow(flow, show))),
         })
     }
+}
+
+/// What windows and buffers are scaled to: the fastest host's rate, and the base round trip.
+fn reference(fabric: &Fabric) -> Reference {
+    let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
+    Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
 }
 
 /// The thresholds of the first class of flows that is tagged by any.

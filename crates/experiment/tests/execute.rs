@@ -88,6 +88,7 @@ impl Engine for Made {
             memory_bytes: 1_000_000,
             trace: None,
             loads: Vec::new(),
+            round_trips: Vec::new(),
             thresholds_bytes: Vec::new(),
             average: None,
             warnings: Vec::new(),

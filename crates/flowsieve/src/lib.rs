@@ -18,6 +18,7 @@ mod validation;
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
 use flowsieve_experiment as experiment;
+use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::explain::{self, Explained};
 use flowsieve_experiment::plan::{self, Changes, Plan};
@@ -174,6 +175,9 @@ fn announce(plan: &Plan, jobs: usize) {
     if let Some(trace) = plan.trace() {
         let (packets, size) = (hops_in_words(trace.packets), report::size(trace.bytes.round() as u64));
         tell(format!("packet traces: about {packets} packets, {size}"));
+    }
+    for trips in &plan.round_trips {
+        tell(BaseRoundTrip::in_words(trips));
     }
     for load in &plan.loads {
         let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();

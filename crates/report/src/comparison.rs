@@ -9,6 +9,7 @@ use flowsieve_results::{
 use serde::Serialize;
 
 use crate::cases::{Case, Layout, UnknownKey};
+use crate::first_answers;
 use crate::format::{count, flows_of, per_cent};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
@@ -32,6 +33,9 @@ pub struct Compared {
     points: Vec<Pair>,
     /// The mean of the ratios of mean FCT at all loads of a case, where it has several.
     over_loads: Vec<OverLoads>,
+    /// What flows that waited for a first answer make of the means, where that is much.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    first_answers: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -155,6 +159,8 @@ fn of_pair(dir: &ResultDir, varied: &Dimension, value: &str, baseline: &str) -> 
         (Dimension::Scheme, Dimension::Load) => over_all_loads(dir, &layout, value, baseline),
         _ => Vec::new(),
     };
+    let shown = points.iter().flat_map(|pair| [pair.comparison.point, pair.comparison.baseline]).collect();
+    let first_answers = first_answers::sentences(dir, &shown);
     Ok(Compared {
         varied: varied.name().to_owned(),
         scheme: (*varied == Dimension::Scheme).then(|| value.to_owned()),
@@ -163,6 +169,7 @@ fn of_pair(dir: &ResultDir, varied: &Dimension, value: &str, baseline: &str) -> 
         x: layout.x_name().to_owned(),
         points,
         over_loads,
+        first_answers,
     })
 }
 
@@ -248,6 +255,9 @@ impl Compared {
             let columns =
                 vec![Column::words(""), Column::words("flows of"), Column::numbers("mean", 0), Column::words("")];
             text += &TextTable { columns, rows: self.over_loads.iter().map(row).collect() }.text(colour);
+        }
+        for sentence in &self.first_answers {
+            text += &format!("\n{}\n", Tone::Worse.paint(&paragraph(sentence, "  "), colour));
         }
         text
     }

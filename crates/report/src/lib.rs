@@ -15,6 +15,7 @@ mod drawn;
 pub mod export;
 mod figure;
 mod figures;
+mod first_answers;
 mod font;
 mod format;
 mod group;

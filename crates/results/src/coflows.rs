@@ -11,6 +11,7 @@ use arrow_array::{ArrayRef, Float64Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
+use crate::first_answers::FirstAnswers;
 use crate::coflow_class::{CoflowClassBounds, CoflowGroup};
 use crate::disorder::Disorder;
 use crate::flows::write_table;
@@ -126,6 +127,7 @@ impl CoflowStats {
             fairness: None,
             disorder: Disorder::default(),
             breakdown: Breakdown::default(),
+            first_answers: FirstAnswers::default(),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 pub(crate) const KEY: &str = "flowsieve.columns";
 
 /// Name, unit, meaning. A unit of nothing: a number or a name.
-const COLUMNS: [(&str, &str, &str); 39] = [
+const COLUMNS: [(&str, &str, &str); 40] = [
     ("point", "", "index of the combination of the sweep, in the order of the manifest"),
     ("seed", "", "seed of the run; the same seed gives every scheme the same flows"),
     ("scheme", "", "scheme or variant"),
@@ -38,6 +38,7 @@ const COLUMNS: [(&str, &str, &str); 39] = [
     ("slack_ns", "ns", "time between its predicted bounds"),
     ("demotion_ns", "ns", "time in which it is demoted"),
     ("beyond_ns", "ns", "time beyond its upper bound"),
+    ("unanswered_us", "us", "how long the flow waited, in timeouts, while nothing had been answered on its connection"),
     ("flows", "", "flows of the coflow"),
     ("unfinished", "", "flows of the coflow that did not finish"),
     ("cct_ps", "ps", "coflow completion time; empty: not finished"),

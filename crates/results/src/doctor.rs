@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::first_answers;
 use crate::statistics::Statistic;
 use crate::{ClassSummary, LinkClass, Manifest, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary};
 
@@ -195,6 +196,9 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
     if all.unfinished() > 0 {
         let text = "flows had not finished when the run ended: FCT and slowdown are of those that did, and too good";
         add(Severity::Careful, text.into(), "raise `max_time`, or lower the load");
+    }
+    for waited in first_answers::waited(point) {
+        add(Severity::Careful, waited.text(), first_answers::REMEDY);
     }
     let timeouts: u64 = runs().map(|run| run.measured.timeouts).fold(0, u64::saturating_add);
     if timeouts as f64 > TIMEOUTS * all.flows() as f64 {

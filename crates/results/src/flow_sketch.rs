@@ -10,7 +10,7 @@ use crate::classes::SizeClass;
 use crate::disorder::Disorder;
 use crate::statistics::{Figures, Statistic, variation};
 use crate::summary::SeedStats;
-use crate::{Breakdown, FlowRow, QuantileSketch};
+use crate::{Breakdown, FirstAnswers, FlowRow, QuantileSketch};
 
 /// Slowdowns are counted in this part of 1, which adds an error of at most half of it.
 const SLOWDOWN_UNIT: f64 = 1e-4;
@@ -34,6 +34,8 @@ struct Bucket {
     disorder: Disorder,
     #[serde(default, skip_serializing_if = "Breakdown::is_none")]
     breakdown: Breakdown,
+    #[serde(default, skip_serializing_if = "FirstAnswers::is_none")]
+    first_answers: FirstAnswers,
 }
 
 /// The flows of one run, by size.
@@ -101,6 +103,8 @@ impl FlowSketch {
             slowdown: figures(whole.slowdown_sum, &whole.slowdown, SLOWDOWN_UNIT),
             disorder: whole.disorder,
             breakdown: whole.breakdown,
+            // The sum over all flows is kept already.
+            first_answers: FirstAnswers { all_fct_ps: whole.fct_sum_ps, ..whole.first_answers },
         }
     }
 
@@ -131,6 +135,7 @@ impl Bucket {
             slowdown: QuantileSketch::default(),
             disorder: Disorder::default(),
             breakdown: Breakdown::default(),
+            first_answers: FirstAnswers::default(),
         }
     }
 
@@ -139,6 +144,7 @@ impl Bucket {
         self.largest_bytes = self.largest_bytes.max(row.bytes);
         self.disorder.add(&Disorder::of(row));
         self.breakdown.add(&Breakdown::of(row));
+        self.first_answers.add(&FirstAnswers { all_fct_ps: 0.0, ..FirstAnswers::of(row) });
         let (Some(fct_ps), Some(slowdown)) = (row.fct_ps, row.slowdown()) else {
             self.unfinished += 1;
             return;
@@ -156,6 +162,7 @@ impl Bucket {
         self.largest_bytes = self.largest_bytes.max(other.largest_bytes);
         self.disorder.add(&other.disorder);
         self.breakdown.add(&other.breakdown);
+        self.first_answers.add(&other.first_answers);
         self.fct_sum_ps += other.fct_sum_ps;
         self.slowdown_sum += other.slowdown_sum;
         self.least_slowdown = least(self.least_slowdown, other.least_slowdown);

@@ -3,7 +3,8 @@
 //! Columns: in the joined file alone point, seed, scheme, load and each swept key; flow, src, dst, traffic_class (`class` in a part), bytes, start_ps, fct_ps (null:
 //! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
 //! none), found_lost, unneeded, held_most_bytes, held_byte_ns, duplicate_acks; and, where a run has measured the steps of any flow,
-//! inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not known). Rows are grouped by
+//! inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not known); and, where any flow waited
+//! for a first answer, unanswered_us. Rows are grouped by
 //! point, then seed. The file carries no time and no version of a library, so that equal rows make equal bytes.
 
 use std::fs::File;
@@ -44,6 +45,8 @@ pub(crate) struct FlowColumns {
     pub(crate) joined: Option<Labels>,
     /// How long a flow was in each step.
     pub(crate) steps: bool,
+    /// How long it waited for a first answer.
+    pub(crate) unanswered: bool,
 }
 
 impl<W: Write + Send> FlowWriter<W> {
@@ -66,6 +69,9 @@ impl<W: Write + Send> FlowWriter<W> {
             columns.extend(columns_of(rows));
             if self.columns.steps {
                 columns.extend(Step::ALL.map(|step| steps_of(rows, step)));
+            }
+            if self.columns.unanswered {
+                columns.push(Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.unanswered_us))));
             }
             let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(ResultError::invalid)?;
             self.writer.write(&batch).map_err(ResultError::writing(&self.path))?;
@@ -154,6 +160,9 @@ fn schema(columns: &FlowColumns) -> SchemaRef {
     if columns.steps {
         fields.extend(Step::ALL.map(|step| Field::new(step_column(step), DataType::UInt64, true)));
     }
+    if columns.unanswered {
+        fields.push(count(UNANSWERED));
+    }
     Arc::new(Schema::new(fields))
 }
 
@@ -182,6 +191,9 @@ fn columns_of(rows: &[FlowRow]) -> [ArrayRef; 19] {
         count(|row| row.duplicate_acks),
     ]
 }
+
+/// The column of waits for a first answer.
+const UNANSWERED: &str = "unanswered_us";
 
 fn step_column(step: Step) -> String {
     format!("{}_ns", step.name())
@@ -299,6 +311,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         (optional::<UInt64Type>(path, batch, "held_most_bytes")?, optional::<UInt64Type>(path, batch, "held_byte_ns")?);
     let duplicate_acks = optional::<UInt32Type>(path, batch, "duplicate_acks")?;
     let steps = steps(path, batch)?;
+    let unanswered = optional::<UInt32Type>(path, batch, UNANSWERED)?;
     if ideal.values().contains(&0) {
         return Err(ResultError::damaged(path, "an ideal FCT of zero"));
     }
@@ -322,6 +335,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
         held_byte_ns: held.map_or(0, |column| column.value(at)),
         duplicate_acks: duplicate_acks.map_or(0, |column| column.value(at)),
         steps: steps.as_ref().and_then(|steps| steps.at(at)),
+        unanswered_us: unanswered.map_or(0, |column| column.value(at)),
     }));
     Ok(())
 }
@@ -413,8 +427,9 @@ mod tests {
     fn write(room: usize) -> Result<(), ResultError> {
         let flow =
             |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
+        let columns = FlowColumns { joined: None, steps: true, unanswered: true };
         let mut writer =
-            FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), FlowColumns { joined: None, steps: true })?;
+            FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), columns)?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()
     }

@@ -30,6 +30,7 @@ pub mod disorder;
 pub mod doctor;
 mod error;
 mod files;
+pub mod first_answers;
 mod flow_sketch;
 mod flows;
 mod labels;
@@ -57,6 +58,7 @@ pub use controls::Controls;
 pub use dimension::Dimension;
 pub use doctor::{Finding, Severity};
 pub use error::ResultError;
+pub use first_answers::FirstAnswers;
 pub use flow_sketch::FlowSketch;
 pub use manifest::{
     Axis, EXACT, Experiment, Manifest, PartId, PointInfo, Record, Run, RunInfo, SAMPLE, SCHEMA, SchemeInfo,

@@ -50,6 +50,8 @@ pub struct FlowRow {
     pub duplicate_acks: u32,
     /// How long its sender had it in each step of QCLIMB; `None` for an unfinished flow, and under other schemes.
     pub steps: Option<StepRow>,
+    /// How long it waited, in timeouts, while nothing had been answered on its connection, in µs; of an unfinished flow 0.
+    pub unanswered_us: u32,
 }
 
 impl FlowRow {

@@ -11,7 +11,7 @@ use crate::classes::SizeClass;
 use crate::controls::{Controls, adjusted};
 use crate::disorder::Disorder;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, Sureness, nearest_rank};
-use crate::{Breakdown, CoflowClass, CoflowGroup, Experiment, Only};
+use crate::{Breakdown, FirstAnswers, CoflowClass, CoflowGroup, Experiment, Only};
 
 use run_flows::Kept;
 pub(crate) use run_flows::RunFlows;
@@ -81,6 +81,8 @@ pub struct SeedStats {
     pub disorder: Disorder,
     /// Their time in the steps of QCLIMB.
     pub breakdown: Breakdown,
+    /// Those that waited for a first answer.
+    pub first_answers: FirstAnswers,
 }
 
 impl SeedStats {
@@ -339,7 +341,7 @@ pub(crate) mod tests {
         summary.points.remove(0)
     }
 
-    fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
+    pub(crate) fn summary(runs: &[(u64, Vec<FlowRow>)]) -> PointSummary {
         summary_of(runs.iter().map(|(seed, flows)| RunFlows::of(*seed, flows, None)).collect())
     }
 

@@ -57,6 +57,8 @@ const PARTS_IN_USE: &str = ".parts.lock";
 struct Shape {
     /// Whether a run has measured steps.
     steps: bool,
+    /// Whether a flow waited for a first answer.
+    unanswered: bool,
     /// By point, whether its runs are summarised by sketches: all alike.
     sketched: Vec<bool>,
 }
@@ -147,7 +149,7 @@ impl ResultWriter {
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let shape = self.shape(&experiment)?;
-        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps: shape.steps };
+        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps: shape.steps, unanswered: shape.unanswered };
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));
@@ -238,6 +240,8 @@ impl ResultWriter {
             flows: u64,
             #[serde(default)]
             steps: bool,
+            #[serde(default)]
+            unanswered: bool,
             sketch: Option<IgnoredAny>,
         }
         let mut shape = Shape::default();
@@ -246,6 +250,7 @@ impl ResultWriter {
             for id in &point.parts {
                 let head: Head = read_json(&self.part_folder(&id.key)?.join(parts::POINT), RUN_SCHEMA)?;
                 shape.steps |= head.steps;
+                shape.unanswered |= head.unanswered;
                 sketched |= head.sketch.is_some() || head.flows > EXACT;
             }
             shape.sketched.push(sketched);

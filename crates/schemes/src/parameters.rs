@@ -2,9 +2,12 @@
 //! for itself. What the parameter sets say of congestion control, ports and balancing stands beside the parts that read it.
 //!
 //! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc`
-//! today's standards.
+//! today's standards. `scaled` is `ns2` for other rates and round trips: its windows, buffers and marking thresholds are
+//! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and grow and shrink with the product of the two ([`Reference`]).
 
 use std::num::NonZeroU16;
+
+use flowsieve_core::Time;
 
 use crate::declare;
 use crate::settings::{MTU, Scope, Section, Setting, SettingsError};
@@ -14,8 +17,9 @@ declare! {
     pub static PARAMETERS: Setting<ParameterSet> = Setting::choice(
         Section::Run,
         "parameters",
-        &[("ns2", ParameterSet::Ns2), ("rfc", ParameterSet::Rfc)],
-        "parameter set of transports and hosts: the papers' lineage or today's standards",
+        &[("ns2", ParameterSet::Ns2), ("rfc", ParameterSet::Rfc), ("scaled", ParameterSet::Scaled)],
+        "parameter set of transports and hosts: the papers' lineage, today's standards, or the papers' with windows, buffers and K \
+         for the fabric's rate and round trip",
     )
     .with_default(ParameterSet::Ns2);
     static HEADER: Setting<u64> = Setting::size(
@@ -40,6 +44,8 @@ pub enum ParameterSet {
     Ns2,
     /// Today's standards.
     Rfc,
+    /// The papers' simulations, for the fabric's rate and round trip.
+    Scaled,
 }
 
 impl ParameterSet {
@@ -48,16 +54,43 @@ impl ParameterSet {
         scope.common().read(&PARAMETERS)
     }
 
+    /// Whether it is the papers' lineage.
+    pub fn is_ns2(self) -> bool {
+        self != ParameterSet::Rfc
+    }
+
     /// Data packets that one ACK answers.
     pub fn ack_every(self, scope: &Scope<'_>) -> Result<u32, SettingsError> {
-        let default = if self == ParameterSet::Ns2 { 1 } else { 2 };
+        let default = if self.is_ns2() { 1 } else { 2 };
         Ok(u32::try_from(scope.read_or(&ACK_EVERY, default)?).unwrap_or(u32::MAX))
     }
 
     /// Bytes that a packet takes on the wire beside its length.
     pub fn wire_overhead(self, scope: &Scope<'_>) -> Result<u16, SettingsError> {
-        let default = if self == ParameterSet::Ns2 { 0 } else { ETHERNET_BYTES };
+        let default = if self.is_ns2() { 0 } else { ETHERNET_BYTES };
         Ok(u16::try_from(scope.read_or(&WIRE_OVERHEAD, default)?).unwrap_or(u16::MAX))
+    }
+}
+
+/// What windows and buffers are meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Rate of the hosts' links, in bit/s.
+    pub host_bps: u64,
+    /// Base round trip between the farthest hosts, without serialisation.
+    pub round_trip: Time,
+}
+
+impl Reference {
+    /// What the papers' numbers of packets are for: hosts of 10 Gbit/s, 80 us apart (pFabric's rescaled set in the
+    /// comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
+    pub const PAPERS: Reference = Reference { host_bps: 10_000_000_000, round_trip: Time(80_000_000) };
+
+    /// What a number of packets of the papers is here, rounded up.
+    pub fn scaled(self, packets: u64) -> u64 {
+        let product = |of: Reference| u128::from(of.host_bps) * u128::from(of.round_trip.0);
+        let scaled = (u128::from(packets) * product(self)).div_ceil(product(Reference::PAPERS));
+        u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
     }
 }
 
@@ -90,6 +123,16 @@ mod tests {
         };
         assert_eq!(of("ns2"), (1, 0));
         assert_eq!(of("rfc"), (2, 38));
+        assert_eq!(of("scaled"), of("ns2"));
+    }
+
+    #[test]
+    fn scaled__follows_rate_and_round_trip() {
+        let at = |gbps: u64, us: u64| Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) };
+        assert_eq!(at(10, 80).scaled(70), 70);
+        assert_eq!(at(100, 80).scaled(70), 700);
+        assert_eq!(at(10, 300).scaled(140), 525);
+        assert_eq!(at(1, 8).scaled(70), 1, "never none");
     }
 
     #[test]

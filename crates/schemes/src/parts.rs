@@ -20,10 +20,11 @@ pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
 
 use crate::declare;
-use crate::parameters::{self, ParameterSet};
+use crate::marking_rule::ecn_threshold_bytes;
+use crate::parameters::{self, ParameterSet, Reference};
 use crate::registry::Context;
 use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
-use crate::settings::{Key, Origin, Place, Scope, Section, Setting, SettingsError};
+use crate::settings::{Key, MTU, Origin, Place, Scope, Section, Setting, SettingsError};
 use std::num::NonZeroU32;
 
 /// The taggers by the names that settings use.
@@ -107,6 +108,8 @@ pub struct Parts {
     pub red_probability: f64,
     /// Buffer of a port, in full packets.
     pub buffer_packets: u64,
+    /// Initial window in the papers' lineage, in packets.
+    pub initial_packets: u64,
     /// What the buffer limits.
     pub admission: AdmissionName,
     /// No buffer limit unless one is set.
@@ -134,6 +137,7 @@ impl Parts {
         mark_packets: 65,
         red_probability: 1.0,
         buffer_packets: 240,
+        initial_packets: 70,
         admission: AdmissionName::PerPort,
         unlimited: false,
         fifo_from: None,
@@ -147,14 +151,45 @@ impl Default for Parts {
     }
 }
 
+impl Parts {
+    /// The same for another rate and round trip than the papers'. The threshold follows the one rule for K
+    /// ([`crate::marking_rule`]), in proportion where a scheme's is not the papers' 65 packets; windows and buffers follow the
+    /// product of rate and round trip; and a buffer keeps at least the papers' proportion to the threshold, so that one that
+    /// its fabric's bursts ask for still marks before it drops.
+    fn scaled(&self, to: Reference, mtu: u64) -> Parts {
+        let papers = Parts::DEFAULT;
+        let threshold = ecn_threshold_bytes(to.host_bps, to.round_trip.0, mtu) / mtu.max(1);
+        let mark_packets = (self.mark_packets * threshold).div_ceil(papers.mark_packets);
+        let least = if self.marking == MarkingName::Off {
+            1
+        } else {
+            (self.buffer_packets * threshold).div_ceil(papers.mark_packets)
+        };
+        Parts {
+            mark_packets,
+            buffer_packets: to.scaled(self.buffer_packets).max(least),
+            initial_packets: to.scaled(self.initial_packets),
+            ..self.clone()
+        }
+    }
+}
+
 /// Builds a scheme from its defaults and the settings. An error names a setting that does not fit.
 pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let set = ParameterSet::read(scope)?;
+    let scaled;
+    let parts = match set {
+        ParameterSet::Ns2 | ParameterSet::Rfc => parts,
+        ParameterSet::Scaled => {
+            scaled = parts.scaled(context.workload.reference(), scope.read(&MTU)?);
+            &scaled
+        }
+    };
     let balancers = balancing::balancers(scope, parts, set)?;
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
-    let nic = sending::nic(scope, set, &transport)?;
+    let nic = sending::nic(scope, &transport)?;
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false),
         _ => port::port(scope, place, parts, true),

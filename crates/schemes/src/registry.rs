@@ -1,5 +1,6 @@
 //! The schemes by name. A new scheme is one file and one line here.
 
+use crate::parameters::Reference;
 use crate::scheme::Scheme;
 use crate::settings::{Scope, SettingsError};
 use crate::{
@@ -57,6 +58,12 @@ pub trait WorkloadFacts {
     /// The size in bytes that a share `p` (0 to 1) of the flows do not exceed, from a distribution, a mix of two, a
     /// formula or a flow list; before any change of the workload. `None` where nothing is known of sizes.
     fn quantile_bytes(&self, p: f64) -> Option<u64>;
+
+    /// The fabric that carries it, as far as `parameters = "scaled"` scales windows and buffers to it. Where there is none it
+    /// is the papers'.
+    fn reference(&self) -> Reference {
+        Reference::PAPERS
+    }
 }
 
 /// A built-in scheme.

@@ -1,6 +1,7 @@
 //! Places a scheme in a fabric: partitions with their ports, wires, switches and hosts.
 
 use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::program::{Asked, Watches};
@@ -144,11 +145,13 @@ pub(crate) fn build<K: Key>(run_spec: &RunSpec<'_>) -> Result<Built<K>, SimError
         add_switch(&mut networks[partition as usize], run_spec, number, racks, &placement, watches);
         programs[partition as usize].push(program);
     }
+    let tells = scheme.classes.iter().any(|class| class.transport.wants_round_trips());
+    let told = tells.then(|| Arc::new(fabric.clone()));
     let mut hosts: Vec<(Vec<Host>, Vec<Side>)> = (0..count).map(|_| Default::default()).collect();
     for (number, &(partition, _)) in (0..).zip(&placement.hosts) {
         let (hosts, of_hosts) = &mut hosts[partition as usize];
         hosts.push(Host::new(number, placement.from[fabric.host_uplink[usize::from(number)] as usize].1));
-        of_hosts.extend(sides(scheme, number.into(), &sites));
+        of_hosts.extend(sides(scheme, number.into(), &sites, (told.as_ref(), run_spec.wire_overhead)));
     }
     let rules = Rules::new(run_spec);
     let mut partitions = Vec::with_capacity(count);

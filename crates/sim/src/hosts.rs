@@ -19,9 +19,10 @@ use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
 use crate::event::Key;
 use crate::following::Following;
 use crate::network::Network;
+use crate::round_trip::Exchange;
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack};
-use crate::topology::Sites;
+use crate::topology::{Fabric, Sites};
 use crate::trace::Begun;
 
 /// The hosts of a partition.
@@ -159,11 +160,22 @@ impl Host {
 }
 
 /// The sides of a host in scheme's order.
-pub(crate) fn sides(scheme: &Scheme, host: u32, sites: &Sites<'_>) -> impl Iterator<Item = Side> {
+///
+/// `fabric` is there where endpoints want base round trips.
+pub(crate) fn sides(
+    scheme: &Scheme,
+    host: u32,
+    sites: &Sites<'_>,
+    (fabric, wire_overhead): (Option<&Arc<Fabric>>, u16),
+) -> impl Iterator<Item = Side> {
     let pauses = matches!(scheme.nic, Nic::Backpressure { .. });
     let taggers = scheme.taggers(host, |class| sites.tagger(host, class));
     scheme.classes.iter().zip(0..).zip(taggers).map(move |((class, number), tagger)| {
-        let endpoint = class.transport.build(number, pauses, || sites.endpoint(host, number));
+        let mut endpoint = class.transport.build(number, pauses, || sites.endpoint(host, number));
+        if let Some(fabric) = fabric.filter(|_| class.transport.wants_round_trips()) {
+            let (fabric, exchange) = (Arc::clone(fabric), Exchange::of(class.transport.facts(), wire_overhead));
+            endpoint.tell_round_trips(Box::new(move |to| fabric.round_trip(host, to.into(), exchange).time));
+        }
         Side { endpoint, tagger, in_ring: 0, not_before: Time::NEVER }
     })
 }

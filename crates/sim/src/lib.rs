@@ -22,6 +22,7 @@ mod prefetch_queue;
 mod programs;
 mod queued_before;
 mod read_ahead;
+pub mod round_trip;
 mod run;
 mod run_spec;
 pub mod sample;

@@ -325,6 +325,7 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) 
         held_byte_ns: held.byte_ns,
         duplicate_acks: effort.duplicate_acks,
         steps: records.steps.get(&flow.id).map(step_row),
+        unanswered_us: effort.unanswered_us,
     }
 }
 

@@ -21,6 +21,7 @@ mod delays;
 mod draw;
 mod overrides;
 mod plan;
+mod reach;
 mod routes;
 mod shapes;
 mod sites;
@@ -28,6 +29,7 @@ mod sites;
 mod tests;
 
 pub use flowsieve_core::Node;
+pub use reach::Reach;
 pub use routes::{ClassShare, Stage, SwitchRoutes};
 pub use shapes::{FabricKind, kinds};
 pub use sites::Sites;
@@ -124,6 +126,7 @@ pub struct Fabric {
     pub changes: Vec<String>,
     base_rtt: Time,
     shares: Vec<ClassShare>,
+    reaches: Vec<Reach>,
 }
 
 impl Fabric {
@@ -157,6 +160,11 @@ impl Fabric {
     /// without serialisation, over the quickest of their equal-cost ways.
     pub fn base_rtt(&self) -> Time {
         self.base_rtt
+    }
+
+    /// The kinds of path that there are, by rising number of links, each with the two hosts that are farthest from each other.
+    pub fn reaches(&self) -> &[Reach] {
+        &self.reaches
     }
 
     /// What each class of links carries when every host sends to every other alike; in the order of

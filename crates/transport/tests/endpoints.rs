@@ -343,7 +343,7 @@ fn timers__too_early_and_too_often_do_nothing() {
 #[test]
 fn timers__of_a_connection_that_waits_for_its_turn() {
     // Before a round trip is measured the timer is for 1 s; one of 100 us makes it 300 us from then.
-    let mut host = per_flow(TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..params() }, true);
+    let mut host = per_flow(TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() }, true);
     host.run(
         "0   begin 7 to 1 of 2
          0   > begins 7 first
@@ -362,6 +362,30 @@ fn timers__of_a_connection_that_waits_for_its_turn() {
     );
 }
 
+#[test]
+fn timers__of_a_warm_connection_begin_with_the_base_round_trip() {
+    let rto = RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL };
+    let params = TcpParams { rto, ..params() };
+    let mut host = Host::new(&tcp(params.clone(), Connections::Warm, Handshake::Never), false);
+    host.endpoint.tell_round_trips(Box::new(|peer| Time::from_us(100 * u64::from(peer))));
+    // To host 1 there are 100 us, so that the timer is for 100 + 4 · 50; to host 2 twice as long.
+    host.run(
+        "0   begin 7 to 1 of 1
+         0   > begins 7 first, 7/0.
+         0   = timer 300 sender 7
+         0   begin 8 to 2 of 1
+         0   > begins 8 first, 8/0.
+         300 timer
+         300 > timeout 7, 7/0r.
+         300 = timer 600 sender 8",
+    );
+    // A constant timer has nothing to learn.
+    let constant = TcpParams { rto: RtoRule::Constant(Time::from_us(2_000)), ..params };
+    let mut host = Host::new(&tcp(constant, Connections::Warm, Handshake::Never), false);
+    host.endpoint.tell_round_trips(Box::new(|_| Time::from_us(100)));
+    host.run("0 begin 7 to 1 of 1\n 0 > begins 7 first, 7/0.\n 0 = timer 2000 sender 7");
+}
+
 /// Takes packets to nowhere.
 struct Nowhere;
 
@@ -372,7 +396,7 @@ impl Out for Nowhere {
 #[test]
 fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
     // As above, for two connections, neither of which has had a turn since.
-    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..params() };
+    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() };
     let mut host = per_flow(params, true);
     host.run("0 begin 7 to 1 of 2\n 0 > begins 7 first\n 0 begin 8 to 1 of 2\n 0 > begins 8 first");
     (0..4).for_each(|_| _ = host.poll());

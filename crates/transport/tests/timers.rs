@@ -30,7 +30,7 @@ fn rto__constant_neither_measures_nor_backs_off() {
 
 #[test]
 fn rto__rfc_6298_estimates_and_backs_off() {
-    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..rfc() };
+    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() };
     // 1 s before a measurement; then R + 4 · R/2; twice as long with each expiry, until new data is acknowledged.
     trace(
         &params,
@@ -138,7 +138,7 @@ fn handshake__data_waits_for_the_syn_ack() {
 #[test]
 fn handshake__the_syn_ack_is_a_measurement() {
     // And a stray ACK before it is not.
-    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..rfc() });
+    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() });
     trace.run(
         "0    push 1
          0    > syn
@@ -152,7 +152,7 @@ fn handshake__the_syn_ack_is_a_measurement() {
 
 #[test]
 fn handshake__the_answer_to_a_repeated_syn_measures_nothing() {
-    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200) }, ..rfc() });
+    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() });
     trace.run(
         "0        push 1
          0        > syn
@@ -184,6 +184,40 @@ fn handshake__a_lost_syn_is_sent_again() {
     ns2.run_all(script);
     ns2.run("4100 > 0-9");
     assert_eq!(ns2.tcp.span(0).map(|span| span.effort.timeouts), Some(2));
+}
+
+#[test]
+fn handshake__waits_for_the_initial_timeout() {
+    let rto = RtoRule::Rfc6298 { min: Time::from_us(10_000), initial: Time::from_us(3_000) };
+    let mut trace = Trace::new(true, &TcpParams { rto, ..rfc() });
+    trace.run(
+        "0      push 1
+         0      > syn
+         3000   timer
+         3000   > syn
+         9000   timer
+         9000   > syn
+         9100   < syn-ack
+         9100   > 0",
+    );
+    let effort = trace.tcp.span(0).unwrap().effort;
+    assert_eq!((effort.timeouts, effort.unanswered_us), (2, 9_000));
+}
+
+#[test]
+fn timeouts__after_a_first_answer_are_no_wait_for_it() {
+    let rto = RtoRule::Rfc6298 { min: Time::from_us(200), initial: Time::from_us(3_000) };
+    let mut trace = Trace::new(true, &TcpParams { rto, ..rfc() });
+    trace.run(
+        "0    push 1
+         0    > syn
+         100  < syn-ack
+         100  > 0
+         400  timer
+         400  > r0",
+    );
+    let effort = trace.tcp.span(0).unwrap().effort;
+    assert_eq!((effort.timeouts, effort.unanswered_us), (1, 0));
 }
 
 #[test]

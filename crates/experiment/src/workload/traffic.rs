@@ -190,7 +190,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
         (None, Some(_)) => None,
         _ => {
             let default = match set {
-                ParameterSet::Ns2 => LoadCounts::Ns2,
+                ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
                 ParameterSet::Rfc => LoadCounts::Wire,
             };
             Some(scope.read_or(&LOAD_COUNTS, default)?)

@@ -8,7 +8,7 @@ use crate::controls::{Controls, LARGE_BYTES};
 use crate::disorder::Disorder;
 use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Figures, jain, variation};
-use crate::{Breakdown, CoflowStats, FlowRow, GroupedCoflows, Only};
+use crate::{Breakdown, CoflowStats, FirstAnswers, FlowRow, GroupedCoflows, Only};
 
 /// The flows of one run, as far as statistics need them.
 pub(crate) struct RunFlows {
@@ -35,6 +35,7 @@ pub(super) struct Sized {
     has_deadline: bool,
     disorder: Disorder,
     breakdown: Breakdown,
+    first_answers: FirstAnswers,
 }
 
 impl Sized {
@@ -56,6 +57,7 @@ impl RunFlows {
             has_deadline: row.deadline_ps.is_some(),
             disorder: Disorder::of(row),
             breakdown: Breakdown::of(row),
+            first_answers: FirstAnswers::of(row),
         };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
         // Stable: the order within a size decides how the last bit of a mean is rounded.
@@ -117,6 +119,10 @@ impl RunFlows {
             }),
             breakdown: flows().fold(Breakdown::default(), |mut all, flow| {
                 all.add(&flow.breakdown);
+                all
+            }),
+            first_answers: flows().fold(FirstAnswers::default(), |mut all, flow| {
+                all.add(&flow.first_answers);
                 all
             }),
             fct: Figures::of(&mut fct),

@@ -36,6 +36,9 @@ pub(super) struct Part {
     /// Whether these rows have columns of steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) steps: bool,
+    /// Whether these rows have the column of waits for a first answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unanswered: bool,
     /// All of its flows, where these rows are not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sketch: Option<FlowSketch>,
@@ -169,7 +172,8 @@ impl PartWriter<'_> {
         let (rows, sketch) = writer.kept(&result.flows);
         let flows = partial.path().join(FLOWS);
         let has_steps = rows.iter().any(|row| row.steps.is_some());
-        let columns = FlowColumns { joined: None, steps: has_steps };
+        let unanswered = rows.iter().any(|row| row.unanswered_us > 0);
+        let columns = FlowColumns { joined: None, steps: has_steps, unanswered };
         write_whole(&flows, |file| {
             let mut flows = FlowWriter::new(file, &folder.join(FLOWS), columns)?;
             flows.write(0, seed, &rows)?;
@@ -183,6 +187,7 @@ impl PartWriter<'_> {
             flows: rows.len() as u64,
             flows_blake3: digest(&flows)?,
             steps: has_steps,
+            unanswered,
             sketch,
             trace: kept::list(&partial.path().join(TRACE))?,
             measured: result.without_flows(),

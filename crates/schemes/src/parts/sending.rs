@@ -78,6 +78,10 @@ declare! {
     pub static RTO_MIN: Setting<u64> = Setting::time(
         Section::Transport, "rto_min", 1, MAX_TIME_PS, "smallest retransmission timeout",
     );
+    static INITIAL_RTO: Setting<u64> = Setting::time(
+        Section::Transport, "initial_rto", 1, MAX_TIME_PS,
+        "rto = \"rfc6298\": the timeout of a connection that has measured no round trip yet",
+    );
     static DCTCP_G: Setting<f64> = Setting::number_above(
         Section::Transport, "dctcp_g", 0.0, 1.0, "DCTCP, D2TCP: weight of the newest window in alpha",
     )
@@ -142,8 +146,9 @@ declare! {
             ("per-flow", Connections::PerFlow),
             ("persistent", Connections::Persistent),
             ("pool", Connections::Pool),
+            ("warm", Connections::Warm),
         ],
-        "how messages of a host pair share connections",
+        "how messages of a host pair share connections; \"warm\" is a pool whose first measurement is the base round trip",
     )
     .with_default(Connections::Pool);
     static ECN: Setting<bool> = Setting::flag(
@@ -173,7 +178,7 @@ pub(super) fn transport(
         return Ok(own.clone());
     }
     let (segment, header) = (segment(scope)?.get(), header(scope)?);
-    let ns2 = set == ParameterSet::Ns2;
+    let ns2 = set.is_ns2();
     let name = scope.read_or(&TRANSPORT, parts.transport)?;
     let congestion = match name {
         TransportName::OpenLoop => {
@@ -191,7 +196,7 @@ pub(super) fn transport(
             alpha(scope, ns2).map(|(gain, initial_alpha)| Congestion::D2tcp { gain, initial_alpha })?
         }
     };
-    let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { 70 } else { 10 })?;
+    let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;
     // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
     let largest = if ns2 && !scope.is_given(&MAX_WINDOW) {
         let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
@@ -220,7 +225,7 @@ pub(super) fn transport(
         congestion,
         ecn: scope.read_or(&ECN, parts.marking != port::MarkingName::Off && name != TransportName::Pfabric)?,
         loss_detection,
-        rto: if constant { RtoRule::Constant(rto_min) } else { RtoRule::Rfc6298 { min: rto_min } },
+        rto: rto(scope, set, constant, rto_min)?,
         restart: match (restarts, ns2) {
             (false, _) => Restart::Off,
             (true, true) => Restart::Initial,
@@ -237,6 +242,17 @@ pub(super) fn transport(
 fn alpha(scope: &Scope<'_>, ns2: bool) -> Result<(f64, f64), SettingsError> {
     let initial = if ns2 { 0.0 } else { 1.0 };
     Ok((scope.read(&DCTCP_G)?, scope.read_or(&INITIAL_ALPHA, initial)?))
+}
+
+/// The timer. A constant one is `rto_min` from the first packet on; of an estimated one the papers' lineage begins with
+/// `rto_min`, too (`rtxcur_init_` in its scripts), and RFC 6298 with a second (§2.1). Linux has that second, and another one where
+/// a program says so (`BPF_SOCK_OPS_TIMEOUT_INIT`).
+fn rto(scope: &Scope<'_>, set: ParameterSet, constant: bool, rto_min: Time) -> Result<RtoRule, SettingsError> {
+    if constant {
+        return Ok(RtoRule::Constant(rto_min));
+    }
+    let initial = if set.is_ns2() { rto_min } else { RtoRule::RFC_INITIAL.max(rto_min) };
+    Ok(RtoRule::Rfc6298 { min: rto_min, initial: Time(scope.read_or(&INITIAL_RTO, initial.0)?) })
 }
 
 /// What a gap means. Where it is neither given nor a scheme's own it is no part of the configuration.
@@ -278,7 +294,7 @@ fn loss_detection(
     no_gaps(scope)?;
     Ok(match (scope.read(&LOSS_DETECTION)?, sprayed) {
         (DetectionName::Off, _) => LossDetection::Off,
-        (DetectionName::Auto, true) if set == ParameterSet::Ns2 => LossDetection::Off,
+        (DetectionName::Auto, true) if set.is_ns2() => LossDetection::Off,
         (DetectionName::Rack, _) | (DetectionName::Auto, true) => LossDetection::Rack,
         (DetectionName::DupAck, _) | (DetectionName::Auto, false) => {
             LossDetection::DupAck(scope.read(&DUPACK_THRESHOLD)? as u32)
@@ -286,10 +302,12 @@ fn loss_detection(
     })
 }
 
-/// A message that arrives whole needs a port that takes it whole; ns-2's hosts have the switches' queues.
-pub(super) fn nic(scope: &Scope<'_>, set: ParameterSet, transport: &TransportSpec) -> Result<Nic, SettingsError> {
+/// A message that arrives whole needs a port that takes it whole. Others are sent by hosts whose stacks do not drop their own
+/// packets, as Linux pushes back; the hosts of the papers' ns-2 scripts have the switches' queues, and experiments that follow
+/// these say `nic = "scheme"`.
+pub(super) fn nic(scope: &Scope<'_>, transport: &TransportSpec) -> Result<Nic, SettingsError> {
     let open = matches!(transport, TransportSpec::OpenLoop(_));
-    match scope.read_or(&NIC, !open && set != ParameterSet::Ns2)? {
+    match scope.read_or(&NIC, !open)? {
         true if open => Err(scope.invalid(&NIC, "\"scheme\": an open-loop sender does not pause")),
         true => Ok(Nic::Backpressure { backlog: scope.read(&NIC_BACKLOG)? }),
         false => Ok(Nic::Scheme),

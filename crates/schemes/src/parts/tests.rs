@@ -31,9 +31,9 @@ fn tcp(scheme: &Scheme) -> &TcpParams {
 }
 
 #[test]
-fn registry__every_scheme_builds_with_both_sets() {
+fn registry__every_scheme_builds_with_each_set() {
     for entry in REGISTRY {
-        for set in ["ns2", "rfc"] {
+        for set in ["ns2", "rfc", "scaled"] {
             let settings = none_given().with(None, "parameters", set);
             assert_eq!(scheme(entry.name, &settings).unwrap().name, entry.name);
         }
@@ -385,4 +385,88 @@ fn registry__no_choice_is_taken_and_ignored() {
             assert!(!ignored, "`{}` = {choice} for `{}`: {outcomes:?}", key.name, entry.name);
         }
     }
+}
+
+/// The web search on a fabric.
+struct On(Reference);
+
+impl crate::registry::WorkloadFacts for On {
+    fn distribution(&self) -> Option<&str> {
+        WEB_SEARCH.distribution()
+    }
+
+    fn load(&self) -> Option<f64> {
+        WEB_SEARCH.load()
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        WEB_SEARCH.quantile_bytes(p)
+    }
+
+    fn reference(&self) -> Reference {
+        self.0
+    }
+}
+
+/// Initial and largest window in packets, buffer and K of a leaf in bytes.
+fn scaled(name: &str, gbps: u64, us: u64) -> (u32, u32, u64, u64) {
+    let settings = none_given().with(None, "parameters", "scaled");
+    let workload = On(Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) });
+    let entry = crate::registry::find(name).unwrap();
+    let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &workload }).unwrap();
+    let port = scheme.ports.at(Place::Leaf);
+    let Admission::PerPort { limit } = port.admission else { panic!("{port:?}") };
+    let above = match port.marker {
+        Marker::Threshold { above, .. } => above,
+        _ => 0,
+    };
+    (tcp(&scheme).initial_window, tcp(&scheme).max_window, limit, above)
+}
+
+#[test]
+fn scaled__is_the_papers_at_10_gbps_and_80_us() {
+    assert_eq!(scaled("pias", 10, 80), (70, 239, 360_000, 97_500));
+    assert_eq!(scaled("pfabric", 10, 80), (70, 139, 210_000, 0));
+}
+
+#[test]
+fn scaled__windows_buffers_and_k_follow_rate_and_round_trip() {
+    assert_eq!(scaled("dctcp", 100, 80), (700, 2_399, 3_600_000, 975_000));
+    assert_eq!(scaled("pfabric", 10, 300), (263, 524, 525 * 1_500, 0));
+    // At 1 Gbit/s K is 20 packets, and a buffer of 24 would hardly be above it.
+    assert_eq!(scaled("dctcp", 1, 80), (7, 73, 74 * 1_500, 30_000));
+    // 100 Gbit/s in 1 ms are 12.5 MB, of which a seventh is 1.79 MB, in whole packets.
+    assert_eq!(scaled("dctcp", 100, 1_000).3, 1_190 * 1_500);
+}
+
+#[test]
+fn nic__hosts_push_back_unless_a_file_says_otherwise() {
+    for set in ["ns2", "rfc", "scaled"] {
+        let settings = none_given().with(None, "parameters", set);
+        for name in ["dctcp", "pias", "pfabric", "qc-las"] {
+            assert_eq!(scheme(name, &settings).unwrap().nic, Nic::Backpressure { backlog: 15_000 }, "{name}, {set}");
+        }
+        assert_eq!(scheme("fcfs", &settings).unwrap().nic, Nic::Scheme, "an open loop does not pause");
+    }
+    assert_eq!(scheme("pias", &none_given().with(None, "nic", "scheme")).unwrap().nic, Nic::Scheme);
+}
+
+#[test]
+fn initial_rto__is_that_of_each_set() {
+    let of = |set: &str, given: &[(&str, &str)]| {
+        let start = none_given().with(None, "parameters", set);
+        let settings = given.iter().fold(start, |settings, (key, value)| settings.with(None, key, *value));
+        tcp(&scheme("dctcp", &settings).unwrap()).rto
+    };
+    let (ms, second) = (Time::from_us(1_000), RtoRule::RFC_INITIAL);
+    let estimated = |min, initial| RtoRule::Rfc6298 { min, initial };
+    assert_eq!(of("rfc", &[]), estimated(Time::from_us(10_000), second));
+    assert_eq!(of("rfc", &[("rto_min", "2s")]), estimated(Time(2 * second.0), Time(2 * second.0)), "RFC 6298, 2.4");
+    assert_eq!(of("rfc", &[("initial_rto", "1ms")]), estimated(Time::from_us(10_000), ms));
+    assert_eq!(of("ns2", &[("rto", "rfc6298")]), estimated(Time::from_us(2_000), Time::from_us(2_000)));
+    assert_eq!(of("ns2", &[]), RtoRule::Constant(Time::from_us(2_000)));
+    // Nothing reads it beside a constant timer, and what nothing reads is refused.
+    let settings = none_given().with(None, "initial_rto", "1s");
+    scheme("pfabric", &settings).unwrap();
+    assert_eq!(settings.unread().len(), 1);
 }

@@ -95,6 +95,7 @@ impl Fabric {
             changes: Vec::new(),
             base_rtt: found.base_rtt,
             shares: found.shares,
+            reaches: found.reaches,
         })
     }
 }

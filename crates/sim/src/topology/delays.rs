@@ -3,7 +3,8 @@
 //! A packet and its answer cross every link of the way twice and a host four times (out and in, there and back):
 //! rtt = 2 · links · link_delay + 4 · host_delay between the hosts that are farthest from each other. Whoever gives
 //! `rtt` leaves one of the two delays to be derived, `host_delay` unless that is given. An edge list has its own
-//! propagation delays. `rtt` is meant before `[[topology.link]]` changes single links.
+//! propagation delays, and they are whole: its hosts add nothing unless `host_delay` is given, or follows from `rtt`. `rtt` is
+//! meant before `[[topology.link]]` changes single links.
 
 use super::plan::Plan;
 use super::{Fabric, overrides};
@@ -64,7 +65,11 @@ pub(super) fn fit(settings: &Settings, plan: &mut Plan) -> Result<Time, Settings
 
 /// A delay, given or default, within the limit.
 fn delay(scope: &Scope<'_>, setting: &Setting<u64>) -> Result<u64, SettingsError> {
-    let delay = scope.read(setting)?;
+    within(scope, setting, scope.read(setting)?)
+}
+
+/// A delay within the limit.
+fn within(scope: &Scope<'_>, setting: &Setting<u64>, delay: u64) -> Result<u64, SettingsError> {
     if delay > MAX_DELAY_PS { Err(scope.invalid(setting, AT_MOST)) } else { Ok(delay) }
 }
 
@@ -86,7 +91,10 @@ fn host_delay(
     link_delays_set: bool,
 ) -> Result<u64, SettingsError> {
     let Some(rtt) = rtt else {
-        return delay(scope, &HOST_DELAY);
+        return match link_delays_set {
+            true => delay(scope, &HOST_DELAY),
+            false => within(scope, &HOST_DELAY, scope.read_or(&HOST_DELAY, 0)?),
+        };
     };
     if !scope.is_given(&HOST_DELAY) {
         let host = share(scope, rtt, propagation, "the propagation", HOST_TIMES)?;

@@ -4,6 +4,7 @@
 //! Shortest is in hops, by breadth-first search from the switch of every destination; all hosts of one switch share
 //! the result. Because each link has both directions, with one delay, the ways back are the ways there reversed.
 
+use super::reach::{Reach, Reaches};
 use super::{Fabric, Link, Node};
 use flowsieve_core::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +68,7 @@ pub(super) struct Found {
     pub(super) routes: Vec<SwitchRoutes>,
     pub(super) base_rtt: Time,
     pub(super) shares: Vec<ClassShare>,
+    pub(super) reaches: Vec<Reach>,
 }
 
 /// The hosts of one switch.
@@ -94,6 +96,7 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
     let mut routes = vec![SwitchRoutes { next: vec![SwitchRoutes::NONE; hosts], groups: Vec::new() }; ports.len()];
     let mut known: Vec<BTreeMap<Vec<u32>, u16>> = vec![BTreeMap::new(); ports.len()];
     let mut crossings = vec![0.0; classes];
+    let mut reaches = Reaches::of(links, host_uplink);
     // The two hosts of a fabric without switches are each other's only way.
     let mut farthest = if ports.is_empty() { links.iter().map(|link| link.delay.0).max().unwrap_or(0) } else { 0 };
     for (destination, rack) in racks.iter().enumerate().filter(|(_, rack)| !rack.hosts.is_empty()) {
@@ -114,6 +117,7 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
         }
         farthest = farthest.max(ways.farthest(destination, links, &racks));
         ways.add_crossings(destination, links, &racks, &mut crossings);
+        reaches.add(destination, &ways.order, &ways.next);
         for (switch, next) in ways.next.into_iter().enumerate().filter(|(_, next)| !next.is_empty()) {
             let groups = &mut routes[switch].groups;
             let group = *known[switch].entry(next).or_insert_with_key(|next| {
@@ -125,7 +129,8 @@ pub(super) fn find(links: &[Link], ports: &[Vec<u32>], host_uplink: &[u32], clas
             }
         }
     }
-    Ok(Found { routes, base_rtt: Time(2 * farthest), shares: shares(links, &crossings, hosts as f64) })
+    let shares = shares(links, &crossings, hosts as f64);
+    Ok(Found { routes, base_rtt: Time(2 * farthest), shares, reaches: reaches.finish() })
 }
 
 /// The hosts of each switch.

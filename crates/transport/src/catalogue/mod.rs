@@ -12,7 +12,7 @@ use flowsieve_core::{Message, Site, Time};
 use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
 use crate::open_loop::{OpenLoopEndpoint, OpenLoopRules};
 use crate::packet::{Packet, Said};
-use crate::tcp::{TcpEndpoint, TcpRules};
+use crate::tcp::{BaseRoundTrips, Connections, TcpEndpoint, TcpRules};
 
 /// What is known of a transport before it runs: for offered loads, ideal FCTs, and flows that cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,11 @@ impl TransportSpec {
             TransportSpec::OpenLoop(rules) => rules.facts(),
             TransportSpec::Custom(own) => own.facts,
         }
+    }
+
+    /// Whether its endpoints want to be told base round trips ([`HostEndpoint::tell_round_trips`]).
+    pub fn wants_round_trips(&self) -> bool {
+        matches!(self, TransportSpec::Tcp(rules) if rules.connections == Connections::Warm)
     }
 
     /// The endpoint of a host, which may pause ([`HostSite::pauses`]), for a class of flow; the host's site is asked for
@@ -135,6 +140,15 @@ macro_rules! each {
             HostEndpoint::Boxed($each) => $call,
         }
     };
+}
+
+impl HostEndpoint {
+    /// Tells the base round trip to each other host: there, a full packet, and back, its answer, in an empty fabric.
+    pub fn tell_round_trips(&mut self, to: Box<BaseRoundTrips>) {
+        if let HostEndpoint::Tcp(tcp) = self {
+            tcp.tell_round_trips(to);
+        }
+    }
 }
 
 /// The methods of [`Endpoint`], which built-in endpoints have for any [`Out`].

@@ -39,7 +39,7 @@ pub fn rfc() -> TcpParams {
         congestion: Congestion::NewReno,
         ecn: true,
         loss_detection: LossDetection::DupAck(3),
-        rto: RtoRule::Rfc6298 { min: Time::from_us(10_000) },
+        rto: RtoRule::Rfc6298 { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
         restart: Restart::AtMostInitial,
         ack_every: 1,
         delayed_ack: Time::ZERO,

@@ -59,7 +59,7 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
     let rto = prop_oneof![
         Just(RtoRule::Constant(Time::from_us(250))),
         Just(RtoRule::Constant(Time::from_us(2_000))),
-        Just(RtoRule::Rfc6298 { min: Time::from_us(1_000) })
+        Just(RtoRule::Rfc6298 { min: Time::from_us(1_000), initial: RtoRule::RFC_INITIAL })
     ];
     let congestion = prop_oneof![
         Just(Congestion::NewReno),

@@ -32,10 +32,44 @@ fn read__takes_rows_in_any_order() {
     assert_eq!(places, [("tor0", leaf), ("tor1", leaf), ("agg0", spine), ("agg1", spine), ("top", Place::Core)]);
     let lossy = link(&fabric, "agg0", "tor0").unwrap();
     assert_eq!((lossy.rate.bps(), lossy.delay, lossy.loss), (40_000_000_000, Time(1_000_000), 0.25));
-    assert_eq!(link(&fabric, "host1", "tor1").unwrap().delay, Time(20_200_000));
+    assert_eq!(link(&fabric, "host1", "tor1").unwrap().delay, Time(200_000));
     assert_eq!(fabric.routes[0].towards(1).len(), 2);
-    // The quicker of the two ways: 2 (0.2 + 1 + 1 + 0.2) us and four host delays.
-    assert_eq!(fabric.base_rtt(), Time(84_800_000));
+    // The quicker of the two ways: 2 (0.2 + 1 + 1 + 0.2) us.
+    assert_eq!(fabric.base_rtt(), Time(4_800_000));
+}
+
+#[test]
+fn read__takes_delays_as_whole() {
+    let (folder, settings) = written("host0,tor0,10Gbps,2us\nhost1,tor0,10Gbps,3.2us");
+    let of = |settings: &Settings| Fabric::from_settings_in(settings, folder.path()).unwrap();
+    // 10.40 us there and back, and not 50.40: hosts add what is given, and nothing unasked.
+    assert_eq!((of(&settings).base_rtt(), of(&settings).host_delay), (Time(10_400_000), Time::ZERO));
+    assert_eq!(settings.effective()["topology.host_delay"], "0ps");
+    let given = of(&settings.with(None, "host_delay", "10us"));
+    assert_eq!((given.base_rtt(), given.host_delay), (Time(50_400_000), Time(10_000_000)));
+}
+
+#[test]
+fn reaches__have_the_longest_of_the_equal_ways() {
+    let fabric = read(TWO_RACKS).unwrap();
+    let [reach] = fabric.reaches() else { panic!("{:?}", fabric.reaches()) };
+    assert_eq!(reach.links, 4);
+    let exchange = crate::round_trip::Exchange { packet: 1_500, answer: 40 };
+    let found = fabric.round_trip(0, 1, exchange);
+    // By agg1: 2 (0.2 + 3 + 3 + 0.2) us, 1,540 bytes over 10 Gbit/s twice and over 100 Gbit/s twice.
+    assert_eq!(found.time, Time(12_800_000 + 2 * 1_232_000 + 2 * 123_200));
+    assert_eq!(found.rate.bps(), 10_000_000_000);
+    assert_eq!(fabric.round_trip(1, 0, exchange).time, found.time);
+}
+
+#[test]
+fn reaches__name_the_hosts_of_a_long_link() {
+    let text = "host0,tor0,10Gbps,1us\nhost1,tor0,10Gbps,1us\nhost2,tor1,10Gbps,20ms\nhost3,tor1,10Gbps,1us\ntor0,tor1,40Gbps,1us";
+    let fabric = read(text).unwrap();
+    let found: Vec<_> = fabric.reaches().iter().map(|reach| (reach.links, reach.from.max(reach.to))).collect();
+    assert_eq!(found, [(2, 3), (3, 2)]);
+    let [_, far] = fabric.reaches() else { panic!() };
+    assert!([far.from, far.to].contains(&2));
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use super::super::Reach;
 use super::*;
 
 /// How many links a packet crosses from host 0 to each of these hosts.
@@ -165,4 +166,18 @@ fn from_settings__refuses_impossible_fabrics() {
     );
     let custom = "default: `file` is missing; expected an edge list: the path of a CSV file of from,to,rate,delay";
     assert_eq!(refused(&shape("custom", &[])), custom);
+}
+
+#[test]
+fn reaches__are_few_whatever_the_number_of_hosts() {
+    // 1,024 hosts each: what depends on round trips looks at two or three pairs.
+    let of = |fabric: &Fabric| fabric.reaches().iter().map(|reach| reach.links).collect::<Vec<_>>();
+    let leaf_spine = fabric("leaf-spine", &[("leaves", 32), ("spines", 8), ("hosts_per_leaf", 32)]);
+    assert_eq!((leaf_spine.hosts, of(&leaf_spine)), (1_024, vec![2, 4]));
+    let fat_tree = fabric("fat-tree", &[("k", 16)]);
+    assert_eq!((fat_tree.hosts, of(&fat_tree)), (1_024, vec![2, 4, 6]));
+    let single_link = fabric("single-link", &[]);
+    assert_eq!(of(&single_link), [1]);
+    let far = |reach: &Reach| leaf_spine.host_partition[reach.from as usize] != leaf_spine.host_partition[reach.to as usize];
+    assert_eq!(leaf_spine.reaches().iter().map(far).collect::<Vec<_>>(), [false, true]);
 }

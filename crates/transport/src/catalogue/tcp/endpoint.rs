@@ -16,7 +16,7 @@ use crate::tcp::receiver::{AckRule, Arrival, Reply};
 use crate::tcp::receivers::Receivers;
 use crate::tcp::rules::{Connections, TcpRules};
 use crate::tcp::sender::{self, Ack};
-use crate::tcp::senders::Senders;
+use crate::tcp::senders::{BaseRoundTrips, Senders};
 
 /// Congestion window of a connection with a message under way.
 pub const WINDOW: &str = "congestion window (packets)";
@@ -38,6 +38,8 @@ pub struct TcpEndpoint {
     alarms: Alarms,
     senders: Senders,
     events: VecDeque<FlowEvent>,
+    /// Where connections are warm.
+    round_trips: Option<Box<BaseRoundTrips>>,
 }
 
 impl TcpEndpoint {
@@ -52,7 +54,13 @@ impl TcpEndpoint {
             alarms: Alarms::new(),
             events: VecDeque::new(),
             lined_up: NONE,
+            round_trips: None,
         }
+    }
+
+    /// Tells the base round trip to each other host, for connections that are warm.
+    pub(crate) fn tell_round_trips(&mut self, to: Box<BaseRoundTrips>) {
+        self.round_trips = Some(to).filter(|_| self.rules.connections == Connections::Warm);
     }
 
     fn report(&mut self, now: Time, tagger: &mut Tagger, event: FlowEvent) {
@@ -67,7 +75,7 @@ impl TcpEndpoint {
         out: &mut O,
         message: &Message,
     ) -> Effects {
-        let slot = self.senders.take(&self.rules, message.to, message.id);
+        let slot = self.senders.take(&self.rules, self.round_trips.as_deref(), message.to, message.id);
         let connection = &mut self.senders.connections[slot as usize];
         let (flow, idle) = (connection.flow, connection.tcp.idle_for(now));
         connection.tcp.push(now, *message, &self.rules.params);

@@ -142,9 +142,16 @@ pub enum RtoRule {
     Constant(Time),
     /// RFC 6298.
     Rfc6298 {
-        /// Lower bound.
+        /// Lower bound of what is estimated.
         min: Time,
+        /// What it is before anything is estimated.
+        initial: Time,
     },
+}
+
+impl RtoRule {
+    /// Before any measurement (RFC 6298 §2.1).
+    pub const RFC_INITIAL: Time = Time(1_000_000_000_000);
 }
 
 /// Slow-start restart (RFC 5681 §4.1).

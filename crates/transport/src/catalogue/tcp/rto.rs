@@ -1,15 +1,14 @@
 //! The retransmission timeout: RFC 6298, or one constant.
 //!
 //! Every ACK is a measurement, retransmissions' included, as its timestamp tells which transmission it answers
-//! (RFC 6298 §3). Left out: the smaller gains of RFC 7323 appendix G for several measurements a round trip; the 3 s that
-//! the timeout becomes after a lost SYN (RFC 6298 §5.7): it stays 1 s.
+//! (RFC 6298 §3). Before the first one the timeout is what the rule says: 1 s there, another value where hosts know their
+//! network. Left out: the smaller gains of RFC 7323 appendix G for several measurements a round trip; the 3 s that the
+//! timeout becomes after a lost SYN (RFC 6298 §5.7): it stays what it was.
 
 use flowsieve_core::Time;
 
 use crate::tcp::params::RtoRule;
 
-/// RFC 6298 §2.1: before any measurement.
-const INITIAL: Time = Time(1_000_000_000_000);
 /// RFC 6298 §2.5: an upper bound of at least 60 s. Measurements are cut to it as well.
 pub(crate) const MAX: Time = Time(60_000_000_000_000);
 /// RFC 6298 §2.3: the clock granularity G.
@@ -76,16 +75,21 @@ impl Rto {
     pub(crate) fn value(&self, rule: RtoRule) -> Time {
         match rule {
             RtoRule::Constant(value) => value,
-            RtoRule::Rfc6298 { min } => {
+            RtoRule::Rfc6298 { min, initial } => {
                 let RoundTrips { smoothed, .. } = self.round_trips;
                 let base = if smoothed == Time::ZERO {
-                    INITIAL
+                    initial
                 } else {
-                    smoothed + Time(4 * self.variance.0).max(GRANULARITY)
+                    (smoothed + Time(4 * self.variance.0).max(GRANULARITY)).max(min)
                 };
-                Time((base.max(min).min(MAX).0 << self.doublings).min(MAX.0))
+                Time((base.min(MAX).0 << self.doublings).min(MAX.0))
             }
         }
+    }
+
+    /// Whether no round trip has been measured that its rule would look at.
+    pub(crate) fn waits_unanswered(&self, rule: RtoRule) -> bool {
+        matches!(rule, RtoRule::Rfc6298 { .. }) && self.round_trips.smoothed == Time::ZERO
     }
 
     /// The smoothed and the least round trip.
@@ -99,12 +103,12 @@ impl Rto {
 mod tests {
     use super::*;
 
-    const RULE: RtoRule = RtoRule::Rfc6298 { min: Time(1_000_000) };
+    const RULE: RtoRule = RtoRule::Rfc6298 { min: Time(1_000_000), initial: RtoRule::RFC_INITIAL };
 
     #[test]
     fn value__follows_rfc_6298() {
         let mut rto = Rto::default();
-        assert_eq!(rto.value(RULE), INITIAL);
+        assert_eq!(rto.value(RULE), RtoRule::RFC_INITIAL);
         rto.sample(Time::from_us(100));
         assert_eq!(rto.value(RULE), Time::from_us(300), "R + 4 · R/2");
         rto.sample(Time::from_us(180));
@@ -118,15 +122,31 @@ mod tests {
     }
 
     #[test]
+    fn value__before_any_measurement_is_the_initial_one() {
+        let (min, initial) = (Time::from_us(10_000), Time::from_us(1_500));
+        let rule = RtoRule::Rfc6298 { min, initial };
+        let mut rto = Rto::default();
+        assert!(rto.waits_unanswered(rule) && !rto.waits_unanswered(RtoRule::Constant(min)));
+        assert_eq!(rto.value(rule), initial, "the least timeout bounds estimates alone");
+        rto.back_off();
+        assert_eq!(rto.value(rule), Time::from_us(3_000));
+        rto.settle();
+        rto.sample(Time::from_us(100));
+        assert!(!rto.waits_unanswered(rule));
+        assert_eq!(rto.value(rule), min);
+    }
+
+    #[test]
     fn value__bounds() {
         let mut rto = Rto::default();
         rto.sample(Time::from_us(10));
-        assert_eq!(rto.value(RtoRule::Rfc6298 { min: Time::from_us(10_000) }), Time::from_us(10_000));
+        let rule = |min| RtoRule::Rfc6298 { min, initial: RtoRule::RFC_INITIAL };
+        assert_eq!(rto.value(rule(Time::from_us(10_000))), Time::from_us(10_000));
         (0..99).for_each(|_| rto.sample(Time::from_us(10)));
         assert_eq!(rto.value(RULE), Time::from_us(11), "no variance: the clock's granularity");
         (0..99).for_each(|_| rto.back_off());
         for min in [Time(1 << 50), Time::NEVER] {
-            assert_eq!(rto.value(RtoRule::Rfc6298 { min }), MAX);
+            assert_eq!(rto.value(rule(min)), MAX);
         }
         assert_eq!(rto.value(RtoRule::Constant(Time::from_us(250))), Time::from_us(250), "no back-off");
         assert_eq!(rto.deadline(Time(1), RtoRule::Constant(Time::NEVER)), Time::NEVER);

@@ -15,6 +15,9 @@ pub enum Connections {
     Persistent,
     /// An idle one of the host pair, or else a new one; messages never queue.
     Pool,
+    /// The same, of hosts that have talked to each other before: a connection's first measurement is the base round trip of
+    /// its host pair, as Linux remembers that of a destination (`tcp_metrics`).
+    Warm,
 }
 
 /// Which connections begin with a handshake of one round trip.

@@ -133,6 +133,13 @@ impl TcpSender {
         }
     }
 
+    /// The connection is like one that has been open before: its first round trip is known.
+    pub(crate) fn know_round_trip(&mut self, round_trip: Time, params: &TcpParams) {
+        if params.measures_round_trips() {
+            self.rto.sample(round_trip);
+        }
+    }
+
     /// A message begins. Panics as [`Messages::push`].
     pub fn push(&mut self, now: Time, message: Message, params: &TcpParams) {
         let idle = self.board.una == self.nxt && self.idle_for(now) > self.rto.value(params.rto);
@@ -380,11 +387,14 @@ impl TcpSender {
             return Timer::Idle;
         }
         let again = self.rto.is_backed_off();
+        let waited = if self.rto.waits_unanswered(params.rto) { self.rto.value(params.rto) } else { Time::ZERO };
         self.rto.back_off();
         self.deadline = self.rto.deadline(now, params.rto);
         self.silent_timeouts += 1;
         if let Some(span) = self.messages.oldest_mut() {
             span.effort.timeouts += 1;
+            let waited_us = u32::try_from(waited.0 / 1_000_000).unwrap_or(u32::MAX);
+            span.effort.unanswered_us = span.effort.unanswered_us.saturating_add(waited_us);
         }
         match self.phase {
             Phase::SynDue | Phase::SynSent => self.phase = Phase::SynDue,

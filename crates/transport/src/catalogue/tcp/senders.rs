@@ -12,6 +12,9 @@ use crate::tcp::header::{Beside, DataHeader, stamp};
 use crate::tcp::rules::{Connections, Handshake, TcpRules};
 use crate::tcp::sender::{Emission, TcpSender};
 
+/// The base round trip to another host.
+pub type BaseRoundTrips = dyn Fn(u16) -> Time + Send;
+
 /// The sending sides of a host and class. What every packet touches stands first.
 #[repr(C)]
 pub(super) struct Senders {
@@ -60,11 +63,11 @@ impl Senders {
     }
 
     /// The slot of the connection that a message takes, opened if need be.
-    pub(super) fn take(&mut self, rules: &TcpRules, peer: u16, message: u32) -> u32 {
+    pub(super) fn take(&mut self, rules: &TcpRules, round_trips: Option<&BaseRoundTrips>, peer: u16, message: u32) -> u32 {
         let pair = self.pairs.entry(peer).or_default();
         let found = match rules.connections {
             Connections::PerFlow => None,
-            Connections::Pool => pair.idle.pop_first(),
+            Connections::Pool | Connections::Warm => pair.idle.pop_first(),
             Connections::Persistent => pair.idle.first().copied(),
         };
         if let Some((_, slot)) = found {
@@ -76,7 +79,10 @@ impl Senders {
             Handshake::Always => true,
         };
         pair.opened = true;
-        let tcp = TcpSender::new(handshake, &rules.params);
+        let mut tcp = TcpSender::new(handshake, &rules.params);
+        if let Some(to) = round_trips {
+            tcp.know_round_trip(to(peer), &rules.params);
+        }
         let connection = Connection { tcp, flow: message, receiver: NONE, peer, ready: false, alarm: Time::NEVER };
         let slot = match self.closed.pop() {
             Some(slot) => {
@@ -114,7 +120,7 @@ impl Senders {
         let connection = &self.connections[slot as usize];
         match rules.connections {
             Connections::Persistent => false,
-            Connections::Pool => {
+            Connections::Pool | Connections::Warm => {
                 self.pairs.entry(connection.peer).or_default().idle.insert((connection.flow, slot));
                 false
             }

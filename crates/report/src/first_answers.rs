@@ -1,0 +1,19 @@
+//! Flows that waited for a first answer, where two points are compared.
+
+use std::collections::BTreeSet;
+
+use flowsieve_results::ResultDir;
+use flowsieve_results::first_answers::waited;
+
+use crate::configuration::in_words;
+
+/// A sentence for each class of these points of which such flows make much of the mean.
+pub(crate) fn sentences(dir: &ResultDir, points: &BTreeSet<usize>) -> Vec<String> {
+    let experiment = &dir.manifest().experiment;
+    let of_point = |&point: &usize| {
+        let place = in_words(experiment, &[point].into());
+        let said = waited(&dir.summary().points[point]);
+        said.into_iter().map(move |waited| format!("{place}: {}", waited.text())).collect::<Vec<_>>()
+    };
+    points.iter().flat_map(of_point).collect()
+}

@@ -1,0 +1,68 @@
+//! The base round trip: a full packet alone in the fabric and its answer, serialisation included.
+
+use flowsieve_core::{Rate, Time};
+use flowsieve_transport::TransportFacts;
+
+use crate::ideal::{self, Hop, Train};
+use crate::link::CUT_THROUGH_BYTES;
+use crate::topology::{Fabric, Link, Node};
+
+/// The sizes of a packet and of its answer on the wire, in bytes with preamble and gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// A full packet of data.
+    pub packet: u32,
+    /// What answers it.
+    pub answer: u32,
+}
+
+impl Exchange {
+    /// Of a transport, with what a packet takes on the wire beside its length.
+    pub fn of(transport: TransportFacts, wire_overhead: u16) -> Exchange {
+        let answer = u32::from(transport.header) + u32::from(wire_overhead);
+        Exchange { packet: u32::from(transport.segment) + answer, answer }
+    }
+}
+
+/// The way between two hosts that takes longest among the equal ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundTrip {
+    /// From the first bit of the packet to the last bit of its answer.
+    pub time: Time,
+    /// Rate of the slowest link on the way there.
+    pub rate: Rate,
+}
+
+impl Fabric {
+    /// The base round trip from one host to another, by the longest of their equal ways.
+    pub fn round_trip(&self, from: u32, to: u32, exchange: Exchange) -> RoundTrip {
+        let there: Vec<&Link> = self.longest_way(from, to).iter().map(|&link| &self.links[link as usize]).collect();
+        // A link and the one back differ in nothing but in whether their ends cut through.
+        let back = |link: &&Link| Hop { forwards_after: self.back(link).and_then(forwards_after), ..hop(link) };
+        let forth: Vec<Hop> = there.iter().map(|link| hop(link)).collect();
+        let back: Vec<Hop> = there.iter().rev().map(back).collect();
+        let single = Train { packets: 1, full: exchange.packet, last: exchange.packet };
+        let time = ideal::arrival(&forth, single) + ideal::acknowledgement(&back, exchange.answer);
+        let rate = there.iter().map(|link| link.rate).min_by_key(|rate| rate.bps());
+        RoundTrip { time, rate: rate.unwrap_or(self.links[0].rate) }
+    }
+
+    /// The link in the other direction.
+    fn back(&self, link: &Link) -> Option<&Link> {
+        match link.to {
+            Node::Host(host) => Some(&self.links[self.host_uplink[host as usize] as usize]),
+            Node::Switch(switch) => {
+                let mut ports = self.ports[switch as usize].iter().map(|&port| &self.links[port as usize]);
+                ports.find(|port| port.to == link.from)
+            }
+        }
+    }
+}
+
+fn forwards_after(link: &Link) -> Option<u32> {
+    link.cut_through.then_some(CUT_THROUGH_BYTES)
+}
+
+fn hop(link: &Link) -> Hop {
+    Hop { rate: link.rate, delay: link.delay, parallel: 1, forwards_after: forwards_after(link) }
+}

@@ -1,0 +1,145 @@
+//! How far hosts are from each other, by kinds of path: those of equally many links. Of each kind the two hosts are kept between
+//! which a packet and its answer take longest, and by which of the equal ways, so that what depends on round trips needs no look
+//! at every pair.
+
+use super::{Fabric, Link, Node};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes there and back by which ways are compared: a full Ethernet packet and its ACK. The time that a run's own packets take
+/// is computed of the way that was found ([`crate::round_trip`]).
+const BYTES: [u32; 2] = [1_500, 40];
+
+/// A kind of path, by the hosts that are farthest from each other on one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reach {
+    /// So many links lead from one to the other.
+    pub links: u32,
+    /// One of the two.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
+}
+
+/// What a link adds to a round trip, in ps.
+fn cost(link: &Link) -> u64 {
+    let on_line: u64 = BYTES.iter().map(|&bytes| link.rate.serialise(bytes).0).sum();
+    2 * link.delay.0 + on_line
+}
+
+/// The hosts of a switch that are farthest from it: (cost, host).
+type Farthest = [Option<(u64, u32)>; 2];
+
+/// What is found while routes are.
+pub(super) struct Reaches<'a> {
+    links: &'a [Link],
+    /// By link.
+    cost: Vec<u64>,
+    /// By switch.
+    hosts: BTreeMap<u32, Farthest>,
+    /// By number of links: the longest round trip, and between which hosts.
+    longest: BTreeMap<u32, (u64, u32, u32)>,
+}
+
+impl<'a> Reaches<'a> {
+    pub(super) fn of(links: &'a [Link], host_uplink: &[u32]) -> Reaches<'a> {
+        let cost: Vec<u64> = links.iter().map(cost).collect();
+        let mut reaches = Reaches { links, hosts: BTreeMap::new(), longest: BTreeMap::new(), cost };
+        for (&uplink, host) in host_uplink.iter().zip(0u32..) {
+            let cost = reaches.cost[uplink as usize];
+            match links[uplink as usize].to {
+                Node::Switch(switch) => {
+                    let [first, second] = reaches.hosts.entry(switch).or_default();
+                    if first.is_none_or(|(most, _)| cost > most) {
+                        *second = first.replace((cost, host));
+                    } else if second.is_none_or(|(most, _)| cost > most) {
+                        *second = Some((cost, host));
+                    }
+                }
+                Node::Host(peer) => reaches.keep(1, cost, host, peer),
+            }
+        }
+        reaches
+    }
+
+    fn keep(&mut self, links: u32, cost: u64, from: u32, to: u32) {
+        let longest = self.longest.entry(links).or_insert((cost, from, to));
+        if cost > longest.0 {
+            *longest = (cost, from, to);
+        }
+    }
+
+    /// Adds the paths to the hosts of a switch: `order` has the switches by rising distance, itself first, and `next` the
+    /// links of each that are nearer to it.
+    pub(super) fn add(&mut self, destination: usize, order: &[u32], next: &[Vec<u32>]) {
+        let Some(&[Some((last, to)), beside]) = self.hosts.get(&(destination as u32)) else { return };
+        if let Some((other, from)) = beside {
+            self.keep(2, last + other, from, to);
+        }
+        // The longest of the equal ways of each switch, and its links.
+        let mut ways = vec![(0u64, 0u32); next.len()];
+        for &switch in order.iter().skip(1) {
+            let over = |&link: &u32| match self.links[link as usize].to {
+                Node::Switch(near) => {
+                    let (cost, links) = ways[near as usize];
+                    (cost + self.cost[link as usize], links + 1)
+                }
+                Node::Host(_) => (0, 0),
+            };
+            let way = next[switch as usize].iter().map(over).max().unwrap_or_default();
+            ways[switch as usize] = way;
+            if let Some(&[Some((first, from)), _]) = self.hosts.get(&switch) {
+                self.keep(way.1 + 2, first + way.0 + last, from, to);
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Reach> {
+        self.longest.into_iter().map(|(links, (_, from, to))| Reach { links, from, to }).collect()
+    }
+}
+
+impl Fabric {
+    /// The links from one host to another by the longest of the equal ways, as one flow may have it.
+    pub fn longest_way(&self, from: u32, to: u32) -> Vec<u32> {
+        let first = self.host_uplink[from as usize];
+        let towards = |switch: u32| self.routes[switch as usize].towards(to);
+        let end = |link: u32| self.links[link as usize].to;
+        // Each link leads one step nearer, so that a switch comes after all that are farther.
+        let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
+        if let Node::Switch(switch) = end(first) {
+            order.push(switch);
+        }
+        let mut done = 0;
+        while let Some(&switch) = order.get(done) {
+            done += 1;
+            for &link in towards(switch) {
+                if let Node::Switch(next) = end(link)
+                    && seen.insert(next)
+                {
+                    order.push(next);
+                }
+            }
+        }
+        // Of each switch what its longest way costs, and the first link of that.
+        let mut longest: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
+        for &switch in order.iter().rev() {
+            let over = |&link: &u32| {
+                let beyond = match end(link) {
+                    Node::Switch(next) => longest.get(&next).map_or(0, |(cost, _)| *cost),
+                    Node::Host(_) => 0,
+                };
+                (cost(&self.links[link as usize]) + beyond, std::cmp::Reverse(link))
+            };
+            if let Some((cost, std::cmp::Reverse(link))) = towards(switch).iter().map(over).max() {
+                longest.insert(switch, (cost, link));
+            }
+        }
+        let (mut way, mut at) = (vec![first], end(first));
+        while let Node::Switch(switch) = at {
+            let Some(&(_, link)) = longest.get(&switch) else { break };
+            way.push(link);
+            at = end(link);
+        }
+        way
+    }
+}
