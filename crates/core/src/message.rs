@@ -51,6 +51,21 @@ pub struct Effort {
     pub found_lost: u32,
     /// Duplicate ACKs: what is outstanding has not changed by them (RFC 5681).
     pub duplicate_acks: u32,
+    /// Where its time went.
+    pub waits: Waits,
+}
+
+/// What a sender waited for, of a message's time. All zero if its transport does not measure it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// From the last packet until a retransmission timer fired, in all.
+    pub timer: Time,
+    /// The message had more to send, and only the window, or a handshake, held it back.
+    pub window: Time,
+    /// The sum of the round trips that were measured, in whole nanoseconds each.
+    pub round_trips: Time,
+    /// How many were measured.
+    pub samples: u32,
 }
 
 /// What a receiver held because something before it was missing, from the end of one message to that of the next.

@@ -29,7 +29,7 @@ fn run__ends_with_the_table_and_names_the_report() {
     let done = flowsieve(folder.path(), &["run", "small.toml"]);
     assert_eq!(done.status, 0, "{}", done.err);
     assert!(done.err.contains("4 points, 8 runs"), "{}", done.err);
-    assert!(done.err.contains("load 0.5 on the wire, with ACKs and framing: host-up 0.513"), "{}", done.err);
+    assert!(done.err.contains("load 0.5 on the wire, by the mean flow with ACKs and framing: host-up 0.513"), "{}", done.err);
     assert!(done.out.contains("pias") && done.out.ends_with("Report: results/small/report.html\n"), "{}", done.out);
     for file in ["manifest.json", "run.json", "flows.parquet", "summary.csv", "report.html", "plots.csv"] {
         assert!(folder.path().join("results/small").join(file).is_file(), "{file}");
