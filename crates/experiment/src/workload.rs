@@ -480,7 +480,9 @@ fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
         return Err(scope.error(&MEASURE, problem).expected(expected));
     }
     match scope.is_given(&WINDOW) {
-        true => Err(scope.error(&WINDOW, format!("`window` beside `{name}`")).expected(format!("no `window`, or {expected}"))),
+        true => Err(scope
+            .error(&WINDOW, format!("`window` beside `{name}`"))
+            .expected(format!("no `window`, or {expected}"))),
         false => Ok(()),
     }
 }

@@ -91,7 +91,9 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSch
     let scale = changes.scale.name();
     if kept == 0 {
         let problem = format!("{}: no run at {scale} scale is kept beside the experiments", args.what);
-        return Err(Error::Input(format!("{problem}; expected another --scale, or no --from-measured, which makes the runs")));
+        return Err(Error::Input(format!(
+            "{problem}; expected another --scale, or no --from-measured, which makes the runs"
+        )));
     }
     tell(format!("{}: {kept} of {runs} runs at {scale} scale were measured before; none is made", args.what));
     if kept < runs {
@@ -104,32 +106,36 @@ fn kept_runs(figure: &Figure) -> usize {
     figure.plan.runs.iter().filter(|run| figure.kept.has(&run.key)).count()
 }
 
-/// The same experiments with what is kept of their runs, and the seeds that these have.
+/// The same experiments with what is kept of their runs, and the seeds that these have: those that were added to resolve claims, or
+/// else the files'.
 fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSchemes) -> Result<Reproduction, Error> {
-    let changes = Changes { resolve: true, seeds: None, ..changes.clone() };
-    reproduce::read(folder, &args.what, &changes, false, engine)
+    let read = |resolve| {
+        let changes = Changes { resolve, seeds: None, ..changes.clone() };
+        reproduce::read(folder, &args.what, &changes, false, engine)
+    };
+    let resolved = read(true)?;
+    if is_whole(&resolved) { Ok(resolved) } else { read(false) }
+}
+
+fn is_whole(kept: &Reproduction) -> bool {
+    kept.figures.iter().all(|figure| kept_runs(figure) == figure.plan.runs.len())
 }
 
 /// What the runs say that are kept beside the experiments, where they are all there and that is something else.
-fn other_totals(
-    args: &Reproduce,
-    folder: &Path,
-    reproduction: &Reproduction,
-    engine: &OwnSchemes,
-) -> Option<String> {
+fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engine: &OwnSchemes) -> Option<String> {
     let changes = Changes { scale: args.scale.into(), ..Changes::default() };
     // Where nothing can be read of them, there is nothing to compare with.
     let kept = kept(args, folder, &changes, engine).ok()?;
-    let all = kept.figures.iter().all(|figure| kept_runs(figure) == figure.plan.runs.len());
     let (ours, theirs) = (reproduction.totals(), kept.totals());
     let seeds = |of: &Reproduction| {
-        let seeds = || of.figures.iter().flat_map(|figure| &figure.plan.experiment.points).map(|point| point.parts.len());
+        let seeds =
+            || of.figures.iter().flat_map(|figure| &figure.plan.experiment.points).map(|point| point.parts.len());
         match (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0)) {
             (least, most) if least == most => format!("{least} seeds"),
             (least, most) => format!("{least} to {most} seeds"),
         }
     };
-    (all && ours != theirs).then(|| {
+    (is_whole(&kept) && ours != theirs).then(|| {
         format!(
             "The runs that are kept beside the experiments (--from-measured) have {} where these have {}, and say: {theirs}.",
             seeds(&kept),

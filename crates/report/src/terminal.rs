@@ -9,7 +9,7 @@ use crate::conclusion::sentences;
 use crate::configuration::in_words;
 use crate::format::{Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
-use crate::links::{has_load, flow_level_cct_ps, mean_links, run_row};
+use crate::links::{flow_level_cct_ps, has_load, mean_links, run_row};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 /// More sentences than this hide the table; the page has all.
@@ -68,7 +68,8 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
                 text += &at_flow_level(dir, layout, case, unit);
             }
         }
-        let heading = format!("Runs{of_case}; links: wire load of the flows that arrived / measured meanwhile, in per cent");
+        let heading =
+            format!("Runs{of_case}; links: wire load of the flows that arrived / measured meanwhile, in per cent");
         text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
     }
     let claims = claim_rows(dir);

@@ -10,7 +10,9 @@ use causes::{Arrivals, Causes, Wait};
 use serde::Serialize;
 
 use crate::statistics::Statistic;
-use crate::{ClassSummary, LinkClass, Manifest, PointInfo, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary};
+use crate::{
+    ClassSummary, LinkClass, Manifest, PointInfo, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary,
+};
 
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
