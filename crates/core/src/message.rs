@@ -54,6 +54,21 @@ pub struct Effort {
     /// How long it waited, in timeouts, while nothing had been answered on its connection: for a lost SYN or a lost first
     /// window under an estimated timer, in microseconds.
     pub unanswered_us: u32,
+    /// Where its time went.
+    pub waits: Waits,
+}
+
+/// What a sender waited for, of a message's time. All zero if its transport does not measure it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// From the last packet until a retransmission timer fired, in all.
+    pub timer: Time,
+    /// The message had more to send, and only the window, or a handshake, held it back.
+    pub window: Time,
+    /// The sum of the round trips that were measured, in whole nanoseconds each.
+    pub round_trips: Time,
+    /// How many were measured.
+    pub samples: u32,
 }
 
 /// What a receiver held because something before it was missing, from the end of one message to that of the next.

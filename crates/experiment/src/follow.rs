@@ -5,6 +5,9 @@
 //! arrival: there the time between packets is told by what the host's line did.
 
 mod text;
+mod which;
+
+pub use which::Which;
 
 use crate::error::Error;
 use flowsieve_results::trace::Ends;
@@ -136,6 +139,11 @@ pub struct Timeline {
     pub run: String,
     /// The flow's number.
     pub flow: u32,
+    /// Why it is this one, where it was not asked for by its number.
+    pub picked: Option<String>,
+    /// Its transport does not describe its packets: they have numbers in the order in which they were sent, and none is known to have
+    /// been sent before.
+    pub own_transport: bool,
     /// Its payload.
     pub bytes: u64,
     /// Its start.
@@ -196,6 +204,8 @@ pub(crate) struct Follower {
     arrived: BTreeSet<u32>,
     first: u32,
     last: Option<u32>,
+    /// Its transport does not describe its packets.
+    own_transport: bool,
     packets: Vec<Sent>,
     /// By segment, those of its packets that are under way, with where they will be next.
     open: BTreeMap<u32, Vec<usize>>,
@@ -215,6 +225,7 @@ impl Follower {
             arrived: BTreeSet::new(),
             first: u32::MAX,
             last: None,
+            own_transport: false,
             packets: Vec::new(),
             open: BTreeMap::new(),
         }
@@ -326,9 +337,14 @@ impl Follower {
         }
     }
 
+    /// Whether it saw any packet of the flow.
+    pub(crate) fn has_packets(&self) -> bool {
+        !self.packets.is_empty()
+    }
+
     /// The timeline, when the run is over.
     pub(crate) fn timeline(mut self, run: String, flow: &FlowRow, fabric: &Fabric) -> Timeline {
-        let time = self.spent(flow.start_ps);
+        let time = self.spent(flow);
         let start_ps = flow.start_ps;
         for sent in &mut self.packets {
             sent.crossings.iter_mut().for_each(|crossing| crossing.sent_ps = crossing.sent_ps.saturating_sub(start_ps));
@@ -340,6 +356,8 @@ impl Follower {
             run,
             ends: (fabric.name(Node::Host(flow.src)), fabric.name(Node::Host(flow.dst))),
             flow: flow.flow,
+            picked: None,
+            own_transport: self.own_transport,
             bytes: flow.bytes,
             start_ps,
             fct_ps: flow.fct_ps,
@@ -352,7 +370,8 @@ impl Follower {
     }
 
     /// Where the time went until the last segment had arrived for the first time.
-    fn spent(&self, start_ps: u64) -> Option<Spent> {
+    fn spent(&self, flow: &FlowRow) -> Option<Spent> {
+        let start_ps = flow.start_ps;
         let mut first: BTreeMap<u32, Option<(u64, usize)>> = BTreeMap::new();
         for (index, sent) in self.packets.iter().enumerate() {
             let earliest = first.entry(sent.segment).or_default();
@@ -362,9 +381,15 @@ impl Follower {
                 *earliest = Some((at, index));
             }
         }
-        // One that never arrived makes the flow unfinished.
-        let arrivals: Option<Vec<(u64, usize)>> = first.into_values().collect();
-        let (arrived_ps, last) = arrivals?.into_iter().max()?;
+        let (arrived_ps, last) = if self.own_transport {
+            // What was lost may have been sent again under another number, and what comes after the end was not needed.
+            let end = start_ps + flow.fct_ps?;
+            first.into_values().flatten().filter(|(at, _)| *at <= end).max()?
+        } else {
+            // One that never arrived makes the flow unfinished.
+            let arrivals: Option<Vec<(u64, usize)>> = first.into_values().collect();
+            arrivals?.into_iter().max()?
+        };
         let sent = &self.packets[last];
         let host = sent.crossings.first()?;
         let before = self.sent_since(host.number, start_ps).iter().take_while(|(at, ..)| *at < host.sent_ps);
@@ -408,7 +433,7 @@ fn ahead(senders: impl Iterator<Item = Sender>) -> Vec<Ahead> {
 
 fn sender(what: Option<&(Ends, PacketKind)>) -> Sender {
     match what {
-        Some((_, PacketKind::Data { flow, .. })) => Sender::Flow(*flow),
+        Some((_, PacketKind::Data { flow, .. } | PacketKind::OwnData { flow, .. })) => Sender::Flow(*flow),
         Some((_, PacketKind::Ack { .. })) => Sender::Acks,
         _ => Sender::Other,
     }
@@ -429,10 +454,20 @@ impl TraceSink for Follower {
             let segments = self.last.map(|last| last as usize - self.first as usize + 1);
             self.done = segments == Some(self.arrived.len());
         }
+        if let Some((_, PacketKind::OwnData { flow, number })) = row.what
+            && flow == self.flow
+        {
+            (self.begun, self.own_transport) = (true, true);
+            self.own(row, number, false);
+        }
         if row.event == PacketEvent::Sent && !self.done {
             self.keep(row.link as usize, (row.at_ps, sender(row.what.as_ref()), row.length));
         }
         ControlFlow::Continue(())
+    }
+
+    fn numbers_own(&self) -> bool {
+        true
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
 use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::Files;
+use crate::workload::{Files, MEASURE, WINDOW};
 use flowsieve_schemes::declare;
 use flowsieve_schemes::flow_level::RATES;
 use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
@@ -200,6 +200,9 @@ pub(crate) fn unread(
         }
         Table::Section(Section::Run) if name.starts_with("sample_") => {
             format!("`{}` beside it, which samples", SAMPLE_INTERVAL.name)
+        }
+        Table::Section(Section::Run) if *name == WINDOW.name => {
+            format!("`{}` = \"window\" beside it", MEASURE.name)
         }
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
         Table::Section(Section::Workload) => format!("no `{name}` with this workload"),

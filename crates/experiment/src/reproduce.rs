@@ -259,6 +259,16 @@ impl Reproduction {
         flowsieve_report::reproduction(&self.paper, &self.page_figures(), &self.checks, &drawn)
     }
 
+    /// The claims of its figures beside what was measured, for a terminal.
+    pub fn text(&self) -> String {
+        flowsieve_report::reproduction_text(&self.page_figures())
+    }
+
+    /// How many of its claims have which verdict, in words.
+    pub fn totals(&self) -> String {
+        flowsieve_report::totals(&self.page_figures())
+    }
+
     /// The drawings, each with its path.
     pub fn drawings(&self, path: &dyn Fn(&PageFigure) -> String) -> Vec<(String, String)> {
         self.page_figures().iter().filter_map(|figure| Some((path(figure), figure.drawn()?))).collect()

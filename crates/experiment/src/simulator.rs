@@ -396,6 +396,12 @@ impl Run {
                 .map_err(|error| self.failed(&error))
         })?;
         let row = follow::find(&result.flows, flow, &self.label)?;
+        if !follower.has_packets() && row.fct_ps.is_some() {
+            let problem = format!("{}: no packet says that it belongs to flow {flow}", self.label);
+            return Err(Error::Input(format!(
+                "{problem}; expected its `message` in each data packet of your transport"
+            )));
+        }
         Ok(follower.timeline(self.label.clone(), &row, &self.fabric))
     }
 

@@ -168,6 +168,7 @@ impl Workload {
             settings.note("workload.list.digest", &list.digest);
             // The list itself says how many; all of it counts.
             let extent = Extent::Flows(list.flows().len() as u64);
+            refuse_window(&scope, &LIST)?;
             let classes = classes(&scope)?;
             if classes.is_some() && list.extras.classes {
                 let problem = "`class_share` says nothing of a list with a column `class`";
@@ -185,6 +186,7 @@ impl Workload {
         }
         if let Some((list, facts)) = coflows::read(settings, &scope, (hosts, &framing, seed), files, folder)? {
             refuse_beside(&scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
+            refuse_window(&scope, &COFLOWS)?;
             let (extent, classes) = (Extent::Flows(list.flows().len() as u64), classes(&scope)?);
             let origin = Origin::Listed(list);
             return Ok(Workload { origin, classes, recorded: None, asked: None, placed: Some(facts), extent, framing });
@@ -205,7 +207,12 @@ impl Workload {
             refuse_beside(&scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
         }
         let asked = Asked::read(&reader, hosts, &framing)?;
-        let extent = if asked.is_some() { Extent::Queries } else { extent(&scope, recorded.as_ref())? };
+        let extent = if asked.is_some() {
+            refuse_window(&scope, &QUERIES)?;
+            Extent::Queries
+        } else {
+            extent(&scope, recorded.as_ref())?
+        };
         Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, asked, placed: None, extent, framing })
     }
 
@@ -461,6 +468,22 @@ fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, Sett
         (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` beside `flows`").expected("one of the two")),
         (None, None) if recorded.is_some() => Ok(Extent::Flows(recorded.map_or(0, |recorded| recorded.flows as u64))),
         (None, None) => Err(scope.invalid(&FLOWS, "`flows` or `duration` in [workload]")),
+    }
+}
+
+/// Refuses a measuring window where all flows count, as `key` gives them. What is not given is not read: it changes nothing.
+fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
+    let name = key.name;
+    let expected = format!("measure = \"all\": with `{name}` every flow counts, and the fabric drains");
+    if scope.is_given(&MEASURE) && scope.read(&MEASURE)? {
+        let problem = format!("`measure` = window beside `{name}`");
+        return Err(scope.error(&MEASURE, problem).expected(expected));
+    }
+    match scope.is_given(&WINDOW) {
+        true => Err(scope
+            .error(&WINDOW, format!("`window` beside `{name}`"))
+            .expected(format!("no `window`, or {expected}"))),
+        false => Ok(()),
     }
 }
 

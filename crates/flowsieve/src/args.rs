@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use flowsieve_experiment::Scale;
 use flowsieve_experiment::export::Like;
+use flowsieve_experiment::follow::Which;
 use flowsieve_experiment::shards::Shard;
 use flowsieve_experiment::thresholds::Method;
 use flowsieve_experiment::units;
@@ -41,7 +42,7 @@ Examples:
   flowsieve report results/quickstart
   flowsieve compare results/quickstart pias dctcp
   flowsieve doctor results/quickstart
-  flowsieve reproduce nos2 --scale quick
+  flowsieve reproduce qcluster/fig06-09 --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve validate --quick
 
@@ -111,8 +112,8 @@ Examples:
       another one: two marking thresholds in one rack
   flowsieve run quickstart --scale smoke
       a hundredth of it, to see whether it works
-  flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow 17
-      the timeline of one flow: where its time went, and behind whom its packets waited
+  flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB
+      the timeline of one flow, by its slowdown or its number: where its time went, and behind whom its packets waited
   flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'
       with captures of the hosts' links for Wireshark; their size is estimated first";
 
@@ -133,9 +134,10 @@ pub(crate) struct Run {
     /// How long to add seeds, from the start of the command; the first five are made in any case
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
-    /// Print the timeline of the flow with this number instead: what its packets waited for, hop by hop, in the first seed of each point
-    #[arg(long, value_name = "N", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
-    pub(crate) follow_flow: Option<u32>,
+    /// Print the timeline of a flow instead: what its packets waited for, hop by hop, in the first seed of each point. By its number, or
+    /// `slowest` or `p99` by slowdown, also of a size class: `slowest:0-100KB`
+    #[arg(long, value_name = "FLOW", conflicts_with_all = ["out", "fresh", "replace", "resolve"])]
+    pub(crate) follow_flow: Option<Which>,
     /// Make this share of the runs alone, by their estimated cost, such as 3/40: no result, but parts for `flowsieve join`
     #[arg(long, value_name = "I/N", conflicts_with_all = ["keys", "resolve", "follow_flow", "replace"])]
     pub(crate) shard: Option<Shard>,
@@ -289,10 +291,14 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  flowsieve reproduce qcluster/fig06-09 --scale quick
+      runs one figure and prints its claims beside what was measured
   flowsieve reproduce nos2 --scale quick --dry-run
-      what it would take
+      what all of a paper would take
+  flowsieve reproduce nos2 --scale quick --from-measured
+      runs nothing: shows what is kept of runs that others made
   flowsieve reproduce nos2/fig06 --page nos2.md
-      one figure, with the page of claims and values where it is wanted
+      the page of claims and values where it is wanted
   flowsieve reproduce nos2 --scale quick --resolve --budget 2h
       seeds are added to claims that are not resolved, for two hours
 
@@ -325,10 +331,13 @@ pub(crate) struct Reproduce {
     /// How long to add seeds, from the start of the command; the first five are made in any case
     #[arg(long, value_name = "TIME", default_value = "60m", requires = "resolve")]
     pub(crate) budget: Budget,
-    /// Make all runs anew: read neither results that are there nor what was measured before
+    /// Run nothing: show what was measured before and is kept beside the experiments
+    #[arg(long, conflicts_with_all = ["fresh", "keep", "seeds", "resolve", "jobs", "dry_run"])]
+    pub(crate) from_measured: bool,
+    /// Make all runs anew: read neither results that are there nor, with --keep, what was measured before
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Keep what was measured beside the experiments, to be read back by whoever goes on
+    /// Keep what was measured beside the experiments, and go on from what is kept there
     #[arg(long)]
     pub(crate) keep: bool,
     /// Say what it would take, and run nothing

@@ -4,11 +4,13 @@ use crate::output::{print, print_json, tell};
 use crate::progress::Progress;
 use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::execute::Event;
+use flowsieve_experiment::follow::{Timeline, Which};
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::{Error, OwnSchemes};
 
-/// Follows a flow through the first seed of each point; nothing is written.
-pub(crate) fn follow(plan: &Plan, engine: &OwnSchemes, flow: u32, json: bool) -> Result<(), Error> {
+/// Follows a flow through the first seed of each point; nothing is written. One that is asked for by how slow it is is looked for
+/// in each of these runs by itself, which makes it twice.
+pub(crate) fn follow(plan: &Plan, engine: &OwnSchemes, which: &Which, json: bool) -> Result<(), Error> {
     let first = plan.runs.iter().map(|run| run.seed).min();
     let mut timelines = Vec::new();
     let progress = Progress::new(plan);
@@ -19,7 +21,15 @@ pub(crate) fn follow(plan: &Plan, engine: &OwnSchemes, flow: u32, json: bool) ->
             return Err(Error::Input(problem.to_owned()));
         };
         progress.show(Event::Started(index));
-        let timeline = follow(flow, &mut |now| progress.hear(Event::Going(index, now)));
+        let mut go_on = |now| progress.hear(Event::Going(index, now));
+        let label = format!("{}, seed {}", plan.points[run.point].label(), run.seed);
+        let picked = if which.needs_flows() {
+            (prepared.run)(&mut go_on, None)
+                .and_then(|result| which.among(&plan.experiment.classes, &result.flows, &label))
+        } else {
+            which.among(&plan.experiment.classes, &[], &label)
+        };
+        let timeline = picked.and_then(|(flow, why)| Ok(Timeline { picked: why, ..follow(flow, &mut go_on)? }));
         progress.show(Event::Finished(index));
         timelines.push(timeline?);
     }

@@ -97,8 +97,8 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     let resolve = args.resolve.is_some();
     let changes = Changes { resolve, ..args.of.changes() };
     let plan = plan::read(&args.of.file, &changes, &engine)?;
-    if let Some(flow) = args.follow_flow {
-        return following::follow(&plan, &engine, flow, args.json);
+    if let Some(which) = &args.follow_flow {
+        return following::follow(&plan, &engine, which, args.json);
     }
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
@@ -182,7 +182,7 @@ fn announce(plan: &Plan, jobs: usize) {
     for load in &plan.loads {
         let nominal = load.nominal.map(|load| format!("load {load} ")).unwrap_or_default();
         let classes: Vec<String> = load.classes.iter().map(|(class, load)| format!("{class} {load:.3}")).collect();
-        tell(format!("{nominal}on the wire, with ACKs and framing: {}", classes.join(", ")));
+        tell(format!("{nominal}on the wire, by the mean flow with ACKs and framing: {}", classes.join(", ")));
     }
     for warning in &plan.warnings {
         tell(format!("warning: {warning}"));

@@ -20,14 +20,17 @@ use crate::resolving::{Resolvable, Resolving};
 pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Error> {
     let begun = Instant::now();
     interruption::answer()?;
-    let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
     let folder = lookup::catalogue(args.folder.as_deref());
+    let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
+    if args.from_measured {
+        return show_kept(args, &folder, &changes, &engine);
+    }
     if args.keep && lookup::is_builtin(&folder) {
         let problem = "--keep: the experiments are built in, and there is no folder beside them to keep into";
         return Err(Error::Input(format!("{problem}; expected --folder with a folder of experiments")));
     }
-    let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh, &engine)?;
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper));
+    let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh || !args.keep, &engine)?;
+    let out = out(args, &reproduction);
     if out.join("manifest.json").exists() {
         return Err(Error::Input(format!(
             "{}: it holds the result of an experiment; name another folder with --out",
@@ -54,13 +57,91 @@ pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Erro
     if args.resolve {
         Resolving { metric: None, begun, budget: args.budget.0, jobs }.go_on(&mut figures)?;
     }
+    show(&reproduction, args, &out, &|| other_totals(args, &folder, &reproduction, &engine))
+}
+
+/// Where results go.
+fn out(args: &Reproduce, reproduction: &Reproduction) -> PathBuf {
+    args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper))
+}
+
+/// Writes the page and prints the claims, their totals, and what `beside` says of these.
+fn show(
+    reproduction: &Reproduction,
+    args: &Reproduce,
+    out: &Path,
+    beside: &dyn Fn() -> Option<String>,
+) -> Result<(), Error> {
     let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
     let text = reproduction.page(&|figure| drawing(&reproduction.paper, figure));
     for (path, svg) in reproduction.drawings(&|figure| drawing(&reproduction.paper, figure)) {
         write(&page.with_file_name(path), &svg)?;
     }
     write(&page, &text)?;
-    print(&format!("{text}\nPage: {}\n", page.display()))
+    let beside = beside().map_or(String::new(), |beside| format!("{beside}\n"));
+    let (claims, totals) = (reproduction.text(), reproduction.totals());
+    print(&format!("{claims}{totals}.\n{beside}\nPage: {}\n", page.display()))
+}
+
+/// What is kept of runs beside the experiments, with as many seeds as are there; runs nothing.
+fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSchemes) -> Result<(), Error> {
+    let reproduction = kept(args, folder, changes, engine)?;
+    let runs: usize = reproduction.figures.iter().map(|figure| figure.plan.runs.len()).sum();
+    let kept: usize = reproduction.figures.iter().map(kept_runs).sum();
+    let scale = changes.scale.name();
+    if kept == 0 {
+        let problem = format!("{}: no run at {scale} scale is kept beside the experiments", args.what);
+        return Err(Error::Input(format!(
+            "{problem}; expected another --scale, or no --from-measured, which makes the runs"
+        )));
+    }
+    tell(format!("{}: {kept} of {runs} runs at {scale} scale were measured before; none is made", args.what));
+    if kept < runs {
+        tell("a figure of which runs are missing has no values; without --from-measured they are made");
+    }
+    show(&reproduction, args, &out(args, &reproduction), &|| None)
+}
+
+fn kept_runs(figure: &Figure) -> usize {
+    figure.plan.runs.iter().filter(|run| figure.kept.has(&run.key)).count()
+}
+
+/// The same experiments with what is kept of their runs, and the seeds that these have: those that were added to resolve claims, or
+/// else the files'.
+fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSchemes) -> Result<Reproduction, Error> {
+    let read = |resolve| {
+        let changes = Changes { resolve, seeds: None, ..changes.clone() };
+        reproduce::read(folder, &args.what, &changes, false, engine)
+    };
+    let resolved = read(true)?;
+    if is_whole(&resolved) { Ok(resolved) } else { read(false) }
+}
+
+fn is_whole(kept: &Reproduction) -> bool {
+    kept.figures.iter().all(|figure| kept_runs(figure) == figure.plan.runs.len())
+}
+
+/// What the runs say that are kept beside the experiments, where they are all there and that is something else.
+fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engine: &OwnSchemes) -> Option<String> {
+    let changes = Changes { scale: args.scale.into(), ..Changes::default() };
+    // Where nothing can be read of them, there is nothing to compare with.
+    let kept = kept(args, folder, &changes, engine).ok()?;
+    let (ours, theirs) = (reproduction.totals(), kept.totals());
+    let seeds = |of: &Reproduction| {
+        let seeds =
+            || of.figures.iter().flat_map(|figure| &figure.plan.experiment.points).map(|point| point.parts.len());
+        match (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0)) {
+            (least, most) if least == most => format!("{least} seeds"),
+            (least, most) => format!("{least} to {most} seeds"),
+        }
+    };
+    (is_whole(&kept) && ours != theirs).then(|| {
+        format!(
+            "The runs that are kept beside the experiments (--from-measured) have {} where these have {}, and say: {theirs}.",
+            seeds(&kept),
+            seeds(reproduction),
+        )
+    })
 }
 
 /// What it will take, and what is there already.

@@ -32,7 +32,7 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve run quickstart --set load=0.5,0.7,0.9", With("--scale smoke --out results/loads")),
     ("flowsieve run quickstart --set network.ecn_threshold=30pkt --out results/k30", With("--scale smoke")),
     ("flowsieve run first", With("--scale smoke --out results/first")),
-    ("flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow 17", With("--scale smoke")),
+    ("flowsieve run quickstart --set scheme=pias --set load=0.7 --follow-flow p99:0-100KB", With("--scale smoke")),
     ("flowsieve run quickstart --scale smoke", Whole),
     (
         "flowsieve run quickstart --set trace=pcap --set 'trace_links=[\"host-up\", \"host-down\"]'",
@@ -70,8 +70,9 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve pack nos2/fig06 --scale smoke -o fig06.flowsieve", Whole),
     ("flowsieve reproduce nos2 --scale quick --dry-run", Whole),
     // All of its runs were measured before.
-    ("flowsieve reproduce nos2 --scale quick", Whole),
-    ("flowsieve reproduce nos2/fig06 --page nos2.md", With("--scale quick")),
+    ("flowsieve reproduce nos2 --scale quick --from-measured", Whole),
+    ("flowsieve reproduce qcluster/fig06-09 --scale quick", Instead("--scale quick", "--scale smoke")),
+    ("flowsieve reproduce nos2/fig06 --page nos2.md", With("--scale smoke")),
     // More seeds would take their two hours.
     ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),
     ("flowsieve flows quickstart --set load=0.6 > flows.csv", Whole),

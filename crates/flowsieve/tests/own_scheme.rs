@@ -116,6 +116,30 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
     assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_experiment::Simulator).is_err());
 }
 
+/// Credits do not describe their packets, and take the defaults for what traces ask.
+#[test]
+fn follow__a_flow_of_an_own_transport() {
+    let sets = vec!["scheme=credits".into(), "flows=96".into()];
+    let plan = plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
+    let followed = |flow| {
+        let prepared = ENGINE.prepare(&plan.points[0], 1, &plan.folder).unwrap();
+        prepared.follow.unwrap()(flow, &mut go_on).unwrap()
+    };
+    let mut waited = 0;
+    for flow in [0, 17, 95] {
+        let timeline = followed(flow);
+        // 50 KB in packets of 1,460 B.
+        assert_eq!((timeline.own_transport, timeline.packets.len()), (true, 35), "{}", timeline.text());
+        let time = timeline.time.as_ref().unwrap();
+        let at_switch: u64 = time.waited.iter().map(|(_, ps)| ps).sum();
+        waited += at_switch;
+        let sum = time.own_ps + time.others_ps + time.idle_ps + at_switch + time.under_way_ps;
+        assert!(sum > timeline.ideal_ps / 2 && sum <= timeline.fct_ps.unwrap(), "{}", timeline.text());
+        assert!(timeline.text().contains("35 packets sent, 0 lost; its transport does not say"), "{}", timeline.text());
+    }
+    assert!(waited > 0, "the load says nothing");
+}
+
 #[test]
 fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];

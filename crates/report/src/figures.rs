@@ -6,7 +6,7 @@ use crate::cases::{At, Case, Layout};
 use crate::figure::{Base, Datum, Places, Plot, Series, Shape, Sizes, XAxis, YAxis};
 use crate::format::{rounded, size};
 use crate::group::Group;
-use crate::links::mean_links;
+use crate::links::{has_load, mean_links};
 use crate::scale::scale;
 
 /// A statistic against what is on the x axis.
@@ -145,7 +145,9 @@ pub(crate) fn against_size(dir: &ResultDir, at: &At, (metric, statistic): (Metri
 pub(crate) fn utilisation(dir: &ResultDir, at: &At) -> Plot {
     let per_cent = |link: &LinkClass| 100.0 * link.utilisation;
     let mut bars = bars(dir, at, per_cent);
-    if let Some(&point) = at.points.first() {
+    if !at.points.iter().any(|&point| has_load(dir, point)) {
+        bars.series.clear();
+    } else if let Some(&point) = at.points.first() {
         let (scheme, name) = scheme_of(dir, point);
         let data = heights(&mean_links(dir, point), &bars.x, |link| 100.0 * link.offered_load);
         let name = format!("offered on the wire ({name})");

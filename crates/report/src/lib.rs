@@ -44,7 +44,7 @@ pub use comparison::{CompareError, Compared, compared};
 pub use doctor::{doctor, doctor_json};
 pub use format::{printable, size};
 pub use json::table_json;
-pub use reproduction::{PageFigure, reproduction};
+pub use reproduction::{PageFigure, reproduction, reproduction_text, totals};
 pub use terminal::table;
 
 /// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.

@@ -94,15 +94,22 @@ fn add_each(sums: &mut Vec<u64>, values: &[u64]) {
     }
 }
 
+/// Whether a load has a meaning in some run of a point: its flows do not all begin at once.
+pub(crate) fn has_load(dir: &ResultDir, point: usize) -> bool {
+    dir.manifest().runs_of(point).any(|run| !run.measured.is_burst())
+}
+
 /// The rows of a point's links.
 pub(crate) fn link_rows(dir: &ResultDir, point: usize) -> Vec<LinkRow> {
     let over = shares_over(dir, point);
+    let has_load = has_load(dir, point);
+    let of_load = |share| if has_load { per_cent(share) } else { "–".into() };
     let row = |link: LinkClass| LinkRow {
         over: over.clone(),
         what: format!("{} × {}", count(link.links.into()), rate(link.rate_bps)),
-        offered: per_cent(link.offered_load),
-        overloaded: link.offered_load >= 1.0,
-        utilisation: per_cent(link.utilisation),
+        offered: of_load(link.offered_load),
+        overloaded: has_load && link.offered_load >= 1.0,
+        utilisation: of_load(link.utilisation),
         packets: count(link.packets),
         dropped: [link.drops.buffer, link.drops.evicted, link.drops.loss].map(count),
         marks: count(link.marks),
@@ -194,7 +201,7 @@ fn missed(runs: &[&PointResult]) -> String {
 /// What was reached beside what was offered, all runs together.
 fn goodput(runs: &[&PointResult]) -> String {
     let mut all = Goodput::default();
-    for goodput in runs.iter().filter_map(|run| run.goodput) {
+    for goodput in runs.iter().filter(|run| !run.is_burst()).filter_map(|run| run.goodput) {
         all.span_ps = all.span_ps.saturating_add(goodput.span_ps);
         all.offered_bytes = all.offered_bytes.saturating_add(goodput.offered_bytes);
         all.finished_bytes = all.finished_bytes.saturating_add(goodput.finished_bytes);

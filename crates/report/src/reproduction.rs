@@ -11,6 +11,8 @@ use crate::drawing;
 use crate::drawn::figure;
 use crate::format::{decimals, spread, with_decimals};
 use crate::outcome::Outcome;
+use crate::terminal::claim_lines;
+use crate::text_table::paragraph;
 
 /// The smallest scale among the changes of an experiment.
 const SMOKE: &str = "scale=smoke";
@@ -50,29 +52,15 @@ pub fn reproduction(
     checks: &str,
     drawn: &dyn Fn(&PageFigure) -> Option<String>,
 ) -> String {
-    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(|it| rows(&it.experiment, &it.measured)).collect();
-    hold_together(&mut claims);
+    let claims = claims_of(figures);
     let mut text = format!("# {paper}\n\n");
-    let all = || claims.iter().flatten();
-    let stated = || all().filter(|claim| claim.repeats.is_none());
+    let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
     let count = |verdict| stated().filter(|claim| claim.verdict == verdict).count();
-    let shorter = |verdict| stated().filter(|claim| claim.verdict == verdict && claim.is_shorter).count();
-    let at_this_length = |verdict| match shorter(verdict) {
-        0 => String::new(),
-        some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
-    };
     let _ = writeln!(
         text,
-        "{} claims: {} agree{}, {} disagree{}, {} are not resolved, {} are not measured. A claim agrees if the whole 95 % interval of what was \
-         measured, paired over the same flows, is what it says, give or take its tolerance; it disagrees if none of \
-         it is.",
-        stated().count(),
-        count(Verdict::Agrees),
-        at_this_length(Verdict::Agrees),
-        count(Verdict::Disagrees),
-        at_this_length(Verdict::Disagrees),
-        count(Verdict::NotResolved),
-        count(Verdict::NotMeasured),
+        "{}. A claim agrees if the whole 95 % interval of what was measured, paired over the same flows, is what it says, give or take \
+         its tolerance; it disagrees if none of it is.",
+        totals_of(&claims)
     );
     let stand_ins = stated().filter(|claim| claim.stands_in).count();
     if stand_ins > 0 {
@@ -101,6 +89,48 @@ pub fn reproduction(
         let _ = write!(text, "\n## What was checked\n\n{}\n", checks.trim());
     }
     text
+}
+
+/// The same for a terminal: the claims of each figure that has any beside what was measured, without tables.
+pub fn reproduction_text(figures: &[PageFigure]) -> String {
+    let mut text = String::new();
+    for (figure, claims) in figures.iter().zip(claims_of(figures)).filter(|(_, claims)| !claims.is_empty()) {
+        let _ = writeln!(text, "{}", paragraph(&figure.title(), ""));
+        text += &claim_lines(&claims);
+        text.push('\n');
+    }
+    text
+}
+
+/// How many claims of figures have which verdict, in words.
+pub fn totals(figures: &[PageFigure]) -> String {
+    totals_of(&claims_of(figures))
+}
+
+fn claims_of(figures: &[PageFigure]) -> Vec<Vec<ClaimRow>> {
+    let mut claims: Vec<Vec<ClaimRow>> = figures.iter().map(|it| rows(&it.experiment, &it.measured)).collect();
+    hold_together(&mut claims);
+    claims
+}
+
+fn totals_of(claims: &[Vec<ClaimRow>]) -> String {
+    let stated = || claims.iter().flatten().filter(|claim| claim.repeats.is_none());
+    let count = |verdict| stated().filter(|claim| claim.verdict == verdict).count();
+    let shorter = |verdict| stated().filter(|claim| claim.verdict == verdict && claim.is_shorter).count();
+    let at_this_length = |verdict| match shorter(verdict) {
+        0 => String::new(),
+        some => format!(" ({some} of them in runs shorter or smaller than the paper's)"),
+    };
+    format!(
+        "{} claims: {} agree{}, {} disagree{}, {} are not resolved, {} are not measured",
+        stated().count(),
+        count(Verdict::Agrees),
+        at_this_length(Verdict::Agrees),
+        count(Verdict::Disagrees),
+        at_this_length(Verdict::Disagrees),
+        count(Verdict::NotResolved),
+        count(Verdict::NotMeasured),
+    )
 }
 
 /// When, on what machine, and in how much time the runs were made.

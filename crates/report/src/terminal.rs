@@ -9,7 +9,7 @@ use crate::conclusion::sentences;
 use crate::configuration::in_words;
 use crate::format::{UNTOLD, Unit, count, decimals, spread, with_decimals};
 use crate::group::Group;
-use crate::links::{flow_level_cct_ps, mean_links, run_row, shares_over};
+use crate::links::{flow_level_cct_ps, has_load, mean_links, run_row, shares_over};
 use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 /// More sentences than this hide the table; the page has all.
@@ -71,20 +71,27 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
                 text += &at_flow_level(dir, layout, case, unit);
             }
         }
-        let heading = format!("Runs{of_case}; links: wire load offered / measured, in per cent");
+        let heading =
+            format!("Runs{of_case}; links: wire load of the flows that arrived / measured meanwhile, in per cent");
         text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
     }
     let claims = claim_rows(dir);
     if !claims.is_empty() {
         text += &format!("\n{}\n", Tone::Heading.paint("Claims", colour));
-        for ClaimRow { id, what, claimed, measured, judged, .. } in &claims {
-            text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
-            text +=
-                &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
-        }
+        text += &claim_lines(&claims);
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
+    text
+}
+
+/// Two lines a claim, or more where they are long: what it says, and what was measured.
+pub(crate) fn claim_lines(claims: &[ClaimRow]) -> String {
+    let mut text = String::new();
+    for ClaimRow { id, what, claimed, measured, judged, .. } in claims {
+        text += &format!("{}\n", paragraph(&format!("{id}: {what}"), "    "));
+        text += &format!("{}\n", paragraph(&format!("    {claimed} claimed, {measured} measured: {judged}"), "    "));
+    }
     text
 }
 
@@ -148,11 +155,11 @@ fn runs(dir: &ResultDir, layout: &Layout, case: &Case) -> TextTable {
         for (index, &point) in at.points.iter().enumerate() {
             let run = run_row(dir, point);
             let mut row = first_cells(dir, case, at, index);
-            row.extend(
-                mean_links(dir, point).iter().map(|link| {
-                    Cell::from(format!("{:.1}/{:.1}", 100.0 * link.offered_load, 100.0 * link.utilisation))
-                }),
-            );
+            let has_load = has_load(dir, point);
+            row.extend(mean_links(dir, point).iter().map(|link| match has_load {
+                true => Cell::from(format!("{:.1}/{:.1}", 100.0 * link.offered_load, 100.0 * link.utilisation)),
+                false => "–".into(),
+            }));
             row.push(Cell::from(shares_over(dir, point)));
             row.extend([run.simulated, run.longest_ideal, run.fewest_ticks].map(Cell::from));
             rows.push(row);

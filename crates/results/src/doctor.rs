@@ -1,13 +1,19 @@
-//! What makes a result less than it seems, found in its numbers.
+//! What makes a result less than it seems, found in its numbers: first where packets were lost and why flows were slow, then what
+//! looks wrong.
+
+mod causes;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use causes::{Arrivals, Causes, Wait};
 use serde::Serialize;
 
 use crate::first_answers;
 use crate::statistics::Statistic;
-use crate::{ClassSummary, LinkClass, Manifest, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary};
+use crate::{
+    ClassSummary, LinkClass, Manifest, PointInfo, PointResult, PointSummary, QuantileSketch, Run, SeedStats, Summary,
+};
 
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
@@ -57,11 +63,13 @@ pub struct Finding {
     pub text: String,
     /// What to do about it; empty where the text says it.
     pub remedy: String,
+    /// It says where packets were lost or why flows were slow: these come first.
+    pub is_cause: bool,
     /// Indices of the points that it concerns, rising.
     pub points: Vec<u32>,
 }
 
-/// Everything that looks wrong, what matters most first. Equal sentences are one finding, and so are those of runs that differ in
+/// Everything that looks wrong: causes, then what matters most first. Equal sentences are one finding, and so are those of runs that differ in
 /// numbers alone.
 pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let mut found = Found::default();
@@ -74,18 +82,34 @@ pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
             found.add(Severity::Careful, text.clone(), remedy, point as u32);
         });
     }
+    let points = || summary.points.iter().zip(&manifest.experiment.points).enumerate();
+    let causes: Vec<Causes> = points()
+        .map(|(index, (point, info))| {
+            let flows = point.classes.last().map_or(0, ClassSummary::flows);
+            Causes::of(info, manifest.runs_of(index).map(|run| &run.measured), flows)
+        })
+        .collect();
+    for (index, causes) in causes.iter().enumerate() {
+        found.add_causes(causes, index as u32);
+    }
     for run in &manifest.runs {
-        of_run(run, |severity, text, remedy| {
-            found.add_as(text.replace(|c: char| c.is_ascii_digit(), ""), severity, text, remedy, run.point);
+        let (info, causes) = (&manifest.experiment.points[run.point as usize], &causes[run.point as usize]);
+        of_run(run, causes, Arrivals::of(info), |severity, text, remedy| {
+            found.add_as(without_digits(&text), severity, text, remedy, run.point);
         });
     }
-    for (index, point) in summary.points.iter().enumerate() {
-        of_point(manifest, index, point, |severity, text, remedy| found.add(severity, text, remedy, index as u32));
+    for (index, (point, info)) in points() {
+        let of = (index, point, info, &causes[index]);
+        of_point(manifest, of, |severity, text, remedy| found.add(severity, text, remedy, index as u32));
     }
     twins(manifest, summary, &mut found);
     let mut findings: Vec<Finding> = found.order.iter().filter_map(|key| found.all.remove(key)).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings.sort_by_key(|finding| (!finding.is_cause, std::cmp::Reverse(finding.severity)));
     findings
+}
+
+fn without_digits(text: &str) -> String {
+    text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
 /// Ends a finding's sentence where others differ from it in numbers.
@@ -103,10 +127,25 @@ impl Found {
         self.add_as(text.clone(), severity, text, remedy, point);
     }
 
+    /// Where packets of a point were lost, and why its flows were slow.
+    fn add_causes(&mut self, causes: &Causes, point: u32) {
+        let lost = causes.places().map(|text| {
+            let in_hosts = causes.is_lost_in_hosts();
+            let severity = if in_hosts { Severity::Careful } else { Severity::Note };
+            (severity, text, if in_hosts { causes.against_losses() } else { String::new() })
+        });
+        let slow = causes.waits().map(|text| (Severity::Note, text, String::new()));
+        for (severity, text, remedy) in lost.into_iter().chain(slow) {
+            let key = format!("{severity:?} {}", without_digits(&text));
+            self.add_as(key.clone(), severity, text, &remedy, point);
+            self.all.entry(key).and_modify(|finding| finding.is_cause = true);
+        }
+    }
+
     fn add_as(&mut self, key: String, severity: Severity, text: String, remedy: &str, point: u32) {
         let finding = self.all.entry(key.clone()).or_insert_with(|| {
             self.order.push(key);
-            Finding { severity, text: text.clone(), remedy: remedy.to_owned(), points: Vec::new() }
+            Finding { severity, text: text.clone(), remedy: remedy.to_owned(), is_cause: false, points: Vec::new() }
         });
         if finding.text != text && !finding.text.ends_with(AND_THE_LIKE) {
             finding.text.push_str(AND_THE_LIKE);
@@ -119,9 +158,11 @@ impl Found {
     }
 }
 
-fn of_run(run: &Run, mut add: impl FnMut(Severity, String, &str)) {
+fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Severity, String, &str)) {
     let measured = &run.measured;
-    for text in &measured.warnings {
+    // Results of before say so of lists that begin at once.
+    let is_of_load = |text: &String| text.contains(" of their rate");
+    for text in measured.warnings.iter().filter(|text| !(measured.is_burst() && is_of_load(text))) {
         add(Severity::Careful, text.clone(), "");
     }
     for part in measured.periodic.iter().filter(|part| part.ticks < TICKS) {
@@ -131,32 +172,58 @@ fn of_run(run: &Run, mut add: impl FnMut(Severity, String, &str)) {
             times(part.ticks),
             (part.period_ps as f64 / 1e6).round() / 1e3
         );
-        add(Severity::Careful, text, "send more flows");
+        add(Severity::Careful, text, arrivals.more());
+    }
+    if measured.is_burst() {
+        let text = "all flows began at once, or within less time than the largest takes alone: there is no load, and nothing that is \
+                    counted while flows arrive says anything";
+        add(Severity::Note, text.into(), "");
+        return;
     }
     if carried_little(measured) {
+        let held_back = causes.longest_wait().filter(|wait| *wait != Wait::Queues);
+        let why = match held_back {
+            Some(Wait::Timers) => "flows waited for retransmission timers",
+            Some(_) => "windows held flows back",
+            None => "the run is too short for its load to build up, or flows were held back",
+        };
         let text = format!(
-            "links carried less than {} % of the load that they were offered while flows arrived: the run is too \
-             short for its load to build up, or flows were held back",
+            "links carried less than {} % of what the flows that arrived asked of them, while they arrived: {why}",
             ENOUGH * 100.0
         );
-        add(Severity::Careful, text, "send more flows; if that does not help, look at timeouts and windows");
+        let remedy = match held_back {
+            None => format!("{}; if that does not help, look at timeouts and windows", arrivals.more()),
+            wait => causes.against(wait, arrivals),
+        };
+        add(Severity::Careful, text, &remedy);
     }
     if drained_slowly(measured) {
-        let text = "after the last arrival the fabric took more than half as long again to drain: queues grew while \
-                    flows arrived";
-        add(Severity::Careful, text.into(), "lower the load");
+        let is_full = |link: &LinkClass| link.utilisation >= BUSY || link.offered_load >= 1.0;
+        let wait = if measured.links.iter().any(is_full) { Some(Wait::Queues) } else { causes.longest_wait() };
+        let why = match wait {
+            Some(Wait::Queues) => ": queues grew while flows arrived",
+            Some(Wait::Timers) => ": flows waited for retransmission timers",
+            Some(Wait::Windows) => ": windows held flows back",
+            None => "",
+        };
+        let text = format!("after the last arrival the fabric took more than half as long again to drain{why}");
+        add(Severity::Careful, text, &causes.against(wait, arrivals));
     }
     if measured.arrivals_end_ps > 0 && measured.arrivals_end_ps < SPAN.saturating_mul(measured.longest_ideal_ps) {
         let text = format!(
             "flows arrived for less than {SPAN} times as long as the largest flow takes alone: large flows hardly met \
              each other"
         );
-        add(Severity::Note, text, "send more flows");
+        add(Severity::Note, text, arrivals.more());
     }
 }
 
-fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: impl FnMut(Severity, String, &str)) {
-    let info = &manifest.experiment.points[index];
+fn of_point(
+    manifest: &Manifest,
+    (index, point, info, causes): (usize, &PointSummary, &PointInfo, &Causes),
+    mut add: impl FnMut(Severity, String, &str),
+) {
+    let arrivals = Arrivals::of(info);
     let runs = || manifest.runs_of(index);
     // The last class is all flows.
     let Some(all) = point.classes.last() else { return };
@@ -164,14 +231,19 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
         let text = "a flow was faster than alone in the same fabric: the ideal FCT, and every slowdown, is wrong";
         add(Severity::Wrong, text.into(), "this is a fault of the program; report it with the experiment file");
     }
-    if let Some(link) = runs().filter_map(|run| busiest(&run.measured)).max_by(by_utilisation) {
+    let measured = || runs().map(|run| &run.measured).filter(|run| !run.is_burst());
+    if let Some(link) = measured().filter_map(busiest).max_by(by_utilisation) {
         let text = format!(
             "the {} links were busy for more than {} % of the time that flows arrived: they are saturated, and FCTs \
              tell how long the run was",
             link.name,
             BUSY * 100.0
         );
-        add(Severity::Careful, text, "lower the load, or see the wire load, which ACKs and framing raise above it");
+        let remedy = match arrivals {
+            Arrivals::AtLoad => "lower the load, or see the wire load, which ACKs and framing raise above it",
+            _ => arrivals.less(),
+        };
+        add(Severity::Careful, text, remedy);
     }
     let first = info.thresholds_bytes.first().copied();
     let largest = all.seeds.iter().map(|seed| seed.largest_bytes).max().unwrap_or(0);
@@ -195,15 +267,18 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
     }
     if all.unfinished() > 0 {
         let text = "flows had not finished when the run ended: FCT and slowdown are of those that did, and too good";
-        add(Severity::Careful, text.into(), "raise `max_time`, or lower the load");
+        let remedy = match causes.longest_wait() {
+            Some(Wait::Timers) => format!("raise `max_time`; {}", causes.against_timeouts()),
+            _ => format!("raise `max_time`, or {}", arrivals.less()),
+        };
+        add(Severity::Careful, text.into(), remedy.trim_end_matches("; "));
     }
     for waited in first_answers::waited(point) {
         add(Severity::Careful, waited.text(), first_answers::REMEDY);
     }
-    let timeouts: u64 = runs().map(|run| run.measured.timeouts).fold(0, u64::saturating_add);
-    if timeouts as f64 > TIMEOUTS * all.flows() as f64 {
+    if causes.times_out() {
         let text = "there was more than one timeout for ten flows: retransmission timers make much of the FCT";
-        add(Severity::Note, text.into(), "see drops by class of links; a buffer may be too small for the windows");
+        add(Severity::Note, text.into(), &causes.against_timeouts());
     }
     if all.seeds.len() == 1 {
         let text = "there is one seed: nothing has an interval, and no difference is resolved";
@@ -218,7 +293,7 @@ fn of_point(manifest: &Manifest, index: usize, point: &PointSummary, mut add: im
                 statistic.name(),
                 names.join(", ")
             );
-            add(Severity::Note, text, "send more flows before believing it");
+            add(Severity::Note, text, &format!("{} before believing it", arrivals.more()));
         }
     }
     if !point.exact {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coflows::CoflowRow;
 use crate::series::Series;
-use crate::{QuantileSketch, StepRow, coflows, series};
+use crate::{Delays, QuantileSketch, StepRow, coflows, series};
 
 /// A flow from its arrival at the sending host to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -246,6 +246,9 @@ pub struct PointResult {
     pub events: u64,
     /// Retransmission timeouts of all flows.
     pub timeouts: u64,
+    /// What the time of flows beyond their ideal FCTs went by with. `None` where no transport tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delays: Option<Delays>,
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Data packets that arrived out of order.
@@ -283,6 +286,14 @@ pub struct PointResult {
 }
 
 impl PointResult {
+    /// Whether its flows began at one instant, or within less time than the largest takes alone while they ask for more than links
+    /// carry. Then there is no load, and what links were offered and used while flows arrived has no meaning.
+    pub fn is_burst(&self) -> bool {
+        let span_ps = self.goodput.map_or(self.arrivals_end_ps, |goodput| goodput.span_ps);
+        let overloaded = || self.links.iter().any(|link| link.offered_load >= 1.0);
+        span_ps <= 1 || span_ps < self.longest_ideal_ps && overloaded()
+    }
+
     /// The mean CCT of its flows' coflows that finished; `None` if none did.
     pub fn mean_cct_ps(&self) -> Option<u64> {
         let coflows = coflows::of_flows(&self.flows, &self.ideal_ccts_ps);

@@ -73,6 +73,14 @@ pub enum PacketKind {
     Probe,
     /// Something of a transport of the user's own.
     Own,
+    /// Payload of a flow that a transport of the user's own sends and does not describe, where the sink
+    /// [numbers](TraceSink::numbers_own) it.
+    OwnData {
+        /// The flow.
+        flow: u32,
+        /// How many packets with payload the flow had sent before, each time that one was sent.
+        number: u32,
+    },
 }
 
 /// Between whom a packet is.
@@ -118,6 +126,12 @@ pub trait TraceSink {
 
     /// The next row; a break abandons the run.
     fn packet(&mut self, row: &PacketRow) -> ControlFlow<()>;
+
+    /// Whether packets with payload that their transport does not describe are to be [`PacketKind::OwnData`]. They are numbered where
+    /// their hosts send them, so that the hosts' links have to be traced; in a fabric that is not partitioned.
+    fn numbers_own(&self) -> bool {
+        false
+    }
 }
 
 /// Which files a trace is written as.

@@ -431,6 +431,115 @@ fn doctor__finds_what_was_made_wrong() {
     at_load(&findings(Made { point: far, ..Made::default() }), Severity::Careful, "no flow is larger than", &[1, 3]);
 }
 
+/// All findings as severity, sentence, remedy, and whether they name a cause.
+fn all_findings(made_of: Made) -> Vec<(Severity, String, String, bool)> {
+    let folder = tempfile::tempdir().unwrap();
+    let findings = made(folder.path(), &made_of).findings();
+    findings.into_iter().map(|found| (found.severity, found.text, found.remedy, found.is_cause)).collect()
+}
+
+fn lost(places: &[(&str, u64)], run: &mut PointResult) {
+    let first = run.links[0].clone();
+    let link = |&(name, buffer): &(&str, u64)| flowsieve_results::LinkClass {
+        name: name.into(),
+        drops: flowsieve_results::Drops { buffer, ..Default::default() },
+        ..first.clone()
+    };
+    run.links = places.iter().map(link).collect();
+}
+
+#[test]
+fn doctor__says_where_packets_were_lost_and_what_flows_waited_for_before_any_advice() {
+    let of = |run, point| all_findings(Made { run, point, ..Made::default() });
+    let plain = |_: &mut flowsieve_results::PointInfo| {};
+    let in_hosts = |_: &str, _: f64, _: u64, run: &mut PointResult| {
+        lost(&[("host-up", 180), ("leaf-up", 0), ("host-down", 20)], run);
+        run.timeouts = 1_000;
+        run.delays =
+            Some(flowsieve_results::Delays { flows: 4_000, beyond_ideal_ns: 1_000, timers_ns: 700, windows_ns: 200 });
+    };
+    let found = of(in_hosts, plain);
+    // Four points of three seeds have the same losses.
+    let places = "600 packets were lost: 90 % at the senders' own ports (host-up), 10 % at host-down ports";
+    let waits = "70 % went by waiting for retransmission timers, 20 % for windows and handshakes, 10 % in queues";
+    assert!(found[0].1 == places && found[0].3 && found[0].0 == Severity::Careful, "{found:#?}");
+    assert!(found[1].1.ends_with(waits) && found[1].3 && found[1].2.is_empty(), "{found:#?}");
+    assert!(found[2..].iter().all(|finding| !finding.3), "{found:#?}");
+    let timeouts = found.iter().find(|finding| finding.1.contains("more than one timeout for ten flows")).unwrap();
+    for remedy in [&found[0].2, &timeouts.2] {
+        assert!(remedy.starts_with("nic = \"backpressure\" in [network]"), "{found:#?}");
+    }
+    // Hosts that hold packets back lose none; the advice is for the ports that do.
+    let pauses = |info: &mut flowsieve_results::PointInfo| {
+        info.settings.insert("scheme.nic".into(), "backpressure".into());
+    };
+    let elsewhere = |_: &str, _: f64, _: u64, run: &mut PointResult| {
+        lost(&[("host-up", 0), ("leaf-up", 150), ("host-down", 50)], run);
+        run.timeouts = 1_000;
+    };
+    let found = of(elsewhere, pauses);
+    assert_eq!(found[0].1, "600 packets were lost: 75 % at leaf-up ports, 25 % at host-down ports");
+    assert_eq!((found[0].0, found[0].2.as_str()), (Severity::Note, ""));
+    let timeouts = found.iter().find(|finding| finding.1.contains("more than one timeout for ten flows")).unwrap();
+    assert!(timeouts.2.starts_with("at the leaf-up ports a larger `buffer`"), "{found:#?}");
+    // Timers that fire though nothing was lost are too short.
+    let found = of(|_: &str, _: f64, _: u64, run: &mut PointResult| run.timeouts = 1_000, plain);
+    let timeouts = found.iter().find(|finding| finding.1.contains("more than one timeout for ten flows")).unwrap();
+    assert!(timeouts.2.contains("raise `rto_min`"), "{found:#?}");
+}
+
+#[test]
+fn doctor__a_slow_drain_is_named_by_what_made_it() {
+    let of = |run| {
+        let found = all_findings(Made { run, ..Made::default() });
+        let drain = found.into_iter().find(|finding| finding.1.starts_with("after the last arrival")).unwrap();
+        (drain.1.split(": ").nth(1).unwrap_or_default().to_owned(), drain.2)
+    };
+    let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
+        run.simulated_ps = 2 * run.arrivals_end_ps;
+        run.links[0].offered_load = 1.2;
+    });
+    assert_eq!((why.as_str(), remedy.as_str()), ("queues grew while flows arrived", "lower the load"));
+    let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
+        run.simulated_ps = 2 * run.arrivals_end_ps;
+        run.delays = Some(flowsieve_results::Delays { flows: 1, beyond_ideal_ns: 9, timers_ns: 1, windows_ns: 6 });
+    });
+    assert!(why == "windows held flows back" && remedy.contains("`max_window`"), "{why}: {remedy}");
+    let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
+        run.simulated_ps = 2 * run.arrivals_end_ps;
+        run.timeouts = 4_000;
+    });
+    assert!(why == "flows waited for retransmission timers" && !remedy.contains("load"), "{why}: {remedy}");
+    // Results of before tell nothing of it: nothing is named.
+    let (why, _) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| run.simulated_ps = 2 * run.arrivals_end_ps);
+    assert_eq!(why, "");
+}
+
+#[test]
+fn doctor__a_list_gets_no_advice_on_a_load() {
+    let listed = |info: &mut flowsieve_results::PointInfo| {
+        info.settings.insert("workload.list".into(), "flows.csv".into());
+        info.load = None;
+    };
+    let run = |_: &str, _: f64, _: u64, run: &mut PointResult| {
+        run.simulated_ps = 2 * run.arrivals_end_ps;
+        (run.links[0].utilisation, run.links[0].offered_load) = (0.995, 1.2);
+        run.flows[7].fct_ps = None;
+    };
+    let found = all_findings(Made { run, point: listed, ..Made::default() });
+    assert!(found.iter().any(|finding| finding.1.contains("saturated")), "{found:#?}");
+    assert!(found.iter().all(|finding| !finding.2.contains("load") && !finding.2.contains("send more")), "{found:#?}");
+    // One flow alone: nothing arrives over any time.
+    let alone = |_: &str, _: f64, _: u64, run: &mut PointResult| {
+        run.flows.truncate(1);
+        (run.arrivals_end_ps, run.simulated_ps) = (0, 50_000_000);
+        (run.links[0].utilisation, run.links[0].offered_load) = (0.0, 0.0);
+    };
+    let found = all_findings(Made { run: alone, ..Made::default() });
+    assert!(found.iter().all(|finding| !finding.1.contains("queues grew")), "{found:#?}");
+    assert!(found.iter().any(|finding| finding.1.starts_with("all flows began at once")), "{found:#?}");
+}
+
 #[test]
 fn doctor__saturated_links_are_one_finding_that_names_the_worst() {
     let run = |_: &str, load: f64, seed: u64, run: &mut flowsieve_results::PointResult| {

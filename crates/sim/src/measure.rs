@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
-use flowsieve_core::message::{Effort, Held};
+use flowsieve_core::message::{Effort, Held, Waits};
 use flowsieve_core::steps::StepTimes;
 use flowsieve_core::{PortScheduler, Time};
-use flowsieve_results::{Drops, FlowRow, Goodput, LinkClass, PointResult, StepRow};
+use flowsieve_results::{Delays, Drops, FlowDelay, FlowRow, Goodput, LinkClass, PointResult, StepRow};
 use flowsieve_transport::TransportFacts;
 use flowsieve_workload::Flow;
 
@@ -241,6 +241,7 @@ pub(crate) fn result<K: Key>(
         .filter(|flow| counts(run_spec.measure, flow))
         .map(|flow| row(run_spec, &mut ways, flow, &records))
         .collect();
+    let delays = delays(run_spec, &mut ways, (flows, &rows), &records);
     let ideal_ccts_ps = ideal_ccts(run_spec, &mut ways, flows);
     if rows.is_empty() {
         return Err(SimError::NoFlows("in the measuring window"));
@@ -268,12 +269,13 @@ pub(crate) fn result<K: Key>(
         found_lost: rows.iter().map(|row| u64::from(row.found_lost)).sum(),
         unneeded: rows.iter().map(|row| u64::from(row.unneeded)).sum(),
         duplicate_acks: rows.iter().map(|row| u64::from(row.duplicate_acks)).sum(),
+        delays,
         counts: observed.counts(),
         flows: rows,
         ideal_ccts_ps,
         ..PointResult::default()
     };
-    if !run_spec.flows.are_closed() {
+    if !run_spec.flows.are_closed() && !result.is_burst() {
         result.warnings = warnings(&result);
     }
     result.warnings.extend(observed.warnings());
@@ -297,6 +299,39 @@ fn goodput(
         (flow.start_ps, end.map(|end| end.0), flow.bytes)
     };
     Goodput::of(from..ended.map_or(to, |end| to.min(end.0)), flows.iter().map(facts))
+}
+
+/// What the time of finished flows beyond their ideal FCTs went by with; `None` where no transport tells. `rows` are those of the
+/// flows that count, in their order.
+fn delays(
+    run_spec: &RunSpec<'_>,
+    ways: &mut Ways,
+    (flows, rows): (&[Flow], &[FlowRow]),
+    records: &Records,
+) -> Option<Delays> {
+    let counted = flows.iter().filter(|flow| counts(run_spec.measure, flow)).zip(rows);
+    let mut delays = None;
+    for (flow, row) in counted {
+        let (Some(sent), Some(fct_ps)) = (records.of(flow).0, row.fct_ps) else { continue };
+        let waits = sent.effort.waits;
+        if waits == Waits::default() {
+            continue;
+        }
+        let facts = transport(run_spec, flow);
+        let beside = u32::from(facts.header) + u32::from(run_spec.wire_overhead);
+        let full = Train::new(facts.segment.into(), facts.segment, beside);
+        let there = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), full);
+        let back = ideal::acknowledgement(&ways.hops(run_spec, flow.dst, flow.src), beside);
+        delays.get_or_insert_with(Delays::default).add(&FlowDelay {
+            fct_ps,
+            ideal_ps: row.ideal_ps,
+            timers_ps: waits.timer.0,
+            held_back_ps: waits.window.0,
+            round_trip_ps: waits.round_trips.0.checked_div(waits.samples.into()).unwrap_or(0),
+            least_round_trip_ps: (there + back).0,
+        });
+    }
+    delays
 }
 
 fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) -> FlowRow {
@@ -428,7 +463,8 @@ fn warnings(result: &PointResult) -> Vec<String> {
     let overloaded = result.links.iter().filter(|class| class.offered_load >= 1.0);
     let warn = |class: &LinkClass| {
         format!(
-            "the {} links are offered {:.3} of their rate, ACKs and framing included: queues grow as long as flows arrive",
+            "the {} links are offered {:.3} of their rate by the flows that arrived, ACKs and framing included: queues grow as long as \
+             flows arrive",
             class.name, class.offered_load
         )
     };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use flowsieve_core::meta::{Ecn, Meta};
-use flowsieve_core::{PortScheduler, Time};
+use flowsieve_core::{Kind, NONE, PortScheduler, Time};
 use flowsieve_results::trace::Ends;
 use flowsieve_results::{PacketEvent, PacketKind, PacketRow, TraceSink};
 use flowsieve_transport::Said;
@@ -19,6 +19,7 @@ use crate::network::Network;
 use crate::prefetch_queue::PrefetchQueue;
 use crate::run_spec::{RunSpec, SimError};
 use crate::slab::{Body, SWITCH, unpack};
+use crate::topology::Node;
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(crate) struct Record {
     pub(crate) link: u32,
     pub(crate) event: PacketEvent,
     pub(crate) queue: Option<u8>,
+    /// Its place in the slab of its partition.
+    pub(crate) packet: u32,
     pub(crate) meta: Meta,
     pub(crate) body: Body,
 }
@@ -63,7 +66,7 @@ impl<K> Network<K> {
             && self.trace_span.contains(&at)
         {
             let (meta, body) = (self.slab.metas[packet as usize], self.slab.bodies[packet as usize]);
-            self.traced.push(Record { at, link, event, queue, meta, body });
+            self.traced.push(Record { at, link, event, queue, packet, meta, body });
         }
     }
 }
@@ -105,6 +108,34 @@ impl Stretch {
     }
 }
 
+/// Numbers packets of transports that do not describe them.
+struct OwnNumbers {
+    /// By link, as in [`Tracing::links`].
+    from_host: Vec<bool>,
+    /// By message, how many of its packets were sent.
+    sent: BTreeMap<u32, u32>,
+    /// The number of a packet by its place in the slab.
+    under_way: BTreeMap<u32, u32>,
+}
+
+impl OwnNumbers {
+    fn number(&mut self, record: &Record, row: &mut PacketRow, headers: &[u16]) {
+        let message = record.body.message();
+        let Some((_, kind @ PacketKind::Own)) = &mut row.what else { return };
+        if record.meta.kind != Kind::Data || message == NONE {
+            return;
+        }
+        if self.from_host[record.link as usize] && record.event != PacketEvent::DroppedLoss {
+            let sent = self.sent.entry(message).or_default();
+            self.under_way.insert(record.packet, *sent);
+            *sent += 1;
+        }
+        let Some(&number) = self.under_way.get(&record.packet) else { return };
+        *kind = PacketKind::OwnData { flow: message, number };
+        row.payload = record.meta.len.saturating_sub(headers[usize::from(record.body.class)]);
+    }
+}
+
 /// Traces a run.
 pub(crate) struct Tracer<'a> {
     sink: &'a mut dyn TraceSink,
@@ -119,6 +150,8 @@ pub(crate) struct Tracer<'a> {
     connections: BTreeMap<u32, Vec<Stretch>>,
     /// By class of flow: bytes of headers.
     headers: Vec<u16>,
+    /// Where packets are numbered that their transport does not describe.
+    own: Option<OwnNumbers>,
     /// The instant of the first row too many.
     cut_at: Option<Time>,
     over: bool,
@@ -146,6 +179,12 @@ impl<'a> Tracer<'a> {
             partition.hosts.begun = Some(Vec::new());
         }
         sink.begin();
+        let from_host = |&link: &u32| matches!(run_spec.fabric.links[link as usize].from, Node::Host(_));
+        let own = sink.numbers_own().then(|| OwnNumbers {
+            from_host: tracing.links.iter().map(from_host).collect(),
+            sent: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+        });
         let delays = tracing.links.iter().map(|&link| run_spec.fabric.links[link as usize].delay);
         Tracer {
             sink,
@@ -156,6 +195,7 @@ impl<'a> Tracer<'a> {
             waiting: Vec::new(),
             connections: BTreeMap::new(),
             headers: run_spec.scheme.classes.iter().map(|class| class.transport.facts().header).collect(),
+            own: own.filter(|_| built.partitions.len() == 1),
             cut_at: None,
             over: false,
         }
@@ -183,7 +223,11 @@ impl<'a> Tracer<'a> {
                 break;
             }
             self.left -= 1;
-            if self.sink.packet(&self.row(built, &record)).is_break() {
+            let mut row = self.row(built, &record);
+            if let Some(own) = &mut self.own {
+                own.number(&record, &mut row, &self.headers);
+            }
+            if self.sink.packet(&row).is_break() {
                 return Err(SimError::TraceAbandoned);
             }
         }
@@ -252,7 +296,7 @@ impl<'a> Tracer<'a> {
     }
 
     fn row<K>(&self, built: &Built<K>, record: &Record) -> PacketRow {
-        let Record { at, link, event, queue, meta, body } = *record;
+        let Record { at, link, event, queue, packet: _, meta, body } = *record;
         let ends = Ends { connection: meta.flow, src: u32::from(body.src), dst: u32::from(meta.dst) };
         let what = (body.src != SWITCH).then(|| (ends, self.kind(built, &meta, &body)));
         let carries = matches!(what, Some((_, PacketKind::Data { .. })));

@@ -41,7 +41,8 @@ impl Timeline {
 
     fn write(&self, text: &mut String) -> std::fmt::Result {
         let (from, to) = &self.ends;
-        writeln!(text, "Flow {} under {}: {from} to {to}, {} bytes", self.flow, self.run, self.bytes)?;
+        let picked = self.picked.as_ref().map_or(String::new(), |picked| format!(", {picked},"));
+        writeln!(text, "Flow {}{picked} under {}: {from} to {to}, {} bytes", self.flow, self.run, self.bytes)?;
         let start = format!("begins at {} us", us(self.start_ps));
         match self.fct_ps {
             Some(fct_ps) => {
@@ -53,12 +54,13 @@ impl Timeline {
         }
         let again = self.packets.iter().filter(|sent| sent.again).count();
         let lost = self.packets.iter().filter(|sent| matches!(sent.ended, Ended::Lost(..))).count();
-        writeln!(
-            text,
-            "{} packets sent, {again} of them again, {lost} lost; {} timeouts\n",
-            self.packets.len(),
-            self.timeouts
-        )?;
+        let sent = self.packets.len();
+        if self.own_transport {
+            writeln!(text, "{sent} packets sent, {lost} lost; its transport does not say which were sent before\n")?;
+        } else {
+            let timeouts = self.timeouts;
+            writeln!(text, "{sent} packets sent, {again} of them again, {lost} lost; {timeouts} timeouts\n")?;
+        }
         self.write_time(text)?;
         self.write_links(text)?;
         self.write_packets(text)?;

@@ -187,7 +187,9 @@ pub(super) fn overload(
     // Of equal loads the first.
     let worst = loads.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((class, load)) = worst.filter(|(_, load)| *load >= 1.0) else { return Ok(None) };
-    let problem = format!("the {class} links are offered {load:.3} of their rate, ACKs and framing included");
+    let problem = format!(
+        "the {class} links are offered {load:.3} of their rate by flows of the mean size, ACKs and framing included"
+    );
     if matches!(extent, Extent::Window(..)) {
         return Err(settings.common().error(&LOAD, problem).expected("less than 1 with measure = \"window\""));
     }

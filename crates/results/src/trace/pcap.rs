@@ -50,7 +50,7 @@ pub(super) fn write(out: &mut Vec<u8>, row: &PacketRow) {
         PacketKind::Ack { byte, .. } => (1, number(byte)),
         PacketKind::Syn => (0, 0),
         PacketKind::SynAck => (0, 1),
-        PacketKind::Probe | PacketKind::Own => (1, 1),
+        PacketKind::Probe | PacketKind::Own | PacketKind::OwnData { .. } => (1, 1),
     };
     let (opener, other) = (port(ends.connection), port(ends.connection / PORTS));
     let answers = matches!(kind, PacketKind::Ack { .. } | PacketKind::SynAck);

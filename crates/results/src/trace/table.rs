@@ -32,6 +32,7 @@ pub(super) fn write(out: &mut impl Write, link: &str, row: &PacketRow) -> io::Re
         Some(PacketKind::SynAck) => out.write_all(b"syn-ack,,,,")?,
         Some(PacketKind::Probe) => out.write_all(b"probe,,,,")?,
         Some(PacketKind::Own) => out.write_all(b"own,,,,")?,
+        Some(PacketKind::OwnData { flow, number }) => write!(out, "own,{flow},{number},,")?,
         None => out.write_all(b"switch,,,,")?,
     }
     write!(out, "{},{},{},", row.payload, row.length, row.priority)?;

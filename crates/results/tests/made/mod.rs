@@ -83,7 +83,7 @@ pub(crate) fn made(folder: &Path, made: &Made) -> ResultDir {
     let writer = ResultWriter::create(folder).unwrap().of(&experiment);
     for point in &experiment.points {
         for part in &point.parts {
-            let result = result(made, &point.scheme, point.load.unwrap(), part.seed);
+            let result = result(made, &point.scheme, point.load.unwrap_or(LOADS[0]), part.seed);
             writer.write_part(&part.key, part.seed, &result).unwrap();
         }
     }

@@ -32,6 +32,7 @@ pub mod rules;
 pub mod sender;
 mod senders;
 pub mod steps;
+mod waiting;
 
 pub use endpoint::TcpEndpoint;
 pub use header::{HEADER_BYTES, Header};

@@ -30,6 +30,7 @@ use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
 use crate::tcp::rack::Rack;
 use crate::tcp::rto::Rto;
 use crate::tcp::steps::StepClock;
+use crate::tcp::waiting::Waiting;
 
 /// A packet that the sender wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,7 @@ pub struct TcpSender {
     fast_due: bool,
     /// The window alone stopped the last poll.
     limited: bool,
+    waiting: Waiting,
     rto: Rto,
     deadline: Time,
     /// [`Time::NEVER`] before the first segment or SYN.
@@ -123,6 +125,7 @@ impl TcpSender {
             recovery: Recovery::Off,
             fast_due: false,
             limited: false,
+            waiting: Waiting::new(),
             rto: Rto::default(),
             deadline: Time::NEVER,
             last_sent: Time::NEVER,
@@ -242,6 +245,7 @@ impl TcpSender {
         } else if params.measures_round_trips() {
             self.rto.sample(now.since(self.last_sent));
         }
+        self.answered(now, None);
         self.phase = Phase::Open;
         self.deadline = Time::NEVER;
         self.silent_timeouts = 0;
@@ -261,6 +265,7 @@ impl TcpSender {
             self.phase = Phase::Open;
         }
         self.silent_timeouts = 0;
+        self.answered(now, Some(ack.round_trip));
         if params.measures_round_trips() {
             self.rto.sample(ack.round_trip);
         }
@@ -387,14 +392,16 @@ impl TcpSender {
             return Timer::Idle;
         }
         let again = self.rto.is_backed_off();
-        let waited = if self.rto.waits_unanswered(params.rto) { self.rto.value(params.rto) } else { Time::ZERO };
+        let unanswered = if self.rto.waits_unanswered(params.rto) { self.rto.value(params.rto) } else { Time::ZERO };
         self.rto.back_off();
         self.deadline = self.rto.deadline(now, params.rto);
         self.silent_timeouts += 1;
+        let waited = self.waiting.time_out(now, self.last_sent);
         if let Some(span) = self.messages.oldest_mut() {
             span.effort.timeouts += 1;
-            let waited_us = u32::try_from(waited.0 / 1_000_000).unwrap_or(u32::MAX);
-            span.effort.unanswered_us = span.effort.unanswered_us.saturating_add(waited_us);
+            let unanswered_us = u32::try_from(unanswered.0 / 1_000_000).unwrap_or(u32::MAX);
+            span.effort.unanswered_us = span.effort.unanswered_us.saturating_add(unanswered_us);
+            span.effort.waits.timer += waited;
         }
         match self.phase {
             Phase::SynDue | Phase::SynSent => self.phase = Phase::SynDue,
@@ -433,6 +440,7 @@ impl TcpSender {
         }
         if !self.allows(seq, params) || seq - self.board.una >= params.span() {
             self.limited = true;
+            self.waiting.hold_back(now);
             return None;
         }
         self.nxt += 1;
@@ -446,6 +454,7 @@ impl TcpSender {
             Phase::SynDue => {
                 self.phase = Phase::SynSent;
                 self.arm(now, false, params);
+                self.waiting.hold_back(now);
                 Some(Emission::Control(Header::Syn))
             }
             Phase::ProbeDue => {
@@ -462,6 +471,7 @@ impl TcpSender {
         let seq = self.board.first_lost()?;
         if !std::mem::take(&mut self.fast_due) && !self.allows(seq, params) {
             self.limited = true;
+            self.waiting.hold_back(now);
             return None;
         }
         self.board.resend(seq);
@@ -487,6 +497,13 @@ impl TcpSender {
         if let Some(rack) = &mut self.rack {
             rack.on_sent(now, seq);
         }
+    }
+
+    /// An answer arrived, after `round_trip` where that was measured.
+    #[inline(always)]
+    fn answered(&mut self, now: Time, round_trip: Option<Time>) {
+        let waits = self.messages.oldest_mut().map(|span| &mut span.effort.waits);
+        self.waiting.let_go(now, round_trip, waits);
     }
 
     /// Starts the retransmission timer (RFC 6298 §5.1), anew where the oldest segment is sent again (RFC 6675 §6 leaves

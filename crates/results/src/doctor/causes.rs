@@ -1,0 +1,212 @@
+//! Where packets were lost, why flows were slow, and what would help against that.
+
+use std::cmp::Reverse;
+
+use super::TIMEOUTS;
+use crate::{Delays, Drops, PointInfo, PointResult};
+
+/// The class of links that hosts send into.
+const OWN_PORT: &str = "host-up";
+
+/// A part of less than half of the losses or delays is not what to mend first.
+const MOST: f64 = 0.5;
+
+/// How flows come to be: advice that holds for the one is none for the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrivals {
+    /// They are drawn at a load.
+    AtLoad,
+    /// They stand in a list or a coflow trace.
+    Listed,
+    /// They follow one another.
+    Following,
+}
+
+impl Arrivals {
+    pub(super) fn of(info: &PointInfo) -> Arrivals {
+        let has = |key| info.settings.contains_key(key);
+        match info.load {
+            Some(_) => Arrivals::AtLoad,
+            None if has("workload.list") || has("workload.coflows") => Arrivals::Listed,
+            None => Arrivals::Following,
+        }
+    }
+
+    /// How there would be more flows.
+    pub(super) fn more(self) -> &'static str {
+        match self {
+            Arrivals::AtLoad | Arrivals::Following => "send more flows",
+            Arrivals::Listed => "take a list of more flows",
+        }
+    }
+
+    /// How links would have less to carry.
+    pub(super) fn less(self) -> &'static str {
+        match self {
+            Arrivals::AtLoad => "lower the load",
+            Arrivals::Listed => "take a list whose flows begin further apart",
+            Arrivals::Following => "let hosts have fewer flows or queries at a time",
+        }
+    }
+}
+
+/// What the runs of a point say of losses and delays, together.
+pub(super) struct Causes {
+    /// By class of links, in the order of a packet's way.
+    lost: Vec<(String, Drops)>,
+    sent: u64,
+    timeouts: u64,
+    flows: u64,
+    delays: Option<Delays>,
+    pauses: bool,
+}
+
+/// What flows waited for most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    Timers,
+    Windows,
+    Queues,
+}
+
+impl Causes {
+    pub(super) fn of<'a>(info: &PointInfo, runs: impl Iterator<Item = &'a PointResult>, flows: u64) -> Causes {
+        let pauses = info.settings.get("scheme.nic").is_some_and(|nic| nic == "backpressure");
+        let mut causes = Causes { lost: Vec::new(), sent: 0, timeouts: 0, flows, delays: None, pauses };
+        for run in runs {
+            causes.timeouts = causes.timeouts.saturating_add(run.timeouts);
+            for link in &run.links {
+                if link.name == OWN_PORT {
+                    causes.sent = causes.sent.saturating_add(link.packets);
+                }
+                match causes.lost.iter_mut().find(|(name, _)| *name == link.name) {
+                    Some((_, drops)) => drops.add(link.drops),
+                    None => causes.lost.push((link.name.clone(), link.drops)),
+                }
+            }
+            if let Some(delays) = &run.delays {
+                causes.delays.get_or_insert_default().merge(delays);
+            }
+        }
+        causes
+    }
+
+    fn all_lost(&self) -> u64 {
+        self.lost.iter().map(|(_, drops)| drops.total()).fold(0, u64::saturating_add)
+    }
+
+    /// Packets that hosts lost before they were on a line.
+    fn lost_in_hosts(&self) -> u64 {
+        let own = self.lost.iter().find(|(name, _)| name == OWN_PORT);
+        own.map_or(0, |(_, drops)| drops.buffer.saturating_add(drops.evicted))
+    }
+
+    /// Whether hosts lost the most of all at their own ports.
+    pub(super) fn is_lost_in_hosts(&self) -> bool {
+        let lost = self.all_lost();
+        lost > 0 && self.lost_in_hosts() as f64 >= MOST * lost as f64
+    }
+
+    /// Where packets were lost, and how; `None` where none was.
+    pub(super) fn places(&self) -> Option<String> {
+        let all = self.all_lost();
+        if all == 0 {
+            return None;
+        }
+        let mut places: Vec<(String, u64)> = Vec::new();
+        let mut on_lines = 0u64;
+        for (name, drops) in &self.lost {
+            let place = if name == OWN_PORT {
+                "at the senders' own ports (host-up)".to_owned()
+            } else {
+                format!("at {name} ports")
+            };
+            places.push((place, drops.buffer.saturating_add(drops.evicted)));
+            on_lines = on_lines.saturating_add(drops.loss);
+        }
+        places.push(("by the random loss of links".to_owned(), on_lines));
+        places.retain(|(_, lost)| *lost > 0);
+        places.sort_by_key(|(_, lost)| Reverse(*lost));
+        let share = |(place, lost): &(String, u64)| format!("{} {place}", per_cent(*lost as f64 / all as f64));
+        let places: Vec<String> = places.iter().map(share).collect();
+        let s = if all == 1 { " was" } else { "s were" };
+        Some(format!("{all} packet{s} lost: {}", places.join(", ")))
+    }
+
+    /// What would have kept them; empty if nothing is known.
+    pub(super) fn against_losses(&self) -> String {
+        let all = self.all_lost() as f64;
+        let (most, drops) = match self.lost.iter().max_by_key(|(_, drops)| drops.total()) {
+            Some((name, drops)) => (name.as_str(), *drops),
+            None => return String::new(),
+        };
+        if self.is_lost_in_hosts() {
+            return if self.pauses {
+                String::new()
+            } else {
+                "nic = \"backpressure\" in [network]: a host's stack holds back what its port has no room for, and drops nothing \
+                 of its own"
+                    .to_owned()
+            };
+        }
+        if drops.loss as f64 >= MOST * all {
+            return format!("the experiment sets a `loss` for {most} links");
+        }
+        format!("at the {most} ports a larger `buffer` or a lower `ecn_threshold`, or smaller windows of the senders")
+    }
+
+    /// What flows waited for, as shares of their time beyond the ideal FCT; `None` where nobody tells, or nothing was waited for.
+    pub(super) fn waits(&self) -> Option<String> {
+        let [timers, windows, queues] = self.delays?.shares()?.map(per_cent);
+        Some(format!(
+            "of the time that flows took beyond their ideal FCTs, {timers} went by waiting for retransmission timers, {windows} for windows \
+             and handshakes, {queues} in queues"
+        ))
+    }
+
+    /// What flows waited for most, where that is known.
+    pub(super) fn longest_wait(&self) -> Option<Wait> {
+        let shares = self.delays.and_then(|delays| delays.shares());
+        match shares {
+            Some([timers, windows, queues]) => {
+                let all = [(timers, Wait::Timers), (windows, Wait::Windows), (queues, Wait::Queues)];
+                all.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, wait)| wait)
+            }
+            None => self.times_out().then_some(Wait::Timers),
+        }
+    }
+
+    /// Whether more than one timeout fired for ten flows.
+    pub(super) fn times_out(&self) -> bool {
+        self.timeouts as f64 > TIMEOUTS * self.flows as f64
+    }
+
+    /// What helps against timeouts.
+    pub(super) fn against_timeouts(&self) -> String {
+        if self.all_lost() == 0 && self.sent > 0 {
+            return "no packet was lost: the timers are shorter than round trips; raise `rto_min`".to_owned();
+        }
+        self.against_losses()
+    }
+
+    /// What helps against the longest wait.
+    pub(super) fn against(&self, wait: Option<Wait>, arrivals: Arrivals) -> String {
+        match wait {
+            Some(Wait::Timers) => self.against_timeouts(),
+            Some(Wait::Windows) => "larger windows: see `max_window`, `initial_window` and `ecn_threshold`".to_owned(),
+            Some(Wait::Queues) => arrivals.less().to_owned(),
+            None => "look at timeouts, windows and losses".to_owned(),
+        }
+    }
+}
+
+fn per_cent(share: f64) -> String {
+    let per_cent = 100.0 * share;
+    let rounded = per_cent.round();
+    match per_cent {
+        0.0 => "0 %".to_owned(),
+        few if few < 1.0 => "less than 1 %".to_owned(),
+        most if most > 99.0 && most < 100.0 => "more than 99 %".to_owned(),
+        _ => format!("{rounded} %"),
+    }
+}

@@ -1,0 +1,72 @@
+//! What a sender waits for while it has more to send: the window or a handshake, or the retransmission timer.
+//!
+//! The two never overlap: what the window held back until a timer fired counts for the timer, from the last answer on.
+
+use flowsieve_core::Time;
+use flowsieve_core::message::Waits;
+
+/// Since when a sender waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// The window or a handshake holds it back since then; [`Time::NEVER`]: it does not.
+    held_from: Time,
+    /// When the timer fired last; zero: never.
+    timed_out: Time,
+}
+
+impl Waiting {
+    /// For nothing.
+    pub(super) fn new() -> Waiting {
+        Waiting { held_from: Time::NEVER, timed_out: Time::ZERO }
+    }
+
+    /// There is more to send, and it may not be sent.
+    #[inline(always)]
+    pub(super) fn hold_back(&mut self, now: Time) {
+        self.held_from = self.held_from.min(now);
+    }
+
+    /// An answer arrived, after `round_trip` where that was measured: what held the sender back may no longer do so.
+    #[inline(always)]
+    pub(super) fn let_go(&mut self, now: Time, round_trip: Option<Time>, waits: Option<&mut Waits>) {
+        let held = now.since(self.held_from);
+        self.held_from = Time::NEVER;
+        let Some(waits) = waits else { return };
+        waits.window += held;
+        if let Some(round_trip) = round_trip {
+            waits.round_trips = Time(waits.round_trips.0.saturating_add(round_trip.0));
+            waits.samples += 1;
+        }
+    }
+
+    /// The timer fired: how long the sender has waited for it.
+    pub(super) fn time_out(&mut self, now: Time, last_sent: Time) -> Time {
+        let from = if self.held_from == Time::NEVER { last_sent.max(self.timed_out) } else { self.held_from };
+        (self.timed_out, self.held_from) = (now, Time::NEVER);
+        now.since(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits__for_the_window_and_for_the_timer_do_not_overlap() {
+        let at = Time::from_us;
+        let (mut waiting, mut waits) = (Waiting::new(), Waits::default());
+        waiting.hold_back(at(10));
+        waiting.hold_back(at(12));
+        waiting.let_go(at(30), Some(at(25)), Some(&mut waits));
+        assert_eq!((waits.window, waits.round_trips, waits.samples), (at(20), at(25), 1));
+        // Nothing holds it back: an answer ends no wait.
+        waiting.let_go(at(40), None, Some(&mut waits));
+        assert_eq!((waits.window, waits.samples), (at(20), 1));
+        // The last packet left at 35, and the window is full from 40 on: the timer alone is waited for since.
+        waiting.hold_back(at(40));
+        assert_eq!(waiting.time_out(at(140), at(35)), at(100));
+        // Nothing was sent since: the next one is waited for from the last one on, and not from the last packet.
+        assert_eq!(waiting.time_out(at(340), at(35)), at(200));
+        assert_eq!(waiting.time_out(at(940), at(350)), at(590));
+    }
+}
