@@ -167,7 +167,7 @@ impl Reader<'_> {
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         let known = known_key(&at, name, self.input.origin(key))?;
         let (raw, origin) = raw_item(self.input, item);
-        self.document.settings.give(at, known, &raw, origin)
+        self.document.settings.give(at, known, &raw, origin).map_err(|error| into_sweep(error, known, &raw))
     }
 
     fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
@@ -314,6 +314,19 @@ pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wr
     }
 }
 
+/// The error of a value, which says where lists go if it is a list for a key that takes one value.
+pub(crate) fn into_sweep(error: Wrong, key: &'static Key, raw: &Raw) -> Wrong {
+    let is_list = |raw: &Raw| matches!(raw, Raw::List(_));
+    let has_several = match raw {
+        Raw::List(items) => !key.kind.is_list() || items.iter().any(|(item, _)| is_list(item)),
+        _ => false,
+    };
+    match sweepable(key.name, &error.origin) {
+        Ok(Some(_)) if has_several => error.expected(format!("{}; lists go into [sweep]", key.kind.expects())),
+        _ => error,
+    }
+}
+
 /// An axis whose values fit its key, each once.
 pub fn axis(key: Option<&'static Key>, values: Vec<(Raw, Origin)>, origin: Origin) -> Result<Axis, Wrong> {
     let name = key.map_or(SCHEME, |key| key.name);
@@ -338,4 +351,48 @@ pub fn axis(key: Option<&'static Key>, values: Vec<(Raw, Origin)>, origin: Origi
         seen.push(text);
     }
     Ok(Axis { key, values, origin })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overrides;
+    use flowsieve_schemes::settings::Kind;
+
+    const HINT: &str = "lists go into [sweep]";
+
+    fn expected_of(text: &str) -> String {
+        let input = ExperimentText::new("test.toml", text);
+        parse(&input).map(|_| ()).unwrap_err().details().expected.unwrap_or_default()
+    }
+
+    #[test]
+    fn parse__a_list_for_one_value_is_told_where_lists_go() {
+        assert!(expected_of("[workload]\nload = [0.5, 0.7]\n").ends_with(HINT));
+        for key in KEYS.iter() {
+            let table = if key.section == Section::Scheme { "schemes.mine" } else { key.section.path() };
+            let list = if key.kind.is_list() { "[[1], [2]]" } else { "[1, 2]" };
+            let text = match key.section {
+                Section::Link => format!("[[{table}]]\n{} = {list}\n", key.name),
+                _ => format!("[{table}]\n{} = {list}\n", key.name),
+            };
+            let can_be_swept = sweepable(key.name, &Origin::Default).is_ok();
+            assert_eq!(expected_of(&text).ends_with(HINT), can_be_swept, "{text}");
+        }
+        assert!(expected_of("[network.leaf]\nqueues = [2, 4]\n").ends_with(HINT));
+    }
+
+    #[test]
+    fn set__a_list_for_one_value_is_told_where_lists_go() {
+        let one_value = |key: &&&Key| !key.kind.is_list() && sweepable(key.name, &Origin::Default).is_ok();
+        let mut tried = 0;
+        for key in KEYS.iter().filter(one_value).filter(|key| Table::Scheme(String::new()).takes(key)) {
+            let Kind::Count(low, _) = key.kind else { continue };
+            let set = format!("schemes.mine.{}={low},{}", key.name, low + 1);
+            let error = overrides::apply(&mut Document::default(), &set).unwrap_err();
+            assert!(error.details().expected.unwrap_or_default().ends_with(HINT), "{set}");
+            tried += 1;
+        }
+        assert!(tried > 10, "{tried}");
+    }
 }

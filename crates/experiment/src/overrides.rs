@@ -27,7 +27,7 @@ pub(crate) fn apply_value(
     (raw, at): &(Raw, Origin),
 ) -> Result<(), SettingsError> {
     give(document, path, origin, |kind| match raw {
-        Raw::List(items) if !kind.is_some_and(holds_list) => items.clone(),
+        Raw::List(items) if !kind.is_some_and(|kind| kind.is_list()) => items.clone(),
         one => vec![(one.clone(), at.clone())],
     })
 }
@@ -56,10 +56,12 @@ fn give(
                 if let Table::Scheme(variant) | Table::SchemeAt(variant, _) = &table {
                     document.variants.entry(variant.clone()).or_insert_with(|| origin.clone());
                 }
-                document.settings.give(table, key, raw, at.clone())?;
+                let given = document.settings.give(table, key, raw, at.clone());
+                given.map_err(|error| document::into_sweep(error, key, raw))?;
             } else {
                 let problem = format!("`{path}` takes one value");
-                return Err(SettingsError::new(origin, problem).expected(key.kind.expects()));
+                let several = Raw::List(vec![(Raw::List(Vec::new()), Origin::Default)]);
+                return Err(document::into_sweep(SettingsError::new(origin, problem), key, &several));
             }
         }
     }
@@ -132,16 +134,9 @@ fn section_of(name: &str) -> Option<Section> {
     Section::ALL.into_iter().filter(plain).find(|section| section.path() == name)
 }
 
-fn holds_list(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::SizeList | Kind::TimeList | Kind::NumberList(..) | Kind::CountList | Kind::TextList | Kind::SizeListOr(_)
-    )
-}
-
 /// The values in an argument: what stands in brackets is a list of TOML, commas separate, and what is no TOML is a text.
 fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)> {
-    let of_lists = kind.is_some_and(holds_list);
+    let of_lists = kind.is_some_and(|kind| kind.is_list());
     let with_origin = |raw| (raw, origin.clone());
     let parts = match toml_value(text, origin) {
         Some(Raw::List(items)) if !of_lists => return items,

@@ -60,7 +60,7 @@ declare! {
         Section::Workload, "most_flows", 1, 1_000_000, "generated coflows: none has more flows",
     );
     static POD_HOSTS: Setting<u64> = Setting::count(
-        Section::Workload, "pod_hosts", 1, 65_536, "generated coflows: hosts of a pod, neighbours by number",
+        Section::Workload, "pod_hosts", 1, 65_535, "generated coflows: hosts of a pod, neighbours by number",
     );
     static POD_LOCAL: Setting<f64> = Setting::number(
         Section::Workload, "pod_local", 0.0, 1.0,
