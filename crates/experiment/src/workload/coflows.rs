@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, TraceError};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
@@ -122,7 +122,6 @@ pub(crate) struct ReadCoflows {
 
 /// The flows of the coflow trace that the settings name, if they name one.
 pub(super) fn read(
-    settings: &Settings,
     scope: &Scope<'_>,
     (hosts, framing, seed): (&Hosts, &Framing, u64),
     files: &Files,
@@ -136,7 +135,7 @@ pub(super) fn read(
     };
     let path = folder.join(path);
     let read = files.coflows(scope, &path, scope.read(&COFLOWS_LIKE)?)?;
-    settings.note("workload.coflows.digest", &read.digest);
+    scope.note("workload.coflows.digest", &read.digest);
     let count = hosts.racks.len() as u32;
     let refused = |key: &Key, error: TraceError| {
         let expected = match error {

@@ -175,7 +175,8 @@ fn hosts__as_many_as_are_said_and_not_one_more() {
     // One more is beyond the key's own limit, which is what the documentation says.
     let key = super::super::shapes::SETTINGS.iter().find(|key| key.name == "hosts").unwrap();
     assert_eq!(key.kind.expects(), format!("a whole number, 2 to {MAX_HOSTS}"));
-    let tiers = |hosts| [("pods", 15), ("edges_per_pod", 17), ("hosts_per_edge", hosts), ("aggs_per_pod", 1), ("cores", 1)];
+    let tiers =
+        |hosts| [("pods", 15), ("edges_per_pod", 17), ("hosts_per_edge", hosts), ("aggs_per_pod", 1), ("cores", 1)];
     let leaves = |hosts| [("leaves", 255), ("spines", 1), ("hosts_per_leaf", hosts)];
     for (most, more) in [
         (shape("leaf-spine", &leaves(257)), shape("leaf-spine", &leaves(258))),
