@@ -9,6 +9,7 @@ use crate::experiment_text::ExperimentText;
 use crate::scale::ScaleTable;
 use crate::settings::{self, KEYS};
 use flowsieve_schemes::settings::{Key, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
 
@@ -24,6 +25,8 @@ pub const SCHEME: &str = "scheme";
 pub struct Axis {
     /// The key; none for the schemes.
     pub key: Option<&'static Key>,
+    /// The `[[workload]]` whose key it is, where there are several.
+    pub workload: Option<String>,
     /// What it takes, at least one.
     pub values: Vec<(Raw, Origin)>,
     /// Where its name stands.
@@ -32,8 +35,15 @@ pub struct Axis {
 
 impl Axis {
     /// Its name in the file.
-    pub fn name(&self) -> &'static str {
-        self.key.map_or(SCHEME, |key| key.name)
+    pub fn name(&self) -> Cow<'static, str> {
+        let name = self.key.map_or(SCHEME, |key| key.name);
+        self.table().map_or(Cow::Borrowed(name), |table| table.swept(name))
+    }
+
+    /// The table in which a point has its value; none for the schemes.
+    pub fn table(&self) -> Option<Table> {
+        let key = self.key?;
+        Some(self.workload.clone().map_or(Table::Section(key.section), Table::Workload))
     }
 }
 
@@ -80,7 +90,10 @@ impl Reader<'_> {
                 "title" => self.document.title = Some(self.title(item, &origin)?),
                 "topology" => self.topology(table(name, item, &origin)?)?,
                 "network" => self.network(table(name, item, &origin)?)?,
-                "workload" => self.section(Section::Workload, table(name, item, &origin)?)?,
+                "workload" => match is_list(item) {
+                    true => self.workloads(&tables(name, "[[workload]]", item, &origin)?, &origin)?,
+                    false => self.section(Section::Workload, table(name, item, &origin)?)?,
+                },
                 "transport" => self.section(Section::Transport, table(name, item, &origin)?)?,
                 "run" => self.section(Section::Run, table(name, item, &origin)?)?,
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
@@ -91,7 +104,35 @@ impl Reader<'_> {
                 _ => return Err(unknown_at_top(name, origin)),
             }
         }
+        for axis in &self.document.axes {
+            let Some((table, key)) = axis.table().zip(axis.key) else { continue };
+            check_workload(&self.document.settings, &table, key, &axis.origin)?;
+        }
         Ok(self.document)
+    }
+
+    /// The tables `[[workload]]`.
+    fn workloads(&mut self, tables: &[&dyn TableLike], origin: &Origin) -> Result<(), Wrong> {
+        if tables.len() > MOST_WORKLOADS {
+            let problem = format!("{} workloads", tables.len());
+            return Err(Wrong::new(origin.clone(), problem).expected(format!("at most {MOST_WORKLOADS}")));
+        }
+        for of_workload in tables {
+            let entries = entries(*of_workload);
+            let Some((_, _, item)) = entries.iter().find(|(name, ..)| *name == WORKLOAD_NAME) else {
+                let first =
+                    entries.first().map_or_else(|| origin.clone(), |(_, key, _)| self.input.origin(key.clone()));
+                return Err(Wrong::new(first, "a workload of several without a `name`")
+                    .expected("a name in each [[workload]], such as name = \"incast\""));
+            };
+            let (raw, at) = raw_item(self.input, item);
+            let name = check_workload_name(&raw, &self.document.settings, &at)?;
+            self.document.settings.add_workload(name.as_str(), at);
+            for (key_name, key, item) in entries.into_iter().filter(|(key_name, ..)| *key_name != WORKLOAD_NAME) {
+                self.key(Table::Workload(name.clone()), key_name, key, item)?;
+            }
+        }
+        Ok(())
     }
 
     fn title(&self, item: &Item, origin: &Origin) -> Result<String, Wrong> {
@@ -167,21 +208,93 @@ impl Reader<'_> {
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         let known = known_key(&at, name, self.input.origin(key))?;
         let (raw, origin) = raw_item(self.input, item);
-        self.document.settings.give(at, known, &raw, origin)
+        self.document.settings.give(at, known, &raw, origin).map_err(|error| into_sweep(error, known, &raw))
     }
 
     fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
         for (name, key, item) in entries(entries_of) {
-            let origin = self.input.origin(key);
-            let key = sweepable(name, &origin)?;
-            let values = match raw_item(self.input, item) {
-                (Raw::List(values), _) => values,
-                single => vec![single],
-            };
-            self.document.axes.push(axis(key, values, origin)?);
+            self.axis(name, key, item)?;
         }
         Ok(())
     }
+
+    /// A key of the sweep; of a table within it, as dots in a name without quotes make it, each of the keys in that.
+    fn axis(&mut self, path: &str, key: Span, item: &Item) -> Result<(), Wrong> {
+        if let Some(table) = item.as_table_like() {
+            return entries(table)
+                .into_iter()
+                .try_for_each(|(name, key, item)| self.axis(&format!("{path}.{name}"), key, item));
+        }
+        let origin = self.input.origin(key);
+        let (workload, key) = swept_path(path, &origin)?;
+        let values = match raw_item(self.input, item) {
+            (Raw::List(values), _) => values,
+            single => vec![single],
+        };
+        self.document.axes.push(axis((workload, key), values, origin)?);
+        Ok(())
+    }
+}
+
+/// More `[[workload]]`s than anybody mixes.
+const MOST_WORKLOADS: usize = 64;
+
+/// The key of a `[[workload]]` by which paths name it.
+const WORKLOAD_NAME: &str = "name";
+
+fn is_list(item: &Item) -> bool {
+    matches!(item, Item::ArrayOfTables(_) | Item::Value(Value::Array(_)))
+}
+
+/// The name of one of several workloads: it stands in paths, in names of columns and beside keys.
+fn check_workload_name(raw: &Raw, settings: &Settings, origin: &Origin) -> Result<String, Wrong> {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let fits = |name: &&String| {
+        name.len() <= 64 && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(good)
+    };
+    let name = if let Raw::Text(name) = raw { Some(name).filter(fits) } else { None };
+    let Some(name) = name else {
+        return Err(Wrong::new(origin.clone(), format!("{raw} cannot name a workload"))
+            .expected("a text of letters, digits and `_` that begins with a letter, 64 at most"));
+    };
+    if settings::find(name).is_some_and(|key| key.section == Section::Workload) {
+        return Err(Wrong::new(origin.clone(), format!("`{name}` is a key of workloads and cannot name one"))
+            .expected("another name"));
+    }
+    if settings.workloads().iter().any(|(known, _)| known == name) {
+        return Err(
+            Wrong::new(origin.clone(), format!("two workloads are called `{name}`")).expected("names that differ")
+        );
+    }
+    Ok(name.clone())
+}
+
+/// Refuses keys of a workload that is not there, and those of one workload where there are several.
+pub(crate) fn check_workload(settings: &Settings, table: &Table, key: &Key, origin: &Origin) -> Result<(), Wrong> {
+    let names = || settings.workloads().iter().map(|(name, _)| name.as_str());
+    let paths: Vec<String> = names().map(|name| format!("`workload.{name}.{}`", key.name)).collect();
+    match table {
+        Table::Section(Section::Workload) if names().next().is_some() => {
+            let problem = format!("`{}` is of one workload, and this experiment has several", key.name);
+            Err(Wrong::new(origin.clone(), problem).expected(paths.join(" or ")))
+        }
+        Table::Workload(name) if !names().any(|known| known == name) => {
+            let problem = format!("there is no [[workload]] with the name `{name}`");
+            let one = format!("`workload.{}`, as there is one workload", key.name);
+            let expected = if paths.is_empty() { one } else { paths.join(" or ") };
+            Err(Wrong::new(origin.clone(), problem).expected(expected).names(name, names()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a name or path in [sweep] stands for: the workload, of several, and the key.
+pub(crate) fn swept_path(path: &str, origin: &Origin) -> Result<(Option<String>, Option<&'static Key>), Wrong> {
+    let Some((workload, name)) = path.strip_prefix("workload.").and_then(|rest| rest.split_once('.')) else {
+        return Ok((None, sweepable(path, origin)?));
+    };
+    let table = Table::Workload(workload.to_owned());
+    known_key(&table, name, origin.clone()).map(|key| (Some(workload.to_owned()), Some(key)))
 }
 
 /// What an item holds, and where it stands.
@@ -314,8 +427,25 @@ pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wr
     }
 }
 
-/// An axis whose values fit its key, each once.
-pub fn axis(key: Option<&'static Key>, values: Vec<(Raw, Origin)>, origin: Origin) -> Result<Axis, Wrong> {
+/// The error of a value, which says where lists go if it is a list for a key that takes one value.
+pub(crate) fn into_sweep(error: Wrong, key: &'static Key, raw: &Raw) -> Wrong {
+    let is_list = |raw: &Raw| matches!(raw, Raw::List(_));
+    let has_several = match raw {
+        Raw::List(items) => !key.kind.is_list() || items.iter().any(|(item, _)| is_list(item)),
+        _ => false,
+    };
+    match sweepable(key.name, &error.origin) {
+        Ok(Some(_)) if has_several => error.expected(format!("{}; lists go into [sweep]", key.kind.expects())),
+        _ => error,
+    }
+}
+
+/// An axis of a key, perhaps of one of several workloads, whose values fit it, each once.
+pub fn axis(
+    (workload, key): (Option<String>, Option<&'static Key>),
+    values: Vec<(Raw, Origin)>,
+    origin: Origin,
+) -> Result<Axis, Wrong> {
     let name = key.map_or(SCHEME, |key| key.name);
     if values.is_empty() {
         return Err(Wrong::new(origin, format!("`{name}` has no values to sweep")).expected("at least one"));
@@ -337,5 +467,49 @@ pub fn axis(key: Option<&'static Key>, values: Vec<(Raw, Origin)>, origin: Origi
         }
         seen.push(text);
     }
-    Ok(Axis { key, values, origin })
+    Ok(Axis { key, workload, values, origin })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overrides;
+    use flowsieve_schemes::settings::Kind;
+
+    const HINT: &str = "lists go into [sweep]";
+
+    fn expected_of(text: &str) -> String {
+        let input = ExperimentText::new("test.toml", text);
+        parse(&input).map(|_| ()).unwrap_err().details().expected.unwrap_or_default()
+    }
+
+    #[test]
+    fn parse__a_list_for_one_value_is_told_where_lists_go() {
+        assert!(expected_of("[workload]\nload = [0.5, 0.7]\n").ends_with(HINT));
+        for key in KEYS.iter() {
+            let table = if key.section == Section::Scheme { "schemes.mine" } else { key.section.path() };
+            let list = if key.kind.is_list() { "[[1], [2]]" } else { "[1, 2]" };
+            let text = match key.section {
+                Section::Link => format!("[[{table}]]\n{} = {list}\n", key.name),
+                _ => format!("[{table}]\n{} = {list}\n", key.name),
+            };
+            let can_be_swept = sweepable(key.name, &Origin::Default).is_ok();
+            assert_eq!(expected_of(&text).ends_with(HINT), can_be_swept, "{text}");
+        }
+        assert!(expected_of("[network.leaf]\nqueues = [2, 4]\n").ends_with(HINT));
+    }
+
+    #[test]
+    fn set__a_list_for_one_value_is_told_where_lists_go() {
+        let one_value = |key: &&&Key| !key.kind.is_list() && sweepable(key.name, &Origin::Default).is_ok();
+        let mut tried = 0;
+        for key in KEYS.iter().filter(one_value).filter(|key| Table::Scheme(String::new()).takes(key)) {
+            let Kind::Count(low, _) = key.kind else { continue };
+            let set = format!("schemes.mine.{}={low},{}", key.name, low + 1);
+            let error = overrides::apply(&mut Document::default(), &set).unwrap_err();
+            assert!(error.details().expected.unwrap_or_default().ends_with(HINT), "{set}");
+            tried += 1;
+        }
+        assert!(tried > 10, "{tried}");
+    }
 }

@@ -28,7 +28,9 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
         if let Some((name, value)) = other.iter().find(|pair| !first.contains(pair)) {
             let was = plan.experiment.points[0].settings.get(*name).map_or("nothing", String::as_str);
             let problem = format!("the points have different flows: {name} is {was} and {value}");
-            let key = name.rsplit('.').next().unwrap_or(name);
+            // Several workloads share the names of their keys.
+            let is_of_several = name.starts_with("workload.") && name.split('.').count() == 3;
+            let key = if is_of_several { name } else { name.rsplit('.').next().unwrap_or(name) };
             let error = SettingsError::new(Origin::Default, problem);
             return Err(error.expected(format!("one of them, such as --set {key}={was}")).into());
         }

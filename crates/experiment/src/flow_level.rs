@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::points::{BASE, Point};
 use crate::simulator::{MAX_TIME, need_coflows};
-use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, MEASURE, QUERIES, Workload};
+use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload};
 
 /// How a flow lies on the wire: its data with headers and framing. There are no ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +59,10 @@ impl Framing {
 pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
     let run = read(point, seed, folder)?;
     let (mut loads, mut warnings) = (Vec::new(), Vec::new());
-    if let Some(placed) = &run.workload.placed {
+    for placed in run.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
         placed.say(&mut loads, &mut warnings);
     }
+    warnings.extend(run.workload.sentences());
     Ok(Prepared {
         fabric: run.fabric.draw(),
         packet_hops: 0.0,
@@ -144,6 +145,9 @@ fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) ->
     }
     match workload.extent {
         Extent::Window(..) => refuse(&MEASURE, "a measuring window"),
+        Extent::Entries { endless: true } => {
+            refuse(&FLOWS, "a workload that goes on until the flows of the others have finished")
+        }
         _ => Ok(()),
     }
 }
@@ -189,8 +193,9 @@ impl Run {
         Ok(match self.workload.extent {
             Extent::Flows(count) => flows.take(usize::try_from(count).unwrap_or(usize::MAX)).collect(),
             Extent::Until(end) => flows.take_while(|flow| flow.start_ps < end).collect(),
+            Extent::Entries { endless: false } => flows.collect(),
             // Refused while the run was prepared.
-            Extent::Window(..) | Extent::Queries => Vec::new(),
+            _ => Vec::new(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! What the command line changes in an experiment: `--set key=value`.
 //!
-//! The key is a setting's name (`load`), its path (`network.leaf.queues`, `schemes.pias.thresholds`) or `scheme`.
+//! The key is a setting's name (`load`), its path (`network.leaf.queues`, `schemes.pias.thresholds`, `workload.incast.load`) or
+//! `scheme`.
 //! The value is written as in the file, except that a text needs no quotes and a list no brackets: `thresholds=20KB`. Several,
 //! separated by commas, for a key that holds no list make a sweep, and so does one value for a key that the file sweeps
 //! already: `--set load=0.8` runs that load alone.
@@ -27,7 +28,7 @@ pub(crate) fn apply_value(
     (raw, at): &(Raw, Origin),
 ) -> Result<(), SettingsError> {
     give(document, path, origin, |kind| match raw {
-        Raw::List(items) if !kind.is_some_and(holds_list) => items.clone(),
+        Raw::List(items) if !kind.is_some_and(|kind| kind.is_list()) => items.clone(),
         one => vec![(one.clone(), at.clone())],
     })
 }
@@ -42,24 +43,32 @@ fn give(
     let origin = origin.clone();
     match target(path, &origin)? {
         Target::Sweep(key) => {
+            if let Some(key) = key {
+                document::check_workload(&document.settings, &Table::Section(key.section), key, &origin)?;
+            }
             let values = values(key.map(|key| key.kind));
-            sweep(document, document::axis(key, values, origin)?);
+            sweep(document, document::axis((None, key), values, origin)?);
         }
         Target::Key(table, key) => {
+            document::check_workload(&document.settings, &table, key, &origin)?;
             let values = values(Some(key.kind));
-            let own_section = table == Table::Section(key.section);
-            let swept = document.axes.iter().any(|axis| axis.key.is_some_and(|swept| swept.name == key.name));
-            if own_section && (swept || values.len() > 1) {
+            let workload = if let Table::Workload(name) = &table { Some(name.clone()) } else { None };
+            let can_be_swept = table == Table::Section(key.section) || workload.is_some();
+            let is_swept =
+                |axis: &Axis| axis.workload == workload && axis.key.is_some_and(|swept| swept.name == key.name);
+            if can_be_swept && (document.axes.iter().any(is_swept) || values.len() > 1) {
                 let key = document::sweepable(key.name, &origin)?;
-                sweep(document, document::axis(key, values, origin)?);
+                sweep(document, document::axis((workload, key), values, origin)?);
             } else if let [(raw, at)] = values.as_slice() {
                 if let Table::Scheme(variant) | Table::SchemeAt(variant, _) = &table {
                     document.variants.entry(variant.clone()).or_insert_with(|| origin.clone());
                 }
-                document.settings.give(table, key, raw, at.clone())?;
+                let given = document.settings.give(table, key, raw, at.clone());
+                given.map_err(|error| document::into_sweep(error, key, raw))?;
             } else {
                 let problem = format!("`{path}` takes one value");
-                return Err(SettingsError::new(origin, problem).expected(key.kind.expects()));
+                let several = Raw::List(vec![(Raw::List(Vec::new()), Origin::Default)]);
+                return Err(document::into_sweep(SettingsError::new(origin, problem), key, &several));
             }
         }
     }
@@ -101,12 +110,14 @@ pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsErro
             let place = document::place_of(place).unwrap_or(Place::Leaf);
             key_of(Table::NetworkAt(place), name)
         }
+        ["workload", workload, name] => key_of(Table::Workload((*workload).to_owned()), name),
         [section, name] if section_of(section).is_some() => {
             key_of(Table::Section(section_of(section).unwrap_or(Section::Network)), name)
         }
         parts => {
-            let error = SettingsError::new(origin.clone(), format!("unknown setting `{path}`"))
-                .expected("`name`, `section.name`, `network.<place>.name` or `schemes.<name>.name`");
+            let error = SettingsError::new(origin.clone(), format!("unknown setting `{path}`")).expected(
+                "`name`, `section.name`, `network.<place>.name`, `schemes.<name>.name` or `workload.<name>.name`",
+            );
             Err(match meant(parts) {
                 Some(meant) => error.names(meant.clone(), [meant]),
                 None => error,
@@ -122,6 +133,7 @@ fn meant(parts: &[&str]) -> Option<String> {
     Some(match parts {
         [place, name] if document::place_of(place).is_some() => format!("network.{place}.{name}"),
         [head, name] if nearest(head, &[section.to_owned()]).is_some() => format!("{section}.{name}"),
+        [workload, name] if key.section == Section::Workload => format!("workload.{workload}.{name}"),
         [scheme, name] => format!("schemes.{scheme}.{name}"),
         _ => key.name.to_owned(),
     })
@@ -132,16 +144,9 @@ fn section_of(name: &str) -> Option<Section> {
     Section::ALL.into_iter().filter(plain).find(|section| section.path() == name)
 }
 
-fn holds_list(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::SizeList | Kind::TimeList | Kind::NumberList(..) | Kind::CountList | Kind::TextList | Kind::SizeListOr(_)
-    )
-}
-
 /// The values in an argument: what stands in brackets is a list of TOML, commas separate, and what is no TOML is a text.
 fn values(text: &str, kind: Option<Kind>, origin: &Origin) -> Vec<(Raw, Origin)> {
-    let of_lists = kind.is_some_and(holds_list);
+    let of_lists = kind.is_some_and(|kind| kind.is_list());
     let with_origin = |raw| (raw, origin.clone());
     let parts = match toml_value(text, origin) {
         Some(Raw::List(items)) if !of_lists => return items,

@@ -19,6 +19,7 @@ use flowsieve_results::{
 };
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 use std::path::{Path, PathBuf};
@@ -351,11 +352,12 @@ fn seeds(document: &mut Document, changes: &Changes, stated: bool) -> Result<(u6
 
 fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String, parts: Vec<PartId>) -> PointInfo {
     let load = settings.get("workload.load").and_then(|load| load.parse().ok());
-    let axis = |(name, value): &(&'static str, String)| {
-        let section = find(name).map_or("", |key| key.section.path());
-        Axis { key: format!("{section}.{name}"), value: value.clone() }
+    let axis = |(name, value): &(Cow<'static, str>, String)| {
+        // One that is no key is the path of one.
+        let key = find(name).map_or_else(|| name.to_string(), |key| format!("{}.{name}", key.section.path()));
+        Axis { key, value: value.clone() }
     };
-    let axes = point.values.iter().filter(|(name, _)| *name != "load").map(axis).collect();
+    let axes = point.values.iter().filter(|(name, _)| name != "load").map(axis).collect();
     let scheme = point.variant.name.clone();
     PointInfo {
         scheme,

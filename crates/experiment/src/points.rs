@@ -10,6 +10,7 @@ use crate::workload::{Files, MEASURE, WINDOW};
 use flowsieve_schemes::declare;
 use flowsieve_schemes::flow_level::RATES;
 use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 declare! {
@@ -36,8 +37,8 @@ pub struct Variant {
 pub struct Point {
     /// Its scheme.
     pub variant: Variant,
-    /// The other axes in the order of the file: name → canonical value.
-    pub values: Vec<(&'static str, String)>,
+    /// The other axes in the order of the file: name (of one of several workloads, path) → canonical value.
+    pub values: Vec<(Cow<'static, str>, String)>,
     /// Its settings.
     pub settings: Settings,
     /// Files that it reads; all points of a plan share them.
@@ -45,9 +46,16 @@ pub struct Point {
 }
 
 impl Point {
+    /// Whether the sweep gives it the key of this address.
+    pub(crate) fn is_swept(&self, (table, name): &Address) -> bool {
+        let axis = table.swept(name);
+        self.values.iter().any(|(swept, _)| *swept == axis)
+    }
+
     /// The point in words: `pias, load 0.6`.
     pub fn label(&self) -> String {
-        let values = self.values.iter().map(|(name, value)| format!(", {name} {value}"));
+        let short = |name: &str| name.strip_prefix("workload.").unwrap_or(name).to_owned();
+        let values = self.values.iter().map(|(name, value)| format!(", {} {value}", short(name)));
         std::iter::once(self.variant.name.clone()).chain(values).collect()
     }
 }
@@ -77,9 +85,9 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
         for axis in axes.iter().rev() {
             let (raw, origin) = &axis.values[rest % axis.values.len()];
             rest /= axis.values.len();
-            if let Some(key) = axis.key {
-                settings.give(Table::Section(key.section), key, raw, origin.clone())?;
-                values.push((key.name, key.kind.read(key.name, raw, origin)?.to_string()));
+            if let Some((table, key)) = axis.table().zip(axis.key) {
+                settings.give(table, key, raw, origin.clone())?;
+                values.push((axis.name(), key.kind.read(key.name, raw, origin)?.to_string()));
             }
         }
         values.reverse();
@@ -173,8 +181,8 @@ pub(crate) fn unread(
         // A swept key has another origin in every point; its address counts.
         unread.retain(|(address, _)| left.iter().any(|(other, _)| other == address));
     }
-    let swept = |name| points.iter().any(|point| point.values.iter().any(|(swept, _)| *swept == name));
-    unread.retain(|(address, _)| swept(address.1) || elsewhere.iter().any(|(other, _)| other == address));
+    let swept = |address: &Address| points.iter().any(|point| point.is_swept(address));
+    unread.retain(|(address, _)| swept(address) || elsewhere.iter().any(|(other, _)| other == address));
     let left_out = |table: &Table| match table {
         Table::Scheme(variant) | Table::SchemeAt(variant, _) => {
             (!points.iter().any(|point| point.variant.name == *variant)).then(|| variant.clone())
@@ -205,7 +213,7 @@ pub(crate) fn unread(
             format!("`{}` = \"window\" beside it", MEASURE.name)
         }
         Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
-        Table::Section(Section::Workload) => format!("no `{name}` with this workload"),
+        Table::Section(Section::Workload) | Table::Workload(_) => format!("no `{name}` with this workload"),
         Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
         _ => format!("no `{name}`, since no scheme of the sweep reads it with its other settings"),
     };

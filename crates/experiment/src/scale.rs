@@ -20,7 +20,7 @@ use crate::overrides;
 use crate::points::Point;
 use crate::watch::TRACE_SPAN;
 use crate::workload::{CHANGE_AT, DURATION, FLOWS, QUERIES, SIZES, WINDOW};
-use flowsieve_schemes::settings::{Key, Origin, Raw, Settings, Table, Value, one_of};
+use flowsieve_schemes::settings::{Key, Origin, Raw, Section, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 
 /// The share of an experiment that is run where the file has no table for it. The flows keep their sizes and load; there are
@@ -87,8 +87,7 @@ impl Scale {
             return;
         }
         let keys: [&'static Key; 6] = [&FLOWS, &QUERIES, &DURATION, &WINDOW, &CHANGE_AT, &TRACE_SPAN];
-        for key in keys {
-            let table = Table::Section(key.section);
+        for (table, key) in keys.into_iter().flat_map(|key| tables_of(point, key)).collect::<Vec<_>>() {
             let Some((value, origin)) = point.given(&(table.clone(), key.name)) else { continue };
             let smaller = match value {
                 Value::Count(flows) => Value::Count((flows / divisor).max(FEWEST_FLOWS).min(*flows)),
@@ -100,6 +99,15 @@ impl Scale {
             point.replace(table, key, smaller, origin);
         }
     }
+}
+
+/// The tables in which a point may have a key: one, or those of its workloads.
+fn tables_of(point: &Settings, key: &'static Key) -> Vec<(Table, &'static Key)> {
+    let tables = match key.section {
+        Section::Workload => point.workload_tables(),
+        section => vec![Table::Section(section)],
+    };
+    tables.into_iter().map(|table| (table, key)).collect()
 }
 
 /// A table `[scale.<name>]`: what the file says for that scale.
@@ -192,6 +200,12 @@ impl ScaleTable {
     /// Gives each point the flows of its workload. `whole` is whether the points are all that the file asks for.
     pub(crate) fn give_flows(&self, points: &mut [Point], whole: bool) -> Result<(), Wrong> {
         let Some((_, first, _)) = self.flows.first() else { return Ok(()) };
+        if points.iter().any(|point| !point.settings.workloads().is_empty()) {
+            let problem = "`flows` by sizes, and this experiment has several workloads";
+            return Err(
+                Wrong::new(first.clone(), problem).expected("`workload.<name>.flows` for each that has `flows`")
+            );
+        }
         let sizes = |point: &Point| match point.settings.given(&(Table::Section(SIZES.section), SIZES.name)) {
             Some((Value::Text(sizes), _)) => sizes.clone(),
             _ => String::new(),
@@ -208,7 +222,7 @@ impl ScaleTable {
             let address = (Table::Section(FLOWS.section), FLOWS.name);
             match point.settings.given(&address) {
                 Some((_, Origin::CommandLine(_))) => continue,
-                _ if !point.values.iter().any(|(swept, _)| *swept == FLOWS.name) => {}
+                _ if !point.is_swept(&address) => {}
                 _ => {
                     return Err(Wrong::new(first.clone(), "`flows` is swept, and given here for each workload")
                         .expected("one of the two"));
@@ -229,8 +243,7 @@ impl ScaleTable {
         let mut is_read = false;
         let keys: [&'static Key; 3] = [&DURATION, &WINDOW, &CHANGE_AT];
         for settings in points.iter_mut().map(|point| &mut point.settings) {
-            for key in keys {
-                let table = Table::Section(key.section);
+            for (table, key) in keys.into_iter().flat_map(|key| tables_of(settings, key)).collect::<Vec<_>>() {
                 let Some((value, origin)) = settings.given(&(table.clone(), key.name)) else { continue };
                 is_read = true;
                 let shorter = match (value, origin) {

@@ -38,10 +38,9 @@ impl Whole {
                 (Some(Value::Time(was)), Value::Time(is)) => is < was,
                 (was, is) => was != Some(is),
             };
-            let is_swept = point.values.iter().any(|(name, _)| *name == address.1);
-            let is_meant = !matches!(origin, Origin::CommandLine(_)) && !is_swept && decides(address);
+            let is_meant = !matches!(origin, Origin::CommandLine(_)) && !point.is_swept(address) && decides(address);
             let of_paper = was.map(|was| format!(" ({was} at paper scale)")).unwrap_or_default();
-            (is_less && is_meant).then(|| format!("{} = {value}{of_paper}", address.1))
+            (is_less && is_meant).then(|| format!("{} = {value}{of_paper}", address.0.swept(address.1)))
         };
         point.settings.all_given().filter_map(less).collect()
     }

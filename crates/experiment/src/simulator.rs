@@ -16,7 +16,7 @@ use crate::memory;
 use crate::points::Point;
 use crate::unacted;
 use crate::watch::{self, Trace};
-use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, Workload};
+use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, SIZES, Workload};
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
@@ -171,7 +171,7 @@ impl Engine for OwnSchemes {
         let scope = settings.scheme(&point.variant.name);
         refuse_without_coflows(&scope, &scheme, &workload)?;
         refuse_huge_flows(&scheme, &workload, seed)?;
-        refuse_huge_sizes(&settings.common(), &scheme, &workload)?;
+        refuse_huge_sizes(settings, &scheme, &workload)?;
         coflow_weights::give(settings, &scope, &mut scheme, folder)?;
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
@@ -196,7 +196,8 @@ impl Engine for OwnSchemes {
         };
         let mut loads = run.wire_loads();
         let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
-        if let Some(placed) = &run.workload.placed {
+        warnings.extend(run.workload.sentences());
+        for placed in run.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
         warnings.extend(defeats::defeats(&run.scheme, &run.fabric, run.wire_overhead));
@@ -273,6 +274,13 @@ pub(crate) fn flows(
         return Err(scope.error(&QUERIES, problem).into());
     }
     let key: &Key = if workload.closed_loop(seed).is_some() { &ARRIVALS } else { &LOAD };
+    if let Extent::Entries { endless: true } = workload.extent {
+        let endless = workload.parts().into_iter().find(|(_, part)| part.extent == Extent::Others);
+        let name = endless.and_then(|(name, _)| Some(name?.0.to_owned()));
+        let problem = "a workload goes on until the flows of the others have finished, which only a run tells";
+        let error = point.settings.workload(name.as_deref()).error(&SIZES, problem);
+        return Err(error.expected("`flows` or `duration` in each [[workload]]").into());
+    }
     let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
     let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
         Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
@@ -280,7 +288,7 @@ pub(crate) fn flows(
         Extent::Window(from, to) => {
             Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
         }
-        Extent::Queries => flows,
+        Extent::Queries | Extent::Others | Extent::Entries { .. } => flows,
     };
     Ok((workload, flows))
 }
@@ -358,10 +366,9 @@ impl Run {
 
     /// The share of each class of links that data and ACKs take, by its name.
     fn wire_loads(&self) -> Vec<(String, f64)> {
-        let Some(bps) = self.workload.offered_bps() else { return Vec::new() };
+        let Some(bps) = self.workload.class_bps(&self.crossings, &self.fabric, self.seed) else { return Vec::new() };
         let rates = self.fabric.class_shares().iter().map(|share| share.rate_total_bps.max(1) as f64);
-        let load = |(crossing, rate): (&f64, f64)| bps * crossing / rate;
-        let loads = self.crossings.iter().zip(rates).map(load);
+        let loads = bps.iter().zip(rates).map(|(bps, rate)| bps / rate);
         self.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
     }
 
@@ -424,7 +431,7 @@ impl Run {
                 (Err(_), _) => Box::new(std::iter::empty()),
                 (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
                 (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
-                (Ok(flows), Extent::Window(..) | Extent::Queries) => flows,
+                (Ok(flows), _) => flows,
             }
         };
         let queries = self.workload.queries(self.seed);
@@ -436,15 +443,17 @@ impl Run {
         };
         let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
         let closed = self.workload.closed_loop(self.seed);
+        let waited_for = self.workload.waited_for(self.seed);
         let flows = match (&queries, &closed, self.workload.extent) {
             (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
+            (_, _, Extent::Entries { endless: true }) => Flows::Until { flows: &flows, waited_for: &waited_for },
             (_, None, _) => Flows::Given(&flows),
             (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
             (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
         };
         let measure = match self.workload.extent {
             Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
-            Extent::Flows(_) | Extent::Until(_) | Extent::Queries => Measure::All,
+            _ => Measure::All,
         };
         let run_spec = RunSpec {
             fabric: &self.fabric,

@@ -9,9 +9,11 @@ mod coflows;
 mod crossings;
 mod files;
 mod hosts;
+mod listed;
 mod pattern;
 mod queries;
 mod recorded;
+mod several;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -34,8 +36,10 @@ use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{
     ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
 };
+use listed::Paced;
 use queries::Asked;
 use recorded::{RECORDED, Recorded};
+use several::Several;
 use sizes::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +61,7 @@ declare! {
     );
     static LIST: Setting<String> = Setting::file(
         Section::Workload, "list",
-        "a flow list to replay instead: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
+        "a flow list to replay instead, with `load` at that: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
          feature:NAME",
     );
     static CLASS_SHARE: Setting<f64> = Setting::number(
@@ -86,6 +90,7 @@ pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
     pattern::SETTINGS,
     SETTINGS,
     queries::SETTINGS,
+    several::SETTINGS,
 ];
 
 /// Which flows of a run there are.
@@ -99,6 +104,13 @@ pub enum Extent {
     Window(u64, u64),
     /// They arrive until all queries have ended; all count, and the fabric drains.
     Queries,
+    /// Of one of several workloads: they arrive until the flows of the others have finished.
+    Others,
+    /// Of several workloads: they arrive as each of them says; all count, and the fabric drains.
+    Entries {
+        /// Whether one goes on until the flows of the others have finished.
+        endless: bool,
+    },
 }
 
 /// Where flows come from.
@@ -106,6 +118,7 @@ pub enum Extent {
 enum Origin {
     Drawn(Box<Drawn>),
     Listed(Arc<List>),
+    Several(Several),
 }
 
 /// The workload of a point.
@@ -120,6 +133,8 @@ pub struct Workload {
     asked: Option<Asked>,
     /// What a coflow trace became on these hosts.
     pub(crate) placed: Option<PlacedFacts>,
+    /// What a load made of a list.
+    paced: Option<Paced>,
     /// Which flows there are.
     pub extent: Extent,
     /// How packets lie on the wire, as the load counts them.
@@ -130,14 +145,14 @@ impl WorkloadFacts for Workload {
     fn distribution(&self) -> Option<&str> {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.builtin,
-            Origin::Listed(_) => None,
+            Origin::Listed(_) | Origin::Several(_) => None,
         }
     }
 
     fn load(&self) -> Option<f64> {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.load,
-            Origin::Listed(_) => None,
+            Origin::Listed(_) | Origin::Several(_) => None,
         }
     }
 
@@ -145,6 +160,7 @@ impl WorkloadFacts for Workload {
         match &self.origin {
             Origin::Drawn(drawn) => Some(drawn.traffic.from_start.quantile(p)),
             Origin::Listed(list) => list.quantile(p),
+            Origin::Several(several) => several.quantile(p),
         }
     }
 }
@@ -158,43 +174,53 @@ impl Workload {
         files: &Files,
         (folder, seed): (&Path, u64),
     ) -> Result<Workload, Error> {
-        let scope = settings.common();
-        let set = ParameterSet::read(&scope)?;
-        let framing = framing(&scope, set)?;
+        match settings.workloads() {
+            [] => Workload::read_one(&settings.common(), hosts, files, (folder, seed)),
+            _ => several::read(settings, hosts, files, (folder, seed)),
+        }
+    }
+
+    fn of(origin: Origin, extent: Extent, framing: Framing) -> Workload {
+        Workload { origin, extent, framing, classes: None, recorded: None, asked: None, placed: None, paced: None }
+    }
+
+    /// The workload of this scope: the only one, or one of several.
+    fn read_one(
+        scope: &Scope<'_>,
+        hosts: &Hosts,
+        files: &Files,
+        (folder, seed): (&Path, u64),
+    ) -> Result<Workload, Error> {
+        let set = ParameterSet::read(scope)?;
+        let framing = framing(scope, set)?;
         if let Some(path) = scope.optional(&LIST)? {
-            refuse_beside(&scope, &LIST, &[&SIZES, &CDF, &RECORDED, &LOAD, &FLOWS, &DURATION, &QUERIES])?;
-            refuse_beside(&scope, &LIST, &[&COFLOWS])?;
-            let list = files.list(&scope, &LIST, &folder.join(path), &hosts.names)?;
-            settings.note("workload.list.digest", &list.digest);
-            // The list itself says how many; all of it counts.
-            let extent = Extent::Flows(list.flows().len() as u64);
-            refuse_window(&scope, &LIST)?;
-            let classes = classes(&scope)?;
+            refuse_beside(scope, &LIST, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
+            refuse_beside(scope, &LIST, &[&COFLOWS])?;
+            let list = files.list(scope, &LIST, &folder.join(path), &hosts.names)?;
+            scope.note("workload.list.digest", &list.digest);
+            let (list, paced) = listed::at_load(scope, list, files, (hosts, &framing, set))?;
+            // The list itself says how many.
+            let extent = listed::extent(scope, &list)?;
+            let classes = classes(scope)?;
             if classes.is_some() && list.extras.classes {
                 let problem = "`class_share` says nothing of a list with a column `class`";
                 return Err(scope.error(&CLASS_SHARE, problem).expected("one of the two").into());
             }
+            return Ok(Workload { classes, paced, ..Workload::of(Origin::Listed(list), extent, framing) });
+        }
+        if let Some((list, facts)) = coflows::read(scope, (hosts, &framing, seed), files, folder)? {
+            refuse_beside(scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
+            let (extent, classes) = (listed::extent(scope, &list)?, classes(scope)?);
             return Ok(Workload {
-                origin: Origin::Listed(list),
                 classes,
-                recorded: None,
-                asked: None,
-                placed: None,
-                extent,
-                framing,
+                placed: Some(facts),
+                ..Workload::of(Origin::Listed(list), extent, framing)
             });
         }
-        if let Some((list, facts)) = coflows::read(settings, &scope, (hosts, &framing, seed), files, folder)? {
-            refuse_beside(&scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
-            refuse_window(&scope, &COFLOWS)?;
-            let (extent, classes) = (Extent::Flows(list.flows().len() as u64), classes(&scope)?);
-            let origin = Origin::Listed(list);
-            return Ok(Workload { origin, classes, recorded: None, asked: None, placed: Some(facts), extent, framing });
-        }
-        let reader = Reader { settings, scope: &scope, payload: framing.payload_bytes, files, folder, recorded: None };
+        let reader = Reader { scope, payload: framing.payload_bytes, files, folder, recorded: None };
         let recorded = Recorded::read(&reader)?;
         if recorded.is_some() {
-            refuse_beside(&scope, &RECORDED, &[&SIZES, &CDF, &traffic::CHANGE_SIZES])?;
+            refuse_beside(scope, &RECORDED, &[&SIZES, &CDF, &traffic::CHANGE_SIZES])?;
         }
         let reader = Reader { recorded: recorded.as_ref(), ..reader };
         let drawn = traffic::read(&reader, hosts, &framing, set)?;
@@ -202,18 +228,18 @@ impl Workload {
             let problem = "`recorded` with arrivals = \"closed-loop\", where flows have no order";
             return Err(scope.error(&RECORDED, problem).expected("other arrivals, or `sizes`").into());
         }
-        let classes = if drawn.closed.is_none() { classes(&scope)? } else { None };
+        let classes = if drawn.closed.is_none() { classes(scope)? } else { None };
         if classes.is_some() {
-            refuse_beside(&scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
+            refuse_beside(scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
         }
         let asked = Asked::read(&reader, hosts, &framing)?;
         let extent = if asked.is_some() {
-            refuse_window(&scope, &QUERIES)?;
+            refuse_window(scope, &QUERIES)?;
             Extent::Queries
         } else {
-            extent(&scope, recorded.as_ref())?
+            extent(scope, recorded.as_ref())?
         };
-        Ok(Workload { origin: Origin::Drawn(Box::new(drawn)), classes, recorded, asked, placed: None, extent, framing })
+        Ok(Workload { classes, recorded, asked, ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing) })
     }
 
     /// The flows in the order of their starts: without end, or all of a list; those beside queries.
@@ -245,6 +271,7 @@ impl Workload {
                 let list = Arc::clone(list);
                 Ok(Box::new((0..list.flows().len()).map(move |index| list.flows()[index])))
             }
+            Origin::Several(several) => several.flows(seed),
         }
     }
 
@@ -254,7 +281,7 @@ impl Workload {
         let flows = match self.extent {
             Extent::Flows(flows) => u32::try_from(flows).unwrap_or(u32::MAX),
             // More than any run has.
-            Extent::Until(_) | Extent::Window(..) | Extent::Queries => u32::MAX,
+            _ => u32::MAX,
         };
         // An error would have shown while the workload was read.
         drawn.closed_loop(flows, seed).ok().flatten()
@@ -279,6 +306,7 @@ impl Workload {
             Origin::Listed(list) => {
                 Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
             }
+            Origin::Several(several) => several.extras(),
         }
     }
 
@@ -291,24 +319,60 @@ impl Workload {
                 (flow, prediction, features)
             }
             (Origin::Listed(list), _) => list.list.row(flow),
+            // Such lists are refused among several workloads.
+            (Origin::Several(_), _) => (flow, Prediction::default(), &[]),
         }
     }
 
     /// Whether its flows are known before the run, to the last one, and belong to coflows.
     pub fn has_coflows(&self) -> bool {
-        matches!(&self.origin, Origin::Listed(list) if list.extras.coflows)
+        match &self.origin {
+            Origin::Drawn(_) => false,
+            Origin::Listed(list) => list.extras.coflows,
+            Origin::Several(several) => several.has_coflows(),
+        }
     }
 
-    /// The highest class of a list's flows, and where a flow that has it stands.
+    /// The highest class of the flows of a list or of several workloads, and where a flow or a workload that has it stands.
     pub fn highest_class(&self) -> Option<(u8, String)> {
-        self.listed().map(List::highest_class)
+        match &self.origin {
+            Origin::Several(several) => several.highest_class(),
+            _ => self.listed().map(List::highest_class),
+        }
+    }
+
+    /// The workloads of which it is made, each with its name and class, where there are several; itself where there are not.
+    pub(crate) fn parts(&self) -> Vec<(Option<(&str, u8)>, &Workload)> {
+        match &self.origin {
+            Origin::Several(several) => several.parts().map(|(name, class, of)| (Some((name, class)), of)).collect(),
+            _ => vec![(None, self)],
+        }
+    }
+
+    /// The numbers of the flows for which those of other workloads wait, rising.
+    pub(crate) fn waited_for(&self, seed: u64) -> Vec<u32> {
+        match (&self.origin, self.extent) {
+            // An error would have shown while the workload was read.
+            (Origin::Several(several), Extent::Entries { endless: true }) => {
+                several.with_an_end(seed).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a person should know of it before it runs.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        match (&self.origin, &self.paced) {
+            (Origin::Several(several), _) => several.sentences(),
+            (_, paced) => paced.iter().map(|paced| paced.sentence().to_owned()).collect(),
+        }
     }
 
     /// The sizes that are drawn, where they are.
     pub(crate) fn drawn_sizes(&self) -> Option<&SizeDistribution> {
         match &self.origin {
             Origin::Drawn(drawn) => Some(&drawn.traffic.from_start.sizes),
-            Origin::Listed(_) => None,
+            Origin::Listed(_) | Origin::Several(_) => None,
         }
     }
 
@@ -316,7 +380,7 @@ impl Workload {
     pub(crate) fn listed(&self) -> Option<&List> {
         match &self.origin {
             Origin::Listed(list) => Some(list),
-            Origin::Drawn(_) => None,
+            Origin::Drawn(_) | Origin::Several(_) => None,
         }
     }
 
@@ -352,12 +416,14 @@ impl Workload {
         let drawn = match &self.origin {
             Origin::Drawn(drawn) => drawn,
             Origin::Listed(list) => return list.flows().len() as f64,
+            Origin::Several(several) => return several.expected_flows(),
         };
         match self.extent {
             Extent::Flows(flows) => flows as f64,
             // Arrivals go on a little after the window; how long depends on its last flows.
             Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
             Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
+            Extent::Others | Extent::Entries { .. } => f64::INFINITY,
         }
     }
 
@@ -365,13 +431,14 @@ impl Workload {
     pub fn arrivals_span_ps(&self) -> Option<f64> {
         match (&self.origin, self.extent) {
             (Origin::Listed(list), _) => list.flows().last().map(|flow| flow.start_ps as f64),
+            (Origin::Several(several), _) => Some(several.span_ps()),
             (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
             (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
             (Origin::Drawn(drawn), Extent::Flows(flows)) => {
                 const SECOND_PS: u64 = 1_000_000_000_000;
                 Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
             }
-            (Origin::Drawn(_), Extent::Queries) => None,
+            (Origin::Drawn(_), Extent::Queries | Extent::Others | Extent::Entries { .. }) => None,
         }
     }
 
@@ -383,6 +450,7 @@ impl Workload {
                 Some(asked) => drawn.flows_until(end_ps).min(asked.flows_beside(drawn)) + asked.messages_until(end_ps),
             },
             Origin::Listed(list) => list.flows().partition_point(|flow| flow.start_ps < end_ps) as f64,
+            Origin::Several(several) => several.expected_flows_before(end_ps),
         };
         before(to_ps) - before(from_ps)
     }
@@ -405,21 +473,51 @@ impl Workload {
                 let acks = data as f64 / f64::from(self.framing.data_packets_per_ack.max(1));
                 (data as f64 + acks) / list.flows().len().max(1) as f64
             }
+            Origin::Several(several) => several.packets_per_flow(),
         }
     }
 
-    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list or
-    /// closed loops.
+    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list at its own
+    /// pace or closed loops.
     /// Of a workload that changes, the heavier part.
     pub fn offered_bps(&self) -> Option<f64> {
-        let Origin::Drawn(drawn) = &self.origin else { return None };
-        if drawn.closed.is_some() {
-            return None;
-        }
+        let drawn = match &self.origin {
+            Origin::Drawn(drawn) if drawn.closed.is_none() => drawn,
+            Origin::Drawn(_) => return None,
+            Origin::Listed(_) => return self.paced.as_ref().and_then(|_| self.mean_bps()),
+            Origin::Several(several) => return several.offered_bps(),
+        };
         Some(drawn.heaviest_bps(|sizes| {
             let cost = self.framing.cost(sizes);
             cost.data_bytes + cost.ack_bytes
         }))
+    }
+
+    /// The same, of a list also at its own pace, from its first start to its last.
+    fn mean_bps(&self) -> Option<f64> {
+        match &self.origin {
+            Origin::Listed(list) => listed::mean_bps(list, &self.framing),
+            _ => self.offered_bps(),
+        }
+    }
+
+    /// The bit/s of [`Workload::offered_bps`] on all links of each class together, where a packet crosses so many of each.
+    pub(crate) fn class_bps(&self, crossings: &[f64], fabric: &Fabric, seed: u64) -> Option<Vec<f64>> {
+        if let Origin::Several(several) = &self.origin {
+            return several.class_bps(fabric, seed);
+        }
+        let bps = self.offered_bps()?;
+        Some(crossings.iter().map(|crossing| bps * crossing).collect())
+    }
+
+    /// The share of its flows of at most so many bytes.
+    fn cdf(&self, bytes: u64) -> f64 {
+        match &self.origin {
+            Origin::Drawn(drawn) => drawn.traffic.from_start.mean_of(|sizes| sizes.cdf(bytes)),
+            Origin::Listed(list) => list.cdf(bytes),
+            // Several workloads are none of several.
+            Origin::Several(_) => 0.0,
+        }
     }
 
     /// How many links of each class a packet crosses on average, in the order of the fabric's classes. Of a flow list
@@ -433,6 +531,7 @@ impl Workload {
                 crossings::crossings(&drawn.traffic.pattern, fabric, seed, |pair| offer.mean_of_pair(pair, each))
             }
             Origin::Listed(_) => fabric.class_shares().iter().map(|share| share.crossing).collect(),
+            Origin::Several(several) => several.crossings(fabric, seed),
         }
     }
 }
@@ -454,19 +553,21 @@ fn classes(scope: &Scope<'_>) -> Result<Option<ClassShare>, SettingsError> {
 }
 
 fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, SettingsError> {
-    if scope.read(&MEASURE)? {
+    let is_window = scope.read(&MEASURE)?;
+    // One of several workloads may end within a window, or before it.
+    let is_one_of_several = scope.workload().is_some();
+    if is_window && !is_one_of_several {
         refuse_beside(scope, &MEASURE, &[&FLOWS, &DURATION])?;
-        let times = scope.optional(&WINDOW)?;
-        return match times.as_deref() {
-            Some([start, end]) if start < end => Ok(Extent::Window(*start, *end)),
-            _ => Err(scope.invalid(&WINDOW, "its start and its end, such as window = [\"10ms\", \"60ms\"]")),
-        };
+        let (from, to) = window(scope)?;
+        return Ok(Extent::Window(from, to));
     }
     match (scope.optional(&FLOWS)?, scope.optional(&DURATION)?) {
         (Some(flows), None) => Ok(Extent::Flows(flows)),
         (None, Some(duration)) => Ok(Extent::Until(duration)),
         (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` beside `flows`").expected("one of the two")),
+        (None, None) if is_window => Ok(Extent::Others),
         (None, None) if recorded.is_some() => Ok(Extent::Flows(recorded.map_or(0, |recorded| recorded.flows as u64))),
+        (None, None) if is_one_of_several => Ok(Extent::Others),
         (None, None) => Err(scope.invalid(&FLOWS, "`flows` or `duration` in [workload]")),
     }
 }
@@ -484,6 +585,14 @@ fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
             .error(&WINDOW, format!("`window` beside `{name}`"))
             .expected(format!("no `window`, or {expected}"))),
         false => Ok(()),
+    }
+}
+
+/// The measuring window.
+fn window(scope: &Scope<'_>) -> Result<(u64, u64), SettingsError> {
+    match scope.optional(&WINDOW)?.as_deref() {
+        Some([start, end]) if start < end => Ok((*start, *end)),
+        _ => Err(scope.invalid(&WINDOW, "its start and its end, such as window = [\"10ms\", \"60ms\"]")),
     }
 }
 

@@ -190,7 +190,7 @@ pub(crate) struct Coflows {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// So many hosts, each of them the ports whose number leaves its own as remainder; else as many as ports
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65_535))]
     pub(crate) hosts: Option<u32>,
     /// How sizes and arrivals are taken
     #[arg(long, value_enum, default_value_t)]

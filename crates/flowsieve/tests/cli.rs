@@ -343,7 +343,7 @@ fn run__of_a_wrong_file_leaves_nothing() {
     std::fs::write(folder.path().join("wrong.toml"), SMALL.replace("hosts = 8", "hosts = 1")).unwrap();
     let done = flowsieve(folder.path(), &["run", "wrong.toml"]);
     assert_eq!((done.status, done.out.as_str()), (2, ""));
-    assert!(done.err.contains("--> wrong.toml:5:9") && done.err.contains("2 to 65536"), "{}", done.err);
+    assert!(done.err.contains("--> wrong.toml:5:9") && done.err.contains("2 to 65535"), "{}", done.err);
     assert!(!folder.path().join("results").exists());
 }
 

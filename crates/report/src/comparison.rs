@@ -283,7 +283,7 @@ impl Compared {
     }
 
     fn columns(&self, pairs: &[&Pair], others: Vec<Column>) -> Vec<Column> {
-        let x = (pairs.len() > 1).then(|| Column::words(self.x.rsplit('.').next().unwrap_or_default()));
+        let x = (pairs.len() > 1).then(|| Column::words(self.x.split_once('.').map_or(&*self.x, |(_, name)| name)));
         x.into_iter().chain([Column::words("flows of")]).chain(others).collect()
     }
 

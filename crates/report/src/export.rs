@@ -265,7 +265,7 @@ fn of_output(error: csv::Error) -> io::Error {
 pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
     let experiment = &dir.manifest().experiment;
     let axes: Vec<&str> = experiment.points.first().map_or(Vec::new(), |point| {
-        point.axes.iter().map(|axis| axis.key.rsplit('.').next().unwrap_or(&axis.key)).collect()
+        point.axes.iter().map(|axis| axis.key.split_once('.').map_or(&*axis.key, |(_, name)| name)).collect()
     });
     let mut csv = csv::Writer::from_writer(out);
     let fields = [

@@ -32,9 +32,9 @@ impl Dimension {
         }
     }
 
-    /// Whether it goes by this name: the whole one, or the part behind the last dot.
+    /// Whether it goes by this name: the whole one, or the part behind one of its dots.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name() == name || self.name().rsplit('.').next() == Some(name)
+        self.name() == name || self.name().strip_suffix(name).is_some_and(|before| before.ends_with('.'))
     }
 }
 

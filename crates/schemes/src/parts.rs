@@ -64,7 +64,7 @@ declare! {
         "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last",
     );
     static MISUSING_HOSTS: Setting<u64> = Setting::count(
-        Section::Transport, "misusing_hosts", 0, 65_536,
+        Section::Transport, "misusing_hosts", 0, 65_535,
         "hosts, the first ones, that claim the highest priority and rank for all that they send",
     );
     /// The rate of the hosts' links in bit/s, which some schemes have to know.

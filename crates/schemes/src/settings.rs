@@ -23,6 +23,7 @@ pub use scope::{MTU, Scope};
 pub use setting::{Key, Section, Setting, SizesOr};
 pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +36,8 @@ pub enum Table {
     NetworkAt(Place),
     /// The n-th `[[topology.link]]`, from 0.
     Link(usize),
+    /// The `[[workload]]` of this name.
+    Workload(String),
     /// `[schemes.pias]`.
     Scheme(String),
     /// `[schemes.pias.leaf]`.
@@ -47,6 +50,7 @@ impl std::fmt::Display for Table {
             Table::Section(section) => write!(out, "{}", section.path()),
             Table::NetworkAt(place) => write!(out, "network.{}", place.name()),
             Table::Link(index) => write!(out, "topology.link.{index}"),
+            Table::Workload(name) => write!(out, "workload.{name}"),
             Table::Scheme(variant) => write!(out, "schemes.{variant}"),
             Table::SchemeAt(variant, place) => write!(out, "schemes.{variant}.{}", place.name()),
         }
@@ -54,11 +58,20 @@ impl std::fmt::Display for Table {
 }
 
 impl Table {
+    /// What a swept key of this table is called: a name alone, but in one of several workloads, which share their keys.
+    pub fn swept(&self, name: &'static str) -> Cow<'static, str> {
+        match self {
+            Table::Workload(_) => Cow::Owned(format!("{self}.{name}")),
+            _ => Cow::Borrowed(name),
+        }
+    }
+
     /// Whether a key may stand in this table.
     pub fn takes(&self, key: &Key) -> bool {
         match self {
             Table::Section(section) => key.section == *section && key.name != "base",
             Table::Link(_) => key.section == Section::Link,
+            Table::Workload(_) => key.section == Section::Workload,
             Table::NetworkAt(_) => key.section == Section::Network,
             Table::Scheme(_) => matches!(key.section, Section::Network | Section::Transport | Section::Scheme),
             Table::SchemeAt(..) => matches!(key.section, Section::Network | Section::Scheme) && key.name != "base",
@@ -89,13 +102,21 @@ pub struct Settings {
     declared: Arc<[&'static Key]>,
     given: BTreeMap<Address, Given>,
     links: usize,
+    /// The names of the `[[workload]]`s in the order of the file, and where each stands.
+    workloads: Vec<(String, Origin)>,
     record: Mutex<Record>,
 }
 
 impl Clone for Settings {
     fn clone(&self) -> Self {
         let record = Mutex::new(self.record().clone());
-        Settings { declared: Arc::clone(&self.declared), given: self.given.clone(), links: self.links, record }
+        Settings {
+            declared: Arc::clone(&self.declared),
+            given: self.given.clone(),
+            links: self.links,
+            workloads: self.workloads.clone(),
+            record,
+        }
     }
 }
 
@@ -118,6 +139,29 @@ impl Settings {
         }
         self.given.insert((table, key.name), Given { value, origin });
         Ok(())
+    }
+
+    /// Adds a `[[workload]]` of this name, which stands at `origin`. From then on `[workload]` has no keys.
+    pub fn add_workload(&mut self, name: impl Into<String>, origin: Origin) {
+        self.workloads.push((name.into(), origin));
+    }
+
+    /// The `[[workload]]`s, each with its place, in the order of the file; none where there is one workload, `[workload]`.
+    pub fn workloads(&self) -> &[(String, Origin)] {
+        &self.workloads
+    }
+
+    /// The tables in which the keys of workloads stand.
+    pub fn workload_tables(&self) -> Vec<Table> {
+        match self.workloads.as_slice() {
+            [] => vec![Table::Section(Section::Workload)],
+            several => several.iter().map(|(name, _)| Table::Workload(name.clone())).collect(),
+        }
+    }
+
+    /// What holds for every scheme, as the `[[workload]]` of this name sees it; with `None` as `[workload]` does.
+    pub fn workload(&self, name: Option<&str>) -> Scope<'_> {
+        self.common().of_workload(name.map(str::to_owned))
     }
 
     /// Puts another value, of the key's kind, in the place of a given one.

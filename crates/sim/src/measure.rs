@@ -68,7 +68,7 @@ impl Records {
 }
 
 /// Whether a run counts a flow.
-fn counts(measure: Measure, flow: &Flow) -> bool {
+pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {
     match measure {
         Measure::All => true,
         Measure::Window { from, to } => (from.0..to.0).contains(&flow.start_ps),
@@ -89,15 +89,18 @@ fn end(run_spec: &RunSpec<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Op
     }
 }
 
-/// Whether every flow that counts has finished, or can never finish.
-pub(crate) fn is_finished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow]) -> bool {
+/// Whether every flow of these that matters has finished, or can never finish.
+pub(crate) fn is_finished<K: Key>(
+    run_spec: &RunSpec<'_>,
+    built: &Built<K>,
+    flows: &[Flow],
+    matters: impl Fn(&Flow) -> bool,
+) -> bool {
     let records = Records::new(built, flows);
     let lost_messages: BTreeSet<u32> =
         built.partitions.iter().flat_map(|p| p.network.lost_messages.iter().copied()).collect();
     flows.iter().all(|flow| {
-        !counts(run_spec.measure, flow)
-            || lost_messages.contains(&flow.id)
-            || end(run_spec, flow, records.of(flow)).is_some()
+        !matters(flow) || lost_messages.contains(&flow.id) || end(run_spec, flow, records.of(flow)).is_some()
     })
 }
 

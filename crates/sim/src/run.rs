@@ -122,7 +122,7 @@ fn run_with<K: Key>(
         stop: run_spec.max_time.unwrap_or(Time::NEVER),
     };
     let mut upcoming: Arrivals<'_> = match run_spec.flows {
-        Flows::Given(flows) => flows().peekable(),
+        Flows::Given(flows) | Flows::Until { flows, .. } => flows().peekable(),
         Flows::Closed { flows, until } => {
             run.close_loops(|| Rule::Closed { flows: Arc::new(flows.clone()), until })?;
             (Box::new(flows.first().into_iter()) as Box<dyn Iterator<Item = Flow>>).peekable()
@@ -140,7 +140,10 @@ fn run_with<K: Key>(
         Measure::Window { .. } if asks => return Err(SimError::QueriesInWindow),
         Measure::All if asks => run.all_queries(upcoming, progress)?,
         Measure::All if run_spec.flows.are_closed() => run.all_closed(upcoming, progress)?,
-        Measure::All => run.all(upcoming, progress)?,
+        Measure::All => match run_spec.flows {
+            Flows::Until { waited_for, .. } => run.all_until(upcoming, waited_for, progress)?,
+            _ => run.all(upcoming, progress)?,
+        },
         Measure::Window { from, to } => Some(run.window(upcoming, from, to, progress)?),
     };
     run.gather();
@@ -269,7 +272,8 @@ impl<K: Key> Run<'_, '_, K> {
     /// Whether every flow that counts has finished, or can never finish.
     fn is_finished(&mut self) -> bool {
         self.gather();
-        measure::is_finished(&self.run_spec, &self.built, &self.flows)
+        let measure = self.run_spec.measure;
+        measure::is_finished(&self.run_spec, &self.built, &self.flows, |flow| measure::counts(measure, flow))
     }
 
     /// Whether a switch's program has its timer set.

@@ -63,6 +63,14 @@ pub enum Flows<'a> {
         /// As in [`Flows::Given`], with or without an end; with numbers from [`Queries::messages`] on.
         beside: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
     },
+    /// These, which may go on without end, until some of them have finished: until the [`crate::QUERY_EPOCH`] is over in which
+    /// the last of those does. Every flow counts, so that the measure is [`Measure::All`].
+    Until {
+        /// As in [`Flows::Given`], with or without an end.
+        flows: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
+        /// The numbers of those for which the others wait, rising.
+        waited_for: &'a [u32],
+    },
 }
 
 /// The flows among these that belong to coflows, for [`RunSpec::announcements`].

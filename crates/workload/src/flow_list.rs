@@ -307,6 +307,11 @@ impl ListedSizes {
         ListedSizes { sorted }
     }
 
+    /// The share of the flows of at most so many bytes; 0 without flows.
+    pub fn cdf(&self, bytes: u64) -> f64 {
+        self.sorted.partition_point(|size| *size <= bytes) as f64 / self.sorted.len().max(1) as f64
+    }
+
     /// The smallest size, in bytes, that a share `p` (taken into 0 to 1) of the flows do not exceed; none without flows.
     pub fn quantile(&self, p: f64) -> Option<u64> {
         let at_least = (p.clamp(0.0, 1.0) * self.sorted.len() as f64).ceil() as usize;

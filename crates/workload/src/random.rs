@@ -57,12 +57,22 @@ pub enum Purpose {
     CoflowArrivals = 24,
     /// Which structure a generated coflow has, and where it lies; the entity is the coflow.
     CoflowShapes = 25,
+    /// The seeds of several workloads of one run.
+    Workloads = 30,
 }
 
 /// The stream of `entity` for `purpose` under the run's `seed`.
 pub fn stream(seed: u64, purpose: Purpose, entity: u64) -> Xoshiro256PlusPlus {
     let mixed = [purpose as u64, entity].into_iter().fold(mix(seed), |state, part| mix(state ^ part));
     Xoshiro256PlusPlus::seed_from_u64(mixed)
+}
+
+/// The seed of one of several workloads of a run, by its name: the draws of the others do not change when one is added.
+pub fn seed_of_workload(seed: u64, name: &str) -> u64 {
+    let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let words = name.as_bytes().chunks(8).map(word);
+    let parts = [Purpose::Workloads as u64, name.len() as u64].into_iter().chain(words);
+    parts.fold(mix(seed), |state, part| mix(state ^ part))
 }
 
 /// A number in [0, 1), uniform over the multiples of 2⁻⁵³.
@@ -97,6 +107,20 @@ mod tests {
         // Computed by another program from the definitions of SplitMix64 and xoshiro256++.
         let mut rng = stream(1, Purpose::Arrivals, 0);
         assert_eq!([rng.next_u64(), rng.next_u64()], [4_768_342_884_129_243_497, 6_886_254_094_158_327_724]);
+    }
+
+    #[test]
+    fn seed_of_workload__differs_by_seed_and_name() {
+        let names = ["a", "b", "ab", "background", "background2", "incast", "a_name_of_more_than_eight_letters"];
+        let mut seeds: Vec<u64> =
+            names.iter().flat_map(|name| [1, 2].map(|seed| seed_of_workload(seed, name))).collect();
+        assert_eq!(
+            seeds,
+            names.iter().flat_map(|name| [1, 2].map(|seed| seed_of_workload(seed, name))).collect::<Vec<_>>()
+        );
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 2 * names.len());
     }
 
     #[test]

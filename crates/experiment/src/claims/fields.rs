@@ -5,7 +5,7 @@ use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
 use crate::document::Wrong;
 use crate::settings::{KEYS as SETTINGS, find};
 use flowsieve_results::{Axis, Claim, CoflowClass, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
-use flowsieve_schemes::settings::{Kind, MAX_TIME_PS, Origin, Raw, Value as Setting, one_of};
+use flowsieve_schemes::settings::{Key, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
 
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
@@ -331,7 +331,7 @@ impl Fields {
         let axis = |(name, raw, origin): &(String, Raw, Origin)| {
             let key = find(name.rsplit('.').next().unwrap_or(name)).filter(|key| {
                 let path = format!("{}.{}", key.section.path(), key.name);
-                *name == path || name == key.name
+                *name == path || name == key.name || is_of_workload(name, key)
             });
             let key = key.ok_or_else(|| {
                 Wrong::new(origin.clone(), format!("unknown key `{name}`"))
@@ -340,7 +340,9 @@ impl Fields {
             })?;
             // As results name the axes of a point.
             let value = key.kind.read(key.name, raw, origin)?.to_string();
-            Ok(Axis { key: format!("{}.{}", key.section.path(), key.name), value })
+            let key =
+                if is_of_workload(name, key) { name.clone() } else { format!("{}.{}", key.section.path(), key.name) };
+            Ok(Axis { key, value })
         };
         axes.iter().map(axis).collect()
     }
@@ -375,4 +377,10 @@ fn stretch(key: &str, raw: &Raw, origin: &Origin) -> Result<(u64, u64), Wrong> {
         &[from, to] if from < to => Ok((from, to)),
         _ => Err(wrong()),
     }
+}
+
+/// Whether a name is the path of a key of one of several workloads.
+fn is_of_workload(name: &str, key: &Key) -> bool {
+    let workload = name.strip_prefix("workload.").and_then(|rest| rest.strip_suffix(key.name)?.strip_suffix('.'));
+    key.section == Section::Workload && workload.is_some_and(|workload| !workload.is_empty() && !workload.contains('.'))
 }

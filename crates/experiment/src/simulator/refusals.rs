@@ -62,35 +62,43 @@ pub(super) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &F
 pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64) -> Result<(), Error> {
     let segment = |class: &Class| u64::from(class.transport.facts().segment);
     let Some(least) = scheme.classes.iter().map(segment).min() else { return Ok(()) };
-    let Some(list) = workload.listed().filter(|list| list.largest_bytes() > MOST_SEGMENTS * least) else {
-        return Ok(());
-    };
-    let of_flow = |flow: &Flow| {
-        let class = scheme.classes.get(usize::from(flow.class)).or(scheme.classes.last());
-        class.map_or(least, segment)
-    };
-    let is_huge = |flow: &Flow| flow.bytes > MOST_SEGMENTS * of_flow(flow);
-    let flows = workload.flows(seed).map_err(Error::Input)?;
-    let Some(flow) = flows.filter(is_huge).max_by_key(|flow| flow.bytes) else { return Ok(()) };
-    let (bytes, segment, place) = (flow.bytes, of_flow(&flow), list.place_of_size(flow.bytes));
-    let most = MOST_SEGMENTS * segment;
-    Err(Error::Input(format!(
-        "{place}: bytes is `{bytes}`; expected at most {most}, which are {MOST_SEGMENTS} packets of {segment} B"
-    )))
+    for (one, part) in workload.parts() {
+        let Some(list) = part.listed().filter(|list| list.largest_bytes() > MOST_SEGMENTS * least) else { continue };
+        let of_flow = |flow: &Flow| {
+            let class = usize::from(one.map_or(flow.class, |(_, class)| class));
+            scheme.classes.get(class).or(scheme.classes.last()).map_or(least, segment)
+        };
+        let is_huge = |flow: &Flow| flow.bytes > MOST_SEGMENTS * of_flow(flow);
+        let flows = part.flows(seed).map_err(Error::Input)?;
+        let Some(flow) = flows.filter(is_huge).max_by_key(|flow| flow.bytes) else { continue };
+        let (bytes, segment, place) = (flow.bytes, of_flow(&flow), list.place_of_size(flow.bytes));
+        let most = MOST_SEGMENTS * segment;
+        return Err(Error::Input(format!(
+            "{place}: bytes is `{bytes}`; expected at most {most}, which are {MOST_SEGMENTS} packets of {segment} B"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses a distribution of which more than one flow in a million could not be sent.
-pub(super) fn refuse_huge_sizes(scope: &Scope<'_>, scheme: &Scheme, workload: &Workload) -> Result<(), SettingsError> {
-    let segments = scheme.classes.iter().map(|class| u64::from(class.transport.facts().segment));
-    let (Some(sizes), Some(segment)) = (workload.drawn_sizes(), segments.max()) else { return Ok(()) };
-    let most = MOST_SEGMENTS * segment;
-    if sizes.quantile(1.0 - 1e-6) <= most {
+pub(super) fn refuse_huge_sizes(
+    settings: &Settings,
+    scheme: &Scheme,
+    workload: &Workload,
+) -> Result<(), SettingsError> {
+    let Some(segment) = scheme.classes.iter().map(|class| u64::from(class.transport.facts().segment)).max() else {
         return Ok(());
+    };
+    let most = MOST_SEGMENTS * segment;
+    for (one, part) in workload.parts() {
+        let Some(sizes) = part.drawn_sizes().filter(|sizes| sizes.quantile(1.0 - 1e-6) > most) else { continue };
+        let scope = settings.workload(one.map(|(name, _)| name));
+        let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
+        let problem = format!("{} has flows of up to {} bytes", sizes.name(), sizes.max_bytes());
+        let expected = format!("at most {most} bytes, which are {MOST_SEGMENTS} packets of {segment} B");
+        return Err(scope.error(key, problem).expected(expected));
     }
-    let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
-    let problem = format!("{} has flows of up to {} bytes", sizes.name(), sizes.max_bytes());
-    let expected = format!("at most {most} bytes, which are {MOST_SEGMENTS} packets of {segment} B");
-    Err(scope.error(key, problem).expected(expected))
+    Ok(())
 }
 
 /// The most samples that a run may be expected to take.
@@ -156,9 +164,10 @@ pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(),
     if workload.has_coflows() {
         return Ok(());
     }
-    let which = match workload.extras().coflows {
-        true => "the requests of incast are not known before the run",
-        false => "this workload has none",
+    let which = match (workload.extras().coflows, workload.extent) {
+        (true, Extent::Entries { endless: true }) => "a workload without an end is not known before the run",
+        (true, _) => "the requests of incast are not known before the run",
+        (false, _) => "this workload has none",
     };
     let problem = format!("`{}` orders coflows, and {which}", scope.variant());
     let expected = "`coflows`, `queries` or a `list` with a column `coflow` in [workload], or coflow_order = \"none\"";
@@ -167,14 +176,15 @@ pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(),
 
 /// Refuses flows from a host to itself, which no packet and no flow list has.
 pub(super) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
-    let scope = settings.common();
-    match scope.optional(&OWN_RACK)? {
-        Some(OwnRack::Keep) => {
+    let names = settings.workloads().iter().map(|(name, _)| Some(name.as_str()));
+    let names: Vec<Option<&str>> = if settings.workloads().is_empty() { vec![None] } else { names.collect() };
+    for scope in names.into_iter().map(|name| settings.workload(name)) {
+        if scope.optional(&OWN_RACK)? == Some(OwnRack::Keep) {
             let expected = "\"drop\", or fidelity = \"flow\" in [run]: packets and flow lists are between two hosts";
-            Err(scope.invalid(&OWN_RACK, expected))
+            return Err(scope.invalid(&OWN_RACK, expected));
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
@@ -190,8 +200,13 @@ pub(super) fn overload(
     let problem = format!(
         "the {class} links are offered {load:.3} of their rate by flows of the mean size, ACKs and framing included"
     );
-    if matches!(extent, Extent::Window(..)) {
-        return Err(settings.common().error(&LOAD, problem).expected("less than 1 with measure = \"window\""));
-    }
-    Ok(Some(format!("{problem}: queues grow for as long as flows arrive")))
+    let expected = match extent {
+        Extent::Window(..) => "less than 1 with measure = \"window\"",
+        Extent::Entries { endless: true } => {
+            "less than 1 where a workload goes on until the flows of the others have finished"
+        }
+        _ => return Ok(Some(format!("{problem}: queues grow for as long as flows arrive"))),
+    };
+    let first = settings.workloads().first().map(|(name, _)| name.as_str());
+    Err(settings.workload(first).error(&LOAD, problem).expected(expected))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, TraceError};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};
@@ -60,7 +60,7 @@ declare! {
         Section::Workload, "most_flows", 1, 1_000_000, "generated coflows: none has more flows",
     );
     static POD_HOSTS: Setting<u64> = Setting::count(
-        Section::Workload, "pod_hosts", 1, 65_536, "generated coflows: hosts of a pod, neighbours by number",
+        Section::Workload, "pod_hosts", 1, 65_535, "generated coflows: hosts of a pod, neighbours by number",
     );
     static POD_LOCAL: Setting<f64> = Setting::number(
         Section::Workload, "pod_local", 0.0, 1.0,
@@ -122,7 +122,6 @@ pub(crate) struct ReadCoflows {
 
 /// The flows of the coflow trace that the settings name, if they name one.
 pub(super) fn read(
-    settings: &Settings,
     scope: &Scope<'_>,
     (hosts, framing, seed): (&Hosts, &Framing, u64),
     files: &Files,
@@ -136,7 +135,7 @@ pub(super) fn read(
     };
     let path = folder.join(path);
     let read = files.coflows(scope, &path, scope.read(&COFLOWS_LIKE)?)?;
-    settings.note("workload.coflows.digest", &read.digest);
+    scope.note("workload.coflows.digest", &read.digest);
     let count = hosts.racks.len() as u32;
     let refused = |key: &Key, error: TraceError| {
         let expected = match error {

@@ -38,6 +38,16 @@ pub(super) fn crossings(pattern: &Pattern, fabric: &Fabric, seed: u64, bytes: im
     }
 }
 
+/// The mean of the crossings of `classes` classes of links, each with its weight; none cross any where nothing has a weight.
+pub(super) fn weighted(classes: usize, each: impl Iterator<Item = (Vec<f64>, f64)>) -> Vec<f64> {
+    let (mut sums, mut weights) = (vec![0.0; classes], 0.0);
+    for (crossings, weight) in each {
+        sums.iter_mut().zip(crossings).for_each(|(sum, crossing)| *sum += weight * crossing);
+        weights += weight;
+    }
+    sums.iter().map(|sum| if weights > 0.0 { sum / weights } else { 0.0 }).collect()
+}
+
 /// The mean over pairs, each with its weight.
 fn mean_way(fabric: &Fabric, pairs: impl Iterator<Item = ((u32, u32), f64)>) -> Vec<f64> {
     let mut crossings = vec![0.0; fabric.classes.len()];

@@ -10,7 +10,9 @@ use crate::error::{Error, nearest};
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
-use flowsieve_workload::{Calibration, Flow, HostNames, InputError, Predict, Prediction, Problem, StandIn, Trace};
+use flowsieve_workload::{
+    Calibration, Flow, HostNames, InputError, Pace, Predict, Prediction, Problem, StandIn, Trace,
+};
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,16 @@ impl List {
         &self.list.flows
     }
 
+    /// The file, as errors call it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The share of the flows of at most so many bytes.
+    pub(super) fn cdf(&self, bytes: u64) -> f64 {
+        self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).cdf(bytes)
+    }
+
     /// The size in bytes that a share `p` of the flows do not exceed.
     pub(crate) fn quantile(&self, p: f64) -> Option<u64> {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).quantile(p)
@@ -86,6 +98,8 @@ type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 pub struct Files {
     /// By path and hosts of the fabric.
     lists: Kept<(PathBuf, HostNames), List>,
+    /// Lists at a load: by the list's contents and how long it takes there.
+    paced: Kept<(String, u64), List>,
     /// By name, calibration and seed.
     stand_ins: Kept<(&'static str, Calibration, u64), List>,
     /// By path, and how it is taken.
@@ -111,6 +125,27 @@ impl Files {
                 let name = path.display().to_string();
                 let list = flow_list::read(&name, open(scope, key, path)?, hosts);
                 Ok(List::new(&name, list.map_err(|error| Error::Input(with_nearest(&error, hosts)))?))
+            },
+        )
+    }
+
+    /// A list at another pace.
+    pub(super) fn paced(&self, list: &List, pace: &Pace) -> Result<Arc<List>, Error> {
+        let key = (list.digest.clone(), pace.now_ps);
+        once(
+            &self.paced,
+            key,
+            |list: &List| list.flows().len(),
+            || {
+                let flows = list.flows().iter().map(|flow| pace.put_on(*flow)).collect();
+                let paced = FlowList { flows, ..list.list.clone() };
+                Ok(List {
+                    digest: list.digest.clone(),
+                    extras: list.extras.clone(),
+                    name: list.name.clone(),
+                    sizes: OnceLock::new(),
+                    list: paced,
+                })
             },
         )
     }

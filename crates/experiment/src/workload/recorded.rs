@@ -65,7 +65,7 @@ impl Recorded {
         let at = |share: f64| (share * all as f64).round() as usize;
         match *part {
             [from, to] if at(from) < at(to) => {
-                reader.settings.note("workload.recorded.digest", &list.digest);
+                scope.note("workload.recorded.digest", &list.digest);
                 Ok(Some(Recorded { from: at(from), flows: at(to) - at(from), list }))
             }
             _ => {

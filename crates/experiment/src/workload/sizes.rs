@@ -6,7 +6,7 @@ use crate::workload::files::{self, Files};
 use crate::workload::recorded::Recorded;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{Size, parse_size};
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{Builtin, LawError, Reading, Rounding, SizeDistribution, builtin_names, builtin_with_mean};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -54,7 +54,6 @@ pub(super) struct Sizes {
 /// How the settings of a point are turned into distributions.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    pub(super) settings: &'a Settings,
     pub(super) scope: &'a Scope<'a>,
     /// Payload of a full packet, to which sizes are rounded up on request.
     pub(super) payload: NonZeroU32,
@@ -91,7 +90,7 @@ impl Reader<'_> {
         let rounding = self.rounding(Rounding::Bytes)?;
         match formula(text, rounding) {
             Some(Ok(distribution)) => {
-                self.settings.note(&rounding_note(key), rounding);
+                self.scope.note(&rounding_note(key), rounding);
                 Ok(Sizes { distribution, builtin: None, rate_mean: None })
             }
             Some(Err(problem)) => Err(self
@@ -133,8 +132,8 @@ impl Reader<'_> {
         reading: Reading,
         rounding: Rounding,
     ) -> Result<SizeDistribution, Error> {
-        self.settings.note(&rounding_note(key), rounding);
-        self.settings.note(&format!("workload.{}.digest", key.name), blake3::hash(text.as_bytes()).to_hex());
+        self.scope.note(&rounding_note(key), rounding);
+        self.scope.note(&format!("workload.{}.digest", key.name), blake3::hash(text.as_bytes()).to_hex());
         SizeDistribution::parse(name, text, reading, rounding).map_err(|error| Error::Input(error.to_string()))
     }
 
@@ -143,7 +142,7 @@ impl Reader<'_> {
         if key.name == SIZES.name || self.scope.is_given(&READING) {
             return self.scope.read_or(&READING, own);
         }
-        self.settings.note(&format!("workload.{}.reading", key.name), own);
+        self.scope.note(&format!("workload.{}.reading", key.name), own);
         Ok(own)
     }
 

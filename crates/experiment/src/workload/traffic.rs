@@ -188,13 +188,7 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     // A trace at its own rate has nothing to count.
     let counts = match (load, &own_rate) {
         (None, Some(_)) => None,
-        _ => {
-            let default = match set {
-                ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
-                ParameterSet::Rfc => LoadCounts::Wire,
-            };
-            Some(scope.read_or(&LOAD_COUNTS, default)?)
-        }
+        _ => Some(load_counts(scope, set)?),
     };
     let offer = |sizes: &Sizes, (key, load): (&Key, Option<f64>)| -> Result<Offer, Error> {
         let counted = |sizes: &Sizes, counts: LoadCounts| {
@@ -259,6 +253,15 @@ pub(super) fn read(reader: &Reader<'_>, hosts: &Hosts, framing: &Framing, set: P
     Ok(drawn)
 }
 
+/// Which bytes the load counts.
+pub(super) fn load_counts(scope: &Scope<'_>, set: ParameterSet) -> Result<LoadCounts, SettingsError> {
+    let default = match set {
+        ParameterSet::Ns2 | ParameterSet::Scaled => LoadCounts::Ns2,
+        ParameterSet::Rfc => LoadCounts::Wire,
+    };
+    scope.read_or(&LOAD_COUNTS, default)
+}
+
 /// The same where flows wait for others.
 fn closed(reader: &Reader<'_>, hosts: &Hosts, loops: Loops) -> Result<Drawn, Error> {
     let scope = reader.scope;
@@ -315,7 +318,7 @@ fn arrivals(reader: &Reader<'_>) -> Result<When, Error> {
                 return Err(scope.invalid(&ARRIVAL_TRACE, "a file of starts beside arrivals = \"trace\"").into());
             };
             let read = reader.files.trace(scope, &reader.folder.join(file))?;
-            reader.settings.note("workload.arrival_trace.digest", &read.digest);
+            scope.note("workload.arrival_trace.digest", &read.digest);
             Ok(When::Open(Arrivals::Trace(Arc::clone(&read.trace)), Some(read.trace.rate())))
         }
     }

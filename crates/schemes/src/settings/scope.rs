@@ -24,6 +24,8 @@ pub struct Scope<'a> {
     link: Option<usize>,
     /// It is the scheme of one class of flow, under another one.
     class: Option<usize>,
+    /// The `[[workload]]` whose keys it reads, where there are several.
+    workload: Option<String>,
 }
 
 impl<'a> Scope<'a> {
@@ -33,7 +35,7 @@ impl<'a> Scope<'a> {
         place: Option<Place>,
         link: Option<usize>,
     ) -> Self {
-        Scope { settings, variant, place, link, class: None }
+        Scope { settings, variant, place, link, class: None, workload: None }
     }
 
     /// The same scheme at a place.
@@ -45,6 +47,16 @@ impl<'a> Scope<'a> {
     #[must_use]
     pub fn of_class(self, class: usize) -> Scope<'a> {
         Scope { class: Some(class), ..self }
+    }
+
+    /// The same with the keys of one of several workloads.
+    pub(super) fn of_workload(self, workload: Option<String>) -> Scope<'a> {
+        Scope { workload, ..self }
+    }
+
+    /// The name of the one of several workloads whose keys it reads.
+    pub fn workload(&self) -> Option<&str> {
+        self.workload.as_deref()
     }
 
     /// The settings as they hold for every scheme and place.
@@ -79,6 +91,15 @@ impl<'a> Scope<'a> {
     /// Adds to the effective configuration what stands in the file that a setting names, by its digest.
     pub fn note_digest(&self, key: &Key, digest: &str) {
         self.settings.note(&format!("{}.digest", self.address(key)), digest);
+    }
+
+    /// Adds to the effective configuration what is not a key. What is called `workload.…` is of this scope's one of several
+    /// workloads, if it is of one.
+    pub fn note(&self, name: &str, value: impl std::fmt::Display) {
+        match (&self.workload, name.strip_prefix("workload.")) {
+            (Some(workload), Some(rest)) => self.settings.note(&format!("workload.{workload}.{rest}"), value),
+            _ => self.settings.note(name, value),
+        }
     }
 
     /// Whether the setting is given for this scope; does not count as reading it.
@@ -174,7 +195,10 @@ impl<'a> Scope<'a> {
         if let Some(place) = self.place {
             tables.push(Table::NetworkAt(place));
         }
-        tables.push(Table::Section(key.section));
+        tables.push(match &self.workload {
+            Some(name) if key.section == Section::Workload => Table::Workload(name.clone()),
+            _ => Table::Section(key.section),
+        });
         tables.into_iter().find_map(|table| {
             let address = (table, key.name);
             let given = self.settings.given.get(&address)?;
@@ -191,7 +215,10 @@ impl<'a> Scope<'a> {
                 let class = self.class.map(|class| format!("class{class}.")).unwrap_or_default();
                 format!("scheme.{class}{place}{}", key.name)
             }
-            (None, None) => format!("{}.{place}{}", key.section.path(), key.name),
+            (None, None) => match &self.workload {
+                Some(name) if key.section == Section::Workload => format!("workload.{name}.{}", key.name),
+                _ => format!("{}.{place}{}", key.section.path(), key.name),
+            },
         }
     }
 }

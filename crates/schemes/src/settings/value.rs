@@ -187,6 +187,12 @@ impl Kind {
         }
     }
 
+    /// Whether it holds a list, as some values or as all.
+    pub fn is_list(&self) -> bool {
+        use Kind::{CountList, NumberList, SizeList, SizeListOr, TextList, TimeList};
+        matches!(self, SizeList | TimeList | NumberList(..) | CountList | TextList | SizeListOr(_))
+    }
+
     /// Whether a value, given or default, is of this kind.
     pub(super) fn holds(&self, value: &Value) -> bool {
         matches!(

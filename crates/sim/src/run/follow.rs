@@ -10,6 +10,7 @@ use super::{Arrivals, Run};
 use crate::event::Key;
 use crate::following::{Following, Rule};
 use crate::hosts::Hosts;
+use crate::measure;
 use crate::run_spec::{Progress, SimError};
 
 /// Between two looks at whether all queries have ended, which other flows wait for: instants that do not depend on how the
@@ -53,6 +54,39 @@ impl<K: Key> Run<'_, '_, K> {
         self.arrivals_ended = Some(end);
         self.note_arrivals_end(Time(end.0.saturating_sub(1)));
         self.drain(end, progress)
+    }
+
+    /// The same where flows arrive until some of them have finished.
+    pub(super) fn all_until(
+        &mut self,
+        mut upcoming: Arrivals<'_>,
+        waited_for: &[u32],
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Option<Time>, SimError> {
+        let mut end = Time::ZERO;
+        while end < self.stop && !self.have_finished(waited_for) {
+            end += QUERY_EPOCH;
+            while let Some(flow) = upcoming.next_if(|flow| flow.start_ps < end.0) {
+                self.feed(flow)?;
+            }
+            self.until(end, progress)?;
+            if upcoming.peek().is_none() && !self.waits() {
+                break; // none of them will finish any more
+            }
+        }
+        self.arrivals_ended = Some(end);
+        self.note_arrivals_end(Time(end.0.saturating_sub(1)));
+        self.drain(end, progress)
+    }
+
+    /// Whether all of these flows have begun, and finished as far as they ever will.
+    fn have_finished(&mut self, numbers: &[u32]) -> bool {
+        let has_begun = |last: &u32| self.flows.last().is_some_and(|flow| flow.id >= *last);
+        if !numbers.last().is_none_or(has_begun) {
+            return false;
+        }
+        self.gather();
+        measure::is_finished(&self.run_spec, &self.built, &self.flows, |flow| numbers.binary_search(&flow.id).is_ok())
     }
 
     /// Tells the partitions what follows their flows.

@@ -4,7 +4,7 @@
 
 use super::custom::{self, FILE};
 use super::plan::{Edge, Plan, check_size};
-use super::{Fabric, Node};
+use super::{Fabric, MAX_HOSTS, Node};
 use flowsieve_core::units::Rate;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::parts::{HOST_LINK, link_rate};
@@ -47,7 +47,7 @@ declare! {
     )
     .with_default(FabricKind::LeafSpine);
     static HOSTS: Setting<u64> = Setting::count(
-        Section::Topology, "hosts", 2, 65_536, "hosts of a single switch or a big switch",
+        Section::Topology, "hosts", 2, MAX_HOSTS, "hosts of a single switch or a big switch",
     );
     static LEAVES: Setting<u64> = Setting::count(
         Section::Topology, "leaves", 1, 4_096, "leaf switches of a leaf-spine fabric",

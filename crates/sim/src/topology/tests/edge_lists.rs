@@ -216,3 +216,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn hosts__of_an_edge_list_as_many_as_are_said_and_not_one_more() {
+    let rows = |hosts: u64, name: &str| -> String {
+        (0..hosts).map(|host| format!("{name}{host},tor,10Gbps,1us\n")).collect()
+    };
+    // Called as hosts are, and by names of their own.
+    for (name, expected) in [("host", "hosts up to host65534"), ("node", "at most 65535")] {
+        assert_eq!(u64::from(read(&rows(MAX_HOSTS, name)).unwrap().hosts), MAX_HOSTS, "{name}");
+        let error = parse("f.csv", &rows(MAX_HOSTS + 1, name)).unwrap_err();
+        assert_eq!(error.expected.as_deref(), Some(expected));
+    }
+}

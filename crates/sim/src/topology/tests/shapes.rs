@@ -152,8 +152,6 @@ fn from_settings__refuses_impossible_fabrics() {
     assert!(refused(&lonely).contains("the fabric has a single host; expected at least two hosts"));
     let hosts = "default: with this `k` the fabric has 65536 hosts; expected at most 65535";
     assert_eq!(refused(&shape("fat-tree", &[("k", 64)])), hosts);
-    let hosts = "default: with this `hosts` the fabric has 65536 hosts; expected at most 65535";
-    assert_eq!(refused(&shape("big-switch", &[("hosts", 65_536)])), hosts);
     let links = shape("leaf-spine", &[("leaves", 4_096), ("spines", 4_096), ("hosts_per_leaf", 1)]);
     assert_eq!(refused(&links), "default: with this `spines` the fabric has 16781312 links; expected at most 524288");
     let routes = shape("three-tier", &[("pods", 1_024), ("cores", 4_096), ("aggs_per_pod", 1), ("hosts_per_edge", 8)]);
@@ -180,4 +178,31 @@ fn reaches__are_few_whatever_the_number_of_hosts() {
     assert_eq!(of(&single_link), [1]);
     let far = |reach: &Reach| leaf_spine.host_partition[reach.from as usize] != leaf_spine.host_partition[reach.to as usize];
     assert_eq!(leaf_spine.reaches().iter().map(far).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn hosts__as_many_as_are_said_and_not_one_more() {
+    let one_switch = |hosts| [("hosts", hosts)];
+    for kind in ["single-switch", "big-switch"] {
+        let most = Fabric::from_settings(&shape(kind, &one_switch(MAX_HOSTS as i64))).unwrap();
+        assert_eq!(u64::from(most.hosts), MAX_HOSTS, "{kind}");
+    }
+    // One more is beyond the key's own limit, which is what the documentation says.
+    let key = super::super::shapes::SETTINGS.iter().find(|key| key.name == "hosts").unwrap();
+    assert_eq!(key.kind.expects(), format!("a whole number, 2 to {MAX_HOSTS}"));
+    let tiers =
+        |hosts| [("pods", 15), ("edges_per_pod", 17), ("hosts_per_edge", hosts), ("aggs_per_pod", 1), ("cores", 1)];
+    let leaves = |hosts| [("leaves", 255), ("spines", 1), ("hosts_per_leaf", hosts)];
+    for (most, more) in [
+        (shape("leaf-spine", &leaves(257)), shape("leaf-spine", &leaves(258))),
+        (shape("three-tier", &tiers(257)), shape("three-tier", &tiers(258))),
+    ] {
+        assert_eq!(u64::from(Fabric::from_settings(&most).unwrap().hosts), MAX_HOSTS);
+        let error = Fabric::from_settings(&more).unwrap_err();
+        assert_eq!(error.expected.as_deref(), Some("at most 65535"));
+    }
+    // A fat-tree has an even number of hosts.
+    let tree = |hosts| shape("fat-tree", &[("k", 64), ("hosts_per_edge", hosts)]);
+    assert_eq!(Fabric::from_settings(&tree(31)).unwrap().hosts, 63_488);
+    assert_eq!(Fabric::from_settings(&tree(32)).unwrap_err().expected.as_deref(), Some("at most 65535"));
 }
