@@ -10,7 +10,8 @@ use std::io::{self, Write};
 use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic};
 
 use crate::cases::{At, Case, Layout, UnknownKey};
-use crate::format::{number, printable};
+use crate::format::number;
+use flowsieve_files::printable;
 use crate::group::Group;
 
 pub use figures::{Figures, figures, figures_over_time};

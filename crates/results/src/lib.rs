@@ -24,6 +24,7 @@ mod coflows;
 mod columns;
 pub mod compare;
 pub mod controls;
+mod decode;
 mod dimension;
 pub mod disorder;
 pub mod doctor;
