@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// What a terminal obeys, and what turns the direction of the text behind it (Unicode's embeddings, overrides and isolates).
-fn leads(letter: char) -> bool {
+pub fn leads(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -32,12 +32,12 @@ pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// The length of the sequence of a colour, or of bold or faint letters, with which a text begins (ECMA-48, 8.3.117). None of
+/// The length of the sequence of a colour, or of bold, faint or underlined letters, with which a text begins (ECMA-48, 8.3.117). None of
 /// them hides what is there or moves anything.
 fn own_colour(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\x1b[")?;
     let end = inner.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
-    let is_own = |code: &str| matches!(code.parse(), Ok(0_u8..=2 | 22 | 30..=37 | 39 | 90..=97)) || code.is_empty();
+    let is_own = |code: &str| matches!(code.parse(), Ok(0_u8..=2 | 4 | 22 | 30..=37 | 39 | 90..=97)) || code.is_empty();
     (end <= 8 && inner[end..].starts_with('m') && inner[..end].split(';').all(is_own)).then_some(end + 3)
 }
 

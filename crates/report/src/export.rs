@@ -3,6 +3,7 @@
 
 mod figures;
 mod pgfplots;
+mod safe_csv;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use flowsieve_files::printable;
 use crate::group::Group;
 
 pub use figures::{Figures, figures, figures_over_time};
+pub use safe_csv::SafeCsv;
 
 const PS_PER_US: f64 = 1e6;
 

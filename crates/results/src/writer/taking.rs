@@ -134,11 +134,11 @@ fn unpack(archive: impl Read, folder: &Path) -> Result<(), ResultError> {
     let broken =
         |error: std::io::Error| ResultError::invalid(format!("an archive of a part that is cut or damaged: {error}"));
     let mut archive = tar::Archive::new(archive);
-    for (count, entry) in archive.entries().map_err(broken)?.enumerate() {
+    for (count, entry) in flowsieve_files::regular_entries(&mut archive).map_err(broken)?.enumerate() {
         let mut entry = entry.map_err(broken)?;
         let name = entry.path().map_err(broken)?.into_owned();
         let plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-        if !plain || count >= MOST_FILES || entry.header().entry_type() != tar::EntryType::Regular {
+        if !plain || count >= MOST_FILES {
             let name = name.display();
             return Err(ResultError::invalid(format!(
                 "an archive of a part that holds {name:?}, which is no file of a part"
