@@ -70,14 +70,16 @@ class Plan:
         """
         return set(self._raw.shard(shard))
 
-    def pack(self, path: PathLike) -> Path:
+    def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes the experiment with every file that it names as a bundle, for other machines.
+
+        A file that is there already is replaced with ``replace=True`` alone.
 
         >>> import flowsieve as fs, tempfile
         >>> fs.Experiment.builtin("quickstart").plan().pack(tempfile.mkdtemp() + "/quickstart.flowsieve").name
         'quickstart.flowsieve'
         """
-        self._raw.pack(os.fspath(path))
+        self._raw.pack(os.fspath(path), replace)
         return Path(path)
 
     def __len__(self) -> int:
@@ -301,15 +303,17 @@ class Experiment:
         raw = self._raw.plan()
         return _with_report(raw.join(os.fspath(out), folders, missing, whole_or_none("jobs", jobs, 1), replace, listener(progress)))
 
-    def pack(self, path: PathLike) -> Path:
+    def pack(self, path: PathLike, *, replace: bool = False) -> Path:
         """Writes it with every file that it names as a bundle, for other machines.
+
+        A file that is there already is replaced with ``replace=True`` alone.
 
         >>> import flowsieve as fs, tempfile
         >>> bundle = fs.Experiment.builtin("quickstart").set(seeds=1).pack(tempfile.mkdtemp() + "/x.flowsieve")
         >>> len(fs.Experiment.from_file(bundle).plan())
         6
         """
-        return self.plan().pack(path)
+        return self.plan().pack(path, replace=replace)
 
     def __str__(self) -> str:
         return self.text

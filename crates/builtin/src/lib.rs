@@ -3,9 +3,11 @@
 //! A path whose first part is [`ROOT`] names what is built in: `built-in:/nos2/fig06.toml`. Such paths are joined and shown like
 //! any other, so that an experiment finds the files beside it wherever it is.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+
+use flowsieve_files::MOST_BYTES;
 
 /// The folder of all that is built in.
 pub const ROOT: &str = "built-in:";
@@ -41,10 +43,10 @@ pub fn contents(path: &Path) -> Option<&'static [u8]> {
     Some(FILES[at].1)
 }
 
-/// Opens a file, or what is built in.
+/// Opens a regular file of at most [`MOST_BYTES`], or what is built in.
 ///
 /// # Errors
-/// Those of the file system; what is not built in is not found.
+/// Those of [`flowsieve_files::open`]; what is not built in is not found.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if let Some(contents) = contents(path) {
         return Ok(Box::new(contents));
@@ -53,7 +55,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         let problem = "is not built in; a file of your own needs its whole path, from / on";
         return Err(io::Error::new(io::ErrorKind::NotFound, problem));
     }
-    Ok(Box::new(File::open(path)?))
+    Ok(Box::new(flowsieve_files::open_text(path, MOST_BYTES)?))
 }
 
 /// Whether it is a file.

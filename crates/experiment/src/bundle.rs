@@ -16,6 +16,7 @@ use crate::experiment_text::ExperimentText;
 use crate::plan::{Changes, Plan};
 use crate::scale::Scale;
 use crate::source::Source;
+use flowsieve_files::Existing;
 use flowsieve_schemes::settings::{Address, Kind, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,8 +34,13 @@ const TEXT: &str = "experiment.toml";
 const MAX_LIST_BYTES: u64 = 16 << 20;
 /// The most that the files of a bundle may have together, in bytes.
 const MAX_BYTES: u64 = 16_000_000_000;
+/// The most that a bundle may have: its files, their headers, the list and the text.
+const MAX_BUNDLE_BYTES: u64 = MAX_BYTES + 1_000_000_000;
 /// Paths may lead so many folders above that of the experiment.
 const MAX_ABOVE: usize = 16;
+
+/// Bytes that are unpacked at a time.
+const CHUNK: usize = 1 << 16;
 
 /// `bundle.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -97,8 +103,7 @@ pub fn remove_unpacked() {
 /// Whether the file begins as tar files of a bundle do.
 pub(crate) fn is_bundle(path: &Path) -> bool {
     let mut start = [0; LIST.len()];
-    path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+    flowsieve_files::open(path, MAX_BUNDLE_BYTES).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == LIST.as_bytes()
 }
 
@@ -114,28 +119,26 @@ pub struct Content {
 /// Writes a planned experiment as a bundle into a file, which is whole or not there.
 ///
 /// # Errors
-/// As [`pack`] has.
-pub fn pack_file(plan: &Plan, path: &Path) -> Result<Content, Error> {
-    whole_file(path, |out| pack(plan, out))
+/// As [`pack`] and [`whole_file`] have. The experiment itself and its files are never replaced.
+pub fn pack_file(plan: &Plan, path: &Path, existing: Existing) -> Result<Content, Error> {
+    let same = |other: &Path| Some(path.canonicalize().ok()?) == other.canonicalize().ok();
+    if same(Path::new(&plan.name)) || named_files(plan).values().any(|source| same(source)) {
+        let problem = "is a file of the experiment; expected another name for its bundle".to_owned();
+        return Err(Error::File { path: path.display().to_string(), problem });
+    }
+    whole_file(path, existing, |out| pack(plan, out))
 }
 
-/// Writes a file that is whole or not there.
+/// Writes a file that a person names. It is whole or not there, and what is there is replaced if that was said.
 ///
 /// # Errors
 /// Those of `write`, and where the file cannot be written.
 pub fn whole_file<T>(
     path: &Path,
+    existing: Existing,
     write: impl FnOnce(&mut io::BufWriter<&mut File>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".partial-").tempfile_in(folder).map_err(unreadable(path))?;
-    let mut out = io::BufWriter::new(file.as_file_mut());
-    let value = write(&mut out)?;
-    out.flush().map_err(unreadable(path))?;
-    drop(out);
-    file.as_file().sync_all().map_err(unreadable(path))?;
-    file.persist(path).map_err(|error| unreadable(path)(error.error))?;
-    Ok(value)
+    flowsieve_files::write_whole(path, existing, |error| unreadable(path)(error), write)
 }
 
 /// Writes a planned experiment as a bundle, with the changes that were planned.
@@ -194,7 +197,10 @@ pub(crate) fn beside(plan: &Plan, added: &Path, name: &str) -> Result<(PathBuf, 
         };
         copy().map_err(unreadable(source))?;
     }
-    let copy = || place(&folder, name).and_then(|target| fs::copy(added, target));
+    let copy = || {
+        let mut target = File::create_new(place(&folder, name)?)?;
+        io::copy(&mut flowsieve_files::open_text(added, MAX_BYTES)?, &mut target)
+    };
     copy().map_err(unreadable(added))?;
     Ok((folder, Arc::new(unpacked)))
 }
@@ -298,8 +304,9 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let name = path.display().to_string();
     let refuse = |problem: String| Error::File { path: name.clone(), problem: format!("is no bundle: {problem}") };
     let broken = |error: io::Error| refuse(format!("cut or damaged: {error}"));
-    let mut archive = tar::Archive::new(io::BufReader::new(File::open(path).map_err(broken)?));
-    let mut entries = archive.entries().map_err(broken)?;
+    let file = flowsieve_files::open(path, MAX_BUNDLE_BYTES).map_err(unreadable(path))?;
+    let mut archive = tar::Archive::new(io::BufReader::new(file));
+    let mut entries = flowsieve_files::regular_entries(&mut archive).map_err(broken)?;
     let mut next = |expected: &str, most: u64| -> Result<Vec<u8>, Error> {
         let entry = entries.next().ok_or_else(|| refuse(format!("it has no {expected}")))?.map_err(broken)?;
         check_entry(&entry, expected, most).map_err(refuse)?;
@@ -315,9 +322,16 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
     let scale = scale.ok_or_else(|| refuse(format!("there is no scale {:?}", list.scale)))?;
     let text = String::from_utf8(next(TEXT, crate::experiment_text::MAX_FILE_BYTES)?)
         .map_err(|_| refuse(format!("{TEXT} is not UTF-8 text")))?;
-    let unpacked = Unpacked::new().map_err(broken)?;
+    // What the machine's own folder lacks is no damage of the bundle.
+    let no_room = |error: io::Error| {
+        let folder = std::env::temp_dir();
+        let problem = format!("cannot be unpacked into {}: {error}", folder.display());
+        let expected = format!("expected a folder with {} bytes of room; TMPDIR names another one", list.bytes());
+        Error::File { path: name.clone(), problem: format!("{problem}; {expected}") }
+    };
+    let unpacked = Unpacked::new().map_err(no_room)?;
     let folder = unpacked.below(list.above());
-    fs::create_dir_all(&folder).map_err(broken)?;
+    fs::create_dir_all(&folder).map_err(no_room)?;
     let mut wanted: BTreeMap<&str, Vec<&Packed>> = BTreeMap::new();
     for file in &list.files {
         wanted.entry(&file.blake3).or_default().push(file);
@@ -328,17 +342,30 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         let files =
             wanted.remove(&*hash).ok_or_else(|| refuse(format!("nothing needs its {hash:?}, or it is there twice")))?;
         check_entry(&entry, &hash, files[0].bytes).map_err(refuse)?;
-        let first = place(&folder, &files[0].path).map_err(broken)?;
+        if let Some(other) = files.iter().find(|other| other.bytes != entry.size()) {
+            let (path, said, has) = (&other.path, other.bytes, entry.size());
+            return Err(refuse(format!("{path:?} has {said} bytes by its list, and its file has {has}")));
+        }
+        let first = place(&folder, &files[0].path).map_err(no_room)?;
         let mut hasher = blake3::Hasher::new();
-        let mut out = File::create_new(&first).map_err(broken)?;
-        io::copy(&mut Hashing(&mut entry, &mut hasher), &mut out).map_err(broken)?;
+        let mut out = File::create_new(&first).map_err(no_room)?;
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let count = entry.read(&mut chunk).map_err(broken)?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(&chunk[..count]);
+            out.write_all(&chunk[..count]).map_err(no_room)?;
+        }
         if hasher.finalize().to_hex().as_str() != hash {
             return Err(refuse(format!("{:?} is damaged", files[0].path)));
         }
         for other in &files[1..] {
-            let path = place(&folder, &other.path).map_err(broken)?;
-            if !path.exists() {
-                fs::copy(&first, path).map_err(broken)?;
+            let path = place(&folder, &other.path).map_err(no_room)?;
+            // Another name of the same bytes, which takes no room.
+            if !path.exists() && fs::hard_link(&first, &path).is_err() {
+                fs::copy(&first, path).map_err(no_room)?;
             }
         }
     }
@@ -352,7 +379,7 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
 /// What is wrong with an entry that should be this file of so many bytes at most.
 fn check_entry(entry: &tar::Entry<'_, impl Read>, expected: &str, most: u64) -> Result<(), String> {
     let name = entry.path().map_err(|error| error.to_string())?;
-    if name != Path::new(expected) || entry.header().entry_type() != tar::EntryType::Regular {
+    if name != Path::new(expected) {
         return Err(format!("it has {:?} where the file {expected} belongs", name.display()));
     }
     if entry.size() > most {
@@ -366,17 +393,6 @@ fn place(folder: &Path, path: &str) -> io::Result<PathBuf> {
     let path = folder.join(path);
     fs::create_dir_all(path.parent().unwrap_or(folder))?;
     Ok(path)
-}
-
-/// Hashes what is read.
-struct Hashing<'a, R>(&'a mut R, &'a mut blake3::Hasher);
-
-impl<R: Read> Read for Hashing<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(buffer)?;
-        self.1.update(&buffer[..read]);
-        Ok(read)
-    }
 }
 
 #[cfg(test)]

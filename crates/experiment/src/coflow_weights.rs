@@ -1,17 +1,15 @@
 //! Weights of coflows, which a coordinator's order heeds.
 
 use std::collections::BTreeMap;
-use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
 use flowsieve_schemes::controller::ControllerKind;
 use flowsieve_schemes::settings::{Scope, Section, Setting, Settings};
 use flowsieve_schemes::{Scheme, declare};
-use flowsieve_workload::coflow_trace::weights;
 
 use crate::error::Error;
-use crate::workload::unreadable;
+use crate::workload::Files;
 
 declare! {
     static COFLOW_WEIGHTS: Setting<String> = Setting::file(
@@ -21,28 +19,35 @@ declare! {
 }
 
 /// Gives the scheme's coordinator the weights that the settings name, if its order heeds any. Paths are relative to `folder`.
-pub(crate) fn give(settings: &Settings, scope: &Scope<'_>, scheme: &mut Scheme, folder: &Path) -> Result<(), Error> {
+pub(crate) fn give(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    scheme: &mut Scheme,
+    (files, folder): (&Files, &Path),
+) -> Result<(), Error> {
     let coordinators = scheme.controllers.iter_mut().filter_map(|spec| match &mut spec.kind {
         ControllerKind::Coordinator(params) if params.decides.heeds_weights() => Some(params),
         _ => None,
     });
     for params in coordinators {
-        params.weights = read(settings, scope, folder)?;
+        params.weights = read(settings, scope, (files, folder))?;
     }
     Ok(())
 }
 
 /// The weights that the settings name; none where they name none. Paths are relative to `folder`.
-pub(crate) fn read(settings: &Settings, scope: &Scope<'_>, folder: &Path) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
+pub(crate) fn read(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    (files, folder): (&Files, &Path),
+) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
     let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { return Ok(Arc::default()) };
     let path = folder.join(path);
-    let file = flowsieve_builtin::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
-    let read = weights(&path.display().to_string(), BufReader::new(file));
-    let read = read.map_err(|error| Error::Input(error.to_string()))?;
+    let read = files.weights(scope, &COFLOW_WEIGHTS, &path)?;
     let mut hasher = blake3::Hasher::new();
-    for (coflow, weight) in &read {
+    for (coflow, weight) in read.iter() {
         hasher.update(&coflow.to_le_bytes()).update(&weight.to_le_bytes());
     }
     settings.note("coflow_weights.digest", hasher.finalize().to_hex());
-    Ok(Arc::new(read))
+    Ok(read)
 }

@@ -36,6 +36,9 @@ pub enum Error {
     /// Results cannot be written or read.
     #[error(transparent)]
     Results(#[from] ResultError),
+    /// A report that cannot be written. The result is there.
+    #[error("no report: {0}")]
+    Unreported(ResultError),
     /// Whoever watched the runs wanted no more of them.
     #[error("stopped; finished runs are kept")]
     Stopped,

@@ -1,7 +1,9 @@
 //! Flows as a list, for replay here (`list = "flows.csv"`) and elsewhere: those of an experiment, of a stand-in, and of
 //! others' traces.
 
+use crate::bundle;
 use crate::error::Error;
+use crate::files;
 use crate::plan::Plan;
 use crate::simulator;
 use flowsieve_schemes::settings::{Origin, SettingsError};
@@ -11,8 +13,7 @@ use flowsieve_workload::flow_list::{self, Extras, FlowList};
 use flowsieve_workload::flux::Import;
 pub use flowsieve_workload::flux::Layout;
 use flowsieve_workload::{Calibration, stand_ins};
-use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the flows of the plan's points with this seed; the points have to agree on them.
@@ -56,7 +57,7 @@ pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) 
 /// gives another number of these, onto which ports are put by their own.
 pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write) -> Result<Option<String>, Error> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Error::Input(format!("{name}: {error}")))?;
+    let file = open(path)?;
     let trace =
         coflow_trace::read(&name, BufReader::new(file), like).map_err(|error| Error::Input(error.to_string()))?;
     let placing = if hosts.is_some() { Placing::Modulo } else { Placing::Same };
@@ -72,10 +73,14 @@ pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(
     let mut import = Import::new(layout);
     for path in files {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Error::Input(format!("{name}: {error}")))?;
+        let file = open(path)?;
         import.add(&name, BufReader::new(file)).map_err(|error| Error::Input(error.to_string()))?;
     }
     write(&import.list(), out)
+}
+
+fn open(path: &Path) -> Result<impl Read, Error> {
+    files::open_text(path, files::MOST_BYTES).map_err(bundle::unreadable(path))
 }
 
 fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {

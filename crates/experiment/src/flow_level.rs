@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::points::{BASE, Point};
 use crate::simulator::{MAX_TIME, need_coflows};
-use crate::workload::{ARRIVALS, Extent, FLOWS, Hosts, LOAD, MEASURE, QUERIES, Workload};
+use crate::workload::{ARRIVALS, Extent, FLOWS, Files, Hosts, LOAD, MEASURE, QUERIES, Workload};
 
 /// How a flow lies on the wire: its data with headers and framing. There are no ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
         need_coflows(&scope, &workload)?;
     }
     Ok(Run {
-        discipline: discipline(settings, &scope, level, folder)?,
+        discipline: discipline(settings, &scope, level, (&point.files, folder))?,
         spreads: level.spreads,
         framing: Framing::read(&scope)?,
         max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
@@ -106,10 +106,15 @@ fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
     })
 }
 
-fn discipline(settings: &Settings, scope: &Scope<'_>, level: FlowLevel, folder: &Path) -> Result<Discipline, Error> {
+fn discipline(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    level: FlowLevel,
+    (files, folder): (&Files, &Path),
+) -> Result<Discipline, Error> {
     let Some(of_scheme) = level.order else { return Ok(Discipline::MaxMin) };
     let weights = match of_scheme.rule.heeds_weights() {
-        true => coflow_weights::read(settings, scope, folder)?,
+        true => coflow_weights::read(settings, scope, (files, folder))?,
         false => Arc::default(),
     };
     let order = fluid::Order { rule: of_scheme.rule, remaining: of_scheme.remaining, weights };

@@ -49,8 +49,9 @@ pub mod workload;
 
 pub use error::{Details, Error, nearest};
 pub use experiment_text::ExperimentText;
+pub use flowsieve_files as files;
 pub use flowsieve_report as report;
-pub use flowsieve_results::ResultDir;
+pub use flowsieve_results::{ResultDir, ResultError};
 pub use flowsieve_results::claims::Measured;
 pub use flowsieve_schemes::Entry;
 pub use flowsieve_schemes::settings::units;

@@ -10,8 +10,7 @@ use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
 use std::path::Path;
 
 use crate::error::Error;
-use crate::forest::ForestFile;
-use crate::workload::Workload;
+use crate::workload::{Files, Workload};
 
 /// Where bounds come from, by the names that settings use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +60,7 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     knows: Knows,
     workload: &Workload,
-    (seed, folder): (u64, &Path),
+    (seed, folder, files): (u64, &Path, &Files),
 ) -> Result<Option<Arc<dyn Predict>>, Error> {
     if !matches!(knows, Knows::Bounds | Knows::PredictedSize) {
         return Ok(None);
@@ -87,13 +86,17 @@ pub(crate) fn read(
         BoundsName::Exact => Arc::new(Exact),
         BoundsName::Nothing => Arc::new(Unknown),
         BoundsName::Law => Arc::new(DrawnBounds { law: law(scope)?, seed }),
-        BoundsName::Forest => by_forest(scope, workload, folder)?,
+        BoundsName::Forest => by_forest(scope, workload, (files, folder))?,
     }))
 }
 
 /// What a forest says of the features that were recorded when the flows began, whatever the load and the scheme are now: so
 /// all schemes have the same bounds.
-fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Path) -> Result<Arc<dyn Predict>, Error> {
+fn by_forest(
+    scope: &Scope<'_>,
+    workload: &Workload,
+    (files, folder): (&Files, &Path),
+) -> Result<Arc<dyn Predict>, Error> {
     let Some(file) = scope.optional(&FOREST)? else {
         return Err(scope.invalid(&FOREST, "a forest's file beside bounds = \"forest\"").into());
     };
@@ -103,7 +106,7 @@ fn by_forest(scope: &Scope<'_>, workload: &Workload, folder: &Path) -> Result<Ar
                         file's folder";
         scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
     };
-    let forest = ForestFile::read(&path).map_err(&unfit)?;
+    let forest = files.forest(&path).map_err(&unfit)?;
     scope.note_digest(&FOREST, &forest.digest);
     let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
         let problem = "`bounds` = \"forest\", and nothing was recorded of these flows";

@@ -6,13 +6,12 @@
 
 use crate::engine::BaseRoundTrip;
 use crate::error::Error;
+use crate::files;
 use crate::plan::{Plan, PlannedRun};
 use flowsieve_report as report;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -227,11 +226,7 @@ impl Plan {
     /// Where it cannot be read, or is of another plan, version or model.
     pub fn read_keys(&self, path: &Path) -> Result<BTreeSet<String>, Error> {
         let refuse = |problem: String| Error::File { path: path.display().to_string(), problem };
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(MAX_KEYS_BYTES + 1).read_to_string(&mut text));
-        if read.map_err(|error| refuse(error.to_string()))? as u64 > MAX_KEYS_BYTES {
-            return Err(refuse(format!("is longer than {MAX_KEYS_BYTES} bytes")));
-        }
+        let text = files::read_text(path, MAX_KEYS_BYTES).map_err(|error| refuse(error.to_string()))?;
         if !text.trim_start().starts_with('{') {
             let keys = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
             return Ok(keys.map(str::to_owned).collect());

@@ -172,7 +172,7 @@ impl Engine for OwnSchemes {
         refuse_without_coflows(&scope, &scheme, &workload)?;
         refuse_huge_flows(&scheme, &workload, seed)?;
         refuse_huge_sizes(settings, &scheme, &workload)?;
-        coflow_weights::give(settings, &scope, &mut scheme, folder)?;
+        coflow_weights::give(settings, &scope, &mut scheme, (&point.files, folder))?;
         let announcements = announcements(&scheme, &workload, seed);
         refuse_huge_sketches(&scope, &scheme, &fabric)?;
         refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;

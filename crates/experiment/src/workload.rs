@@ -20,7 +20,6 @@ mod tests;
 mod traffic;
 
 pub use files::Files;
-pub(crate) use files::unreadable;
 pub use hosts::Hosts;
 pub use sizes::formula;
 

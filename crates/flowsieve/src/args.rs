@@ -325,6 +325,9 @@ pub(crate) struct Reproduce {
     /// Where the page of claims and values goes [default: reproduction.md in that folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) page: Option<PathBuf>,
+    /// Replace that page and its figures, if they are there; those in the folder of the results are always replaced
+    #[arg(long, requires = "page")]
+    pub(crate) replace: bool,
     /// Add seeds, five to 40, where claims are not resolved; the cheapest first
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) resolve: bool,

@@ -2,9 +2,10 @@
 
 use crate::args::{Export, ExportFormat, Exported};
 use crate::output::{print, to_output};
-use flowsieve_experiment::report::export::{self, ExportError, Selection};
+use flowsieve_experiment::report::export::{self, ExportError, SafeCsv, Selection};
 use flowsieve_experiment::report::{Layout, UnknownKey};
 use flowsieve_experiment::{Error, ResultDir};
+use std::io::{self, Write};
 
 fn refused(error: ExportError) -> Error {
     match error {
@@ -24,7 +25,7 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
         return Err(Error::Input(problem.to_owned()));
     }
     if args.what == Exported::Flows {
-        return to_output(|out| export::flows_csv(&result, out).map_err(Error::Output));
+        return csv(args, |out| export::flows_csv(&result, out));
     }
     let columns = args.columns.unwrap_or(1);
     let (mut layout, across) = layout(&result, args)?;
@@ -42,16 +43,29 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
         return match format {
             ExportFormat::Svg => print(&figures.svg(columns).map_err(refused)?),
             ExportFormat::Latex => print(&figures.latex(columns).map_err(refused)?),
-            ExportFormat::Csv => to_output(|out| figures.csv(out).map_err(Error::Output)),
+            ExportFormat::Csv => csv(args, |out| figures.csv(out)),
         };
     }
     let selection = Selection::new(&result, y, class).map_err(refused)?;
     match format {
         ExportFormat::Latex => print(&export::latex(&result, &layout, &selection, columns)),
         ExportFormat::Csv | ExportFormat::Svg => {
-            to_output(|out| export::csv(&result, &layout, &selection, out).map_err(Error::Output))
+            csv(args, |out| export::csv(&result, &layout, &selection, out))
         }
     }
+}
+
+/// Prints CSV, for a spreadsheet if that was said.
+fn csv(args: &Export, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    to_output(|out| {
+        let done = if args.safe_csv {
+            let mut safe = SafeCsv::new(out);
+            write(&mut safe).and_then(|()| safe.flush())
+        } else {
+            write(out)
+        };
+        done.map_err(Error::Output)
+    })
 }
 
 /// What is on the x axis.
@@ -90,6 +104,9 @@ fn senseless(args: &Export, format: ExportFormat) -> Option<&'static str> {
         ),
         (Exported::Table, ExportFormat::Svg) => {
             Some("a table is not drawn; expected --what figure, or --format csv or latex")
+        }
+        (_, ExportFormat::Latex | ExportFormat::Svg) if args.safe_csv => {
+            Some("--safe-csv is of CSV; expected --format csv, or no --safe-csv")
         }
         (_, ExportFormat::Csv) if args.columns.is_some() => {
             Some("CSV has no width on a page; expected --columns with --format latex or svg")

@@ -2,8 +2,10 @@
 
 use crate::args::Init;
 use crate::output::{print, tell};
+use flowsieve_experiment::bundle::whole_file;
+use flowsieve_experiment::files::{Existing, check_new};
 use flowsieve_experiment::{Error, OwnSchemes, lookup};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -122,15 +124,15 @@ fn quoted(text: &str) -> String {
 
 /// Writes new files; none if one of them is there.
 fn write_all(files: &[(PathBuf, String)]) -> Result<(), Error> {
-    if let Some((path, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
-        let problem = "is there already, and is not overwritten; expected another folder, or its removal".to_owned();
-        return Err(Error::File { path: path.display().to_string(), problem });
+    for (path, _) in files {
+        check_new(path, Existing::Refuse).map_err(|error| file_error(path, &error))?;
     }
     for (path, text) in files {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         folder.map_or(Ok(()), fs::create_dir_all).map_err(|error| file_error(path, &error))?;
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
-        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| file_error(path, &error))?;
+        whole_file(path, Existing::Refuse, |out| {
+            out.write_all(text.as_bytes()).map_err(|error| file_error(path, &error))
+        })?;
     }
     Ok(())
 }

@@ -24,11 +24,10 @@ use flowsieve_experiment::explain::{self, Explained};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Entry, Error, Measured, OwnSchemes, ResultDir, catalogue, export, lookup, machine, report};
-use output::{in_colour, is_closed_output, print, print_json, tell, to_output};
+use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::Progress;
 use resolving::{Resolvable, Resolving};
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -37,7 +36,7 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit status where the simulation failed.
+/// Exit status where the simulation failed, or the report of a result that is there.
 const FAILED: u8 = 1;
 /// Exit status where something in files, arguments or folders has to be changed.
 const WRONG: u8 = 2;
@@ -50,21 +49,26 @@ pub fn main_with(own: &'static [Entry]) -> ExitCode {
 
 /// The same of a command line that is given, the program's name first; gives the exit status.
 pub fn carry_out(arguments: impl IntoIterator<Item = OsString>, own: &'static [Entry]) -> u8 {
+    interruption::heed_file_limit();
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command,
         Err(said) => {
+            let text = said.render();
+            if said.use_stderr() {
+                tell(if errors_in_colour() { text.ansi().to_string() } else { text.to_string() }.trim_end());
+                return WRONG;
+            }
             // Help and version are answers; where nobody reads them, nothing is wrong.
-            let _ = said.print();
-            return if said.use_stderr() { WRONG } else { 0 };
+            let _ = print(&if in_colour() { text.ansi().to_string() } else { text.to_string() });
+            return 0;
         }
     };
     match OwnSchemes::new(own).and_then(|engine| do_what_it_says(command, engine)) {
         Ok(()) => 0,
         Err(error) if is_closed_output(&error) => 0,
         Err(error) => {
-            let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            tell(error.render(colour));
-            if matches!(error, Error::Simulation { .. }) { FAILED } else { WRONG }
+            tell(error.render(errors_in_colour()));
+            if matches!(error, Error::Simulation { .. } | Error::Unreported(_)) { FAILED } else { WRONG }
         }
     }
 }
@@ -165,7 +169,7 @@ impl Resolvable for Resolved {
 
 /// What is about to be run, on the error stream: the results alone go to the output.
 fn announce(plan: &Plan, jobs: usize) {
-    tell(report::printable(&plan.experiment.title));
+    tell(&plan.experiment.title);
     let (points, runs) = (plan.points.len(), plan.runs.len());
     let jobs = jobs.min(runs);
     let hops = hops_in_words(plan.packet_hops());
@@ -204,14 +208,10 @@ fn show_result(result: &ResultDir, x: Option<&str>, json: bool) -> Result<(), Er
     } else {
         print(&report::table(result, &layout, in_colour()))?;
     }
-    // The answer is there; where the report could not go is said beside it.
-    match report {
-        Ok(file) if !json => print(&format!("\nReport: {}\n", file.display())),
-        Ok(_) => Ok(()),
-        Err(error) => {
-            tell(format!("warning: no report: {error}"));
-            Ok(())
-        }
+    // The answer is there; where the report could not go is said beside it, and by the exit status.
+    match report.map_err(Error::Unreported)? {
+        file if !json => print(&format!("\nReport: {}\n", file.display())),
+        _ => Ok(()),
     }
 }
 

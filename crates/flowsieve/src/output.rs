@@ -1,40 +1,121 @@
 //! What the program says: results on the output, and how it goes on the error stream.
+//!
+//! Texts of experiments and results are of others: here, where they leave for a terminal, nothing in them is obeyed.
 
 use flowsieve_experiment::Error;
+use flowsieve_experiment::files::for_terminal;
 use serde::Serialize;
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
+/// The output: as it is where a program or a file takes it, and line by line as it may be shown where that is a terminal.
+pub(crate) struct Out {
+    inner: BufWriter<StdoutLock<'static>>,
+    /// What there is of a line, for a terminal.
+    line: Option<Vec<u8>>,
+}
+
+impl Out {
+    fn show(&mut self) -> io::Result<()> {
+        let Some(line) = &mut self.line else { return Ok(()) };
+        let text = String::from_utf8_lossy(line);
+        self.inner.write_all(for_terminal(&text, false).as_bytes())?;
+        line.clear();
+        Ok(())
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(line) = &mut self.line else { return self.inner.write(bytes) };
+        let end = bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        line.extend_from_slice(&bytes[..end]);
+        if line.ends_with(b"\n") {
+            self.show()?;
+        }
+        Ok(end)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.show()?;
+        self.inner.flush()
+    }
+}
+
 /// Gives the output to `write`. An output that does not take all of it, such as a full disk, is an error.
-pub(crate) fn to_output(write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> Result<(), Error>) -> Result<(), Error> {
-    let mut out = BufWriter::new(io::stdout().lock());
+pub(crate) fn to_output(write: impl FnOnce(&mut Out) -> Result<(), Error>) -> Result<(), Error> {
+    let stdout = io::stdout();
+    let line = stdout.is_terminal().then(Vec::new);
+    let mut out = Out { inner: BufWriter::new(stdout.lock()), line };
     write(&mut out)?;
     // Dropping it would flush it, too, and say nothing of what went wrong.
     out.flush().map_err(Error::Output)
 }
 
+/// Prints a text for people.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
-    to_output(|out| out.write_all(text.as_bytes()).map_err(Error::Output))
+    let mut out = BufWriter::new(io::stdout().lock());
+    let shown = for_terminal(text, in_colour());
+    out.write_all(shown.as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
-/// Prints a value as indented JSON.
+/// Prints a value as indented JSON. What a terminal would obey is escaped, as JSON may escape any letter.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Output(error.into()))?;
-    print(&(text + "\n"))
+    print(&(escaped(&text) + "\n"))
+}
+
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        // Line ends stand between values alone.
+        if letter != '\n' && flowsieve_experiment::files::leads(letter) {
+            let mut units = [0; 2];
+            for unit in letter.encode_utf16(&mut units) {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(letter);
+        }
+    }
+    text
 }
 
 /// Whether the output is a terminal that takes colours (<https://no-color.org>).
 pub(crate) fn in_colour() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stdout().is_terminal() && takes_colours()
+}
+
+/// Whether the error stream is one.
+pub(crate) fn errors_in_colour() -> bool {
+    io::stderr().is_terminal() && takes_colours()
+}
+
+fn takes_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Says something on the error stream. If nobody listens any more (`2>&1 | head`), a run still goes on: its results are in
 /// its folder.
 pub(crate) fn tell(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let text = text.to_string();
+    let _ = writeln!(io::stderr(), "{}", for_terminal(&text, errors_in_colour()));
 }
 
 /// Whether this is the output's reader having gone, as `head` goes when it has seen enough. Nothing is wrong then.
 pub(crate) fn is_closed_output(error: &Error) -> bool {
     matches!(error, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped__is_the_same_value_and_nothing_that_a_terminal_obeys() {
+        let value = serde_json::json!({ "title": "a\u{1b}[2J\u{9b}2J\u{202e}b\u{7f}µ", "lines": ["x\ny"] });
+        let text = escaped(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(text.chars().all(|letter| letter == '\n' || !flowsieve_experiment::files::leads(letter)), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
 }

@@ -3,6 +3,7 @@
 use crate::interruption;
 use crate::output::tell;
 use flowsieve_experiment::execute::Event;
+use flowsieve_experiment::files::for_terminal;
 use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::tracking::{Standing, Tracker};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -83,7 +84,7 @@ impl<'a> Progress<'a> {
     }
 
     fn line(&self, text: &str) {
-        if self.on_terminal { self.bar.println(text) } else { tell(text) }
+        if self.on_terminal { self.bar.println(for_terminal(text, false)) } else { tell(text) }
     }
 
     fn draw(&self, standing: &Standing) {

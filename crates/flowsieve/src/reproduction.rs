@@ -1,14 +1,18 @@
 //! `flowsieve reproduce`.
 
+use std::cell::Cell;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use flowsieve_experiment::bundle;
 use flowsieve_experiment::execute::{How, execute_sharing};
+use flowsieve_experiment::files::{self, Existing};
 use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::report::PageFigure;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Error, Measured, OwnSchemes, lookup, machine, report};
+use flowsieve_experiment::{Error, Measured, OwnSchemes, ResultError, lookup, machine, report};
 
 use crate::announce;
 use crate::args::Reproduce;
@@ -47,7 +51,9 @@ pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Erro
     if args.dry_run {
         return Ok(());
     }
-    let place = Place { engine, out: &out, parts: &parts, jobs, keep: args.keep };
+    let page = Page::of(args, &out)?;
+    let unreported = Cell::new(None);
+    let place = Place { engine, out: &out, parts: &parts, jobs, keep: args.keep, unreported: &unreported };
     let mut figures: Vec<Running> =
         reproduction.figures.iter_mut().map(|figure| Running { figure, place: &place }).collect();
     for running in &mut figures {
@@ -57,7 +63,8 @@ pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Erro
     if args.resolve {
         Resolving { metric: None, begun, budget: args.budget.0, jobs }.go_on(&mut figures)?;
     }
-    show(&reproduction, args, &out, &|| other_totals(args, &folder, &reproduction, &engine))
+    show(&reproduction, &page, &|| other_totals(args, &folder, &reproduction, &engine))?;
+    unreported.take().map_or(Ok(()), |error| Err(Error::Unreported(error)))
 }
 
 /// Where results go.
@@ -65,19 +72,30 @@ fn out(args: &Reproduce, reproduction: &Reproduction) -> PathBuf {
     args.out.clone().unwrap_or_else(|| PathBuf::from("results").join(&reproduction.paper))
 }
 
+/// The page of a reproduction.
+struct Page {
+    path: PathBuf,
+    existing: Existing,
+}
+
+impl Page {
+    /// Refuses a file that must not be replaced before the work of hours.
+    fn of(args: &Reproduce, out: &Path) -> Result<Page, Error> {
+        let path = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
+        let existing = if args.page.is_some() { Existing::replaced(args.replace) } else { Existing::Own };
+        files::check_new(&path, existing).map_err(|error| file_error(&path, error))?;
+        Ok(Page { path, existing })
+    }
+}
+
 /// Writes the page and prints the claims, their totals, and what `beside` says of these.
-fn show(
-    reproduction: &Reproduction,
-    args: &Reproduce,
-    out: &Path,
-    beside: &dyn Fn() -> Option<String>,
-) -> Result<(), Error> {
-    let page = args.page.clone().unwrap_or_else(|| out.join("reproduction.md"));
+fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<String>) -> Result<(), Error> {
+    let Page { path: page, existing } = page;
     let text = reproduction.page(&|figure| drawing(&reproduction.paper, figure));
     for (path, svg) in reproduction.drawings(&|figure| drawing(&reproduction.paper, figure)) {
-        write(&page.with_file_name(path), &svg)?;
+        write(&page.with_file_name(path), &svg, *existing)?;
     }
-    write(&page, &text)?;
+    write(page, &text, *existing)?;
     let beside = beside().map_or(String::new(), |beside| format!("{beside}\n"));
     let (claims, totals) = (reproduction.text(), reproduction.totals());
     print(&format!("{claims}{totals}.\n{beside}\nPage: {}\n", page.display()))
@@ -99,7 +117,7 @@ fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSch
     if kept < runs {
         tell("a figure of which runs are missing has no values; without --from-measured they are made");
     }
-    show(&reproduction, args, &out(args, &reproduction), &|| None)
+    show(&reproduction, &Page::of(args, &out(args, &reproduction))?, &|| None)
 }
 
 fn kept_runs(figure: &Figure) -> usize {
@@ -177,10 +195,10 @@ fn remove(folder: &Path) -> Result<(), Error> {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| file_error(path, error))?;
-    std::fs::write(path, text).map_err(|error| file_error(path, error))
+    bundle::whole_file(path, existing, |out| out.write_all(text.as_bytes()).map_err(|error| file_error(path, error)))
 }
 
 fn file_error(path: &Path, error: std::io::Error) -> Error {
@@ -195,6 +213,8 @@ struct Place<'a> {
     jobs: usize,
     /// Whether what is measured is kept beside the experiments.
     keep: bool,
+    /// Why the last report that is not there could not be written.
+    unreported: &'a Cell<Option<ResultError>>,
 }
 
 /// A figure that is being made.
@@ -221,14 +241,17 @@ impl Resolvable for Running<'_> {
     }
 
     fn make(&mut self) -> Result<(), Error> {
-        let Place { engine, out, parts, jobs, keep } = *self.place;
+        let Place { engine, out, parts, jobs, keep, unreported } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
         let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false, replace: true });
         let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.hear(event));
         progress.end();
         let result = result?;
-        report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?)?;
+        if let Err(error) = report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?) {
+            // The others are made all the same.
+            unreported.set(Some(error));
+        }
         self.figure.take(&result)?;
         if keep { self.figure.keep() } else { Ok(()) }
     }

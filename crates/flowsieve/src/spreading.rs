@@ -6,6 +6,7 @@ use crate::progress::Progress;
 use crate::{announce, default_out, interruption, show_result};
 use flowsieve_experiment::bundle;
 use flowsieve_experiment::execute::{How, execute_parts};
+use flowsieve_experiment::files::Existing;
 use flowsieve_experiment::joining::{self, Missing};
 use flowsieve_experiment::plan::{self, Plan};
 use flowsieve_experiment::{Error, OwnSchemes, machine, report};
@@ -82,7 +83,7 @@ pub(crate) fn join(args: &Join, engine: OwnSchemes) -> Result<(), Error> {
 
 pub(crate) fn pack(args: &Pack, engine: OwnSchemes) -> Result<(), Error> {
     let plan = planned(&args.of, &engine)?;
-    let content = bundle::pack_file(&plan, &args.out)?;
+    let content = bundle::pack_file(&plan, &args.out, Existing::replaced(args.replace))?;
     let (files, size) = (content.files, report::size(content.bytes));
     let s = if files == 1 { "" } else { "s" };
     let beside = if files == 0 { String::new() } else { format!(" with {files} file{s} ({size})") };

@@ -164,25 +164,32 @@ fn junk__in_any_file_of_a_result_is_noticed() {
 }
 
 #[test]
-fn report__prints_the_table_where_it_cannot_write() {
+fn report__that_cannot_be_written_is_status_1_with_the_rest_kept() {
     let folder = small_result();
     let report = folder.path().join("results/small/report.html");
     std::fs::remove_file(&report).unwrap();
     // Root may write into a folder that is read-only; nobody may replace a folder by a file.
     std::fs::create_dir_all(report.join("in-the-way")).unwrap();
-    let done = flowsieve(folder.path(), &["report", "results/small"]);
-    assert_eq!(done.status, 0, "{}", done.err);
-    assert!(done.out.contains("pias") && !done.out.contains("Report:"), "{}", done.out);
-    assert!(done.err.contains("no report: results/small/report.html"), "{}", done.err);
+    for command in [&["report", "results/small"][..], &["run", "small.toml"]] {
+        let done = flowsieve(folder.path(), command);
+        assert_eq!(done.status, 1, "{}", done.err);
+        assert!(done.out.contains("pias") && !done.out.contains("Report:"), "{}", done.out);
+        assert!(done.err.contains("no report: results/small/report.html"), "{}", done.err);
+    }
+    for kept in ["manifest.json", "summary.csv", "flows.parquet"] {
+        assert!(folder.path().join("results/small").join(kept).is_file(), "{kept}");
+    }
+    assert_eq!(flowsieve(folder.path(), &["doctor", "results/small"]).status, 0);
 }
 
+/// Sends a run these signals once two of its runs are there; gives its status, what it said then, and its folder. It is started with
+/// these arguments of env(1): whoever starts the tests may ignore signals, which a child inherits.
 #[cfg(unix)]
-#[test]
-fn run__ctrl_c_says_what_is_kept() {
+fn signalled(with: &[&str], signals: &[&str]) -> (Option<i32>, String, tempfile::TempDir) {
     use std::io::{BufRead, BufReader, Read};
     let folder = folder();
     let mut child = std::process::Command::new("env")
-        .arg("--default-signal")
+        .args(with)
         .arg(assert_cmd::cargo::cargo_bin("flowsieve"))
         .current_dir(folder.path())
         .args(["run", "small.toml", "--seeds", "1000", "--jobs", "1"])
@@ -196,12 +203,37 @@ fn run__ctrl_c_says_what_is_kept() {
         line.clear();
         assert_ne!(err.read_line(&mut line).unwrap(), 0, "it ended before");
     }
-    let kill = format!("kill -INT {}", child.id());
-    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    for signal in signals {
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
     let mut rest = String::new();
     err.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
-    assert!(rest.contains(" of 4000 runs are kept; the same command goes on"), "{rest}");
+    (child.wait().unwrap().code(), rest, folder)
+}
+
+#[cfg(unix)]
+#[test]
+fn run__that_a_signal_ends_says_what_is_kept_with_the_status_of_the_signal() {
+    for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let (code, rest, _folder) = signalled(&["--default-signal"], &[signal]);
+        assert_eq!(code, Some(status), "{rest}");
+        assert!(rest.contains(" of 4000 runs are kept; the same command goes on"), "{rest}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn run__a_signal_that_is_ignored_stays_ignored() {
+    let (code, rest, _folder) = signalled(&["--default-signal", "--ignore-signal=HUP"], &["HUP", "TERM"]);
+    assert_eq!(code, Some(143), "{rest}");
+}
+
+#[cfg(unix)]
+#[test]
+fn run__ctrl_c_says_what_is_kept() {
+    let (code, rest, folder) = signalled(&["--default-signal"], &["INT"]);
+    assert_eq!(code, Some(130), "{rest}");
     let parts = std::fs::read_dir(folder.path().join("results/small/parts")).unwrap();
     let kept = parts.filter(|part| !part.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count();
     assert!(kept >= 2, "{kept}");

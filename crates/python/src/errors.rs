@@ -1,6 +1,7 @@
 //! Errors and panics as Python's exceptions: the classes of `flowsieve.errors`, with the command's text.
 
 use flowsieve_experiment::Error;
+use flowsieve_experiment::files::for_terminal;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,9 +15,10 @@ fn exception<'py>(py: Python<'py>, name: &str, arguments: impl pyo3::call::PyCal
 /// An error as the exception that it is in Python.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let text = error.render(false);
-    let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+    // A traceback goes to a terminal.
+    let text = for_terminal(text.strip_prefix("error: ").unwrap_or(&text), false).into_owned();
     match error {
-        Error::Results(_) | Error::Output(_) => exception(py, "ResultError", (text.clone(),), &text),
+        Error::Results(_) | Error::Unreported(_) | Error::Output(_) => exception(py, "ResultError", (text.clone(),), &text),
         Error::Simulation { .. } | Error::Stopped => exception(py, "SimulationError", (text.clone(),), &text),
         Error::Setting { .. } | Error::File { .. } | Error::Input(_) => {
             let details = error.details();

@@ -5,6 +5,7 @@ use crate::result::Outcome;
 use crate::running::run;
 use crate::to_toml;
 use flowsieve_experiment::execute::{How, execute, execute_parts};
+use flowsieve_experiment::files::{Existing, for_terminal};
 use flowsieve_experiment::joining::{self, Missing};
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::shards::Shard;
@@ -91,7 +92,7 @@ impl Experiment {
     fn write_flows(&self, py: Python<'_>, path: PathBuf, seed: u64) -> PyResult<()> {
         working(py, || {
             let plan = self.0.plan(&OwnSchemes::default())?;
-            bundle::whole_file(&path, |out| export::flows(&plan, seed, out))
+            bundle::whole_file(&path, Existing::Refuse, |out| export::flows(&plan, seed, out))
         })
     }
 }
@@ -109,7 +110,7 @@ impl Plan {
 
     /// `flowsieve plan`.
     fn text(&self) -> String {
-        self.0.listing().text()
+        for_terminal(&self.0.listing().text(), false).into_owned()
     }
 
     #[getter]
@@ -124,9 +125,10 @@ impl Plan {
         Ok(self.0.shard(shard))
     }
 
-    /// Writes it as a bundle.
-    fn pack(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        working(py, || bundle::pack_file(&self.0, &path).map(|_| ()))
+    /// Writes it as a bundle. A file that is there is replaced if `replace` says so.
+    #[pyo3(signature = (path, replace=false))]
+    fn pack(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
+        working(py, || bundle::pack_file(&self.0, &path, Existing::replaced(replace)).map(|_| ()))
     }
 
     /// Makes all runs that are not there, and joins them.

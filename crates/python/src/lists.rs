@@ -4,6 +4,7 @@ use crate::errors::{panicked, working, wrong};
 use crate::result::json;
 use flowsieve_experiment::catalogue::{self, What};
 use flowsieve_experiment::explain::{self as explaining, Explained};
+use flowsieve_experiment::files::{MOST_BYTES, digest_of};
 use flowsieve_experiment::forest::{Predicted, SizeClasses};
 use flowsieve_experiment::machine;
 use flowsieve_experiment::thresholds::{
@@ -109,11 +110,14 @@ pub(crate) fn program() -> (&'static str, u32) {
 #[pyfunction]
 pub(crate) fn digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     working(py, || {
-        let file = std::fs::File::open(&path);
-        let hash = file.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
+        let mut hasher = blake3::Hasher::new();
+        let hashed = digest_of(&path, MOST_BYTES, |bytes| {
+            hasher.update(bytes);
+        });
         let refuse =
             |error: std::io::Error| Error::File { path: path.display().to_string(), problem: error.to_string() };
-        Ok(hash.map_err(refuse)?.to_hex().to_string())
+        hashed.map_err(refuse)?;
+        Ok(hasher.finalize().to_hex().to_string())
     })
 }
 

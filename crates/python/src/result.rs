@@ -1,6 +1,7 @@
 //! Results: their folder, and what follows from it.
 
 use crate::errors::{working, wrong};
+use flowsieve_experiment::files::for_terminal;
 use flowsieve_experiment::{Error, ResultDir, report};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ impl Outcome {
     /// What `flowsieve report DIR` prints.
     #[pyo3(signature = (x=None))]
     fn table(&self, py: Python<'_>, x: Option<String>) -> PyResult<String> {
-        working(py, || Ok(report::table(&self.0, &self.layout(x.as_deref())?, false)))
+        working(py, || Ok(shown(&report::table(&self.0, &self.layout(x.as_deref())?, false))))
     }
 
     /// The same as JSON.
@@ -51,12 +52,12 @@ impl Outcome {
         let pair = value.as_deref().zip(baseline.as_deref());
         let compared = working(py, || Ok(report::compared(&self.0, vary.as_deref(), pair)?))?;
         let text: Vec<String> = compared.iter().map(|compared| compared.text(false)).collect();
-        Ok((json(py, &compared)?, text.join("\n")))
+        Ok((json(py, &compared)?, shown(&text.join("\n"))))
     }
 
     /// `flowsieve doctor`: as JSON, and as text.
     fn doctor(&self, py: Python<'_>) -> PyResult<(String, String)> {
-        Ok((json(py, &report::doctor_json(&self.0))?, report::doctor(&self.0)))
+        Ok((json(py, &report::doctor_json(&self.0))?, shown(&report::doctor(&self.0))))
     }
 
     /// Writes report.html and plots.csv, and gives the page's path.
@@ -83,6 +84,11 @@ impl Outcome {
     fn layout(&self, x: Option<&str>) -> Result<report::Layout, Error> {
         Ok(report::Layout::new(&self.0.manifest().experiment, x)?)
     }
+}
+
+/// A text that Python prints.
+fn shown(text: &str) -> String {
+    for_terminal(text, false).into_owned()
 }
 
 pub(crate) fn json(py: Python<'_>, value: &impl serde::Serialize) -> PyResult<String> {

@@ -2,11 +2,13 @@
 
 use crate::errors::working;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 use flowsieve_experiment::Error;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use flowsieve_experiment::files::{MOST_BYTES, fenced, open};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// Rows of a batch.
@@ -17,10 +19,36 @@ const BATCH: usize = 1 << 16;
 pub(crate) fn arrow_stream(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyCapsule>> {
     let refuse = |problem: String| Error::File { path: path.display().to_string(), problem };
     let stream = working(py, || {
-        let file = File::open(&path).map_err(|error| refuse(error.to_string()))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| refuse(error.to_string()))?;
-        let reader = builder.with_batch_size(BATCH).build().map_err(|error| refuse(error.to_string()))?;
-        Ok(FFI_ArrowArrayStream::new(Box::new(reader)))
+        let file = open(&path, MOST_BYTES).map_err(|error| refuse(error.to_string()))?;
+        let decode = || ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(BATCH).build();
+        let reader = fenced(decode).map_err(refuse)?.map_err(|error| refuse(error.to_string()))?;
+        let schema = reader.schema();
+        Ok(FFI_ArrowArrayStream::new(Box::new(Fenced { reader: Some(reader), schema })))
     })?;
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// Batches until one of them cannot be read: a panic must not reach whoever reads the stream.
+struct Fenced {
+    reader: Option<ParquetRecordBatchReader>,
+    schema: SchemaRef,
+}
+
+impl Iterator for Fenced {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut reader = self.reader.take()?;
+        let batch = fenced(|| reader.next()).unwrap_or_else(|said| Some(Err(ArrowError::ParquetError(said))));
+        if matches!(batch, Some(Ok(_))) {
+            self.reader = Some(reader);
+        }
+        batch
+    }
+}
+
+impl RecordBatchReader for Fenced {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
 }

@@ -4,7 +4,7 @@ use flowsieve_results::{Finding, ResultDir, Severity};
 use serde_json::{Value, json};
 
 use crate::configuration::in_words;
-use crate::format::printable;
+use flowsieve_files::printable;
 
 /// The findings as text, what matters most first.
 pub fn doctor(dir: &ResultDir) -> String {

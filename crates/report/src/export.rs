@@ -3,6 +3,7 @@
 
 mod figures;
 mod pgfplots;
+mod safe_csv;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,10 +11,12 @@ use std::io::{self, Write};
 use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statistic, Untold};
 
 use crate::cases::{At, Case, Layout, UnknownKey};
-use crate::format::{UNTOLD, number, printable};
+use crate::format::{UNTOLD, number};
+use flowsieve_files::printable;
 use crate::group::Group;
 
 pub use figures::{Figures, figures, figures_over_time};
+pub use safe_csv::SafeCsv;
 
 const PS_PER_US: f64 = 1e6;
 

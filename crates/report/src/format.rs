@@ -1,7 +1,5 @@
 //! Numbers as people read them: three significant digits, thousands in groups, units that keep them short.
 
-use std::borrow::Cow;
-
 use flowsieve_results::SizeClass;
 
 /// Stands for a percentile that the flows or seeds at hand do not tell.
@@ -70,14 +68,6 @@ pub(crate) fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64
     if down == up { format!("±{up}") } else { format!("({}–{})", text(low), text(high)) }
 }
 
-/// Text whose control characters, which a terminal would obey and XML refuses, are shown as such, and so are those that turn
-/// the direction of what stands behind them (Unicode's embeddings, overrides and isolates).
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let controls =
-        |letter: char| letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if text.contains(controls) { text.replace(controls, "\u{fffd}").into() } else { text.into() }
-}
-
 /// A count with its thousands in groups.
 pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
@@ -120,13 +110,6 @@ pub(crate) fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn printable__shows_what_a_terminal_or_a_reader_would_be_led_by() {
-        let leads = "a\u{1b}[2J\n\u{7f}\u{9b}m\u{202e}b\u{2066}c\u{2069}";
-        assert_eq!(printable(leads), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}m\u{fffd}b\u{fffd}c\u{fffd}");
-        assert_eq!(printable("µs – שלום"), "µs – שלום");
-    }
 
     #[test]
     fn number__three_significant_digits_and_groups() {

@@ -15,7 +15,7 @@ use plotters_backend::{
 use ttf_parser::GlyphId;
 
 use crate::font::Font;
-use crate::format::printable;
+use flowsieve_files::printable;
 
 /// Units of a drawing to a point, of which an inch has 72.
 pub(crate) const PER_POINT: i32 = 20;

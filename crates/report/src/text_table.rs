@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::format::printable;
+use flowsieve_files::printable;
 
 /// Columns that a terminal has at least.
 pub(crate) const WIDTH: usize = 80;

@@ -1,57 +1,48 @@
 //! Files that are whole or absent: written under another name, then renamed.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use flowsieve_files::Existing;
+pub(crate) use flowsieve_files::{PARTIAL, partial, partial_folder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ResultError;
 
-/// How the names of files and folders begin while they grow. A killed process leaves them.
-pub(crate) const PARTIAL: &str = ".partial-";
-
-/// Makes such files and folders, as open to others as the process makes any.
-pub(crate) fn partial() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PARTIAL);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
-}
-
-/// The same for a folder.
-pub(crate) fn partial_folder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = partial();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o777));
-    }
-    builder
-}
+/// The most bytes of a manifest, a part's description or another file of JSON, all of which are held at once.
+const MOST_JSON_BYTES: u64 = 2_000_000_000;
 
 /// Writes a file under its name once it is complete and on the disk. `write` fails with the path it is told.
 pub(crate) fn write_whole<T>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<T, ResultError>,
 ) -> Result<T, ResultError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = partial().tempfile_in(folder).map_err(ResultError::io("write", path))?;
-    let value = write(file.as_file_mut())?;
-    file.as_file().sync_all().map_err(ResultError::io("write", path))?;
-    file.persist(path).map_err(|error| ResultError::io("write", path)(error.error))?;
-    Ok(value)
+    flowsieve_files::write_whole(
+        path,
+        Existing::Own,
+        |error| ResultError::io("write", path)(error),
+        |out| {
+            let value = write(out.get_mut())?;
+            Ok(value)
+        },
+    )
 }
 
-/// The BLAKE3 hash of a file, in hexadecimal.
-pub(crate) fn digest(path: &Path) -> Result<String, ResultError> {
-    let hash = File::open(path).and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
-    Ok(hash.map_err(ResultError::io("read", path))?.to_hex().to_string())
+/// The BLAKE3 hash of a file of at most so many bytes, in hexadecimal.
+pub(crate) fn digest(path: &Path, most: u64) -> Result<String, ResultError> {
+    let mut hasher = blake3::Hasher::new();
+    let hashed = flowsieve_files::digest_of(path, most, |bytes| {
+        hasher.update(bytes);
+    });
+    hashed.map_err(ResultError::io("read", path))?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// The text of a file of a result.
+pub(crate) fn read_text(path: &Path) -> Result<String, ResultError> {
+    flowsieve_files::read_text(path, MOST_JSON_BYTES).map_err(ResultError::io("read", path))
 }
 
 /// Between a JSON object and the hash of its bytes, which is its last field.
@@ -96,7 +87,7 @@ impl<W: Write> Write for Body<W> {
 
 /// Reads JSON that may end in its own hash, as that of before does not.
 pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
-    let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
+    let text = read_text(path)?;
     let is_whole = match text.rsplit_once(SEAL) {
         Some((body, seal)) => seal.trim_end() == format!("{}\"\n}}", blake3::hash(body.as_bytes()).to_hex()),
         None => !ends_in_hash(&text),
@@ -116,7 +107,7 @@ fn ends_in_hash(text: &str) -> bool {
 
 /// Reads JSON that carries a schema version, up to this one.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
-    let text = fs::read_to_string(path).map_err(ResultError::io("read", path))?;
+    let text = read_text(path)?;
     parse_json(path, &text, newest)
 }
 
@@ -136,6 +127,8 @@ pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &str, newest: u
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

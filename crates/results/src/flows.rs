@@ -7,7 +7,6 @@
 //! for a first answer, unanswered_us. Rows are grouped by
 //! point, then seed. The file carries no time and no version of a library, so that equal rows make equal bytes.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,20 +15,22 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, PrimitiveArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use flowsieve_files::MOST_BYTES;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
 
 use crate::columns;
-use crate::files::{digest, write_whole};
+use crate::decode::{BATCH, Batches, Table};
+use crate::files::write_whole;
 use crate::labels::Labels;
 use crate::steps::{Step, StepRow};
 use crate::{FlowRow, ResultError};
 
-/// Rows handled at a time: some megabytes.
-const BATCH: usize = 1 << 16;
+/// More bytes than a row takes in any file, and than a file has beside its rows.
+const ROW_BYTES: u64 = 1_000;
+const OTHER_BYTES: u64 = 64_000_000;
 
 /// Writes rows to a growing parquet file.
 pub(crate) struct FlowWriter<W: Write + Send> {
@@ -203,29 +204,15 @@ fn steps_of(rows: &[FlowRow], step: Step) -> ArrayRef {
     Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.steps.map(|steps| steps.get(step)))))
 }
 
-/// A file whose bytes have this digest.
-fn open_parquet(path: &Path, expected: &str) -> Result<ParquetRecordBatchReaderBuilder<File>, ResultError> {
-    if digest(path)? != expected {
-        let why = "cut short, changed, or of another experiment than the JSON file beside it";
-        return Err(ResultError::damaged(path, why));
-    }
-    let file = File::open(path).map_err(ResultError::io("read", path))?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| ResultError::damaged(path, error))
-}
-
-fn build(path: &Path, builder: ParquetRecordBatchReaderBuilder<File>) -> Result<ParquetRecordBatchReader, ResultError> {
-    builder.with_batch_size(BATCH).build().map_err(|error| ResultError::damaged(path, error))
-}
-
 /// The batches of a file whose bytes have this digest.
-pub(crate) fn open_batches(path: &Path, expected: &str) -> Result<ParquetRecordBatchReader, ResultError> {
-    build(path, open_parquet(path, expected)?)
+pub(crate) fn open_batches(path: &Path, expected: &str) -> Result<Batches, ResultError> {
+    Table::open(path, MOST_BYTES, expected)?.batches()
 }
 
 /// Reads the rows of one run after another.
 pub(crate) struct FlowReader {
     path: PathBuf,
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     /// What is left of the last batch.
     batch: Option<RecordBatch>,
 }
@@ -234,13 +221,12 @@ impl FlowReader {
     /// Opens a file of `rows` rows whose bytes have this digest. Nothing of it is decoded before that is known: the
     /// decoder trusts what it reads.
     pub(crate) fn open(path: &Path, expected: &str, rows: u64) -> Result<FlowReader, ResultError> {
-        let builder = open_parquet(path, expected)?;
-        let found = builder.metadata().file_metadata().num_rows();
+        let table = Table::open(path, rows.saturating_mul(ROW_BYTES).saturating_add(OTHER_BYTES), expected)?;
+        let found = table.rows();
         if u64::try_from(found) != Ok(rows) {
             return Err(ResultError::damaged(path, format!("{found} flows, expected {rows}")));
         }
-        let batches = build(path, builder)?;
-        Ok(FlowReader { path: path.into(), batches, batch: None })
+        Ok(FlowReader { path: path.into(), batches: table.batches()?, batch: None })
     }
 
     /// The next `count` rows, which have to be of this point and seed.
@@ -273,7 +259,7 @@ impl FlowReader {
             let batch = match self.batch.take() {
                 Some(batch) => batch,
                 None => match self.batches.next() {
-                    Some(batch) => batch.map_err(|error| ResultError::damaged(&self.path, error))?,
+                    Some(batch) => batch?,
                     None => return Err(ResultError::damaged(&self.path, format!("{missing} flows are missing"))),
                 },
             };

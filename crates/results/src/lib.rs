@@ -25,6 +25,7 @@ mod coflows;
 mod columns;
 pub mod compare;
 pub mod controls;
+mod decode;
 mod delays;
 mod dimension;
 pub mod disorder;

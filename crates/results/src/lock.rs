@@ -4,9 +4,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use flowsieve_files::Existing;
 use fs4::fs_std::FileExt;
 
 use crate::ResultError;
+
+/// The most bytes of what a lock's file says of who has it.
+const MOST_WORDS: u64 = 1_000;
 
 /// Held while a result is joined or replaced.
 pub(crate) const JOINING: &str = ".lock";
@@ -20,8 +24,11 @@ pub(crate) struct LockFile {
 
 impl LockFile {
     pub(crate) fn open(path: &Path) -> Result<LockFile, ResultError> {
+        // A FIFO in its place would be waited for.
+        flowsieve_files::check_new(path, Existing::Replace).map_err(ResultError::io("lock", path))?;
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        Ok(LockFile { file: opened.map_err(ResultError::io("lock", path))?, path: path.into() })
+        let file = opened.map_err(ResultError::io("lock", path))?;
+        Ok(LockFile { file, path: path.into() })
     }
 
     /// Takes it for this process alone; says whether nobody else had it.
@@ -45,7 +52,7 @@ impl LockFile {
         }
         let mut by = String::new();
         // Whoever has just taken it may not have said so yet.
-        if lock.file.read_to_string(&mut by).is_err() || by.is_empty() {
+        if Read::by_ref(&mut lock.file).take(MOST_WORDS).read_to_string(&mut by).is_err() || by.is_empty() {
             by = "another process".to_owned();
         }
         Err(ResultError::Locked { path: folder.into(), by })

@@ -168,7 +168,7 @@ pub(crate) fn read(
     // The series of the last row, and whether it is the last one of `all`.
     let mut current: Option<(u32, u64, Series, bool)> = None;
     for batch in open_batches(path, expected)? {
-        let batch = batch.map_err(|error| ResultError::damaged(path, error))?;
+        let batch = batch?;
         let (points, seeds) =
             (column::<UInt32Type>(path, &batch, "point")?, column::<UInt64Type>(path, &batch, "seed")?);
         let (starts, steps) =

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::decode::MOST_TABLE_BYTES;
 use crate::files::{PARTIAL, digest, partial, read_json, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowWriter};
 use crate::labels::Labels;
@@ -198,7 +199,7 @@ impl ResultWriter {
         let labels = Labels::of(&experiment);
         series::write(&series_path, &series_by_run, &labels)?;
         let sampled = series_by_run.iter().flat_map(|(.., all)| all).any(|series| !series.of.is_empty());
-        let series_blake3 = sampled.then(|| digest(&series_path)).transpose()?;
+        let series_blake3 = sampled.then(|| digest(&series_path, MOST_TABLE_BYTES)).transpose()?;
         let coflows_path = self.path.join("coflows.parquet");
         if coflows_by_run.iter().any(|(.., rows)| !rows.is_empty()) {
             coflows::write(&coflows_path, &coflows_by_run, &labels)?;
@@ -212,10 +213,10 @@ impl ResultWriter {
         for name in ["coflows.parquet", "series.parquet", "summary.csv"] {
             let path = self.path.join(name);
             if path.exists() {
-                beside_blake3.insert(name.to_owned(), digest(&path)?);
+                beside_blake3.insert(name.to_owned(), digest(&path, MOST_TABLE_BYTES)?);
             }
         }
-        let flows_blake3 = digest(&flows_path)?;
+        let flows_blake3 = digest(&flows_path, MOST_TABLE_BYTES)?;
         let manifest = Manifest { schema: SCHEMA, flows_blake3, series_blake3, beside_blake3, experiment, runs };
         write_sealed(&manifest_path, &manifest)?;
         Ok(ResultDir::from_parts(self.path.clone(), manifest, summary))

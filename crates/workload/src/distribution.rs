@@ -17,6 +17,7 @@ use crate::random::uniform01;
 use rand_core::Rng;
 use std::fmt;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// How the sizes between two points of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +73,9 @@ pub struct SizeDistribution {
 /// Sizes before they are rounded.
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
-    /// At least one, in order of size, each of positive probability, from cdf 0 to 1 without a gap.
-    Pieces(Vec<Piece>),
+    /// At least one, in order of size, each of positive probability, from cdf 0 to 1 without a gap. All points of a sweep share
+    /// them: there may be a million.
+    Pieces(Arc<[Piece]>),
     /// A formula.
     Law(Law),
 }
@@ -94,7 +96,7 @@ impl SizeDistribution {
     /// above 0. Sizes may have an exponent (`1e6`).
     pub fn parse(name: &str, text: &str, reading: Reading, rounding: Rounding) -> Result<SizeDistribution, InputError> {
         let points = points::parse(name, text)?;
-        let shape = Shape::Pieces(pieces(&points, reading));
+        let shape = Shape::Pieces(pieces(&points, reading).into());
         Ok(SizeDistribution { name: name.to_string(), reading: Some(reading), rounding, shape })
     }
 
@@ -102,14 +104,14 @@ impl SizeDistribution {
     pub fn fixed(bytes: u64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
         let bytes = law::size(bytes)?;
         let piece = Piece { from: bytes, to: bytes, cdf_from: 0.0, cdf_to: 1.0 };
-        Ok(SizeDistribution::shaped(format!("fixed({bytes})"), rounding, Shape::Pieces(vec![piece])))
+        Ok(SizeDistribution::shaped(format!("fixed({bytes})"), rounding, Shape::Pieces([piece].into())))
     }
 
     /// Every whole number of bytes from `low` to `high` is equally likely.
     pub fn uniform(low: u64, high: u64, rounding: Rounding) -> Result<SizeDistribution, LawError> {
         let (low, high) = law::range(low, high)?;
         let piece = Piece { from: low - 1, to: high, cdf_from: 0.0, cdf_to: 1.0 };
-        Ok(SizeDistribution::shaped(format!("uniform({low}, {high})"), rounding, Shape::Pieces(vec![piece])))
+        Ok(SizeDistribution::shaped(format!("uniform({low}, {high})"), rounding, Shape::Pieces([piece].into())))
     }
 
     /// Exponential sizes with this mean before rounding.
@@ -167,7 +169,7 @@ impl SizeDistribution {
             pieces.push(Piece { from: same[0], to: same[0], cdf_from: share(before), cdf_to: share(to) });
             before = to;
         }
-        SizeDistribution::shaped(name.to_owned(), Rounding::Bytes, Shape::Pieces(pieces))
+        SizeDistribution::shaped(name.to_owned(), Rounding::Bytes, Shape::Pieces(pieces.into()))
     }
 
     /// The size of one flow, in bytes. Takes one draw from `rng` and no memory.

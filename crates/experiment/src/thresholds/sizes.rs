@@ -1,7 +1,7 @@
 //! Sizes as they were measured: a column of a CSV file, a flow a row.
 
 use crate::error::Error;
-use std::fs::File;
+use crate::files::{self, MOST_BYTES, ShortLines};
 use std::path::PathBuf;
 
 /// More sizes than this are refused, a gigabyte of memory.
@@ -35,7 +35,9 @@ impl Column {
     pub(super) fn read(&self) -> Result<Sizes, Error> {
         let path = self.path.display();
         let wrong = |line: u64, problem: String| Error::Input(format!("{path}, line {line}: {problem}"));
-        let file = File::open(&self.path).map_err(|error| Error::Input(format!("{path}: cannot read: {error}")))?;
+        let file = files::open_text(&self.path, MOST_BYTES)
+            .map_err(|error| Error::Input(format!("{path}: cannot read: {error}")))?;
+        let file = ShortLines::new(file);
         let mut rows =
             csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
         let (mut at, mut sizes, mut row) = (0, Vec::new(), csv::StringRecord::new());

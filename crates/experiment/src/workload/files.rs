@@ -7,12 +7,15 @@
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::{Error, nearest};
+use crate::forest::ForestFile;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::{
-    Calibration, Flow, HostNames, InputError, Pace, Predict, Prediction, Problem, StandIn, Trace,
+    Calibration, Flow, HostNames, InputError, Pace, Predict, Prediction, Problem, Reading, Rounding, SizeDistribution,
+    StandIn, Trace,
 };
+use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Longest file of a distribution that is read, in bytes.
 const MAX_CDF_BYTES: u64 = 16 << 20;
+
+/// A forest is kept like a list of so many flows, which take as much memory as the largest forest.
+const FOREST_FLOWS: usize = 1_000_000;
 
 /// A flow list, and what was found out about it.
 #[derive(Debug)]
@@ -90,6 +96,14 @@ pub(crate) struct ReadTrace {
     pub(crate) digest: String,
 }
 
+/// A distribution of a file, with the name of its contents.
+#[derive(Debug)]
+pub(crate) struct ReadDistribution {
+    pub(crate) distribution: SizeDistribution,
+    pub(crate) digest: String,
+    rows: usize,
+}
+
 /// What was read under which key, the latest last.
 type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 
@@ -106,6 +120,12 @@ pub struct Files {
     coflows: Kept<(PathBuf, Like), ReadCoflows>,
     /// By path.
     traces: Kept<PathBuf, ReadTrace>,
+    /// By path, and how its points are read and rounded.
+    distributions: Kept<(PathBuf, Reading, Rounding), ReadDistribution>,
+    /// By path.
+    forests: Kept<PathBuf, ForestFile>,
+    /// By path.
+    weights: Kept<PathBuf, BTreeMap<u32, f64>>,
 }
 
 impl Files {
@@ -192,26 +212,59 @@ impl Files {
         )
     }
 
-    /// The text of a distribution. It is short, and read each time.
-    pub(super) fn distribution(&self, path: &Path) -> Result<String, String> {
-        let file = flowsieve_builtin::open(path).map_err(|error| error.to_string())?;
-        let mut bytes = Vec::new();
-        let read = file.take(MAX_CDF_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        if read as u64 > MAX_CDF_BYTES {
-            return Err(format!("is longer than {MAX_CDF_BYTES} bytes"));
-        }
-        String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
+    /// The distribution at `path`, which `key` names, as its points are read and rounded.
+    pub(super) fn distribution(
+        &self,
+        scope: &Scope<'_>,
+        key: &Key,
+        path: &Path,
+        (reading, rounding): (Reading, Rounding),
+    ) -> Result<Arc<ReadDistribution>, Error> {
+        let rows = |read: &ReadDistribution| read.rows;
+        once(&self.distributions, (path.to_path_buf(), reading, rounding), rows, || {
+            let text = text(path).map_err(|problem| unreadable(scope, key, path, problem))?;
+            let distribution = SizeDistribution::parse(&path.display().to_string(), &text, reading, rounding);
+            Ok(ReadDistribution {
+                distribution: distribution.map_err(|error| Error::Input(error.to_string()))?,
+                digest: blake3::hash(text.as_bytes()).to_hex().to_string(),
+                rows: text.lines().count(),
+            })
+        })
     }
+
+    /// The forest at `path`; an error is as [`ForestFile::read`] has it.
+    pub(crate) fn forest(&self, path: &Path) -> Result<Arc<ForestFile>, String> {
+        once(&self.forests, path.to_path_buf(), |_| FOREST_FLOWS, || ForestFile::read(path))
+    }
+
+    /// The weights of coflows at `path`.
+    pub(crate) fn weights(&self, scope: &Scope<'_>, key: &Key, path: &Path) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
+        once(&self.weights, path.to_path_buf(), BTreeMap::len, || {
+            let read = coflow_trace::weights(&path.display().to_string(), open(scope, key, path)?);
+            read.map_err(|error| Error::Input(error.to_string()))
+        })
+    }
+}
+
+/// The text of a distribution.
+fn text(path: &Path) -> Result<String, String> {
+    let file = flowsieve_builtin::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_CDF_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if read as u64 > MAX_CDF_BYTES {
+        return Err(format!("is longer than {MAX_CDF_BYTES} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
 /// What is kept under `key`, or else what `read` reads. Together no more than [`MAX_FLOWS`] is kept, in the `length` of
 /// each, but always the latest.
-fn once<K: PartialEq, T>(
+fn once<K: PartialEq, T, E>(
     kept: &Kept<K, T>,
     key: K,
     length: impl Fn(&T) -> usize,
-    read: impl FnOnce() -> Result<T, Error>,
-) -> Result<Arc<T>, Error> {
+    read: impl FnOnce() -> Result<T, E>,
+) -> Result<Arc<T>, E> {
     // Whoever comes while another reads waits for that.
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match kept.iter().position(|(known, _)| *known == key) {

@@ -2,7 +2,7 @@
 //! file that ends in `.csv`.
 
 use crate::error::Error;
-use crate::workload::files::{self, Files};
+use crate::workload::files::Files;
 use crate::workload::recorded::Recorded;
 use flowsieve_schemes::declare;
 use flowsieve_schemes::settings::units::{Size, parse_size};
@@ -118,10 +118,10 @@ impl Reader<'_> {
         let reading = self.reading(key, Reading::Interpolated)?;
         let rounding = self.rounding(Rounding::Bytes)?;
         let path = self.folder.join(file);
-        let text =
-            self.files.distribution(&path).map_err(|problem| files::unreadable(self.scope, given, &path, problem))?;
-        let distribution = self.points(key, &path.display().to_string(), &text, reading, rounding)?;
-        Ok(Sizes { distribution, builtin: None, rate_mean: None })
+        self.scope.note(&rounding_note(key), rounding);
+        let read = self.files.distribution(self.scope, given, &path, (reading, rounding))?;
+        self.scope.note(&format!("workload.{}.digest", key.name), &read.digest);
+        Ok(Sizes { distribution: read.distribution.clone(), builtin: None, rate_mean: None })
     }
 
     fn points(

@@ -48,6 +48,9 @@ pub(crate) struct Export {
     /// Columns of the page that a LaTeX table spans, or that a figure is wide [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2))]
     pub(crate) columns: Option<u8>,
+    /// CSV for a spreadsheet: an apostrophe before texts that begin with =, +, - or @, which it would carry out as formulas
+    #[arg(long)]
+    pub(crate) safe_csv: bool,
 }
 
 /// What is exported.

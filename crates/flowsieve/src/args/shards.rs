@@ -93,4 +93,7 @@ pub(crate) struct Pack {
     /// The bundle
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
+    /// Replace the bundle, if the file is there
+    #[arg(long)]
+    pub(crate) replace: bool,
 }

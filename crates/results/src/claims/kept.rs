@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::{Found, Measured, Quantity, Row};
 use crate::controls::Controls;
-use crate::files::{parse_json, write_whole};
+use crate::files::{parse_json, read_text, write_whole};
 use crate::manifest::RUN_SCHEMA;
 use crate::{Experiment, ResultDir, ResultError, RunInfo};
 
@@ -104,7 +104,7 @@ impl Kept {
         if !path.try_exists().map_err(ResultError::io("read", path))? {
             return Ok(Kept::none(experiment));
         }
-        Kept::parse(path, &fs::read_to_string(path).map_err(ResultError::io("read", path))?, experiment)
+        Kept::parse(path, &read_text(path)?, experiment)
     }
 
     /// Those of a text that was read from `path`. Runs that lack a quantity which the experiment's claims need are left out.

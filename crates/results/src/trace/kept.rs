@@ -46,7 +46,11 @@ pub(crate) fn check(folder: &Path, files: &[KeptTrace]) -> Result<(), ResultErro
         if path.parent() != Some(folder) {
             return Err(ResultError::damaged(&path, "the trace of a run is not in its own folder"));
         }
-        let bytes = fs::metadata(&path).map_err(ResultError::io("read", &path))?.len();
+        let found = fs::metadata(&path).map_err(ResultError::io("read", &path))?;
+        if !found.is_file() {
+            return Err(ResultError::damaged(&path, "the trace of a run is no regular file"));
+        }
+        let bytes = found.len();
         if bytes != file.bytes {
             return Err(ResultError::damaged(&path, format!("{bytes} bytes, expected {}", file.bytes)));
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::ResultWriter;
+use crate::decode::MOST_TABLE_BYTES;
 use crate::files::{digest, partial_folder, read_sealed, write_sealed, write_whole};
 use crate::flows::{FlowColumns, FlowReader, FlowWriter};
 use crate::manifest::{PartId, RUN_SCHEMA, Record, SAMPLE};
@@ -185,7 +186,7 @@ impl PartWriter<'_> {
             versions: writer.versions.clone(),
             seed,
             flows: rows.len() as u64,
-            flows_blake3: digest(&flows)?,
+            flows_blake3: digest(&flows, MOST_TABLE_BYTES)?,
             steps: has_steps,
             unanswered,
             sketch,

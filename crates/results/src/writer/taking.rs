@@ -11,7 +11,8 @@ use std::path::{Component, Path};
 use super::ResultWriter;
 use super::parts::{POINT, Part};
 use crate::ResultError;
-use crate::files::{partial_folder, read_json};
+use crate::decode::MOST_TABLE_BYTES;
+use crate::files::{partial_folder, read_json, read_text};
 use crate::manifest::RUN_SCHEMA;
 
 /// More files than a part has: those of its packet trace, a capture a host, among them.
@@ -34,7 +35,7 @@ impl ResultWriter {
             Part::open(&here, key)?;
             let bytes = |folder: &Path| {
                 let path = folder.join(POINT);
-                fs::read(&path).map_err(ResultError::io("read", &path))
+                read_text(&path)
             };
             // What it says of its files, their checksums among that, says it of the files.
             return if bytes(&here)? == bytes(&there)? {
@@ -81,7 +82,7 @@ impl ResultWriter {
         for name in part.files() {
             let path = folder.join(&name);
             let mut append = || {
-                let mut file = File::open(&path)?;
+                let mut file = flowsieve_files::open(&path, MOST_TABLE_BYTES)?;
                 let mut header = tar::Header::new_ustar();
                 header.set_size(file.metadata()?.len());
                 header.set_mode(0o644);
@@ -133,11 +134,11 @@ fn unpack(archive: impl Read, folder: &Path) -> Result<(), ResultError> {
     let broken =
         |error: std::io::Error| ResultError::invalid(format!("an archive of a part that is cut or damaged: {error}"));
     let mut archive = tar::Archive::new(archive);
-    for (count, entry) in archive.entries().map_err(broken)?.enumerate() {
+    for (count, entry) in flowsieve_files::regular_entries(&mut archive).map_err(broken)?.enumerate() {
         let mut entry = entry.map_err(broken)?;
         let name = entry.path().map_err(broken)?.into_owned();
         let plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-        if !plain || count >= MOST_FILES || entry.header().entry_type() != tar::EntryType::Regular {
+        if !plain || count >= MOST_FILES {
             let name = name.display();
             return Err(ResultError::invalid(format!(
                 "an archive of a part that holds {name:?}, which is no file of a part"

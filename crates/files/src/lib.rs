@@ -1,0 +1,15 @@
+//! Files and texts that come from somebody else: one way to open what is read, one way to write what a person names, one way
+//! to show texts on a terminal, and a fence around the decoders of others.
+
+mod archive;
+mod fence;
+mod input;
+mod kind;
+mod output;
+mod text;
+
+pub use archive::regular_entries;
+pub use fence::fenced;
+pub use input::{Bounded, LINE_BYTES, MOST_BYTES, ShortLines, digest_of, open, open_text, read, read_text};
+pub use output::{Existing, PARTIAL, check_new, folder_of, partial, partial_folder, write_whole};
+pub use text::{for_terminal, leads, printable, safe_cell};

@@ -1,0 +1,187 @@
+//! Writes files that are whole or absent: under another name first, then renamed. What a person names is never replaced unasked.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::kind::in_words;
+
+/// How the names of files and folders begin while they grow. A killed process leaves them.
+pub const PARTIAL: &str = ".partial-";
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays: the new one is refused.
+    Refuse,
+    /// It is replaced, if it is a regular file: somebody said so.
+    Replace,
+    /// It is replaced, whatever it is but a folder: a file of the program's own in a folder of its own. A link is not followed.
+    Own,
+}
+
+impl Existing {
+    /// As `--replace` has it.
+    pub fn replaced(replace: bool) -> Existing {
+        if replace { Existing::Replace } else { Existing::Refuse }
+    }
+}
+
+/// Makes files that grow, as open to others as the process makes any.
+pub fn partial() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PARTIAL);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// The same for a folder.
+pub fn partial_folder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = partial();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o777));
+    }
+    builder
+}
+
+/// The folder in which a file lies.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a file can be written under this name, before the work that it takes.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] for what is there and stays; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+pub fn check_new(path: &Path, existing: Existing) -> io::Result<()> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    if existing == Existing::Own && !found.is_dir() {
+        return Ok(());
+    }
+    if !found.is_file() {
+        let what = in_words(found.file_type());
+        let problem = format!("is {what}, which is not replaced; expected a new name or a regular file");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
+    if existing == Existing::Refuse {
+        let problem = "is there already, and is not overwritten; expected a new name, or --replace";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+    }
+    Ok(())
+}
+
+/// Writes a file under its name once it is complete and on the disk. It is as open to others as the process makes any file.
+///
+/// # Errors
+/// As [`check_new`] has, those of the file system, turned into others' by `failed`, and those of `write`. What is there stays
+/// then.
+pub fn write_whole<T, E>(
+    path: &Path,
+    existing: Existing,
+    failed: impl Fn(io::Error) -> E,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<T, E>,
+) -> Result<T, E> {
+    check_new(path, existing).map_err(&failed)?;
+    let mut file = partial().tempfile_in(folder_of(path)).map_err(&failed)?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    let value = write(&mut out)?;
+    out.flush().map_err(&failed)?;
+    drop(out);
+    file.as_file().sync_all().map_err(&failed)?;
+    let named = match existing {
+        // What has come meanwhile stays, too.
+        Existing::Refuse => file.persist_noclobber(path),
+        Existing::Replace | Existing::Own => file.persist(path),
+    };
+    named.map_err(|error| failed(error.error))?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, existing: Existing) -> io::Result<()> {
+        write_whole(path, existing, |error| error, |out| out.write_all(b"new"))
+    }
+
+    #[test]
+    fn write_whole__what_is_there_stays_unless_it_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write(&path, Existing::Refuse).unwrap();
+        fs::write(&path, "old").unwrap();
+        assert_eq!(write(&path, Existing::Refuse).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        write(&path, Existing::Replace).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn write_whole__what_comes_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let written = write_whole(&path, Existing::Refuse, |error| error, |_| fs::write(&path, "other"));
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn write_whole__a_failure_leaves_the_old_file_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").unwrap();
+        let failed: io::Result<()> = write_whole(&path, Existing::Replace, |error| error, |out| {
+            out.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn write_whole__refuses_what_is_no_regular_file_even_to_replace_it() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (fifo, link, own) = (folder.path().join("fifo"), folder.path().join("link"), folder.path().join("own"));
+        mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        fs::write(folder.path().join("target"), "kept").unwrap();
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        for path in [&fifo, &link, &folder.path().to_owned(), &"/dev/null".into()] {
+            let refused = write(path, Existing::Replace).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{}", path.display());
+        }
+        assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
+        // A file of the program's own takes the place of a link, and what that leads to stays.
+        std::os::unix::fs::symlink("target", &own).unwrap();
+        write(&own, Existing::Own).unwrap();
+        assert!(own.symlink_metadata().unwrap().is_file());
+        assert_eq!(fs::read(folder.path().join("target")).unwrap(), b"kept");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn write_whole__is_as_open_to_others_as_any_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, any) = (folder.path().join("a"), folder.path().join("b"));
+        write(&ours, Existing::Refuse).unwrap();
+        fs::write(&any, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&any));
+    }
+}

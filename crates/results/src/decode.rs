@@ -1,0 +1,132 @@
+//! Parquet as others' code reads it, with a fence around that.
+//!
+//! Its digest does not vouch for a file whose manifest was written by the same hand, and the decoder trusts what it reads: where it
+//! panics, the file is damaged, and that is all.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use flowsieve_files::fenced;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ParquetMetaData;
+
+use crate::ResultError;
+use crate::files::digest;
+
+/// Rows handled at a time: some megabytes.
+pub(crate) const BATCH: usize = 1 << 16;
+
+/// The most bytes of a table.
+pub(crate) const MOST_TABLE_BYTES: u64 = 1_000_000_000_000;
+
+/// What a file begins and ends with.
+const MAGIC: [u8; 4] = *b"PAR1";
+
+/// Bytes of memory that may be taken for each byte of a file, by what it says of itself: a dictionary of one value packs a page of
+/// equal values into some bytes, but no page is larger than some megabytes.
+const MOST_PACKED: u64 = 1 << 16;
+
+/// A file whose bytes have a digest, and that can be read.
+pub(crate) struct Table {
+    path: PathBuf,
+    builder: ParquetRecordBatchReaderBuilder<File>,
+}
+
+impl Table {
+    /// Opens a file of at most so many bytes. Nothing of it is decoded before its digest is known.
+    pub(crate) fn open(path: &Path, most: u64, expected: &str) -> Result<Table, ResultError> {
+        let most = most.min(MOST_TABLE_BYTES);
+        let mut file = flowsieve_files::open(path, most).map_err(ResultError::io("read", path))?;
+        // A long file that is none of these is not read to its end.
+        if !has_magic(&mut file).map_err(ResultError::io("read", path))? {
+            return Err(ResultError::damaged(path, "cut short or changed: it neither begins nor ends as Parquet files do"));
+        }
+        if digest(path, most)? != expected {
+            let why = "cut short, changed, or of another experiment than the JSON file beside it";
+            return Err(ResultError::damaged(path, why));
+        }
+        let bytes = file.metadata().map_err(ResultError::io("read", path))?.len();
+        let builder = of_file(path, || ParquetRecordBatchReaderBuilder::try_new(file))?;
+        check_pages(builder.metadata(), bytes).map_err(|why| ResultError::damaged(path, why))?;
+        Ok(Table { path: path.into(), builder })
+    }
+
+    /// Its rows, as it says.
+    pub(crate) fn rows(&self) -> i64 {
+        self.builder.metadata().file_metadata().num_rows()
+    }
+
+    /// Its batches.
+    pub(crate) fn batches(self) -> Result<Batches, ResultError> {
+        let Table { path, builder } = self;
+        let reader = of_file(&path, || builder.with_batch_size(BATCH).build())?;
+        Ok(Batches { path, reader: Some(reader) })
+    }
+}
+
+fn has_magic(file: &mut File) -> std::io::Result<bool> {
+    let (mut first, mut last) = ([0; 4], [0; 4]);
+    if file.metadata()?.len() < 8 {
+        return Ok(false);
+    }
+    file.read_exact(&mut first)?;
+    file.seek(SeekFrom::End(-4))?;
+    file.read_exact(&mut last)?;
+    Ok((first, last) == (MAGIC, MAGIC))
+}
+
+/// What its footer says of the lengths of its columns, before memory is taken for them.
+fn check_pages(metadata: &ParquetMetaData, bytes: u64) -> Result<(), String> {
+    let rows = metadata.row_groups().iter().try_fold(0_i64, |sum, group| sum.checked_add(group.num_rows()));
+    if rows != Some(metadata.file_metadata().num_rows()) {
+        return Err("its rows are not those of its groups".into());
+    }
+    for group in metadata.row_groups() {
+        for column in group.columns() {
+            let (start, length) = (column.data_page_offset(), column.compressed_size());
+            let start = column.dictionary_page_offset().map_or(start, |first| first.min(start));
+            let end = start.checked_add(length).and_then(|end| u64::try_from(end).ok());
+            let inside = start >= 4 && length >= 0 && end.is_some_and(|end| end <= bytes);
+            let unpacked = u64::try_from(column.uncompressed_size()).ok();
+            if !inside || unpacked.is_none_or(|unpacked| unpacked > bytes.saturating_mul(MOST_PACKED)) {
+                return Err("a column lies outside of it".into());
+            }
+            if column.num_values() != group.num_rows() {
+                return Err("a column with other rows than its group".into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a decoder makes of a file.
+fn of_file<T, E: ToString>(path: &Path, decode: impl FnOnce() -> Result<T, E>) -> Result<T, ResultError> {
+    match fenced(decode) {
+        Ok(done) => done.map_err(|error| ResultError::damaged(path, error)),
+        Err(said) => Err(ResultError::damaged(path, said)),
+    }
+}
+
+/// The batches of a file, until one of them cannot be read.
+pub(crate) struct Batches {
+    path: PathBuf,
+    /// None after an error: what a panic left behind is not used again.
+    reader: Option<ParquetRecordBatchReader>,
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ResultError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut reader = self.reader.take()?;
+        match of_file(&self.path, || reader.next().transpose()) {
+            Ok(batch) => {
+                self.reader = batch.is_some().then_some(reader);
+                Ok(batch).transpose()
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

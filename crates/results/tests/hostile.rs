@@ -1,0 +1,111 @@
+//! Results whose files somebody has changed together with their digests: each is an error of the file, never a panic and never
+//! more memory than the files are worth.
+
+mod made;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flowsieve_results::{ResultDir, Series};
+use made::{Made, made};
+
+/// More than the reader of such a small result needs, and less than any length that a byte of its files can be made to say.
+const MOST_BYTES: u64 = 64_000_000;
+
+/// A small result with a series, and its manifest without the hash of its own bytes, as manifests of before are.
+struct Small {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    manifest: String,
+}
+
+impl Small {
+    fn new() -> Small {
+        let folder = tempfile::tempdir().unwrap();
+        let sampled = |_: &str, _, _, run: &mut flowsieve_results::PointResult| {
+            let values = (0..10).map(f64::from).collect();
+            run.series.push(Series { name: "backlog".into(), of: "host-up".into(), first_step: 0, step_ps: 10, values });
+        };
+        made(folder.path(), &Made { seeds: 1, flows: 20, run: sampled, ..Made::default() });
+        let path = folder.path().to_owned();
+        let text = fs::read_to_string(path.join("manifest.json")).unwrap();
+        let (body, _) = text.rsplit_once(",\n  \"blake3\": ").unwrap();
+        Small { manifest: format!("{body}\n}}\n"), path, _folder: folder }
+    }
+
+    fn file(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path.join(name)).unwrap()
+    }
+
+    /// Whether the result can be read with these bytes, whose hash its manifest has, in the place of a file's.
+    fn reads_with(&self, name: &str, kept: &[u8], bytes: &[u8]) -> bool {
+        let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+        fs::write(self.path.join(name), bytes).unwrap();
+        fs::write(self.path.join("manifest.json"), self.manifest.replace(&hash(kept), &hash(bytes))).unwrap();
+        let mut reads = false;
+        let taken = allocation_counter::measure(|| reads = is_read(&self.path));
+        assert!(taken.bytes_max < MOST_BYTES, "{name}: {} bytes were taken", taken.bytes_max);
+        reads
+    }
+}
+
+fn is_read(path: &Path) -> bool {
+    ResultDir::open(path).is_ok_and(|result| result.series(|_, _| true).is_ok())
+}
+
+/// The bytes of a Parquet file's footer, with its length and the magic number (parquet-format, "File format").
+fn footer(bytes: &[u8]) -> std::ops::Range<usize> {
+    let end = bytes.len() - 8;
+    let length = u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap()) as usize;
+    end - length..bytes.len()
+}
+
+/// Every byte of the range with each of these changes; gives how many were refused.
+fn refused(small: &Small, name: &str, range: std::ops::Range<usize>, changes: &[u8]) -> (usize, usize) {
+    let kept = small.file(name);
+    assert!(small.reads_with(name, &kept, &kept));
+    let (mut refused, mut all) = (0, 0);
+    for at in range {
+        for change in changes {
+            let mut bytes = kept.clone();
+            bytes[at] ^= change;
+            all += 1;
+            refused += usize::from(!small.reads_with(name, &kept, &bytes));
+        }
+    }
+    small.reads_with(name, &kept, &kept);
+    (refused, all)
+}
+
+#[test]
+fn open__of_a_hostile_footer_is_an_error_without_a_panic_or_much_memory() {
+    let small = Small::new();
+    for name in ["flows.parquet", "series.parquet"] {
+        let footer = footer(&small.file(name));
+        let (refused, all) = refused(&small, name, footer, &[0x01, 0x40, 0xff]);
+        // The others are of names, encodings and statistics that nothing reads.
+        assert!(refused > all / 3, "{name}: {refused} of {all}");
+    }
+}
+
+#[test]
+fn open__of_hostile_pages_is_an_error_without_a_panic_or_much_memory() {
+    let small = Small::new();
+    for name in ["flows.parquet", "series.parquet"] {
+        let footer = footer(&small.file(name));
+        let (refused, all) = refused(&small, name, 4..footer.start, &[0x01, 0xff]);
+        assert!(refused > 0, "{name}: {refused} of {all}");
+    }
+}
+
+#[test]
+fn open__of_a_file_cut_anywhere_is_an_error() {
+    let small = Small::new();
+    for name in ["flows.parquet", "series.parquet"] {
+        let kept = small.file(name);
+        for length in (0..kept.len()).step_by(7) {
+            assert!(!small.reads_with(name, &kept, &kept[..length]), "{name}: {length}");
+        }
+        small.reads_with(name, &kept, &kept);
+    }
+}
