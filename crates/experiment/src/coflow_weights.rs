@@ -37,8 +37,7 @@ pub(crate) fn read(settings: &Settings, scope: &Scope<'_>, folder: &Path) -> Res
     let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { return Ok(Arc::default()) };
     let path = folder.join(path);
     let file = flowsieve_builtin::open(&path).map_err(|error| unreadable(scope, &COFLOW_WEIGHTS, &path, error))?;
-    let read = weights(&path.display().to_string(), BufReader::new(file));
-    let read = read.map_err(|error| Error::Input(error.to_string()))?;
+    let read = weights(&path.display().to_string(), BufReader::new(file))?;
     let mut hasher = blake3::Hasher::new();
     for (coflow, weight) in &read {
         hasher.update(&coflow.to_le_bytes()).update(&weight.to_le_bytes());

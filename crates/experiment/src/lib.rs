@@ -21,6 +21,7 @@ pub mod execute;
 mod experiment_text;
 pub mod explain;
 pub mod export;
+mod file_error;
 mod flow_level;
 pub mod follow;
 pub mod forest;
@@ -48,6 +49,7 @@ pub mod workload;
 
 pub use error::{Details, Error, nearest};
 pub use experiment_text::ExperimentText;
+pub use file_error::FileError;
 pub use flowsieve_report as report;
 pub use flowsieve_results::ResultDir;
 pub use flowsieve_results::claims::Measured;

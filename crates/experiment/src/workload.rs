@@ -23,6 +23,7 @@ pub use hosts::Hosts;
 pub use sizes::formula;
 
 use crate::error::Error;
+use crate::file_error::FileError;
 use coflows::{COFLOWS, PlacedFacts};
 use files::List;
 use flowsieve_schemes::WorkloadFacts;
@@ -292,8 +293,8 @@ impl Workload {
         matches!(&self.origin, Origin::Listed(list) if list.extras.coflows)
     }
 
-    /// The highest class of a list's flows, and where a flow that has it stands.
-    pub fn highest_class(&self) -> Option<(u8, String)> {
+    /// The highest class of a list's flows, and the error of it, where there may be none such.
+    pub fn highest_class(&self) -> Option<(u8, FileError)> {
         self.listed().map(List::highest_class)
     }
 

@@ -21,8 +21,9 @@ fn result(case: &Case) -> PointResult {
 
 /// The result, unless it takes far more than a few packets do.
 fn ends(case: &Case) -> Option<PointResult> {
-    let bounded = |run_spec: &RunSpec<'_>| RunSpec { most_packet_hops: Some(10_000), ..*run_spec };
-    case.with_run_spec(|run_spec| run(&bounded(run_spec), &mut flowsieve_sim::go_on)).ok()
+    case.with_run_spec(|run_spec| {
+        run(&RunSpec { most_packet_hops: Some(10_000), ..*run_spec }, &mut flowsieve_sim::go_on).ok()
+    })
 }
 
 /// 1. A packet that is forwarded early arrives before its line is free; the next one's turn is then looked at by nobody.

@@ -16,6 +16,73 @@ pub struct InputError {
     pub problem: Problem,
 }
 
+impl Problem {
+    /// What kind of problem it is, in a word or two that stay the same.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Problem::Read(_) => "unreadable",
+            Problem::NotText => "not-text",
+            Problem::LongLine { .. } => "long-line",
+            Problem::Header { .. } => "header",
+            Problem::Columns { .. } => "columns",
+            Problem::Number { .. } => "value",
+            Problem::Near { problem, .. } => problem.kind(),
+            Problem::NoHost { .. } => "unknown-host",
+            Problem::Empty { .. } => "empty",
+            Problem::TooManyRows { .. }
+            | Problem::TooManyFlows { .. }
+            | Problem::TooManyBytes
+            | Problem::TooManyFeatures { .. }
+            | Problem::ManyColumns { .. } => "too-many",
+            Problem::SizeGoesBack { .. } | Problem::CdfGoesBack { .. } => "falls",
+            Problem::CdfEndsEarly { .. } => "ends-early",
+            Problem::EmptyFlows { .. } => "empty-flows",
+            Problem::NoTimePasses => "no-time",
+            Problem::Bounds { .. } => "bounds",
+            Problem::LineEnds { .. } | Problem::LineGoesOn { .. } | Problem::Promised { .. } => "count",
+            Problem::RepeatedId { .. } | Problem::PortTwice { .. } => "twice",
+            Problem::NoFlows => "no-flows",
+            Problem::NoColumn { .. } => "unknown-column",
+            Problem::TwoColumns { .. } => "twice",
+            Problem::NoFeature { .. } => "no-feature",
+            Problem::OtherColumns { .. } => "other-columns",
+            Problem::SameHost { .. } => "same-host",
+        }
+    }
+
+    /// The column at fault, if it is one.
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Problem::Number { column, .. } => Some(column),
+            Problem::Near { problem, .. } => problem.column(),
+            Problem::NoHost { column, .. } | Problem::TwoColumns { column } => Some(column),
+            Problem::NoColumn { column, .. } | Problem::NoFeature { column } => Some(column),
+            Problem::SizeGoesBack { .. } => Some("size_bytes"),
+            Problem::CdfGoesBack { .. } | Problem::CdfEndsEarly { .. } => Some("cdf"),
+            _ => None,
+        }
+    }
+
+    /// What is wrong, and what was expected: the message in two.
+    pub fn in_two(&self) -> (String, Option<String>) {
+        match self {
+            Problem::Near { problem, .. } => problem.in_two(),
+            other => {
+                let text = other.to_string();
+                match text.rsplit_once("; expected ") {
+                    Some((what, expected)) => (what.to_owned(), Some(expected.to_owned())),
+                    None => (text, None),
+                }
+            }
+        }
+    }
+
+    /// The row that was meant, perhaps.
+    pub fn nearest_row(&self) -> Option<&str> {
+        if let Problem::Near { row, .. } = self { Some(row) } else { None }
+    }
+}
+
 /// What is wrong with a file of numbers; the message says what was expected.
 #[derive(Debug, Error)]
 pub enum Problem {
@@ -187,7 +254,7 @@ pub enum Problem {
         limit: usize,
     },
     /// A column that the header does not have.
-    #[error("no column `{column}`; the columns are {columns}")]
+    #[error("no column `{column}`; expected one of {columns}")]
     NoColumn {
         /// Its name.
         column: String,

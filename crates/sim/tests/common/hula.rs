@@ -16,7 +16,8 @@ type PlainParams = [u8; 5];
 
 fn params() -> impl Strategy<Value = PlainParams> {
     let times = (select(&[4u8, 13, 60][..]), select(&[1u8, 20][..]), 1u8..4, 1u8..4);
-    (times, select(&[0u8, 3, 255][..])).prop_map(|((interval, gap, age, memory), priority)| [interval, gap, age, memory, priority])
+    (times, select(&[0u8, 3, 255][..]))
+        .prop_map(|((interval, gap, age, memory), priority)| [interval, gap, age, memory, priority])
 }
 
 /// This case with HULA, which is stopped where flows do not end.

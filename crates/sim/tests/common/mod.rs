@@ -51,6 +51,7 @@ impl std::fmt::Debug for Case {
 
 impl Case {
     /// Packet-hops that the lines can make of full packets until the run is stopped.
+    #[allow(dead_code, reason = "the twin's tests use it")]
     pub(crate) fn most_packet_hops(&self) -> u64 {
         full_packets(&self.fabric, self.max_time.expect("a drawn case is stopped").0)
     }
@@ -380,6 +381,7 @@ fn stop(fabric: &Fabric) -> Time {
 }
 
 /// No part of [`Rest::own_parts`].
+#[allow(dead_code, reason = "the twin's tests use it")]
 pub(crate) const NO_OWN_PARTS: u8 = 7;
 
 /// What else a case has.
@@ -396,6 +398,7 @@ pub(crate) struct Rest {
 
 /// The case of these settings, schemes (a second one has a class of flows of its own) and flows: what is printed of a case that
 /// fails.
+#[allow(dead_code, reason = "the twin's tests use it")]
 pub(crate) fn made(given: &[(&str, &str)], schemes: &[&str], rest: Rest, flows: &[PlainFlow]) -> Case {
     try_made(given, schemes, rest, |_| flows.to_vec()).expect("a fabric and a scheme that can be")
 }
@@ -470,7 +473,8 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
     let drafts = prop::collection::vec(draft_flow(), most_flows / 10..=most_flows);
     let rest = (select(&[40u16, 60][..]), select(&[0u16, 20, 24][..]), any::<u64>(), any::<bool>(), 0..8u8);
     (network, schemes, drafts, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
-        let ((fabric, changes), (first, second, given), drafts, (header, wire_overhead, seed, to_ack, own_parts)) = drawn;
+        let ((fabric, changes), (first, second, given), drafts, (header, wire_overhead, seed, to_ack, own_parts)) =
+            drawn;
         let all = [changed(&fabric, &changes)?, given, vec![("header".to_owned(), format!("{header}B"))]].concat();
         let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let schemes: Vec<&str> = [Some(first), second].into_iter().flatten().collect();
