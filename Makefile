@@ -1,7 +1,7 @@
 # What a person needs of Flowsieve beside cargo: `make help` says it. How is in scripts/.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: run test test-cluster wheel bench fuzz doc clean help
+.PHONY: run test test-random test-cluster wheel bench fuzz doc clean help
 
 # Everything is built with the versions of Cargo.lock, or not at all.
 CARGO := cargo
@@ -14,7 +14,7 @@ run: ## build in release mode, run experiments/quickstart.toml and show what cam
 
 # One optimised profile with every check on, which clippy, tests and documentation share.
 test: ## everything that has to pass: format, lints, tests, documentation, licences
-	@scripts/setup.sh lints
+	@scripts/setup.sh test
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --locked --workspace --all-targets --profile ci -- -D warnings
@@ -23,6 +23,10 @@ test: ## everything that has to pass: format, lints, tests, documentation, licen
 	@scripts/package.sh package
 	$(DOC) --profile ci
 	@scripts/deny.sh
+
+test-random: ## the property tests on new cases for ten minutes (MINUTES=60: an hour); prints the seed of each round
+	@scripts/setup.sh test
+	@MINUTES=$(MINUTES) scripts/test_random.sh
 
 test-cluster: ## sweeps on two nodes of Ray on this machine; brings Ray if it is not there
 	@scripts/setup.sh

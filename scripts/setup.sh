@@ -1,12 +1,14 @@
 #!/bin/sh
-# Makes sure that what a target needs is there: a Rust toolchain and a linker; with `lints` also rustfmt and clippy,
-# with `bench` also valgrind and GNU time.
+# Makes sure that what a target needs is there: a Rust toolchain and a linker; with `test` also rustfmt, clippy,
+# Python and a browser with its driver; with `bench` also valgrind and GNU time.
 #
-# Debian packages are installed by root alone. Anyone else is told the one command to run; the status is then 2.
+# Debian packages are installed by root alone. Anyone else is told the one command to run; the status is then 2, but without Python or
+# a browser, whose tests say then that they are skipped.
 set -eu
 
+cd "$(dirname "$0")/.."
 need=${1:-}
-rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$(dirname "$0")/../Cargo.toml")
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 stop() {
     printf 'setup: %s\n' "$*" >&2
@@ -24,14 +26,39 @@ if [ "$need" = bench ]; then
     wants valgrind valgrind
     wants /usr/bin/time time
 fi
-if [ -n "$packages" ]; then
-    command -v apt-get >/dev/null 2>&1 ||
-        stop "missing:$packages (names of Debian's packages); install them with the package manager of this system"
-    [ "$(id -u)" -eq 0 ] || stop "missing packages; run: sudo apt-get install --yes$packages"
+
+# Installs these packages of Debian; where that may not or cannot be, says in one line what to do and fails.
+install() {
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "missing: $* (names of Debian's packages); install them with the package manager of this system"
+        return 1
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "missing packages; run: sudo apt-get install --yes $*"
+        return 1
+    fi
     export DEBIAN_FRONTEND=noninteractive
+    { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends "$@"; } >&2 || {
+        echo "apt-get could not install: $*"
+        return 1
+    }
+}
+
+if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # a list of names
-    { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends $packages; } >&2 ||
-        stop "apt-get could not install:$packages"
+    why=$(install $packages) || stop "$why"
+fi
+
+if [ "$need" = test ]; then
+    packages=
+    scripts/venv.sh >/dev/null || packages="python3 python3-venv"
+    # A browser without any font draws boxes for letters.
+    { command -v chromium && command -v chromedriver; } >/dev/null 2>&1 ||
+        packages="$packages chromium chromium-driver fonts-dejavu-core"
+    if [ -n "$packages" ]; then
+        # shellcheck disable=SC2086 # a list of names
+        why=$(install $packages) || printf 'setup: %s; tests that need them are skipped\n' "$why" >&2
+    fi
 fi
 
 command -v cargo >/dev/null 2>&1 || stop "no cargo; install Rust $rust_wanted or later, see https://rustup.rs"
@@ -39,7 +66,7 @@ rust_found=$(rustc --version | cut -d ' ' -f 2)
 oldest=$(printf '%s\n' "$rust_wanted" "$rust_found" | sort -V | head -n 1)
 [ "$oldest" = "$rust_wanted" ] || stop "Rust $rust_found is too old; run: rustup update stable (wanted: $rust_wanted)"
 
-if [ "$need" = lints ] && ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
+if [ "$need" = test ] && ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
     command -v rustup >/dev/null 2>&1 || stop "no rustfmt or no clippy; install both for Rust $rust_found"
     rustup component add rustfmt clippy >&2 || stop "rustup could not install rustfmt and clippy"
 fi

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Makes FOLDER/.venv, a virtual environment with the exact packages of FOLDER/requirements.txt, where it is not there yet.
 #   scripts/venv.sh FOLDER
-# Where there is no Python 3.11 or later, or the packages cannot be had, it prints why and fails.
+# Where there is no Python 3.11 or later, or the packages cannot be had, it prints why and fails. Without a folder it looks for Python
+# alone.
 set -eu
 cd "$(dirname "$0")/.."
-folder=$1
+folder=${1:-.}
 cd "$folder"
 
 stop() {
@@ -16,7 +17,7 @@ fits() {
     "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
-if fits .venv/bin/python && cmp -s requirements.txt .venv/requirements.txt; then
+if [ "$folder" != . ] && fits .venv/bin/python && cmp -s requirements.txt .venv/requirements.txt; then
     exit 0
 fi
 python=
@@ -27,6 +28,7 @@ for name in python3 python3.14 python3.13 python3.12 python3.11; do
     fi
 done
 [ -n "$python" ] || stop "no Python 3.11 or later with venv and ensurepip"
+[ "$folder" != . ] || exit 0
 echo "python: installing the packages of requirements.txt into $folder/.venv (once)" >&2
 rm -rf .venv
 "$python" -m venv .venv >&2 || stop "$python -m venv failed"

@@ -19,7 +19,8 @@ MARGIN = 33.0
 
 
 if browser.found() is None:
-    pytest.skip("no browser (chromium and chromedriver): no report was opened", allow_module_level=True)
+    why = "no browser (chromium and chromedriver, which `scripts/setup.sh test` installs as root): no report was opened"
+    pytest.skip(why, allow_module_level=True)
 
 
 @pytest.fixture(scope="module")

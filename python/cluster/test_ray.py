@@ -159,8 +159,9 @@ def test_sweep__a_cluster_without_room_says_what_was_asked_for(
     from flowsieve.sweeps import _ray
     from flowsieve.sweeps._protocol import Task
 
-    monkeypatch.setattr(_ray, "NO_ROOM_SECONDS", 1.5)
+    now = [0.0]
     on = fs.Ray()
+    monkeypatch.setattr(on, "_clock", lambda: now[0])
     exp = experiment(60, 1)
     path = exp.pack(tmp_path / "x.flowsieve")
     from flowsieve.sweeps import Bundle
@@ -169,9 +170,10 @@ def test_sweep__a_cluster_without_room_says_what_was_asked_for(
     bundle = Bundle(path, "digest", exp.plan().hash, this_program())
     on.open(bundle)
     future = on.submit(bundle, Task((exp.plan().runs[0].key,), 1.0, 10**13))
+    now[0] += 2
     said = list(on.told())
     assert len(said) == 1 and said[0].startswith("Ray: 2 nodes with 2 CPUs")
-    time.sleep(2)
+    now[0] += _ray.NO_ROOM_SECONDS
     said = list(on.told())
     assert len(said) == 1 and "asked for 1 CPU and 10000000 MB of memory" in said[0]
     assert not future.done()

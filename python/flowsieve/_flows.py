@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -59,21 +58,21 @@ def written(table: Any) -> Iterator[str]:
     try:
         yield path
     except ExperimentError as error:
-        text = str(error)
-        found = re.search(re.escape(path) + r"(?::(\d+))?(?:: (\w+) is )?", text)
-        if found is None or isinstance(table, Flows):
+        if error.file != path or isinstance(table, Flows):
             raise
-        line, name = found.groups()
-        row = "" if line is None else ", the columns" if line == "1" else f", row {int(line) - 2}"
+        line = error.line
+        row = "" if line is None else ", the columns" if line == 1 else f", row {line - 2}"
         with flows.path.open() as file:
             names = file.readline().rstrip("\n").split(",")
         raise ExperimentError(
-            text.replace(path if line is None else f"{path}:{line}", f"flows{row}"),
+            str(error).replace(path if line is None else f"{path}:{line}", f"flows{row}"),
             "flows",
-            None if line is None else int(line),
-            names.index(name) + 1 if name in names else None,
-            error.expected or (text.partition("; expected ")[2].split("\n")[0] or None),
+            line,
+            names.index(error.key) + 1 if error.key in names else None,
+            error.expected,
             error.nearest,
+            error.kind,
+            error.key,
         ) from None
 
 

@@ -10,15 +10,16 @@ class Error(Exception):
 class ExperimentError(Error, ValueError):
     """An experiment, or a file or an argument of it, is wrong.
 
-    ``file``, ``line`` and ``column`` (from 1) say where; ``expected`` what would be right, and ``nearest`` the valid name that is
-    most like a wrong one. Each is None where it is not known.
+    ``file``, ``line`` and ``column`` (from 1) say where; ``key`` is the key, or the column of a file, at fault; ``expected`` says
+    what would be right, and ``nearest`` is the valid name that is most like a wrong one. Each is None where it is not known.
+    ``kind`` says in a word what is wrong: ``name``, ``value``, ``missing``, ``columns``, ``argument`` …
 
     >>> import flowsieve as fs
     >>> try:
     ...     fs.Experiment.from_dict({"workload": {"sises": "web-search"}}).plan()
     ... except fs.ExperimentError as error:
-    ...     print(error.line, error.nearest)
-    2 sizes
+    ...     print(error.kind, error.line, error.key, error.nearest)
+    name 2 sises sizes
     """
 
     def __init__(
@@ -29,8 +30,12 @@ class ExperimentError(Error, ValueError):
         column: int | None = None,
         expected: str | None = None,
         nearest: str | None = None,
+        kind: str = "argument",
+        key: str | None = None,
     ) -> None:
         super().__init__(text)
+        self.kind = kind
+        self.key = key
         self.file = file
         self.line = line
         self.column = column
@@ -38,7 +43,8 @@ class ExperimentError(Error, ValueError):
         self.nearest = nearest
 
     def __reduce__(self) -> tuple[type[ExperimentError], tuple[object, ...]]:
-        return type(self), (str(self), self.file, self.line, self.column, self.expected, self.nearest)
+        places = (self.file, self.line, self.column)
+        return type(self), (str(self), *places, self.expected, self.nearest, self.kind, self.key)
 
 
 class ResultError(Error, OSError):

@@ -396,8 +396,8 @@ mod tests {
 
     #[test]
     fn text__of_a_word_that_nothing_has_is_refused_with_the_nearest_name() {
-        let of = |word| text(What::Settings, Some(word), &crate::Simulator, Path::new("")).unwrap_err().render(false);
-        assert!(of("quues").contains("did you mean `queues`?"), "{}", of("quues"));
+        let of = |word| text(What::Settings, Some(word), &crate::Simulator, Path::new("")).unwrap_err().details();
+        assert_eq!(of("quues").nearest.as_deref(), Some("queues"));
         let data = json(What::Topologies, Some("ring"), &crate::Simulator, Path::new("")).unwrap_err();
         assert!(data.to_string().contains("nothing here has `ring`"), "{data}");
     }

@@ -60,13 +60,9 @@ impl Builder<'_> {
             return Err(scope.invalid(&CLASSES, "a scheme for class 0 at least").into());
         }
         let listed = self.workload.highest_class();
-        if let Some((class, place)) = listed.filter(|(class, _)| usize::from(*class) >= names.len()) {
-            let problem = format!(
-                "{place}: class is {class}; expected 0 to {}, the classes of `{}`",
-                names.len() - 1,
-                scope.variant()
-            );
-            return Err(Error::Input(problem));
+        if let Some((_, wrong)) = listed.filter(|(class, _)| usize::from(*class) >= names.len()) {
+            let expected = format!("0 to {}, the classes of `{}`", names.len() - 1, scope.variant());
+            return Err(wrong.expecting(expected));
         }
         self.refuse_own_hosts(&scope)?;
         let mut scheme = self.scheme(entry, scope.clone())?;

@@ -2,10 +2,12 @@
 //! nearest valid name.
 
 use crate::experiment_text::ExperimentText;
+use crate::file_error::FileError;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_report::{CompareError, UnknownKey};
 use flowsieve_results::ResultError;
 use flowsieve_schemes::settings::{self, SettingsError};
+use flowsieve_workload::InputError;
 use std::io;
 
 /// Why an experiment cannot be read, run or reported.
@@ -27,7 +29,10 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A CDF, a flow list or an edge list is wrong; the message has its file and line.
+    /// A file that an experiment or an argument names is wrong: a CDF, a flow list, a trace …
+    #[error(transparent)]
+    InFile(Box<FileError>),
+    /// An argument is wrong, or what an experiment asks for cannot be; the message says what was expected.
     #[error("{0}")]
     Input(String),
     /// The program's output does not take what is written to it.
@@ -55,6 +60,10 @@ pub enum Error {
 /// Where an error is, and what would be right.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Details {
+    /// What kind of error it is, in a word that stays the same: `name`, `value`, `missing`, `columns`, `result` …
+    pub kind: &'static str,
+    /// The key, or the column of a file, at fault.
+    pub key: Option<String>,
     /// The file.
     pub file: Option<String>,
     /// Its line, from 1.
@@ -65,6 +74,18 @@ pub struct Details {
     pub expected: Option<String>,
     /// The valid name that is most like the wrong one.
     pub nearest: Option<String>,
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Error::InFile(Box::new(error))
+    }
+}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        FileError::from(error).into()
+    }
 }
 
 impl From<SettingsError> for Error {
@@ -99,28 +120,70 @@ impl From<UnknownKey> for Error {
 }
 
 impl Error {
-    /// Adds the file that a setting's error may point into.
+    /// Adds the file that a setting's error may point into: at what is given, or where what is missing could be given.
     pub fn in_text(self, input: &ExperimentText) -> Self {
         match self {
-            Error::Setting { error, experiment_text: None } => {
+            Error::Setting { mut error, experiment_text: None } => {
+                if error.origin == settings::Origin::Default {
+                    error.origin = input.origin(Some(input.table(error.table)));
+                }
                 Error::Setting { error, experiment_text: Some(Box::new(input.clone())) }
             }
             other => other,
         }
     }
 
+    /// Adds what was expected, where the error says where it is.
+    pub(crate) fn expecting(self, expected: String) -> Error {
+        match self {
+            Error::Setting { error, experiment_text } => {
+                Error::Setting { error: error.expected(expected), experiment_text }
+            }
+            Error::InFile(error) => Error::InFile(Box::new(error.expected(expected))),
+            other => other,
+        }
+    }
+
     /// Where it is wrong, and what would be right, as far as that is known.
     pub fn details(&self) -> Details {
-        let Error::Setting { error, .. } = self else {
-            let file = if let Error::File { path, .. } = self { Some(path.clone()) } else { None };
-            return Details { file, ..Details::default() };
+        let (error, experiment_text) = match self {
+            Error::Setting { error, experiment_text } => (error, experiment_text),
+            Error::InFile(error) => return of_file(error),
+            other => return other.plain_details(),
         };
         let (file, line, column) = match &error.origin {
             settings::Origin::File { file, line, column, .. } => (Some(file.to_string()), Some(*line), Some(*column)),
             _ => (None, None, None),
         };
-        let nearest = error.wrong_name.as_ref().and_then(|name| nearest(&name.given, &name.valid));
-        Details { file, line, column, expected: error.expected.clone(), nearest: nearest.map(str::to_owned) }
+        let wrong_name = error.wrong_name.as_deref();
+        let nearest = wrong_name.and_then(|name| nearest(&name.given, &name.valid)).map(str::to_owned);
+        let here = experiment_text.as_deref().filter(|text| file.as_deref() == Some(&*text.name));
+        let key = error.key.as_deref().or_else(|| here?.key_in_line(line?));
+        let key = key.or_else(|| error.origin.key_of_argument()).map(str::to_owned);
+        let kind = match (wrong_name, error.table) {
+            (Some(_), _) => "name",
+            (None, Some(_)) => "missing",
+            (None, None) if key.is_some() => "value",
+            (None, None) => "setting",
+        };
+        Details { kind, key, file, line, column, expected: error.expected.clone(), nearest }
+    }
+
+    /// Of an error whose message is all that is known of it.
+    fn plain_details(&self) -> Details {
+        let (kind, file) = match self {
+            Error::Setting { .. } => ("setting", None),
+            Error::File { path, .. } => ("file", Some(path.clone())),
+            Error::InFile(error) => (error.kind, Some(error.file.clone())),
+            Error::Input(_) => ("argument", None),
+            Error::Output(_) => ("output", None),
+            Error::Results(_) => ("result", None),
+            Error::Stopped => ("stopped", None),
+            Error::Simulation { .. } => ("simulation", None),
+        };
+        let text = self.to_string();
+        let expected = text.rsplit_once("; expected ").map(|(_, expected)| expected.to_owned());
+        Details { kind, file, expected, ..Details::default() }
     }
 
     /// The message for a terminal, several lines long, with colour if wanted.
@@ -130,6 +193,18 @@ impl Error {
             Error::Setting { error, experiment_text } => render_setting(error, experiment_text.as_deref(), &renderer),
             other => renderer.render(&[Group::with_title(Level::ERROR.primary_title(other.to_string()))]),
         }
+    }
+}
+
+fn of_file(error: &FileError) -> Details {
+    Details {
+        kind: error.kind,
+        key: error.key.clone(),
+        file: Some(error.file.clone()),
+        line: error.line.and_then(|line| u32::try_from(line).ok()),
+        column: None,
+        expected: error.expected.clone(),
+        nearest: error.nearest.clone(),
     }
 }
 

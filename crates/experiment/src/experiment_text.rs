@@ -1,6 +1,7 @@
 //! The text of an experiment file, and where in it things stand.
 
 use crate::error::Error;
+use crate::file_error::FileError;
 use flowsieve_schemes::settings::Origin;
 use std::io::Read;
 use std::ops::Range;
@@ -44,7 +45,7 @@ impl ExperimentText {
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-            refuse(format!("is not UTF-8 text (line {line})"))
+            FileError::new("not-text", path, "this line is not UTF-8 text").at(line as u64).expected("a text file")
         })?;
         Ok(ExperimentText::new(&name, &text))
     }
@@ -53,6 +54,28 @@ impl ExperimentText {
     pub fn stem(&self) -> String {
         let stem = Path::new(&*self.name).file_stem();
         stem.map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// The bytes of a table's heading, for what is missing in it; without such a table of [sweep], which every experiment has, or else
+    /// of the first line.
+    pub(crate) fn table(&self, name: Option<&str>) -> Range<usize> {
+        let heading = |name: &str| {
+            let starts = self.lines.iter().copied();
+            let mut lines = starts.zip(self.text.split_inclusive('\n').map(str::trim_end));
+            lines.find(|(_, line)| line.strip_prefix('[').is_some_and(|line| line.starts_with(&format!("{name}]"))))
+        };
+        let found = name.and_then(heading).or_else(|| heading("sweep"));
+        let (start, line) = found.unwrap_or((0, self.text.lines().next().unwrap_or_default()));
+        start..start + line.len()
+    }
+
+    /// The key that a line gives.
+    pub(crate) fn key_in_line(&self, line: u32) -> Option<&str> {
+        let start = *self.lines.get(line.checked_sub(1)? as usize)?;
+        let (key, _) = self.text.get(start..)?.lines().next()?.split_once('=')?;
+        let key = key.trim();
+        let is_bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+        (!key.is_empty() && key.chars().all(is_bare)).then_some(key)
     }
 
     /// The place of a stretch of the text.

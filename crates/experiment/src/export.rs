@@ -3,6 +3,7 @@
 
 use crate::bundle;
 use crate::error::Error;
+use crate::file_error::FileError;
 use crate::files;
 use crate::plan::Plan;
 use crate::simulator;
@@ -57,9 +58,7 @@ pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) 
 /// gives another number of these, onto which ports are put by their own.
 pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write) -> Result<Option<String>, Error> {
     let name = path.display().to_string();
-    let file = open(path)?;
-    let trace =
-        coflow_trace::read(&name, BufReader::new(file), like).map_err(|error| Error::Input(error.to_string()))?;
+    let trace = coflow_trace::read(&name, BufReader::new(open(path)?), like)?;
     let placing = if hosts.is_some() { Placing::Modulo } else { Placing::Same };
     let placed = trace.place(hosts.unwrap_or(trace.ports), placing, OwnRack::Drop);
     write(&FlowList { flows: placed.flows, ..FlowList::default() }, out)?;
@@ -73,8 +72,7 @@ pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(
     let mut import = Import::new(layout);
     for path in files {
         let name = path.display().to_string();
-        let file = open(path)?;
-        import.add(&name, BufReader::new(file)).map_err(|error| Error::Input(error.to_string()))?;
+        import.add(&name, BufReader::new(open(path)?))?;
     }
     write(&import.list(), out)
 }
@@ -85,4 +83,10 @@ fn open(path: &Path) -> Result<impl Read, Error> {
 
 fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
     flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(Error::Output)
+}
+
+fn open(path: &Path) -> Result<File, FileError> {
+    let expected = "a file that can be read";
+    File::open(path)
+        .map_err(|error| FileError::new("unreadable", path, format!("cannot be read: {error}")).expected(expected))
 }

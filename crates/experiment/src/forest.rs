@@ -2,6 +2,7 @@
 //! forest is worth on flows whose sizes are known (QCLIMB, NSDI 2024 §2.2 and §2.3).
 
 use crate::error::Error;
+use crate::file_error::FileError;
 use flowsieve_core::forest::{self, Feature, Forest};
 use flowsieve_core::message::Bounds;
 pub use flowsieve_results::{SizeClass, SizeClasses};
@@ -93,14 +94,14 @@ impl Predicted {
     /// Reads both; of the trace's flows those after a share `from` of them.
     pub fn read(forest: &Path, trace: &Path, from: f64) -> Result<Predicted, Error> {
         let in_file = |path: &Path| {
-            let path = path.display().to_string();
-            move |problem: String| Error::Input(format!("{path}: {problem}"))
+            let path = path.to_owned();
+            move |problem: String| Error::from(FileError::whole(&path, &problem))
         };
         let file = ForestFile::read(forest).map_err(in_file(forest))?;
         let open = flowsieve_builtin::open(trace).map_err(|error| in_file(trace)(error.to_string()))?;
         let list =
             flow_list::read(&trace.display().to_string(), BufReader::new(open), &HostNames::numbered(RECORDED_HOSTS));
-        let mut list = list.map_err(|error| Error::Input(error.to_string()))?;
+        let mut list = list?;
         list.predictions = file.predictions(&list.features).map_err(in_file(forest))?;
         let from = (from * list.flows.len() as f64).round() as usize;
         if from >= list.flows.len() {

@@ -297,10 +297,10 @@ mod tests {
         std::fs::create_dir(folder.path().join("pias")).unwrap();
         std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
         let refused =
-            |what: &str| read(folder.path(), what, &Changes::default(), false, &Simulator).unwrap_err().render(false);
-        assert!(refused("pais").contains("did you mean `pias`?"), "{}", refused("pais"));
-        assert!(refused("pias/fig-8").contains("did you mean `fig-9`?"), "{}", refused("pias/fig-8"));
-        assert!(refused("..").contains("there is no paper"), "{}", refused(".."));
-        assert!(refused("pias/fig-9").contains("fig-9.toml"), "{}", refused("pias/fig-9"));
+            |what: &str| read(folder.path(), what, &Changes::default(), false, &Simulator).unwrap_err().details();
+        assert_eq!(refused("pais").nearest.as_deref(), Some("pias"));
+        assert_eq!(refused("pias/fig-8").nearest.as_deref(), Some("fig-9"));
+        assert_eq!((refused("..").kind, refused("..").nearest), ("name", None));
+        assert!(refused("pias/fig-9").file.is_some_and(|file| file.ends_with("fig-9.toml")));
     }
 }

@@ -24,6 +24,7 @@ pub use hosts::Hosts;
 pub use sizes::formula;
 
 use crate::error::Error;
+use crate::file_error::FileError;
 use coflows::{COFLOWS, PlacedFacts};
 use files::List;
 use flowsieve_schemes::WorkloadFacts;
@@ -332,11 +333,14 @@ impl Workload {
         }
     }
 
-    /// The highest class of the flows of a list or of several workloads, and where a flow or a workload that has it stands.
-    pub fn highest_class(&self) -> Option<(u8, String)> {
+    /// The highest class of the flows of a list or of several workloads, and the error of it, where there may be none such.
+    pub fn highest_class(&self) -> Option<(u8, Error)> {
         match &self.origin {
             Origin::Several(several) => several.highest_class(),
-            _ => self.listed().map(List::highest_class),
+            _ => {
+                let (class, error) = self.listed()?.highest_class();
+                Some((class, error.into()))
+            }
         }
     }
 

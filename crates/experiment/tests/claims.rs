@@ -1,5 +1,8 @@
 //! Claims in experiment files, and what `flow_records` makes of runs and results.
 
+mod fields;
+
+use fields::fields;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
@@ -112,7 +115,7 @@ fn claims__come_as_they_are_written() {
 }
 
 #[test]
-fn claims__messages() {
+fn claims__errors_have_a_kind_a_place_and_a_key() {
     let cases = [
         ("an unknown key", "where = \"Fig 1\"", "wher = \"Fig 1\""),
         ("an unknown metric", "\"mean fct\"", "\"mean ftc\""),
@@ -173,8 +176,9 @@ fn claims__messages() {
         if name == "no tables" {
             text.truncate(text.find("[[claims]]").unwrap());
         }
-        let error = read(&text, &Changes::default()).unwrap_err();
-        let _ = writeln!(all, "## {name}\n{}\n", error.render(false));
+        let details = read(&text, &Changes::default()).unwrap_err().details();
+        assert!(details.line.is_some() && details.expected.is_some(), "{name}: {details:?}");
+        let _ = writeln!(all, "{name}: {}", fields(&details, Path::new("")));
     }
     insta::assert_snapshot!(all);
 }
@@ -216,8 +220,8 @@ fn flow_records__name_other_parts_and_cut_sketches_where_classes_end() {
     assert_ne!(none, keys(&with("none").replace("0-10KB", "0-20KB")));
     assert_eq!(keys(GOOD), keys(&GOOD.replace("0-10KB", "0-20KB")));
     let swept = GOOD.replace("load = [0.5, 0.8]", "load = [0.5, 0.8]\nflow_records = [\"full\", \"none\"]");
-    let refused = read(&swept, &Changes::default()).unwrap_err().render(false);
-    assert!(refused.contains("`flow_records` cannot be swept"), "{refused}");
+    let refused = read(&swept, &Changes::default()).unwrap_err().details();
+    assert_eq!((refused.key.as_deref(), refused.line.is_some()), (Some("flow_records"), true), "{refused:?}");
 }
 
 #[test]

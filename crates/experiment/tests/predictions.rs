@@ -3,7 +3,7 @@
 use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::{Error, ExperimentText, Simulator};
+use flowsieve_experiment::{Details, Error, ExperimentText, Simulator};
 use flowsieve_results::PointResult;
 use std::path::Path;
 
@@ -17,8 +17,13 @@ fn planned(rest: &str, folder: &Path) -> Result<Plan, Error> {
     plan(&ExperimentText::new("test.toml", &format!("{FABRIC}{rest}")), folder, &Changes::default(), &Simulator)
 }
 
-fn refused(rest: &str) -> String {
-    planned(rest, Path::new(".")).map(|_| ()).unwrap_err().to_string()
+fn refused(rest: &str) -> Details {
+    planned(rest, Path::new(".")).map(|_| ()).unwrap_err().details()
+}
+
+/// Which key is at fault, and whether it is not given.
+fn fault(details: &Details) -> (&str, Option<&str>) {
+    (details.kind, details.key.as_deref())
 }
 
 /// What comes of the points of a plan with one seed.
@@ -38,16 +43,16 @@ const UNLIKE: &str = "data_packets_tagged_unlike_pias";
 fn bounds__have_no_default() {
     for scheme in ["qclimb", "qclimb-pp", "qclimb-fp", "pfabric-predicted"] {
         let error = refused(&format!("{DRAWN}[sweep]\nscheme = [\"{scheme}\"]\n"));
-        assert!(error.contains("nobody predicts any") && error.contains("`bounds` in [transport]"), "{error}");
+        assert_eq!(fault(&error), ("missing", Some("bounds")), "{error:?}");
     }
     let error = refused(&format!("{DRAWN}[transport]\nbounds = \"list\"\n[sweep]\nscheme = [\"qclimb\"]\n"));
-    assert!(error.contains("no flow list that predicts anything"), "{error}");
+    assert_eq!(fault(&error), ("value", Some("bounds")), "{error:?}");
 }
 
 #[test]
 fn bounds__of_a_scheme_that_asks_for_none_are_refused() {
     let error = refused(&format!("{DRAWN}[transport]\nbounds = \"exact\"\n[sweep]\nscheme = [\"pias\"]\n"));
-    assert!(error.contains("nothing reads `bounds`"), "{error}");
+    assert_eq!(fault(&error), ("value", Some("bounds")), "{error:?}");
 }
 
 #[test]
@@ -128,13 +133,15 @@ fn classes__that_cannot_share_the_ports_are_refused() {
             "{DRAWN}class_share = 0.5\n[sweep]\nscheme = [\"mixed\"]\n[schemes.mixed]\nbase = \"pias\"\nclasses = [{classes}]\n{more}"
         ))
     };
-    assert!(with("\"pias\", \"pfabric\"", "").contains("differ in discipline"));
-    assert!(with("\"pias\", \"qclmb\"", "").contains("no scheme `qclmb`"));
+    let classes = ("value", Some("classes"));
+    assert_eq!(fault(&with("\"pias\", \"pfabric\"", "")), classes);
+    let unknown = with("\"pias\", \"qclmb\"", "");
+    assert_eq!((unknown.kind, unknown.nearest.as_deref()), ("name", Some("qclimb")));
     let sprayed = with("\"pias\", \"spraying\"", "[schemes.spraying]\nbase = \"pias\"\nload_balancing = \"spray\"\n");
-    assert!(sprayed.contains("balance load differently"), "{sprayed}");
+    assert_eq!(fault(&sprayed), classes, "{sprayed:?}");
     let own =
         with("\"pias\", \"pias\"", "thresholds = [\"1KB\", \"2KB\", \"3KB\", \"4KB\", \"5KB\", \"6KB\", \"7KB\"]\n");
-    assert!(own.contains("`thresholds` says nothing beside `classes`"), "{own}");
+    assert_eq!(fault(&own), ("value", Some("thresholds")), "{own:?}");
 }
 
 #[test]
@@ -143,8 +150,9 @@ fn classes__a_listed_class_above_them_is_refused_with_its_line() {
     let text = "start_s,src,dst,bytes,class\n0,0,1,20000,0\n0,2,1,20000,2\n0,2,1,20000,2\n";
     std::fs::write(folder.path().join("flows.csv"), text).unwrap();
     let plan = format!("[workload]\nlist = \"flows.csv\"\n[sweep]\nscheme = [\"mixed\"]\n{MIXED}");
-    let error = planned(&plan, folder.path()).map(|_| ()).unwrap_err().to_string();
-    assert!(error.ends_with("flows.csv:3: class is 2; expected 0 to 1, the classes of `mixed`"), "{error}");
+    let error = planned(&plan, folder.path()).map(|_| ()).unwrap_err().details();
+    assert!(error.file.is_some_and(|file| file.ends_with("flows.csv")));
+    assert_eq!((error.kind, error.line, error.key.as_deref()), ("value", Some(3), Some("class")));
 }
 
 /// The features of the golden forests of core, and what the trainer says of each row: lower, upper, predicted.
@@ -204,17 +212,17 @@ fn forest__says_of_recorded_features_what_its_trainer_says() {
 #[test]
 fn forest__that_does_not_fit_is_refused() {
     let folder = forest_folder(&FEATURES[1..]);
-    let refused = |settings: &str| planned(settings, folder.path()).map(|_| ()).unwrap_err().to_string();
+    let refused = |settings: &str| planned(settings, folder.path()).map(|_| ()).unwrap_err().details();
     let forest = qclimb_of("list = \"flows.csv\"", "forest");
     let lacks = refused(&forest);
-    assert!(lacks.contains("reads the feature `start_us`, and the flows have gap_us"), "{lacks}");
-    assert!(refused(&forest.replace("f.fsf", "g.fsf")).contains("No such file"));
-    assert!(refused(&forest.replace("forest = \"f.fsf\"\n", "")).contains("`forest` is missing"));
+    assert_eq!(fault(&lacks), ("value", Some("forest")), "{lacks:?}");
+    assert_eq!(fault(&refused(&forest.replace("f.fsf", "g.fsf"))), ("value", Some("forest")));
+    assert_eq!(fault(&refused(&forest.replace("forest = \"f.fsf\"\n", ""))), ("missing", Some("forest")));
     let drawn = refused(&qclimb_of("sizes = \"web-search\"\nload = 0.5\nflows = 10", "forest"));
-    assert!(drawn.contains("nothing was recorded"), "{drawn}");
+    assert_eq!(fault(&drawn), ("value", Some("bounds")), "{drawn:?}");
     std::fs::write(folder.path().join("f.fsf"), &FOREST[..1_000]).unwrap();
     let cut = refused(&forest);
-    assert!(cut.contains("f.fsf: byte"), "{cut}");
+    assert_eq!(fault(&cut), ("value", Some("forest")), "{cut:?}");
 }
 
 #[test]
@@ -235,7 +243,7 @@ fn recorded__sizes_are_sent_in_their_order_at_the_load() {
     assert_eq!(beyond.flows[recorded.len() / 2].bytes, recorded[recorded.len() / 2]);
     let refused =
         planned(&qclimb_of("recorded = \"flows.csv\"\nload = 0.5\nrecorded_part = [0.7, 0.2]", "none"), folder.path());
-    assert!(refused.map(|_| ()).unwrap_err().to_string().contains("two shares of the"));
+    assert_eq!(fault(&refused.map(|_| ()).unwrap_err().details()), ("value", Some("recorded_part")));
 }
 
 #[test]

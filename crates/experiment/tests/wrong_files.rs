@@ -1,9 +1,12 @@
-//! Wrong experiment files, and exactly what is said about each: where, what, what was expected, the nearest name.
+//! Wrong experiment files, and what is said about each: of what kind it is, where, which key, the nearest name.
 //!
-//! Each case changes a good file in one way. The messages are in one snapshot, to be read as a whole.
+//! Each case changes a good file in one way. One snapshot has the fields of every error, another some messages as they are shown.
 
+mod fields;
+
+use fields::fields;
 use flowsieve_experiment::plan::{Changes, plan, read};
-use flowsieve_experiment::{ExperimentText, Simulator};
+use flowsieve_experiment::{Error, ExperimentText, Simulator};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -213,12 +216,37 @@ const CASES: &[Case] = &[
     ("flows within a host at packet level", &[("sizes = \"web-search\"\nflows = 100", "coflows = \"own.txt\"\nown_rack = \"keep\"\ncoflow_hosts = \"modulo\"")]),
 ];
 
-fn message(text: &str, folder: &Path) -> String {
-    let input = ExperimentText::new("wrong.toml", text);
-    match plan(&input, folder, &Changes::default(), &Simulator) {
-        Ok(_) => "(nothing is wrong)".to_owned(),
-        Err(error) => error.render(false).replace(&format!("{}/", folder.display()), ""),
-    }
+/// Those whose messages are shown whole: an excerpt, a nearest name, what is missing, a wrong row of a file, a nearest row …
+const SHOWN: [&str; 14] = [
+    "an unknown key",
+    "a key in another's table",
+    "a value where a table belongs",
+    "no TOML",
+    "a unit missing",
+    "a sampled link that is not there",
+    "an unknown scheme",
+    "no scheme",
+    "no distribution",
+    "a missing file",
+    "a distribution that goes back",
+    "a flow list with a host that nobody knows",
+    "sizes in per cent with blanks",
+    "Varys at packet level",
+];
+
+/// Those of which nothing more is known than what is wrong.
+const NOTHING_EXPECTED: [&str; 2] = ["no TOML", "a key twice"];
+
+fn refused(text: &str, folder: &Path) -> Option<Error> {
+    plan(&ExperimentText::new("wrong.toml", text), folder, &Changes::default(), &Simulator).err()
+}
+
+/// The good file with a case's changes.
+fn changed((name, replaced): &Case) -> String {
+    replaced.iter().fold(GOOD.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "{name}");
+        text.replacen(old, new, 1)
+    })
 }
 
 fn folder_with_files() -> tempfile::TempDir {
@@ -253,28 +281,50 @@ fn folder_with_files() -> tempfile::TempDir {
 #[test]
 fn the_good_file_is_good() {
     let folder = folder_with_files();
-    assert_eq!(message(GOOD, folder.path()), "(nothing is wrong)");
+    assert!(refused(GOOD, folder.path()).is_none());
 }
 
 #[test]
-fn messages() {
+fn errors__have_a_kind_a_place_and_what_was_expected() {
     let folder = folder_with_files();
     let mut all = String::new();
-    for (name, replaced) in CASES {
-        let mut text = GOOD.to_owned();
-        for (old, new) in *replaced {
-            assert!(text.contains(old), "{name}");
-            text = text.replacen(old, new, 1);
-        }
-        let message = message(&text, folder.path());
-        assert_ne!(message, "(nothing is wrong)", "{name}");
-        let _ = writeln!(all, "## {name}\n{message}\n");
+    for case in CASES {
+        let error =
+            refused(&changed(case), folder.path()).unwrap_or_else(|| panic!("nothing is wrong with {}", case.0));
+        let details = error.details();
+        assert!(
+            details.file.is_some() && details.line.is_some() || case.0 == "a missing file",
+            "{}: {details:?}",
+            case.0
+        );
+        assert_eq!(details.expected.is_none(), NOTHING_EXPECTED.contains(&case.0), "{}: {details:?}", case.0);
+        let _ = writeln!(all, "{}: {}", case.0, fields(&details, folder.path()));
     }
     insta::assert_snapshot!(all);
 }
 
 #[test]
-fn messages_about_arguments() {
+fn messages__of_some_errors() {
+    let folder = folder_with_files();
+    let mut all = String::new();
+    for case in CASES.iter().filter(|(name, _)| SHOWN.contains(name)) {
+        let error = refused(&changed(case), folder.path()).unwrap();
+        let message = error.render(false).replace(&format!("{}/", folder.path().display()), "");
+        let _ = writeln!(all, "## {}\n{message}\n", case.0);
+    }
+    for set in ["quues=8", "queues=65", "schemes.pias.queus=4"] {
+        let _ = writeln!(all, "## --set {set}\n{}\n", refused_set(set).render(false));
+    }
+    insta::assert_snapshot!(all);
+}
+
+fn refused_set(set: &str) -> Error {
+    let changes = Changes { sets: vec![set.to_owned()], ..Changes::default() };
+    plan(&ExperimentText::new("good.toml", GOOD), Path::new(""), &changes, &Simulator).unwrap_err()
+}
+
+#[test]
+fn errors__of_arguments() {
     let sets = [
         "quues=8",
         "queues",
@@ -296,10 +346,9 @@ fn messages_about_arguments() {
     ];
     let mut all = String::new();
     for set in sets {
-        let changes = Changes { sets: vec![set.to_owned()], ..Changes::default() };
-        let error = plan(&ExperimentText::new("good.toml", GOOD), Path::new(""), &changes, &Simulator).err();
-        let message = error.map_or_else(|| "(nothing is wrong)".to_owned(), |error| error.render(false));
-        let _ = writeln!(all, "## --set {set}\n{message}\n");
+        let details = refused_set(set).details();
+        assert!(details.expected.is_some(), "{set}: {details:?}");
+        let _ = writeln!(all, "{set}: {}", fields(&details, Path::new("")));
     }
     insta::assert_snapshot!(all);
 }
@@ -307,23 +356,20 @@ fn messages_about_arguments() {
 #[test]
 fn files_that_are_no_experiments() {
     let folder = tempfile::tempdir().unwrap();
-    let message = |path: &Path| {
-        let error = read(path, &Changes::default(), &Simulator).unwrap_err();
-        error.render(false).replace(&folder.path().display().to_string(), "FOLDER")
+    let refused = |path: &Path| {
+        let details = read(path, &Changes::default(), &Simulator).unwrap_err().details();
+        (details.kind, details.file.is_some_and(|file| Path::new(&file) == path), details.line)
     };
     let missing = folder.path().join("missing.toml");
-    let nowhere = message(&missing);
-    assert!(
-        nowhere.starts_with("error: there is no file FOLDER/missing.toml, and no built-in experiment"),
-        "{nowhere}"
-    );
-    assert_eq!(message(folder.path()), "error: FOLDER: is not a file");
+    let nowhere = read(&missing, &Changes::default(), &Simulator).unwrap_err().details();
+    assert_eq!((nowhere.kind, nowhere.file), ("name", None));
+    assert_eq!(refused(folder.path()), ("file", true, None));
     let binary = folder.path().join("binary.toml");
     std::fs::write(&binary, b"a = 1\nb = \"\xff\"\n").unwrap();
-    assert_eq!(message(&binary), "error: FOLDER/binary.toml: is not UTF-8 text (line 2)");
+    assert_eq!(refused(&binary), ("not-text", true, Some(2)));
     let long = folder.path().join("long.toml");
     std::fs::write(&long, "# long\n".repeat(100_000)).unwrap();
-    assert!(message(&long).contains("longer than 262144 bytes"));
+    assert_eq!(refused(&long), ("file", true, None));
 }
 
 #[test]
@@ -335,7 +381,6 @@ fn read__the_key_nic_beside_the_place_nic() {
         assert_eq!(plan.experiment.points[0].settings["scheme.nic"], nic);
     }
     let text = GOOD.replace("queues = 8", "queues = 8\nleaf = 3");
-    let refused =
-        plan(&ExperimentText::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap_err();
-    assert!(refused.to_string().contains("`leaf` is no table"), "{refused}");
+    let details = refused(&text, Path::new("")).unwrap().details();
+    assert_eq!((details.kind, details.key.as_deref()), ("value", Some("leaf")));
 }

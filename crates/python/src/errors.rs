@@ -1,7 +1,7 @@
 //! Errors and panics as Python's exceptions: the classes of `flowsieve.errors`, with the command's text.
 
-use flowsieve_experiment::Error;
 use flowsieve_experiment::files::for_terminal;
+use flowsieve_experiment::{Details, Error};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,10 +20,9 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Results(_) | Error::Unreported(_) | Error::Output(_) => exception(py, "ResultError", (text.clone(),), &text),
         Error::Simulation { .. } | Error::Stopped => exception(py, "SimulationError", (text.clone(),), &text),
-        Error::Setting { .. } | Error::File { .. } | Error::Input(_) => {
-            let details = error.details();
-            let arguments =
-                (text.clone(), details.file, details.line, details.column, details.expected, details.nearest);
+        Error::Setting { .. } | Error::File { .. } | Error::InFile(_) | Error::Input(_) => {
+            let Details { kind, key, file, line, column, expected, nearest } = error.details();
+            let arguments = (text.clone(), file, line, column, expected, nearest, kind, key);
             exception(py, "ExperimentError", arguments, &text)
         }
     }

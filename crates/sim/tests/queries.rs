@@ -141,7 +141,7 @@ proptest! {
     fn queries__each_begins_when_the_one_before_it_has_all_its_answers(
         case in case(1).prop_filter("ACKs", is_answered), count in 1u32..40
     ) {
-        let stop = Time::from_us(50_000);
+        let stop = Time::from_us(50_000).min(case.max_time.expect("a drawn case is stopped"));
         let case = Case { fct_end: FctEnd::Arrival, max_time: Some(stop), ..case };
         let queries = queries_of(&case, count);
         let result = asked(&case, &queries, Partitioning::Whole).expect("a run");

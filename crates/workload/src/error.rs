@@ -16,6 +16,86 @@ pub struct InputError {
     pub problem: Problem,
 }
 
+#[cfg(test)]
+impl InputError {
+    /// File and line, kind and column: what tests ask for, whatever the words of the message are.
+    pub(crate) fn fields(&self) -> String {
+        let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
+        let column = self.problem.column().map_or_else(String::new, |column| format!(" {column}"));
+        format!("{}{line} {}{column}", self.file, self.problem.kind())
+    }
+}
+
+impl Problem {
+    /// What kind of problem it is, in a word or two that stay the same.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Problem::Read(_) => "unreadable",
+            Problem::NotText => "not-text",
+            Problem::LongLine { .. } => "long-line",
+            Problem::Header { .. } => "header",
+            Problem::Columns { .. } => "columns",
+            Problem::Number { .. } => "value",
+            Problem::Near { problem, .. } => problem.kind(),
+            Problem::NoHost { .. } => "unknown-host",
+            Problem::Empty { .. } => "empty",
+            Problem::TooManyRows { .. }
+            | Problem::TooManyFlows { .. }
+            | Problem::TooManyBytes
+            | Problem::TooManyFeatures { .. }
+            | Problem::ManyColumns { .. } => "too-many",
+            Problem::SizeGoesBack { .. } | Problem::CdfGoesBack { .. } => "falls",
+            Problem::CdfEndsEarly { .. } => "ends-early",
+            Problem::EmptyFlows { .. } => "empty-flows",
+            Problem::NoTimePasses => "no-time",
+            Problem::Bounds { .. } => "bounds",
+            Problem::LineEnds { .. } | Problem::LineGoesOn { .. } | Problem::Promised { .. } => "count",
+            Problem::RepeatedId { .. } | Problem::PortTwice { .. } => "twice",
+            Problem::NoFlows => "no-flows",
+            Problem::NoColumn { .. } => "unknown-column",
+            Problem::TwoColumns { .. } => "twice",
+            Problem::NoFeature { .. } => "no-feature",
+            Problem::OtherColumns { .. } => "other-columns",
+            Problem::SameHost { .. } => "same-host",
+        }
+    }
+
+    /// The column at fault, if it is one.
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Problem::Number { column, .. } => Some(column),
+            Problem::Near { problem, .. } => problem.column(),
+            Problem::NoHost { column, .. } | Problem::TwoColumns { column } => Some(column),
+            Problem::NoColumn { column, .. } | Problem::NoFeature { column } => Some(column),
+            Problem::SizeGoesBack { .. } => Some("size_bytes"),
+            Problem::CdfGoesBack { .. } | Problem::CdfEndsEarly { .. } => Some("cdf"),
+            _ => None,
+        }
+    }
+
+    /// What is wrong, and what was expected: the message in two.
+    pub fn in_two(&self) -> (String, Option<String>) {
+        match self {
+            Problem::Near { problem, if_per_cent, .. } => {
+                let (what, expected) = problem.in_two();
+                (what, expected.map(|expected| if *if_per_cent { expected + ", not per cent" } else { expected }))
+            }
+            other => {
+                let text = other.to_string();
+                match text.rsplit_once("; expected ") {
+                    Some((what, expected)) => (what.to_owned(), Some(expected.to_owned())),
+                    None => (text, None),
+                }
+            }
+        }
+    }
+
+    /// The row that was meant, perhaps.
+    pub fn nearest_row(&self) -> Option<&str> {
+        if let Problem::Near { row, .. } = self { Some(row) } else { None }
+    }
+}
+
 /// What is wrong with a file of numbers; the message says what was expected.
 #[derive(Debug, Error)]
 pub enum Problem {
@@ -60,12 +140,14 @@ pub enum Problem {
         expected: String,
     },
     /// A row that is written in another way than this kind of file has it.
-    #[error("{problem}; the nearest row is {row}")]
+    #[error("{problem}; the nearest row is `{row}`{}", if *.if_per_cent { ", if these are per cent" } else { "" })]
     Near {
         /// What is wrong with it.
         problem: Box<Problem>,
         /// What it may have meant.
         row: String,
+        /// It meant that if its values are per cent, which nothing in it says.
+        if_per_cent: bool,
     },
     /// A name that no host has.
     #[error("{column} is `{found}`, and no host is called so; expected {expected}")]
@@ -187,7 +269,7 @@ pub enum Problem {
         limit: usize,
     },
     /// A column that the header does not have.
-    #[error("no column `{column}`; the columns are {columns}")]
+    #[error("no column `{column}`; expected one of {columns}")]
     NoColumn {
         /// Its name.
         column: String,
@@ -233,4 +315,37 @@ pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() { shown + "…" } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::flow_list::read;
+    use crate::{HostNames, Problem, Reading, Rounding, SizeDistribution};
+
+    #[test]
+    fn message__is_file_line_what_and_expected() {
+        let list = |text: &str| read("flows.csv", text.as_bytes(), &HostNames::numbered(3)).unwrap_err();
+        assert_eq!(list("0,0,4,1").to_string(), "flows.csv:1: dst is `4`; expected a whole number from 0 to 2");
+        assert_eq!(
+            list("0,0,1,1\n0,0,1,1,").to_string(),
+            "flows.csv:2: columns: 5; expected 4: `start_s,src,dst,bytes`"
+        );
+        let sizes = |text: &str| {
+            SizeDistribution::parse("sizes.csv", text, Reading::Interpolated, Rounding::Bytes).unwrap_err()
+        };
+        assert_eq!(
+            sizes("0,0\n20000,20\n").to_string(),
+            "sizes.csv:2: cdf is `20`; expected a share from 0 to 1 of the flows; the nearest row is `20000,0.2`, if these \
+             are per cent"
+        );
+    }
+
+    #[test]
+    fn in_two__is_the_message_before_and_after_expected() {
+        let problem = Problem::CdfEndsEarly { found: 0.5 };
+        assert_eq!(problem.in_two(), ("cdf ends at 0.5".to_owned(), Some("the last row to reach 1".to_owned())));
+        let near = Problem::Near { problem: Box::new(problem), row: "1,1".to_owned(), if_per_cent: true };
+        assert_eq!(near.in_two().1.as_deref(), Some("the last row to reach 1, not per cent"));
+        assert_eq!((near.kind(), near.column(), near.nearest_row()), ("ends-early", Some("cdf"), Some("1,1")));
+    }
 }

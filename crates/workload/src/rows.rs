@@ -234,7 +234,7 @@ mod tests {
     fn read(bytes: &[u8]) -> Result<Vec<(u64, [String; 2])>, String> {
         let mut rows = Rows::new("f", bytes, Columns::all(&["a", "b"]), 3);
         let mut found = Vec::new();
-        while let Some(row) = rows.next().map_err(|error| error.to_string())? {
+        while let Some(row) = rows.next().map_err(|error| error.fields())? {
             let fields = row.fields().map(str::to_string);
             found.push((rows.row_line, fields));
         }
@@ -258,16 +258,13 @@ mod tests {
     #[test]
     fn next__names_the_line_of_what_it_refuses() {
         let refused = |bytes: &[u8]| read(bytes).unwrap_err();
-        assert_eq!(refused(b""), "f: no rows; expected at least one row `a,b`");
-        assert_eq!(refused(b"a,b\r\n"), "f: no rows; expected at least one row `a,b`");
-        assert_eq!(
-            refused(b"b,a\n"),
-            "f:1: `b,a` is not the header of this kind of file; expected `a,b` or a row of numbers"
-        );
-        assert_eq!(refused(b"1,2\n\n3,4,5\n"), "f:3: columns: 3; expected 2: `a,b`");
-        assert_eq!(refused(b"1 2\n"), "f:1: columns: 1; expected 2: `a,b`");
-        assert_eq!(refused(b"1,2\n\xff\xfe\n"), "f:2: this line is not UTF-8 text; expected a text file");
-        assert_eq!(refused(b"1,2\n1,2\n1,2\n1,2\n"), "f:4: row 4; expected at most 3 rows");
+        assert_eq!(refused(b""), "f empty");
+        assert_eq!(refused(b"a,b\r\n"), "f empty");
+        assert_eq!(refused(b"b,a\n"), "f:1 header");
+        assert_eq!(refused(b"1,2\n\n3,4,5\n"), "f:3 columns");
+        assert_eq!(refused(b"1 2\n"), "f:1 columns");
+        assert_eq!(refused(b"1,2\n\xff\xfe\n"), "f:2 not-text");
+        assert_eq!(refused(b"1,2\n1,2\n1,2\n1,2\n"), "f:4 too-many");
     }
 
     #[test]
@@ -276,7 +273,7 @@ mod tests {
         let read = |text: &'static str| -> Result<Vec<[String; 3]>, String> {
             let mut rows = Rows::new("f", text.as_bytes(), columns, 9);
             let mut found = Vec::new();
-            while let Some(row) = rows.next().map_err(|error| error.to_string())? {
+            while let Some(row) = rows.next().map_err(|error| error.fields())? {
                 found.push(row.fields().map(str::to_string));
             }
             Ok(found)
@@ -286,14 +283,13 @@ mod tests {
         assert_eq!(read("a,c\n1,3\n").unwrap(), [["1", "", "3"]]);
         assert_eq!(read("a, c ,b\n1,3,2\n").unwrap(), [["1", "2", "3"]]);
         let refused = |text| read(text).unwrap_err();
-        assert_eq!(refused("1,2,3,4"), "f:1: columns: 4; expected 1 to 3: `a[,b][,c]`");
-        assert_eq!(refused("1,2\n1,2,3"), "f:2: columns: 3; expected 2: `a,b`");
-        assert_eq!(refused("a,c\n1"), "f:2: columns: 1; expected 2: `a,c`");
+        assert_eq!(refused("1,2,3,4"), "f:1 columns");
+        assert_eq!(refused("1,2\n1,2,3"), "f:2 columns");
+        assert_eq!(refused("a,c\n1"), "f:2 columns");
         for header in ["c,a", "a,b,b", "a,d", "b"] {
-            let expected = "is not the header of this kind of file; expected `a[,b][,c]` or a row of numbers";
-            assert_eq!(refused(header), format!("f:1: `{header}` {expected}"));
+            assert_eq!(refused(header), "f:1 header");
         }
-        assert_eq!(refused("a,c\na,c\n1,3\n".get(..4).unwrap()), "f: no rows; expected at least one row `a[,b][,c]`");
+        assert_eq!(refused("a,c\na,c\n1,3\n".get(..4).unwrap()), "f empty");
     }
 
     #[test]
@@ -301,7 +297,7 @@ mod tests {
         let endless = std::io::BufReader::new(std::io::repeat(b'1'));
         let mut rows = Rows::new("f", endless, Columns::all(&["a", "b"]), 3);
         let refused = rows.next().map(|_| ()).unwrap_err();
-        assert_eq!(refused.to_string(), "f:1: this line is longer than 10000 bytes; expected a row `a,b`");
+        assert_eq!(refused.fields(), "f:1 long-line");
         assert!(rows.lines.capacity() < 100_000);
     }
 
@@ -315,7 +311,7 @@ mod tests {
         }
         let mut rows = Rows::new("f", std::io::BufReader::new(Broken), Columns::all(&["a", "b"]), 3);
         let refused = rows.next().map(|_| ()).unwrap_err();
-        assert_eq!(refused.to_string(), "f: cannot be read: disk gone");
+        assert_eq!(refused.fields(), "f unreadable");
     }
 
     #[test]
@@ -330,8 +326,9 @@ mod tests {
         for field in
             ["", "-1", "0.5", "11", "+", "-", "1e", "1 1", "1e400", "nan", "inf", "0x3", "ten", "1 000", "1_000"]
         {
-            let refused = whole_number("n", field, 0..=10).unwrap_err().to_string();
-            assert_eq!(refused, format!("n is `{field}`; expected a whole number from 0 to 10"));
+            let refused = whole_number("n", field, 0..=10).unwrap_err();
+            assert_eq!((refused.kind(), refused.column()), ("value", Some("n")), "{field}");
+            assert!(refused.in_two().1.is_some_and(|expected| expected.contains("10")));
         }
     }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace as changed
 from pathlib import Path
@@ -58,6 +59,23 @@ def sweep(
     >>> len(res.experiment["points"])
     3
     """
+    return sweep_by(time.monotonic, experiment, out, on, progress=progress, replace=replace, patience=patience)
+
+
+def sweep_by(
+    clock: Callable[[], float],
+    experiment: Experiment,
+    out: PathLike,
+    on: Backend | None,
+    *,
+    progress: bool | Listener = False,
+    replace: bool = False,
+    patience: float = 1800.0,
+) -> Result:
+    """Makes a sweep whose driver measures by ``clock``, in seconds: how fast workers are, and how long a task has had.
+
+    Which runs are handed out together follows from these times, and no byte of the result does.
+    """
     backend: Backend = on if on is not None else Local()
     plan = experiment.plan()
     missing = set(plan._raw.missing(str(out), replace))
@@ -68,13 +86,21 @@ def sweep(
         with tempfile.TemporaryDirectory(prefix="flowsieve-") as folder:
             path = plan.pack(Path(folder) / "experiment.flowsieve")
             bundle = Bundle(path, _flowsieve.digest(str(path)), plan.hash, this_program())
-            _Driver(plan, str(out), bundle, backend, listener(progress), patience).carry_out(missing)
+            driver = _Driver(plan, str(out), bundle, backend, listener(progress), patience, clock)
+            driver.carry_out(missing)
     return experiment.join(out, [] if shared is None else [shared], replace=replace)
 
 
 class _Driver:
     def __init__(
-        self, plan: Plan, out: str, bundle: Bundle, backend: Backend, show: Listener | None, patience: float
+        self,
+        plan: Plan,
+        out: str,
+        bundle: Bundle,
+        backend: Backend,
+        show: Listener | None,
+        patience: float,
+        clock: Callable[[], float],
     ) -> None:
         self._plan = plan._raw
         self._runs = plan.runs
@@ -83,6 +109,7 @@ class _Driver:
         self._backend = backend
         self._show = show
         self._patience = patience
+        self._clock = clock
         self._cost = {run.key: run.packet_hops for run in plan.runs}
         self._under_way: dict[Future[list[Made]], tuple[Task, float]] = {}
         self._done: set[str] = set()
@@ -90,7 +117,7 @@ class _Driver:
         self._made = 0.0
         """Packet-hops of those made now, by their estimates."""
         self._busy_seconds = 0.0
-        self._begun = time.monotonic()
+        self._begun = clock()
 
     def carry_out(self, missing: set[str]) -> None:
         """Makes these runs."""
@@ -104,7 +131,7 @@ class _Driver:
             while queue or tasks or self._under_way:
                 while len(self._under_way) < max(1, self._backend.slots()) and (queue or tasks):
                     task = tasks.pop(0) if tasks else self._next(queue)
-                    self._under_way[self._backend.submit(self._bundle, task)] = (task, time.monotonic())
+                    self._under_way[self._backend.submit(self._bundle, task)] = (task, self._clock())
                 for said in self._backend.told():
                     print(said, file=sys.stderr, flush=True)
                 wait(self._under_way, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
@@ -155,7 +182,7 @@ class _Driver:
         except Exception as error:
             raise SweepError(f"a worker failed: {error!r}", task.keys[0]) from error
         kept = {key for key in task.keys if self._keep(key, made)}
-        self._busy_seconds += time.monotonic() - begun
+        self._busy_seconds += self._clock() - begun
         self._made += sum(self._cost[key] for key in kept)
         self._done |= kept
         left = tuple(key for key in task.keys if key not in kept)
@@ -172,7 +199,7 @@ class _Driver:
 
     def _given_up(self) -> list[Task]:
         """Tasks that nobody answers."""
-        now, again = time.monotonic(), []
+        now, again = self._clock(), []
         for future, (task, begun) in list(self._under_way.items()):
             if now - begun > max(self._patience, PATIENCE * task.packet_hops / self._rate()):
                 future.cancel()
@@ -196,7 +223,7 @@ class _Driver:
             return
         every = sum(self._cost.values()) or 1.0
         left = sum(cost for key, cost in self._cost.items() if key not in self._done)
-        seconds = time.monotonic() - self._begun
+        seconds = self._clock() - self._begun
         rate = self._made / seconds if seconds > 1 and self._made > 0 else None
         seconds_left = None if rate is None else left / rate
         self._show(len(self._done), len(self._cost), 1 - left / every, int(self._made), rate, seconds_left)

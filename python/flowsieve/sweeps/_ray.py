@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class Ray:
 
     def __init__(self, address: str | None = None, *, install: bool = False, parts: PathLike | None = None) -> None:
         self._ray = library("ray")
+        self._clock: Callable[[], float] = time.monotonic
         self._address = address
         self._install = install
         self.parts = None if parts is None else Path(parts).absolute()
@@ -58,7 +59,7 @@ class Ray:
             ray.init(address=self._address, log_to_driver=False, runtime_env=self._environment())
             self._connected = True
         self._bundle_ref = ray.put(bundle.path.read_bytes())
-        self._room_seen = time.monotonic()
+        self._room_seen = self._clock()
         # Its own retries would hide a run that ends its worker again and again.
         self._make = ray.remote(num_cpus=1, max_retries=0)(_make)
 
@@ -71,9 +72,9 @@ class Ray:
     def slots(self) -> int:
         """The CPUs of the cluster, looked at now and then."""
         looked, cpus = self._cpus
-        if time.monotonic() - looked > _LOOK_SECONDS:
+        if self._clock() - looked > _LOOK_SECONDS:
             cpus = int(self._ray.cluster_resources().get("CPU", 0))
-            self._cpus = (time.monotonic(), cpus)
+            self._cpus = (self._clock(), cpus)
         return max(1, cpus)
 
     def submit(self, bundle: Bundle, task: Task) -> Future[list[Made]]:
@@ -107,7 +108,7 @@ class Ray:
 
     def told(self) -> Iterable[str]:
         """How many nodes there are, where that changes; and that none has room for a run, once it has been so for a while."""
-        now = time.monotonic()
+        now = self._clock()
         if not self._refs or now - self._looked < _LOOK_SECONDS:
             return []
         self._looked = now

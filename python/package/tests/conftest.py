@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import flowsieve as fs
+import hypothesis
 import pytest
+
+# The same cases each time; `make test-random` draws new ones with `--hypothesis-profile=new --hypothesis-seed=SEED`.
+hypothesis.settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+hypothesis.settings.register_profile("new", database=None, deadline=None)
+hypothesis.settings.load_profile("fixed")
 
 SMALL = {
     "title": "Eight hosts",

@@ -8,8 +8,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import flowsieve as fs
@@ -159,7 +157,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(texts, values, max_size=5))
 def test_text__is_the_dict_again(given_dict: dict[str, object]) -> None:
     tomllib = pytest.importorskip("tomllib")
@@ -172,7 +170,7 @@ def test_text__is_the_dict_again(given_dict: dict[str, object]) -> None:
     assert tomllib.loads(fs.Experiment.from_dict(given_dict).text) == plain(given_dict)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(texts, values, max_size=3), st.dictionaries(texts, values, max_size=2))
 def test_plan__of_anything_is_refused_and_never_a_panic(given_dict: dict[str, object], changes: dict[str, object]) -> None:
     with pytest.raises(fs.ExperimentError):
@@ -197,10 +195,14 @@ def test_run__progress_is_told_and_its_exception_ends_the_runs(small: fs.Experim
 
 LONG = """
 import flowsieve as fs, sys
+# Minutes of work, and a line once some of it is done.
 exp = fs.Experiment.builtin("quickstart").set(scheme="dctcp", load=0.7, flows=400_000, seeds=1)
-print("begins", flush=True)
+lines = ["in the middle"]
+def show(finished, runs, share, *_):
+    if share > 0 and lines:
+        print(lines.pop(), flush=True)
 try:
-    exp.run(sys.argv[1], jobs=1)
+    exp.run(sys.argv[1], jobs=1, progress=show)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -217,30 +219,11 @@ def test_run__ctrl_c_is_heard_in_the_middle_of_a_run(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "begins\n"
-    while not (tmp_path / "out" / "parts").is_dir():
-        time.sleep(0.01)
-    time.sleep(0.5)
+    assert process.stdout.readline() == "in the middle\n"
     process.send_signal(signal.SIGINT)
     assert process.stdout.read() == "interrupted\n"
     assert process.wait() == 0
     assert list((tmp_path / "out" / "parts").iterdir()) == [], "nothing half-made is left"
-
-
-def test_run__other_threads_go_on_meanwhile(small: fs.Experiment, tmp_path: Path) -> None:
-    counted, done = [0], threading.Event()
-
-    def count() -> None:
-        while not done.is_set():
-            counted[0] += 1
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    small.set(seeds=20).run(tmp_path / "out", jobs=1)
-    done.set()
-    thread.join()
-    assert counted[0] > 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -292,18 +275,22 @@ def test_internal_error__a_panic_does_not_end_the_interpreter() -> None:
 
 
 ENDS = """
-import flowsieve as fs, sys, threading, time
+import flowsieve as fs, os, sys, threading, time
+# Minutes of work.
 exp = fs.Experiment.builtin("quickstart").set(scheme="dctcp", load=0.7, flows=400_000, seeds=1)
-threading.Thread(target=exp.run, args=(sys.argv[1],), daemon=True).start()
-time.sleep(1)
-print("ends", flush=True)
+runs = threading.Thread(target=exp.run, args=(sys.argv[1],), daemon=True)
+runs.start()
+# This thread goes on: it sees the run begin, and then a hundred turns.
+while not os.path.isdir(sys.argv[1] + "/parts"):
+    time.sleep(0.01)
+for _ in range(100):
+    time.sleep(0.001)
+print("ends during the run" if runs.is_alive() else "the run is over", flush=True)
 """
 
 
-def test_run__the_interpreter_may_end_meanwhile(tmp_path: Path) -> None:
+def test_run__other_threads_go_on_and_the_interpreter_may_end_meanwhile(tmp_path: Path) -> None:
     script = tmp_path / "ends.py"
     script.write_text(ENDS)
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "out")], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "ends\n"), done.stderr
+    done = subprocess.run([sys.executable, str(script), str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "ends during the run\n"), done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import flowsieve as fs
 import pytest
 from conftest import files
 from flowsieve.sweeps import Bundle, Lost, Made, Task, Worker
+from flowsieve.sweeps._driver import WORTH_SECONDS, sweep_by
 
 
 class Scripted:
@@ -63,10 +65,27 @@ def test_sweep__on_this_machine_gives_the_same_bytes(small: fs.Experiment, resul
 def test_sweep__of_many_short_runs_hands_out_some_of_them_at_a_time(small: fs.Experiment, tmp_path: Path) -> None:
     backend = Scripted(lambda number, task, make: make())
     # A task has a quarter of what is left on two slots, but no more than come back together without filling the driver's memory.
-    swept = fs.sweep(small.set(flows=1, load=0.5, scheme="dctcp", seeds=1_200), tmp_path / "out", on=backend)
+    # Workers take no time by this clock, so that none of these runs is too long to go with others.
+    many = small.set(flows=1, load=0.5, scheme="dctcp", seeds=1_200)
+    swept = sweep_by(lambda: 0.0, many, tmp_path / "out", backend)
     assert len(swept.experiment["points"][0]["parts"]) == 1_200
     tasks = [len(task.keys) for task in backend.tasks]
     assert sum(tasks) == 1_200 and tasks[0] == 250 and tasks == sorted(tasks, reverse=True)
+
+
+def test_sweep__of_slow_workers_hands_out_one_run_at_a_time_once_that_is_known(small: fs.Experiment, tmp_path: Path) -> None:
+    now = [0.0]
+
+    def slowly(number: int, task: Task, make: Callable[[], list[Made]]) -> list[Made]:
+        now[0] += 2 * WORTH_SECONDS * len(task.keys)
+        return make()
+
+    backend = Scripted(slowly)
+    several = small.set(flows=1, load=0.5, scheme="dctcp", seeds=40)
+    sweep_by(lambda: now[0], several, tmp_path / "out", backend)
+    tasks = [len(task.keys) for task in backend.tasks]
+    # Both slots are filled before the first task comes back.
+    assert tasks[0] == 10 and tasks[1] > 1 and set(tasks[2:]) == {1} and sum(tasks) == 40
 
 
 def test_sweep__what_is_lost_is_made_again(
@@ -127,8 +146,12 @@ def test_sweep__a_worker_that_never_answers_is_given_up(small: fs.Experiment, re
                 return Future()
             return super().submit(bundle, task)
 
-    swept = fs.sweep(small, tmp_path / "out", on=Silent(lambda number, task, make: make()), patience=0.3)
+    # Each look at this clock is a minute later.
+    minutes = itertools.count()
+    backend = Silent(lambda number, task, make: make())
+    swept = sweep_by(lambda: 60.0 * next(minutes), small, tmp_path / "out", backend, patience=3_600.0)
     assert files(swept.path) == files(result.path)
+    assert [task.tries for task in backend.tasks if set(task.keys) & set(backend.tasks[0].keys)] == [0, 1]
 
 
 def test_sweep__the_part_of_another_run_is_refused(small: fs.Experiment, tmp_path: Path) -> None:

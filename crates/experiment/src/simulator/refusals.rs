@@ -71,11 +71,10 @@ pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64)
         let is_huge = |flow: &Flow| flow.bytes > MOST_SEGMENTS * of_flow(flow);
         let flows = part.flows(seed).map_err(Error::Input)?;
         let Some(flow) = flows.filter(is_huge).max_by_key(|flow| flow.bytes) else { continue };
-        let (bytes, segment, place) = (flow.bytes, of_flow(&flow), list.place_of_size(flow.bytes));
+        let segment = of_flow(&flow);
         let most = MOST_SEGMENTS * segment;
-        return Err(Error::Input(format!(
-            "{place}: bytes is `{bytes}`; expected at most {most}, which are {MOST_SEGMENTS} packets of {segment} B"
-        )));
+        let expected = format!("at most {most}, which are {MOST_SEGMENTS} packets of {segment} B");
+        return Err(list.wrong_size(flow.bytes).expected(expected).into());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Sizes as they were measured: a column of a CSV file, a flow a row.
 
-use crate::error::Error;
+use crate::error::{Error, nearest};
+use crate::file_error::FileError;
 use crate::files::{self, MOST_BYTES, ShortLines};
 use std::path::PathBuf;
 
@@ -33,24 +34,27 @@ impl Sizes {
 
 impl Column {
     pub(super) fn read(&self) -> Result<Sizes, Error> {
-        let path = self.path.display();
-        let wrong = |line: u64, problem: String| Error::Input(format!("{path}, line {line}: {problem}"));
-        let file = files::open_text(&self.path, MOST_BYTES)
-            .map_err(|error| Error::Input(format!("{path}: cannot read: {error}")))?;
+        let path = &self.path;
+        let wrong = |kind, line, problem: String| FileError::new(kind, path, problem).at(line);
+        let file = files::open_text(path, MOST_BYTES).map_err(|error| {
+            FileError::new("unreadable", path, format!("cannot be read: {error}")).expected("a CSV file")
+        })?;
         let file = ShortLines::new(file);
         let mut rows =
             csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
         let (mut at, mut sizes, mut row) = (0, Vec::new(), csv::StringRecord::new());
         let mut is_first = true;
-        while rows.read_record(&mut row).map_err(|error| Error::Input(format!("{path}: {error}")))? {
+        while rows.read_record(&mut row).map_err(|error| FileError::of_csv(path, &error))? {
             let line = row.position().map_or(0, csv::Position::line);
             if std::mem::take(&mut is_first) {
                 if let Some(name) = &self.name {
-                    let names = || row.iter().collect::<Vec<_>>().join(", ");
-                    at = row
-                        .iter()
-                        .position(|other| other == name)
-                        .ok_or_else(|| wrong(line, format!("no column `{name}`; expected one of {}", names())))?;
+                    let unknown = || {
+                        let names: Vec<String> = row.iter().map(str::to_owned).collect();
+                        let like = nearest(name, &names).map(str::to_owned);
+                        let error = wrong("unknown-column", line, format!("no column `{name}`")).of_key(name);
+                        error.expected(format!("one of {}", names.join(", "))).nearest(like)
+                    };
+                    at = row.iter().position(|other| other == name).ok_or_else(unknown)?;
                     continue;
                 }
                 // A name, and no number, is a heading.
@@ -60,15 +64,18 @@ impl Column {
             }
             let cell = row.get(at).unwrap_or_default();
             let size: Option<u64> = cell.parse().ok().filter(|size| (1..=LARGEST).contains(size));
-            sizes.push(
-                size.ok_or_else(|| wrong(line, format!("{cell:?}; expected a size in whole bytes, 1 to {LARGEST}")))?,
-            );
+            let no_size = || {
+                let error = wrong("value", line, format!("the size is {cell:?}"));
+                error.expected(format!("a size in whole bytes, 1 to {LARGEST}"))
+            };
+            sizes.push(size.ok_or_else(no_size)?);
             if sizes.len() > MOST {
-                return Err(wrong(line, format!("more than {MOST} sizes; take a sample")));
+                let error = wrong("too-many", line, format!("more than {MOST} sizes"));
+                return Err(error.expected("fewer: take a sample").into());
             }
         }
         if sizes.is_empty() {
-            return Err(Error::Input(format!("{path}: no sizes; expected a row a flow")));
+            return Err(FileError::new("empty", path, "no sizes").expected("a row a flow").into());
         }
         sizes.sort_unstable();
         Ok(Sizes(sizes))
@@ -80,35 +87,50 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn read(text: &str, name: Option<&str>) -> Result<Vec<u64>, String> {
+    fn read(text: &[u8], name: Option<&str>) -> Result<Vec<u64>, Error> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sizes.csv");
         fs::write(&path, text).unwrap();
         let column = Column { path, name: name.map(str::to_owned) };
-        let shown = |error: Error| error.to_string().rsplit("sizes.csv").next().unwrap_or_default().to_owned();
-        column.read().map(|sizes| sizes.0).map_err(shown)
+        column.read().map(|sizes| sizes.0)
     }
 
     #[test]
     fn read__with_and_without_a_heading() {
-        assert_eq!(read("300\n100\n200\n", None), Ok(vec![100, 200, 300]));
-        assert_eq!(read("bytes\n300\n# half\n100\n", None), Ok(vec![100, 300]));
-        assert_eq!(read("start_s, bytes\n0.1, 300\n0.2, 7\n", Some("bytes")), Ok(vec![7, 300]));
+        assert_eq!(read(b"300\n100\n200\n", None).unwrap(), [100, 200, 300]);
+        assert_eq!(read(b"bytes\n300\n# half\n100\n", None).unwrap(), [100, 300]);
+        assert_eq!(read(b"start_s, bytes\n0.1, 300\n0.2, 7\n", Some("bytes")).unwrap(), [7, 300]);
     }
 
     #[test]
     fn read__says_where_a_file_is_wrong() {
-        for (text, name, expected) in [
-            ("", None, ": no sizes; expected a row a flow"),
-            ("bytes\n", None, ": no sizes; expected a row a flow"),
-            ("100\n-3\n", None, ", line 2: \"-3\"; expected a size in whole bytes, 1 to 1000000000000000"),
-            ("100\n0\n", None, ", line 2: \"0\"; expected"),
-            ("a,b\n1,2\n", Some("size"), ", line 1: no column `size`; expected one of a, b"),
-            ("a,b\n1,2\n1\n", Some("b"), ": CSV error: record 2"),
+        let whole: (Option<u32>, Option<&str>) = (None, None);
+        for (text, name, kind, (line, key)) in [
+            (&b""[..], None, "empty", whole),
+            (b"bytes\n", None, "empty", whole),
+            (b"100\n-3\n", None, "value", (Some(2), None)),
+            (b"100\n# half\n0\n", None, "value", (Some(3), None)),
+            (b"a,b\n1,2\n", Some("size"), "unknown-column", (Some(1), Some("size"))),
+            (b"a,b\n1,2\n1\n", Some("b"), "columns", (Some(3), None)),
+            (b"a\n1\n\xff\n", Some("a"), "not-text", (Some(3), None)),
         ] {
-            let found = read(text, name).unwrap_err();
-            assert!(found.starts_with(expected), "{text:?}: {found}");
+            let details = read(text, name).unwrap_err().details();
+            assert_eq!((details.kind, details.line, details.key.as_deref()), (kind, line, key), "{text:?}");
+            assert!(details.file.is_some_and(|file| file.ends_with("sizes.csv")) && details.expected.is_some());
         }
+    }
+
+    #[test]
+    fn read__an_error_is_file_line_what_and_expected() {
+        let shown = |text: &[u8], name| {
+            let text = read(text, name).unwrap_err().to_string();
+            text[text.rfind("sizes.csv").unwrap()..].to_owned()
+        };
+        assert_eq!(shown(b"a,b\n1,2\n1\n", Some("b")), "sizes.csv:3: columns: 1; expected 2, as before");
+        assert_eq!(
+            shown(b"bytes,b\n1,2\n", Some("byte")),
+            "sizes.csv:1: no column `byte`; expected one of bytes, b; did you mean `bytes`?"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::{Error, nearest};
+use crate::file_error::FileError;
 use crate::forest::ForestFile;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
@@ -47,9 +48,14 @@ impl List {
     }
 
     /// The place of the first flow of the highest class, and this class.
-    pub(crate) fn highest_class(&self) -> (u8, String) {
+    pub(crate) fn highest_class(&self) -> (u8, FileError) {
         let (class, line) = self.list.highest_class;
-        (class, format!("{}:{line}", self.name))
+        (class, self.wrong("class", &class).at(line))
+    }
+
+    /// The error of a value in a column.
+    fn wrong(&self, column: &str, value: &dyn std::fmt::Display) -> FileError {
+        FileError::new("value", Path::new(&self.name), format!("{column} is `{value}`")).of_key(column)
     }
 
     /// The bytes of its largest flow.
@@ -57,10 +63,11 @@ impl List {
         self.list.flows.iter().map(|flow| flow.bytes).max().unwrap_or(0)
     }
 
-    /// Where a flow of so many bytes stands: the line is known of the largest of a file alone.
-    pub(crate) fn place_of_size(&self, bytes: u64) -> String {
+    /// The error of a flow of so many bytes; the line is known of the largest of a file alone.
+    pub(crate) fn wrong_size(&self, bytes: u64) -> FileError {
         let (largest, line) = self.list.largest;
-        if bytes == largest { format!("{}:{line}", self.name) } else { self.name.clone() }
+        let error = self.wrong("bytes", &bytes);
+        if bytes == largest { error.at(line) } else { error }
     }
 
     pub(crate) fn flows(&self) -> &[Flow] {
@@ -144,7 +151,7 @@ impl Files {
             || {
                 let name = path.display().to_string();
                 let list = flow_list::read(&name, open(scope, key, path)?, hosts);
-                Ok(List::new(&name, list.map_err(|error| Error::Input(with_nearest(&error, hosts)))?))
+                Ok(List::new(&name, list.map_err(|error| with_nearest(error, hosts))?))
             },
         )
     }
@@ -181,7 +188,7 @@ impl Files {
         let flows = |read: &ReadCoflows| read.trace.coflows.iter().map(|coflow| coflow.flows.len()).sum();
         once(&self.coflows, (path.to_path_buf(), like), flows, || {
             let trace = coflow_trace::read(&path.display().to_string(), open(scope, &COFLOWS, path)?, like);
-            let trace = trace.map_err(|error| Error::Input(error.to_string()))?;
+            let trace = trace?;
             let mut hasher = blake3::Hasher::new();
             for coflow in &trace.coflows {
                 hasher.update(&coflow.id.to_le_bytes()).update(&coflow.arrival_ps.to_le_bytes());
@@ -202,7 +209,7 @@ impl Files {
             |read: &ReadTrace| read.trace.starts(),
             || {
                 let trace = Trace::read(&path.display().to_string(), open(scope, &ARRIVAL_TRACE, path)?);
-                let trace = trace.map_err(|error| Error::Input(error.to_string()))?;
+                let trace = trace?;
                 let mut hasher = blake3::Hasher::new();
                 trace.gaps_ps().iter().for_each(|gap| {
                     hasher.update(&gap.to_le_bytes());
@@ -225,7 +232,7 @@ impl Files {
             let text = text(path).map_err(|problem| unreadable(scope, key, path, problem))?;
             let distribution = SizeDistribution::parse(&path.display().to_string(), &text, reading, rounding);
             Ok(ReadDistribution {
-                distribution: distribution.map_err(|error| Error::Input(error.to_string()))?,
+                distribution: distribution?,
                 digest: blake3::hash(text.as_bytes()).to_hex().to_string(),
                 rows: text.lines().count(),
             })
@@ -241,7 +248,7 @@ impl Files {
     pub(crate) fn weights(&self, scope: &Scope<'_>, key: &Key, path: &Path) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
         once(&self.weights, path.to_path_buf(), BTreeMap::len, || {
             let read = coflow_trace::weights(&path.display().to_string(), open(scope, key, path)?);
-            read.map_err(|error| Error::Input(error.to_string()))
+            Ok(read?)
         })
     }
 }
@@ -278,13 +285,13 @@ fn once<K: PartialEq, T, E>(
     Ok(found)
 }
 
-/// The message of an error, with the nearest name where a host has none such.
-fn with_nearest(error: &InputError, hosts: &HostNames) -> String {
-    let Problem::NoHost { found, .. } = &error.problem else { return error.to_string() };
-    match nearest(found, &hosts.all().collect::<Vec<String>>()) {
-        Some(name) => format!("{error}; did you mean `{name}`?"),
-        None => error.to_string(),
-    }
+/// An error of a flow list, with the nearest name where no host has the given one.
+fn with_nearest(error: InputError, hosts: &HostNames) -> FileError {
+    let name = match &error.problem {
+        Problem::NoHost { found, .. } => nearest(found, &hosts.all().collect::<Vec<String>>()).map(str::to_owned),
+        _ => error.problem.nearest_row().map(str::to_owned),
+    };
+    FileError::from(error).nearest(name)
 }
 
 fn open(scope: &Scope<'_>, key: &Key, path: &Path) -> Result<BufReader<impl Read>, SettingsError> {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::error::Error;
 use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_schemes::settings::{self, Key, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::flow_list::Extras;
 use flowsieve_workload::random::seed_of_workload;
@@ -37,7 +37,7 @@ struct One {
     name: String,
     class: u8,
     /// Where the class, or else the name, was given.
-    place: String,
+    place: settings::Origin,
     workload: Workload,
     /// How its coflows are numbered among those of all, if it has any: by so many, from this.
     coflows: Option<(u32, u32)>,
@@ -70,7 +70,7 @@ pub(super) fn read(
         let place = if scope.is_given(&CLASS) { scope.error(&CLASS, "").origin } else { origin.clone() };
         // The key's own limits keep it within 8 bits, and so does the number of workloads.
         let class = u8::try_from(class).unwrap_or(u8::MAX);
-        all.push(One { name: name.clone(), class, place: place.to_string(), workload, coflows: None });
+        all.push(One { name: name.clone(), class, place, workload, coflows: None });
     }
     number_coflows(settings, &mut all)?;
     let window = if common.read(&MEASURE)? { Some(window(&common)?) } else { None };
@@ -221,9 +221,11 @@ impl Several {
         self.extras().coflows && !self.all.iter().any(|one| one.is_endless() || one.has_requests())
     }
 
-    pub(super) fn highest_class(&self) -> Option<(u8, String)> {
+    pub(super) fn highest_class(&self) -> Option<(u8, Error)> {
         let highest = self.all.iter().rev().max_by_key(|one| one.class)?;
-        Some((highest.class, highest.place.clone()))
+        let problem = format!("class is `{}`", highest.class);
+        let error = SettingsError::new(highest.place.clone(), problem).of_key(CLASS.name);
+        Some((highest.class, error.into()))
     }
 
     /// About how long flows arrive, in ps: until the window's end, or until the last start of those that have an end.

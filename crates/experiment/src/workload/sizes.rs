@@ -134,7 +134,7 @@ impl Reader<'_> {
     ) -> Result<SizeDistribution, Error> {
         self.scope.note(&rounding_note(key), rounding);
         self.scope.note(&format!("workload.{}.digest", key.name), blake3::hash(text.as_bytes()).to_hex());
-        SizeDistribution::parse(name, text, reading, rounding).map_err(|error| Error::Input(error.to_string()))
+        Ok(SizeDistribution::parse(name, text, reading, rounding)?)
     }
 
     /// How points are read: as the experiment says for all distributions, or as suits this one.

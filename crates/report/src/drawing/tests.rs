@@ -211,22 +211,30 @@ fn svg__many_schemes_with_long_names_stay_inside() {
     }
 }
 
+/// A drawing with this name everywhere and these values is one that XML allows.
+fn assert_drawn(name: &str, values: &[f64], base: Base) {
+    let mut plot = plot(base, values);
+    for place in [&mut plot.title, &mut plot.x.name, &mut plot.y.name, &mut plot.series[0].name] {
+        name.clone_into(place);
+    }
+    let svg = svg(&Figure { title: name.to_owned(), plots: vec![plot] }, 1).unwrap();
+    assert!(!svg.chars().any(|letter| letter.is_control() && letter != '\n'));
+    assert_inside(&svg);
+}
+
+#[test]
+fn svg__of_a_value_next_to_nothing() {
+    assert_drawn("", &[8.261575576945065e-194], Base::Zero);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Names of any letters, and any values, make a drawing that XML allows.
     #[test]
     fn svg__no_name_and_no_value_breaks_it(
         name in "(?s).{0,60}",
         values in proptest::collection::vec(proptest::num::f64::ANY, 1..5),
         base in proptest::sample::select(vec![Base::Zero, Base::ZeroOrLog, Base::Free]),
     ) {
-        let mut plot = plot(base, &values);
-        plot.title.clone_from(&name);
-        plot.x.name.clone_from(&name);
-        plot.y.name.clone_from(&name);
-        plot.series[0].name.clone_from(&name);
-        let svg = svg(&Figure { title: name, plots: vec![plot] }, 1).unwrap();
-        prop_assert!(!svg.chars().any(|letter| letter.is_control() && letter != '\n'));
-        assert_inside(&svg);
+        assert_drawn(&name, &values, base);
     }
 }

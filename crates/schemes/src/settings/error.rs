@@ -24,6 +24,15 @@ pub enum Origin {
     Default,
 }
 
+impl Origin {
+    /// The key of an argument such as `--set workload.load=0.5`.
+    pub fn key_of_argument(&self) -> Option<&str> {
+        let Origin::CommandLine(argument) = self else { return None };
+        let (key, _) = argument.strip_prefix("--set ")?.split_once('=')?;
+        key.rsplit('.').next()
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -48,6 +57,10 @@ pub struct SettingsError {
     pub expected: Option<String>,
     /// The name and those it may be, when the problem is a name.
     pub wrong_name: Option<Box<WrongName>>,
+    /// The key that is at fault, if one is.
+    pub key: Option<Box<str>>,
+    /// The table in which the key could be given, such as `workload`, if it is given nowhere.
+    pub table: Option<&'static str>,
 }
 
 /// A name that is not among the valid ones.
@@ -62,12 +75,24 @@ pub struct WrongName {
 impl SettingsError {
     /// An error without a list of names.
     pub fn new(origin: Origin, problem: impl Into<String>) -> Self {
-        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None }
+        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None, key: None, table: None }
     }
 
     /// Adds what was expected.
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
+        self
+    }
+
+    /// Adds the key that is at fault.
+    pub fn of_key(mut self, key: &str) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Adds the table in which it could be given, and is not.
+    pub fn in_table(mut self, table: &'static str) -> Self {
+        self.table = Some(table);
         self
     }
 

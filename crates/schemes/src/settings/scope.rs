@@ -127,11 +127,10 @@ impl<'a> Scope<'a> {
 
     /// An error about a setting with its own sentence, pointing at where the setting was given.
     pub fn error(&self, key: &Key, problem: impl Into<String>) -> SettingsError {
-        let origin = match self.lookup(key) {
-            Some((_, given)) => given.origin.clone(),
-            None => Origin::Default,
-        };
-        SettingsError::new(origin, problem)
+        match self.lookup(key) {
+            Some((_, given)) => SettingsError::new(given.origin.clone(), problem).of_key(key.name),
+            None => SettingsError::new(Origin::Default, problem).of_key(key.name).in_table(key.section.path()),
+        }
     }
 
     /// Looks a setting up, notes that it was read and with which value; `None` when neither given nor defaulted.

@@ -215,7 +215,7 @@ impl Kind {
 
     /// Reads `raw`, given at `origin` for the key `key`.
     pub fn read(&self, key: &str, raw: &Raw, origin: &Origin) -> Result<Value, SettingsError> {
-        let wrong = |problem: String| SettingsError::new(origin.clone(), problem).expected(self.expects());
+        let wrong = |problem: String| SettingsError::new(origin.clone(), problem).expected(self.expects()).of_key(key);
         let within = |value: u64, low: u64, high: u64| {
             let fits = (low..=high).contains(&value);
             fits.then_some(value).ok_or_else(|| wrong(format!("`{key}` = {raw} is out of range")))

@@ -102,6 +102,9 @@ fn rows<'a>(file: &'a Arc<str>, text: &'a str) -> impl Iterator<Item = Row<'a>> 
     lines.filter(|row| !row.text.is_empty() && !row.text.starts_with('#'))
 }
 
+/// What a row holds; the loss may be left out.
+const COLUMNS: [&str; 5] = ["from", "to", "rate", "delay", "loss"];
+
 /// A line that holds a link.
 #[derive(Clone, Copy)]
 struct Row<'a> {
@@ -119,15 +122,20 @@ impl<'a> Row<'a> {
     }
 
     /// A problem of the n-th field.
-    fn error(&self, field: usize, problem: impl Into<String>) -> SettingsError {
-        let before: usize = self.text.split(',').take(field).map(|field| field.len() + 1).sum();
+    fn error(&self, nth: usize, problem: impl Into<String>) -> SettingsError {
+        let before: usize = self.text.split(',').take(nth).map(|field| field.len() + 1).sum();
         let (left, rest) = self.text.split_at_checked(before).unwrap_or((self.text, ""));
         let field = rest.split(',').next().unwrap_or_default();
         let blanks = field.len() - field.trim_start().len();
         let from = self.start + left.len() + blanks;
         let column = (left.chars().count() + blanks) as u32 + 1;
         let span = from..from + field.trim().len();
-        SettingsError::new(Origin::File { file: self.file.clone(), line: self.line, column, span }, problem)
+        let origin = Origin::File { file: self.file.clone(), line: self.line, column, span };
+        let error = SettingsError::new(origin, problem);
+        match COLUMNS.get(nth) {
+            Some(name) => error.of_key(name),
+            None => error,
+        }
     }
 }
 

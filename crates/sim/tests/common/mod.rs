@@ -37,23 +37,25 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
     pub(crate) max_time: Option<Time>,
     pub(crate) partitioning: Partitioning,
-    /// The settings that it was made of, for whoever reads a failure.
-    pub(crate) settings: Vec<(String, String)>,
+    /// The call that makes it, for a failure to be put into a test.
+    pub(crate) call: String,
 }
 
 impl std::fmt::Debug for Case {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(out, "{:?}, {:?}, {:?}, seed {}", self.settings, self.wire_overhead, self.fct_end, self.seed)?;
-        writeln!(out, "{:?}", self.scheme)?;
-        writeln!(out, "{:?}", self.fabric.changes)?;
-        for Flow { id, start_ps, src, dst, bytes, class, .. } in &self.flows {
-            writeln!(out, "flow {id}: {bytes} B, {src} -> {dst}, at {start_ps} ps, class {class}")?;
-        }
-        Ok(())
+        writeln!(out, "{}", self.call)?;
+        writeln!(out, "// {:?}", self.scheme)?;
+        writeln!(out, "// {:?}", self.fabric.changes)
     }
 }
 
 impl Case {
+    /// Packet-hops that the lines can make of full packets until the run is stopped.
+    #[allow(dead_code, reason = "the twin's tests use it")]
+    pub(crate) fn most_packet_hops(&self) -> u64 {
+        full_packets(&self.fabric, self.max_time.expect("a drawn case is stopped").0)
+    }
+
     /// Calls `body` with the run.
     pub(crate) fn with_run_spec<R>(&self, body: impl FnOnce(&RunSpec<'_>) -> R) -> R {
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(self.flows.iter().copied()) };
@@ -292,23 +294,32 @@ fn draft_flow() -> impl Strategy<Value = DraftFlow> {
         .prop_map(|(start, src, dst, bytes, class, due)| DraftFlow { start, src, dst, bytes, class, due })
 }
 
-fn flows(hosts: u32, mut drafts: Vec<DraftFlow>) -> Vec<Flow> {
+/// A flow in plain numbers: when it begins in picoseconds, from which host to which, bytes, class, and its deadline in picoseconds
+/// from its begin, 0 for none.
+pub(crate) type PlainFlow = [u64; 6];
+
+fn plain_flows(hosts: u32, mut drafts: Vec<DraftFlow>) -> Vec<PlainFlow> {
     drafts.sort_by_key(|draft| draft.start);
-    let flow = |(id, draft): (u32, DraftFlow)| {
-        let src = draft.src.index(hosts as usize) as u32;
-        let dst = (src + 1 + draft.dst.index(hosts as usize - 1) as u32) % hosts;
-        Flow {
-            id,
-            start_ps: draft.start,
-            src,
-            dst,
-            bytes: draft.bytes,
-            class: draft.class,
-            deadline_ps: draft.due,
-            coflow: (draft.bytes % 5 < 3).then_some(draft.bytes as u32 % 7),
-        }
+    let flow = |draft: DraftFlow| {
+        let src = draft.src.index(hosts as usize) as u64;
+        let dst = (src + 1 + draft.dst.index(hosts as usize - 1) as u64) % u64::from(hosts);
+        [draft.start, src, dst, draft.bytes, draft.class.into(), draft.due.map_or(0, NonZeroU64::get)]
     };
-    (0..).zip(drafts).map(flow).collect()
+    drafts.into_iter().map(flow).collect()
+}
+
+fn flows(plain: &[PlainFlow]) -> Vec<Flow> {
+    let flow = |(id, &[start_ps, src, dst, bytes, class, due]): (u32, &PlainFlow)| Flow {
+        id,
+        start_ps,
+        src: src as u32,
+        dst: dst as u32,
+        bytes,
+        class: class as u8,
+        deadline_ps: NonZeroU64::new(due),
+        coflow: (bytes % 5 < 3).then_some(bytes as u32 % 7),
+    };
+    (0..).zip(plain).map(flow).collect()
 }
 
 /// Links that differ, by the names of their ends in the fabric as it was.
@@ -353,6 +364,95 @@ pub(crate) fn predictions(seed: u64) -> Arc<dyn Predict> {
 
 /// When a run ends in which a flow never does. Parts that act every few microseconds do so until then.
 const MOST_TIME: Time = Time::from_us(300_000);
+/// What the lines of a fabric can make of full packets until a run is stopped: where they are many or fast, it is stopped before
+/// [`MOST_TIME`]. A flow may send the same packets again for as long as a run goes on.
+const MOST_HOPS: u64 = 2_000_000;
+
+/// Full packets of 1,500 bytes that all lines together can carry in this time.
+fn full_packets(fabric: &Fabric, span_ps: u64) -> u64 {
+    let bits: u128 = fabric.links.iter().map(|link| u128::from(link.rate.bps()) * u128::from(span_ps)).sum();
+    (bits / 1_000_000_000_000 / 12_000) as u64
+}
+
+/// When a run in this fabric is stopped.
+fn stop(fabric: &Fabric) -> Time {
+    let at_most = full_packets(fabric, MOST_TIME.0).max(1);
+    Time((u128::from(MOST_TIME.0) * u128::from(MOST_HOPS) / u128::from(at_most)) as u64).min(MOST_TIME)
+}
+
+/// No part of [`Rest::own_parts`].
+#[allow(dead_code, reason = "the twin's tests use it")]
+pub(crate) const NO_OWN_PARTS: u8 = 7;
+
+/// What else a case has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    /// 0: balancers that gossip; 1 and 2: controllers that do; from 3: none.
+    pub(crate) own_parts: u8,
+    pub(crate) seed: u64,
+    pub(crate) wire_overhead: u16,
+    pub(crate) to_ack: bool,
+    /// When it is stopped, in microseconds, if before its lines have carried all that they may.
+    pub(crate) stop_us: Option<u64>,
+}
+
+/// The case of these settings, schemes (a second one has a class of flows of its own) and flows: what is printed of a case that
+/// fails.
+#[allow(dead_code, reason = "the twin's tests use it")]
+pub(crate) fn made(given: &[(&str, &str)], schemes: &[&str], rest: Rest, flows: &[PlainFlow]) -> Case {
+    try_made(given, schemes, rest, |_| flows.to_vec()).expect("a fabric and a scheme that can be")
+}
+
+fn try_made(
+    given: &[(&str, &str)],
+    schemes: &[&str],
+    rest: Rest,
+    flows_of: impl FnOnce(u32) -> Vec<PlainFlow>,
+) -> Option<Case> {
+    let owned: Given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let settings = settings(&owned);
+    let fabric = Fabric::from_settings(&settings).ok()?;
+    let mut scheme = scheme(schemes[0], &settings)?;
+    if let Some(second) = schemes.get(1) {
+        let second = self::scheme(second, &settings)?;
+        scheme.controllers.extend(second.controllers.into_iter().map(of_second_class));
+        scheme.classes.extend(second.classes);
+    }
+    let Rest { own_parts, seed, wire_overhead, to_ack, stop_us } = rest;
+    match own_parts {
+        0 => {
+            scheme.balancers = ByPlace::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
+        }
+        1 | 2 => {
+            let delay = Time::from_us(seed % 4);
+            let hears = if seed.is_multiple_of(3) || delay == Time::ZERO {
+                Hears::WhenItDecides(delay)
+            } else {
+                Hears::AsItHappens(delay)
+            };
+            scheme = rumour::swayed(scheme, &fabric, own_parts == 1, hears);
+        }
+        _ => {}
+    }
+    let plain = flows_of(fabric.hosts);
+    let call = format!("made(\n    &{given:?},\n    &{schemes:?},\n    {rest:?},\n    &{plain:?},\n)");
+    let flows = flows(&plain);
+    let max_time = stop_us.map_or(Time::NEVER, Time::from_us).min(stop(&fabric));
+    Some(Case {
+        predictions: predictions(seed),
+        announcements: announcements(flows.iter().copied()),
+        flows,
+        fabric,
+        scheme,
+        wire_overhead,
+        fct_end: if to_ack { FctEnd::Ack } else { FctEnd::Arrival },
+        measure: Measure::All,
+        seed,
+        max_time: Some(max_time),
+        partitioning: Partitioning::Whole,
+        call,
+    })
+}
 
 /// Any run of `most_flows` flows at most.
 pub(crate) fn case(most_flows: usize) -> impl Strategy<Value = Case> {
@@ -373,47 +473,13 @@ pub(crate) fn case_of(names: Vec<&'static str>, most_flows: usize) -> impl Strat
     let drafts = prop::collection::vec(draft_flow(), most_flows / 10..=most_flows);
     let rest = (select(&[40u16, 60][..]), select(&[0u16, 20, 24][..]), any::<u64>(), any::<bool>(), 0..8u8);
     (network, schemes, drafts, rest).prop_filter_map("a fabric and a scheme that can be", |drawn| {
-        let ((fabric, changes), (first, second, given), drafts, (header, overhead, seed, to_ack, own_parts)) = drawn;
+        let ((fabric, changes), (first, second, given), drafts, (header, wire_overhead, seed, to_ack, own_parts)) =
+            drawn;
         let all = [changed(&fabric, &changes)?, given, vec![("header".to_owned(), format!("{header}B"))]].concat();
-        let settings = settings(&all);
-        let fabric = Fabric::from_settings(&settings).ok()?;
-        let mut scheme = scheme(first, &settings)?;
-        if let Some(second) = second {
-            let second = self::scheme(second, &settings)?;
-            scheme.controllers.extend(second.controllers.into_iter().map(of_second_class));
-            scheme.classes.extend(second.classes);
-        }
-        match own_parts {
-            0 => {
-                scheme.balancers =
-                    ByPlace::try_from_fn(|_| Ok::<_, Infallible>(Gossip::spec())).expect("no error is made");
-            }
-            1 | 2 => {
-                let delay = Time::from_us(seed % 4);
-                let hears = if seed.is_multiple_of(3) || delay == Time::ZERO {
-                    Hears::WhenItDecides(delay)
-                } else {
-                    Hears::AsItHappens(delay)
-                };
-                scheme = rumour::swayed(scheme, &fabric, own_parts == 1, hears);
-            }
-            _ => {}
-        }
-        let flows = flows(fabric.hosts, drafts);
-        Some(Case {
-            predictions: predictions(seed),
-            announcements: announcements(flows.iter().copied()),
-            flows,
-            fabric,
-            scheme,
-            wire_overhead: overhead,
-            fct_end: if to_ack { FctEnd::Ack } else { FctEnd::Arrival },
-            measure: Measure::All,
-            seed,
-            max_time: Some(MOST_TIME),
-            partitioning: Partitioning::Whole,
-            settings: all,
-        })
+        let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let schemes: Vec<&str> = [Some(first), second].into_iter().flatten().collect();
+        let rest = Rest { own_parts, seed, wire_overhead, to_ack, stop_us: None };
+        try_made(&all, &schemes, rest, |hosts| plain_flows(hosts, drafts))
     })
 }
 

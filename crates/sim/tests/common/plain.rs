@@ -22,6 +22,6 @@ pub(crate) fn plain(name: &str, given: &[(&str, &str)], flows: Vec<Flow>) -> Cas
         seed: 1,
         max_time: None,
         partitioning: Partitioning::Whole,
-        settings: given,
+        call: format!("plain({name:?}, &{given:?}, …)"),
     }
 }

@@ -10,16 +10,16 @@ mod hula;
 mod programs;
 mod steps;
 
-use common::{BY_THE_CLOCK, Case, case, case_of, predictions, scheme, settings};
+use common::{BY_THE_CLOCK, Case, NO_OWN_PARTS, PlainFlow, Rest, case, case_of, made, predictions, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{FlowRow, LinkClass, PointResult, Step};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{ClosedLoop, Flow, Mix, MixPairs, Offer, Pattern, Queries, Rounding, SizeDistribution, Think};
 use hosts::Record;
-use hula::hula_case;
+use hula::{hula_case, with_hula};
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::select;
 
 /// What of a flow's row the twin knows: start, FCT, retransmissions, timeouts, packets out of order; packets found lost, duplicate ACKs,
 /// packets that came twice, and what its receiver held; nanoseconds in each step.
@@ -103,6 +103,8 @@ fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(found.len(), expected.len());
     prop_assert_eq!(result.packet_hops, twin.hops);
+    // Packets may be of 576 bytes, and every data packet may have its ACK.
+    prop_assert!(case.max_time.is_none() || twin.hops <= 6 * case.most_packet_hops() + 100_000, "{}", twin.hops);
     if !twin.drained {
         return Ok(()); // a run that is stopped leaves packets that only an eager engine has sent
     }
@@ -148,23 +150,26 @@ fn check_closed(case: &Case, (outstanding, think, flows): (u32, Think, u32)) -> 
 
 /// Queries over the hosts of a case: the client, how many servers, queries, bytes of a request, most bytes of an answer, and how
 /// many times later the flows beside them begin.
-type Asked = ((Index, Index), u32, u64, u64, u64);
+type Asked = ((u32, u32), u32, u64, u64, u64);
 
 fn asked() -> impl Strategy<Value = Asked> {
     // Requests and answers of full packets make events coincide.
     let request = prop_oneof![2 => Just(1_460u64), 2 => 1u64..3_000, 1 => 1u64..40_000];
     let most = select(vec![2u64, 1_460, 3_000, 40_000]);
-    ((any::<Index>(), any::<Index>()), 1u32..25, request, most, select(vec![1u64, 1, 30]))
+    ((0u32..1_000, 0u32..1_000), 1u32..25, request, most, select(vec![1u64, 1, 30]))
 }
 
 fn check_queries(case: &Case, asked: Asked) -> Result<(), TestCaseError> {
     let ((client, servers), count, request, most, later) = asked;
     let hosts = case.fabric.hosts;
-    let client = client.index(hosts as usize) as u32;
+    let client = client % hosts;
     let others: Vec<u32> = (1..hosts).map(|next| (client + next) % hosts).collect();
-    let servers = &others[..=servers.index(others.len())];
+    let servers = &others[..=servers as usize % others.len()];
     let sizes = SizeDistribution::uniform(1.max(most / 2), most, Rounding::Bytes).expect("sizes");
     let queries = Queries::new((client, servers), count, request, sizes, case.seed).expect("queries");
+    // All begin before the run is stopped: of those that do not, the simulator reads no more than it needs.
+    let last = case.flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
+    let later = if case.max_time.is_none_or(|stop| later * last < stop.0) { later } else { 1 };
     let beside = || -> Box<dyn Iterator<Item = Flow> + '_> {
         let shift = |flow: &Flow| Flow { id: flow.id + queries.messages(), start_ps: later * flow.start_ps, ..*flow };
         Box::new(case.flows.iter().map(shift))
@@ -218,59 +223,36 @@ proptest! {
 /// Fabrics of so many ports that packets stand in a queue before them (`PrefetchQueue` of the simulator), with six busy
 /// hosts.
 fn large() -> impl Strategy<Value = Case> {
-    let settings_of = |(scheme, delays, balancing, buffer): (&str, (&str, &str), &str, &str)| {
-        let given = [
-            ("kind", "leaf-spine"),
-            ("leaves", "2"),
-            ("spines", "3"),
-            ("hosts_per_leaf", "180"),
-            ("fabric_link", "10Gbps"),
-            ("link_delay", delays.0),
-            ("host_delay", delays.1),
-            ("load_balancing", balancing),
-            ("buffer", buffer),
-        ];
-        (scheme.to_owned(), given.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec())
-    };
     let given = (
         select(vec!["dctcp", "pias", "pfabric", "ps"]),
         select(vec![("0ns", "0ns"), ("7ns", "3us"), ("1200ns", "0ns"), ("200ns", "20us")]),
         select(vec!["ecmp", "spray", "spray-random", "flowlet"]),
         select(vec!["3pkt", "20pkt"]),
     );
-    let flow = (0u64..40, 0u32..6, 1u32..6, 1u64..60_000);
+    let flow = (0u64..40, 0u64..6, 1u64..6, 1u64..60_000);
     let stop = prop::option::weighted(0.2, 10u64..400);
-    (given.prop_map(settings_of), prop::collection::vec(flow, 1..60), 0u64..1_000, stop).prop_map(
-        |((name, given), mut flows, seed, stop)| {
-            flows.sort_by_key(|flow| flow.0);
-            let host = |busy: u32| busy / 3 * 180 + busy % 3;
-            let flow = |(id, (start, src, offset, bytes)): (u32, (u64, u32, u32, u64))| Flow {
-                id,
-                start_ps: start * 1_200_000,
-                src: host(src),
-                dst: host((src + offset) % 6),
-                bytes,
-                class: 0,
-                deadline_ps: None,
-                coflow: None,
-            };
-            let settings = settings(&given);
-            Case {
-                fabric: Fabric::from_settings(&settings).expect("a fabric"),
-                scheme: scheme(&name, &settings).expect("a scheme"),
-                flows: (0..).zip(flows).map(flow).collect(),
-                wire_overhead: 24,
-                fct_end: FctEnd::Ack,
-                measure: Measure::All,
-                predictions: predictions(seed),
-                announcements: std::sync::Arc::default(),
-                seed,
-                max_time: stop.map(Time::from_us),
-                partitioning: Partitioning::Whole,
-                settings: given,
-            }
-        },
-    )
+    (given, prop::collection::vec(flow, 1..60), 0u64..1_000, stop).prop_map(|(given, mut flows, seed, stop_us)| {
+        let (scheme, (link_delay, host_delay), balancing, buffer) = given;
+        let given = [
+            ("kind", "leaf-spine"),
+            ("leaves", "2"),
+            ("spines", "3"),
+            ("hosts_per_leaf", "180"),
+            ("fabric_link", "10Gbps"),
+            ("link_delay", link_delay),
+            ("host_delay", host_delay),
+            ("load_balancing", balancing),
+            ("buffer", buffer),
+        ];
+        flows.sort_by_key(|flow| flow.0);
+        let host = |busy: u64| busy / 3 * 180 + busy % 3;
+        let flow = |(start, src, offset, bytes): (u64, u64, u64, u64)| {
+            [start * 1_200_000, host(src), host((src + offset) % 6), bytes, 0, 0]
+        };
+        let flows: Vec<PlainFlow> = flows.into_iter().map(flow).collect();
+        let rest = Rest { own_parts: NO_OWN_PARTS, seed, wire_overhead: 24, to_ack: true, stop_us };
+        made(&given, &[scheme], rest, &flows)
+    })
 }
 
 proptest! {
@@ -280,6 +262,47 @@ proptest! {
     fn run__agrees_with_the_twin_where_packets_stand_in_line(case in large()) {
         check(&case)?;
     }
+}
+
+/// A failure is printed as this call, which can be put into a test.
+#[test]
+fn case__is_printed_as_the_call_that_makes_it() {
+    macro_rules! case_and_text {
+        ($case:expr) => {
+            ($case, stringify!($case))
+        };
+    }
+    let (case, text) = case_and_text!(with_hula(
+        made(
+            &[("kind", "leaf-spine"), ("hosts_per_leaf", "2"), ("0:between", "host0 leaf0"), ("0:loss", "0.2")],
+            &["dctcp", "pias"],
+            Rest { own_parts: 1, seed: 7, wire_overhead: 24, to_ack: true, stop_us: Some(90) },
+            &[[0, 0, 1, 1460, 0, 0], [1200000, 1, 2, 30000, 1, 2000000]]
+        ),
+        [4, 20, 1, 3, 255]
+    ));
+    let bare = |text: &str| {
+        let code = text.lines().filter(|line| !line.starts_with("//"));
+        code.flat_map(str::chars).filter(|letter| !letter.is_whitespace() && *letter != ',').collect::<String>()
+    };
+    assert_eq!(bare(&format!("{case:?}")), bare(text));
+    check(&case).expect("the same");
+}
+
+/// The lines of a case carry no more than a stated number of packets until it is stopped, whatever is sent again.
+#[test]
+fn case__of_a_link_that_loses_most_is_stopped_in_time() {
+    let given = [
+        ("kind", "fat-tree"),
+        ("host_link", "25Gbps"),
+        ("fabric_link", "40Gbps"),
+        ("rto_min", "60us"),
+        ("rto", "constant"),
+        ("initial_window", "200"),
+    ];
+    let rest = Rest { own_parts: NO_OWN_PARTS, seed: 1, wire_overhead: 0, to_ack: true, stop_us: None };
+    let case = made(&given, &["pfabric"], rest, &[[0, 0, 15, 400_000, 0, 0]]);
+    assert!(case.most_packet_hops() <= 2_000_000 && case.max_time > Some(Time::from_us(3_000)), "{:?}", case.max_time);
 }
 
 /// More flows than are handed over at once, many of one instant, so that some such instant lies astride.
@@ -309,7 +332,7 @@ fn run__agrees_where_flows_are_many() {
         seed: 3,
         max_time: None,
         partitioning: Partitioning::Whole,
-        settings: Vec::new(),
+        call: String::new(),
     };
     check(&case).expect("the same");
 }

@@ -3,7 +3,7 @@ use crate::generator::Generator;
 use proptest::prelude::*;
 
 fn refused(text: &str) -> String {
-    parse("flows.csv", text, 4).unwrap_err().to_string()
+    parse("flows.csv", text, 4).unwrap_err().fields()
 }
 
 fn list(text: &str) -> FlowList {
@@ -69,12 +69,10 @@ fn read__takes_deadlines_and_coflows_where_there_are_some() {
 
 #[test]
 fn read__refuses_impossible_deadlines_and_coflows() {
-    let deadline = "expected nothing, or decimal seconds above 0 and up to 18446744 (213 days)";
     for field in ["0", "-1", "1ms", "1e-13"] {
-        assert_eq!(refused(&format!("0,0,1,1,{field}")), format!("flows.csv:1: deadline_s is `{field}`; {deadline}"));
+        assert_eq!(refused(&format!("0,0,1,1,{field}")), "flows.csv:1 value deadline_s");
     }
-    let coflow = "flows.csv:1: coflow is `-1`; expected a whole number from 0 to 4000000000";
-    assert_eq!(refused("0,0,1,1,,-1"), coflow);
+    assert_eq!(refused("0,0,1,1,,-1"), "flows.csv:1 value coflow");
 }
 
 #[test]
@@ -95,46 +93,41 @@ fn quantile__of_a_list_is_one_of_its_sizes() {
 
 #[test]
 fn read__refuses_unknown_hosts() {
-    assert_eq!(refused("0,0,4,1"), "flows.csv:1: dst is `4`; expected a whole number from 0 to 3");
-    assert_eq!(refused("0,-1,1,1"), "flows.csv:1: src is `-1`; expected a whole number from 0 to 3");
-    assert_eq!(refused("0,1,1,1"), "flows.csv:1: src and dst are both 1; expected two different hosts");
+    assert_eq!(refused("0,0,4,1"), "flows.csv:1 value dst");
+    assert_eq!(refused("0,-1,1,1"), "flows.csv:1 value src");
+    assert_eq!(refused("0,1,1,1"), "flows.csv:1 same-host");
     assert!(parse("f", "0,0,1,1", 0).is_err());
 }
 
 #[test]
 fn read__takes_hosts_by_name_and_by_number() {
     let of = |text: &str, hosts: &HostNames| -> Result<Vec<(u32, u32)>, String> {
-        let list = read("f", text.as_bytes(), hosts).map_err(|error| error.to_string())?;
+        let list = read("f", text.as_bytes(), hosts).map_err(|error| error.fields())?;
         Ok(list.flows.iter().map(|flow| (flow.src, flow.dst)).collect())
     };
     let (numbered, named) = (HostNames::numbered(3), HostNames::new(3, &["web", "2b", "1e0"].map(String::from)));
     assert_eq!(of("0,host2,0,9\n0,1,host0,9", &numbered), Ok(vec![(2, 0), (1, 0)]));
     assert_eq!(of("0, web , 2b,9\n0,2,0,9", &named), Ok(vec![(0, 1), (2, 0)]));
     let refused = |text: &str, hosts| of(text, hosts).unwrap_err();
-    let expected = "and no host is called so; expected a number from 0 to 2, or host0 to host2";
-    assert_eq!(refused("0,1,2,9\n0,host3,0,9", &numbered), format!("f:2: src is `host3`, {expected}"));
-    assert_eq!(refused("0,0,nan,9", &numbered), format!("f:1: dst is `nan`, {expected}"));
-    let expected = "and no host is called so; expected a number from 0 to 2, or the name of a host in the edge list";
-    assert_eq!(refused("0,host0,1,9", &named), format!("f:1: src is `host0`, {expected}"));
+    assert_eq!(refused("0,1,2,9\n0,host3,0,9", &numbered), "f:2 unknown-host src");
+    assert_eq!(refused("0,0,nan,9", &numbered), "f:1 unknown-host dst");
+    assert_eq!(refused("0,host0,1,9", &named), "f:1 unknown-host src");
 }
 
 #[test]
 fn read__refuses_impossible_starts_and_sizes() {
-    let bytes = "expected a whole number from 1 to 1000000000000000";
-    assert_eq!(refused("0,0,1,5\n0,0,1,0\n"), format!("flows.csv:2: bytes is `0`; {bytes}"));
-    assert_eq!(refused("0,0,1,-7"), format!("flows.csv:1: bytes is `-7`; {bytes}"));
-    let start = "expected decimal seconds from 0 to 18446744 (213 days)";
-    assert_eq!(refused("-1,0,1,1"), format!("flows.csv:1: start_s is `-1`; {start}"));
-    assert_eq!(refused("1us,0,1,1"), format!("flows.csv:1: start_s is `1us`; {start}"));
+    assert_eq!(refused("0,0,1,5\n0,0,1,0\n"), "flows.csv:2 value bytes");
+    assert_eq!(refused("0,0,1,-7"), "flows.csv:1 value bytes");
+    assert_eq!(refused("-1,0,1,1"), "flows.csv:1 value start_s");
+    assert_eq!(refused("1us,0,1,1"), "flows.csv:1 value start_s");
 }
 
 #[test]
 fn read__refuses_other_files() {
-    let columns = "`start_s,src,dst,bytes[,deadline_s][,coflow][,class][,lower][,upper][,predicted][,feature:NAME]...`";
-    assert_eq!(refused(""), format!("flows.csv: no rows; expected at least one row {columns}"));
-    assert_eq!(refused("0,0,1"), format!("flows.csv:1: columns: 3; expected 4 to 10: {columns}"));
-    assert_eq!(refused("0,0,1,1\n0,0,1,1,"), "flows.csv:2: columns: 5; expected 4: `start_s,src,dst,bytes`");
-    assert!(refused("size_bytes,cdf\n1,1").contains("is not the header of this kind of file"));
+    assert_eq!(refused(""), "flows.csv empty");
+    assert_eq!(refused("0,0,1"), "flows.csv:1 columns");
+    assert_eq!(refused("0,0,1,1\n0,0,1,1,"), "flows.csv:2 columns");
+    assert_eq!(refused("size_bytes,cdf\n1,1"), "flows.csv:1 header");
 }
 
 #[test]
@@ -203,29 +196,24 @@ fn write__a_list_goes_round_unchanged() {
 #[test]
 fn read__refuses_impossible_predictions() {
     let after = |row: &str| refused(&format!("start_s,src,dst,bytes,lower,upper,predicted\n0,0,1,5,{row}\n"));
-    assert_eq!(
-        after("6,5,"),
-        "flows.csv:2: lower is 6 and upper is 5; expected a lower bound that is no larger than the upper one"
-    );
-    let most = u64::MAX;
-    assert_eq!(after("x,9,"), format!("flows.csv:2: lower is `x`; expected a whole number from 0 to {most}"));
-    assert_eq!(after("-1,9,"), format!("flows.csv:2: lower is `-1`; expected a whole number from 0 to {most}"));
-    assert_eq!(after("0,0,"), format!("flows.csv:2: upper is `0`; expected a whole number from 1 to {most}"));
-    assert_eq!(after(",,0"), format!("flows.csv:2: predicted is `0`; expected a whole number from 1 to {most}"));
+    assert_eq!(after("6,5,"), "flows.csv:2 bounds");
+    assert_eq!(after("x,9,"), "flows.csv:2 value lower");
+    assert_eq!(after("-1,9,"), "flows.csv:2 value lower");
+    assert_eq!(after("0,0,"), "flows.csv:2 value upper");
+    assert_eq!(after(",,0"), "flows.csv:2 value predicted");
     let class = refused("start_s,src,dst,bytes,class\n0,0,1,5,256\n");
-    assert_eq!(class, "flows.csv:2: class is `256`; expected a whole number from 0 to 255");
+    assert_eq!(class, "flows.csv:2 value class");
 }
 
 #[test]
 fn read__refuses_features_that_are_no_numbers() {
     let of = |field: &str| refused(&format!("start_s,src,dst,bytes,feature:port\n0,0,1,5,80\n0,0,1,5,{field}\n"));
     for field in ["", "tcp", "-1", "0.5"] {
-        let expected = "expected a whole number from 0 to 18446744073709551615";
-        assert_eq!(of(field), format!("flows.csv:3: feature:port is `{field}`; {expected}"));
+        assert_eq!(of(field), "flows.csv:3 value feature:port");
     }
     for header in ["feature:", "feature:a,feature:a", "port"] {
         let text = format!("start_s,src,dst,bytes,{header}\n0,0,1,5,80\n");
-        assert!(refused(&text).contains("is not the header of this kind of file"), "{header}");
+        assert_eq!(refused(&text), "flows.csv:1 header", "{header}");
     }
 }
 

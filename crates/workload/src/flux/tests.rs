@@ -15,7 +15,7 @@ fn recorded(drop: &[&str], scale: &[(&str, f64)]) -> Layout {
 fn import(layout: Layout, files: &[&str]) -> Result<String, String> {
     let mut import = Import::new(layout);
     for (name, text) in ('a'..).zip(files) {
-        import.add(&format!("{name}.csv"), text.as_bytes()).map_err(|error| error.to_string())?;
+        import.add(&format!("{name}.csv"), text.as_bytes()).map_err(|error| error.fields())?;
     }
     let (list, mut written) = (import.list(), Vec::new());
     write(&mut written, &Extras::of(&list), list.flows.iter().map(|flow| list.row(*flow))).unwrap();
@@ -78,9 +78,8 @@ fn recorded__scaled_columns_are_multiplied_and_rounded() {
     let fields = ["0.25", "0.0004", "0.0005", "-0.0001", "1e-300", "2", "1.5e3"];
     assert_eq!(column(&fields, 1000.0).unwrap(), ["250", "0", "1", "0", "0", "2000", "1500000"]);
     assert_eq!(column(&["1234", "1250"], 0.01).unwrap(), ["12", "13"]);
-    let expected = "expected a number that is from 0 to 18446744073709551615 once it is multiplied by 1000";
     for field in ["-0.001", "nan", "inf", "1e17", "", "fast"] {
-        assert_eq!(column(&["1", field], 1000.0).unwrap_err(), format!("a.csv:3: cpu is `{field}`; {expected}"));
+        assert_eq!(column(&["1", field], 1000.0).unwrap_err(), "a.csv:3 value cpu");
     }
 }
 
@@ -88,48 +87,44 @@ fn recorded__scaled_columns_are_multiplied_and_rounded() {
 fn recorded__features_have_to_be_whole_numbers() {
     for field in ["0.5", "-1", "", "nan", "tcp", "18446744073709551616"] {
         let text = format!("index,flow_size,cpu\n0,5,1\n1,5,{field}\n");
-        let expected =
-            "expected a whole number from 0 to 18446744073709551615, or that the column is scaled or dropped";
-        assert_eq!(refused(recorded(&[], &[]), &text), format!("a.csv:3: cpu is `{field}`; {expected}"));
+        assert_eq!(refused(recorded(&[], &[]), &text), "a.csv:3 value cpu");
     }
 }
 
 #[test]
 fn recorded__sizes_and_indices_are_numbers() {
     let of = |row: &str| refused(recorded(&[], &[]), &format!("index,flow_size\n{row}\n"));
-    let size = "expected a whole number from 1 to 1000000000000000";
     for field in ["0", "-5", "1.5", "", "big", "1000000000000001"] {
-        assert_eq!(of(&format!("0,{field}")), format!("a.csv:2: flow_size is `{field}`; {size}"));
+        assert_eq!(of(&format!("0,{field}")), "a.csv:2 value flow_size");
     }
-    let index = "expected a whole number from 0 to 18446744073709551615";
-    assert_eq!(of("-1,5"), format!("a.csv:2: index is `-1`; {index}"));
+    assert_eq!(of("-1,5"), "a.csv:2 value index");
 }
 
 #[test]
 fn recorded__refuses_other_headers() {
     let of = |header: &str| refused(recorded(&[], &[]), &format!("{header}\n0,1,2\n"));
-    assert_eq!(of("index,size,cpu"), "a.csv:1: no column `flow_size`; the columns are index, size, cpu");
-    assert_eq!(of("flow_size,cpu,"), "a.csv:1: no column `index`; the columns are flow_size, cpu, column3");
-    assert_eq!(of("index,flow_size,index"), "a.csv:1: two columns `index`; expected one");
+    assert_eq!(of("index,size,cpu"), "a.csv:1 unknown-column flow_size");
+    assert_eq!(of("flow_size,cpu,"), "a.csv:1 unknown-column index");
+    assert_eq!(of("index,flow_size,index"), "a.csv:1 twice index");
     let dropped = |name| refused(recorded(&[name], &[]), "index,flow_size,cpu\n0,1,2\n");
-    assert_eq!(dropped("disk"), "a.csv:1: no column `disk`; the columns are index, flow_size, cpu");
-    assert_eq!(dropped("index"), "a.csv:1: `index` is no feature; expected another column to drop or to scale");
+    assert_eq!(dropped("disk"), "a.csv:1 unknown-column disk");
+    assert_eq!(dropped("index"), "a.csv:1 no-feature index");
     let scaled = refused(recorded(&[], &[("disk", 2.0)]), "index,flow_size,cpu\n0,1,2\n");
-    assert_eq!(scaled, "a.csv:1: no column `disk`; the columns are index, flow_size, cpu");
+    assert_eq!(scaled, "a.csv:1 unknown-column disk");
     let other = import(recorded(&[], &[]), &["index,flow_size,cpu\n0,1,2\n", "index,flow_size,disk\n0,1,2\n"]);
-    let expected = "b.csv:1: the columns are others than those of a.csv; expected files with the same header";
+    let expected = "b.csv:1 other-columns";
     assert_eq!(other, Err(expected.to_owned()));
 }
 
 #[test]
 fn recorded__refuses_rows_of_another_width_and_empty_files() {
     let of = |text: &str| refused(recorded(&[], &[]), text);
-    assert_eq!(of("index,flow_size\n0,1\n0,1,2\n"), "a.csv:3: columns: 3; expected 2, as in the header");
-    let empty = "a.csv: no rows; expected at least one row `index,flow_size,...`";
+    assert_eq!(of("index,flow_size\n0,1\n0,1,2\n"), "a.csv:3 columns");
+    let empty = "a.csv empty";
     assert_eq!((of("").as_str(), of("index,flow_size\n").as_str()), (empty, empty));
     // Git LFS leaves such a file where the data should be.
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n";
-    let expected = "a.csv:1: no column `index`; the columns are version https://git-lfs.github.com/spec/…";
+    let expected = "a.csv:1 unknown-column index";
     assert_eq!(of(pointer), expected);
 }
 
@@ -151,10 +146,7 @@ fn recorded__as_many_features_as_a_list_may_have() {
         format!("index,flow_size{names}\n0,1{}\n", ",7".repeat(columns))
     };
     assert!(import(recorded(&[], &[]), &[&text(64)]).is_ok());
-    assert_eq!(
-        refused(recorded(&[], &[]), &text(65)),
-        "a.csv:1: 65 columns of features; expected at most 64: drop some"
-    );
+    assert_eq!(refused(recorded(&[], &[]), &text(65)), "a.csv:1 too-many");
 }
 
 #[test]
@@ -169,15 +161,13 @@ fn simulated__column_0_is_the_size() {
 #[test]
 fn simulated__says_where_there_is_no_number() {
     let of = |text: &str| refused(Layout::Simulated { predicted: Some(1) }, &format!("size,mean\n5,5\n{text}\n"));
-    let size = "expected a whole number from 1 to 1000000000000000";
-    assert_eq!(of("0,5"), format!("a.csv:3: column 0 (the size) is `0`; {size}"));
-    assert_eq!(of("x,5"), format!("a.csv:3: column 0 (the size) is `x`; {size}"));
-    let most = "expected a whole number from 1 to 18446744073709551615";
-    assert_eq!(of("5,0"), format!("a.csv:3: column 1 (the prediction) is `0`; {most}"));
-    assert_eq!(of("5,-3"), format!("a.csv:3: column 1 (the prediction) is `-3`; {most}"));
-    assert_eq!(of("5"), "a.csv:3: columns: 1; expected at least 2");
-    assert_eq!(of("5,5,5"), "a.csv:3: columns: 3; expected 2, as in the first row");
-    let empty = "a.csv: no rows; expected at least one row `size,prediction,...`";
+    assert_eq!(of("0,5"), "a.csv:3 value column 0 (the size)");
+    assert_eq!(of("x,5"), "a.csv:3 value column 0 (the size)");
+    assert_eq!(of("5,0"), "a.csv:3 value column 1 (the prediction)");
+    assert_eq!(of("5,-3"), "a.csv:3 value column 1 (the prediction)");
+    assert_eq!(of("5"), "a.csv:3 columns");
+    assert_eq!(of("5,5,5"), "a.csv:3 columns");
+    let empty = "a.csv empty";
     assert_eq!(refused(Layout::Simulated { predicted: None }, ""), empty);
     assert_eq!(refused(Layout::Simulated { predicted: None }, "size\n"), empty);
 }

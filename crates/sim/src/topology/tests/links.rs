@@ -41,27 +41,20 @@ fn rtt__is_noted_where_it_follows() {
 
 #[test]
 fn rtt__refuses_what_cannot_be() {
-    let refused = |given: &[(&str, &str)]| refused(&times("leaf-spine", given));
-    assert_eq!(
-        refused(&[("rtt", "100us"), ("link_delay", "200ns"), ("host_delay", "20us")]),
-        "default: `rtt` = 100us disagrees with `link_delay` and `host_delay`; expected 81.6us, or one of them left out"
-    );
-    assert_eq!(
-        refused(&[("rtt", "1us")]),
-        "default: `rtt` = 1us is shorter than the propagation in it; expected at least 1.6us"
-    );
-    assert_eq!(
-        refused(&[("rtt", "10us"), ("host_delay", "5us")]),
-        "default: `rtt` = 10us is shorter than the hosts' delays in it; expected at least 20us"
-    );
-    assert_eq!(
-        refused(&[("rtt", "10.000003us")]),
-        "default: `rtt` = 10.000003us leaves 8.400003us beside the propagation, which is no multiple of 4ps; \
-         expected for example 10us"
-    );
-    assert_eq!(refused(&[("link_delay", "2s")]), "default: `link_delay` = 2s does not fit here; expected at most 1s");
-    assert_eq!(refused(&[("host_delay", "2s")]), "default: `host_delay` = 2s does not fit here; expected at most 1s");
-    assert_eq!(refused(&[("rtt", "5s")]), "default: `rtt` = 5s does not fit here; expected at most 4s");
+    // Which key is at fault, and the number that would do.
+    for (given, key, would_do) in [
+        (&[("rtt", "100us"), ("link_delay", "200ns"), ("host_delay", "20us")][..], "rtt", "81.6us"),
+        (&[("rtt", "1us")], "rtt", "1.6us"),
+        (&[("rtt", "10us"), ("host_delay", "5us")], "rtt", "20us"),
+        (&[("rtt", "10.000003us")], "rtt", "10us"),
+        (&[("link_delay", "2s")], "link_delay", "1s"),
+        (&[("host_delay", "2s")], "host_delay", "1s"),
+        (&[("rtt", "5s")], "rtt", "4s"),
+    ] {
+        let error = Fabric::from_settings(&times("leaf-spine", given)).unwrap_err();
+        assert_eq!(error.key.as_deref(), Some(key), "{error}");
+        assert!(error.expected.as_ref().is_some_and(|expected| expected.contains(would_do)), "{error}");
+    }
 }
 
 #[test]

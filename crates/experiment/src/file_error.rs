@@ -1,0 +1,116 @@
+//! What is wrong with a file that an experiment or an argument names, and where.
+
+use flowsieve_workload::InputError;
+use flowsieve_workload::Problem;
+use std::fmt;
+use std::path::Path;
+
+/// A file that cannot be taken. It is shown as `file:line: what; expected …`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileError {
+    /// What kind of problem it is, in a word that stays the same: `value`, `columns`, `unreadable` …
+    pub kind: &'static str,
+    /// The file, as the person named it.
+    pub file: String,
+    /// Its line, from 1; none where the whole file is at fault, or where it has no lines.
+    pub line: Option<u64>,
+    /// The column at fault, if it is one.
+    pub key: Option<String>,
+    /// What is wrong, as a sentence without a full stop.
+    pub problem: String,
+    /// What was expected.
+    pub expected: Option<String>,
+    /// What was meant, perhaps: a name, or a row as it should be.
+    pub nearest: Option<String>,
+}
+
+impl FileError {
+    /// A file that is wrong as a whole.
+    pub fn new(kind: &'static str, file: &Path, problem: impl Into<String>) -> FileError {
+        FileError { kind, file: file.display().to_string(), problem: problem.into(), ..FileError::default() }
+    }
+
+    /// The same of a message that may say what was expected.
+    pub fn whole(file: &Path, message: &str) -> FileError {
+        match message.rsplit_once("; expected ") {
+            Some((what, expected)) => FileError::new("file", file, what).expected(expected),
+            None => FileError::new("file", file, message),
+        }
+    }
+
+    /// Adds its line, from 1.
+    pub fn at(mut self, line: u64) -> FileError {
+        self.line = Some(line);
+        self
+    }
+
+    /// Adds the column at fault.
+    pub fn of_key(mut self, key: &str) -> FileError {
+        self.key = Some(key.to_owned());
+        self
+    }
+
+    /// Adds what was expected.
+    pub fn expected(mut self, expected: impl Into<String>) -> FileError {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// Adds what was meant, perhaps.
+    pub fn nearest(mut self, nearest: Option<String>) -> FileError {
+        self.nearest = nearest;
+        self
+    }
+
+    /// What the reader of CSV files found.
+    pub fn of_csv(file: &Path, error: &csv::Error) -> FileError {
+        let line = error.position().map(csv::Position::line);
+        let error = match error.kind() {
+            csv::ErrorKind::Io(error) => FileError::new("unreadable", file, format!("cannot be read: {error}")),
+            csv::ErrorKind::Utf8 { .. } => {
+                FileError::new("not-text", file, "this line is not UTF-8 text").expected("a text file")
+            }
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                FileError::new("columns", file, format!("columns: {len}"))
+                    .expected(format!("{expected_len}, as before"))
+            }
+            other => FileError::new("not-csv", file, format!("{other:?}")).expected("rows of CSV"),
+        };
+        FileError { line, ..error }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(out, ":{line}")?;
+        }
+        write!(out, ": {}", self.problem)?;
+        if let Some(expected) = &self.expected {
+            write!(out, "; expected {expected}")?;
+        }
+        match &self.nearest {
+            Some(nearest) => write!(out, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl From<InputError> for FileError {
+    fn from(error: InputError) -> FileError {
+        let InputError { file, line, problem } = error;
+        let (what, expected) = Problem::in_two(&problem);
+        FileError {
+            kind: problem.kind(),
+            file,
+            line,
+            key: problem.column().map(str::to_owned),
+            problem: what,
+            expected,
+            nearest: problem.nearest_row().map(str::to_owned),
+        }
+    }
+}
