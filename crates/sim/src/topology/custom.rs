@@ -103,7 +103,7 @@ fn rows<'a>(file: &'a Arc<str>, text: &'a str) -> impl Iterator<Item = Row<'a>> 
 }
 
 /// What a row holds; the loss may be left out.
-const COLUMNS: [&str; 5] = ["from", "to", "rate", "delay", "loss"];
+const FIELDS: [&str; 5] = ["from", "to", "rate", "delay", "loss"];
 
 /// A line that holds a link.
 #[derive(Clone, Copy)]
@@ -132,7 +132,7 @@ impl<'a> Row<'a> {
         let span = from..from + field.trim().len();
         let origin = Origin::File { file: self.file.clone(), line: self.line, column, span };
         let error = SettingsError::new(origin, problem);
-        match COLUMNS.get(nth) {
+        match FIELDS.get(nth) {
             Some(name) => error.of_key(name),
             None => error,
         }
