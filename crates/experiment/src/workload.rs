@@ -61,7 +61,7 @@ declare! {
     );
     static LIST: Setting<String> = Setting::file(
         Section::Workload, "list",
-        "a flow list to replay instead, with `load` at that: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
+        "a flow list to replay instead, at its own pace or at `load`: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
          feature:NAME",
     );
     static CLASS_SHARE: Setting<f64> = Setting::number(
