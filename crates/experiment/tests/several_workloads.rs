@@ -117,7 +117,8 @@ fn several__flows_are_those_of_the_run_with_their_class_and_ideal() {
 fn several__a_class_of_ones_own_goes_to_the_scheme_of_that_class() {
     let folder = folder();
     let workloads = format!("{BACKGROUND}class = 1\nflows = 20\n{INCAST}class = 0\n");
-    let by_class = "[schemes.mixed]\nbase = \"qclimb\"\nclasses = [\"pias\", \"qclimb\"]\n";
+    let by_class = "[network]\nload_balancing = \"ecmp\"\n[schemes.mixed]\nbase = \"pias\"\nclasses = [\"pias\", \"climbing\"]\n\
+                    [schemes.climbing]\nbase = \"qclimb\"\nbounds = \"exact\"\n";
     let result = run_text(&text(&workloads, by_class, "mixed"), folder.path(), 1).unwrap();
     let of = |class: u8| result.flows.iter().filter(|flow| flow.class == class).count();
     assert_eq!((of(0), of(1)), (60, 20));
