@@ -280,7 +280,7 @@ def _chosen(result: Result, where: Mapping[str, str], x: str | None) -> list[dic
 
     def matches(point: dict[str, Any]) -> bool:
         for key, value in point["axes"].items():
-            short = key.rsplit(".", 1)[-1]
+            short = key.split(".", 1)[-1]
             if x is not None and x in (key, short):
                 continue
             wanted = where.get(key, where.get(short))
@@ -336,7 +336,7 @@ def _lines(
 
 def _axis(point: dict[str, Any], x: str) -> str:
     for key, value in point["axes"].items():
-        if x in (key, key.rsplit(".", 1)[-1]):
+        if x in (key, key.split(".", 1)[-1]):
             return str(value)
     raise ResultError(f"{x!r} was not swept; swept were load and {', '.join(point['axes']) or 'nothing else'}")
 

@@ -114,7 +114,7 @@ impl From<UnknownKey> for Error {
         let wrong = SettingsError::new(settings::Origin::CommandLine(error.name.as_str().into()), error.to_string());
         let swept = if error.swept.is_empty() { "a sweep of something".into() } else { error.swept.join(", ") };
         // A key is asked for without its section.
-        let short = |key: String| key.rsplit('.').next().unwrap_or_default().to_owned();
+        let short = |key: String| key.split_once('.').map_or(key.clone(), |(_, name)| name.to_owned());
         wrong.expected(swept).names(error.name, error.swept.into_iter().map(short).collect::<Vec<_>>()).into()
     }
 }

@@ -19,7 +19,7 @@ fn read(settings: &Settings) -> Result<Workload, Error> {
 fn drawn(workload: &Workload) -> &Drawn {
     match &workload.origin {
         Origin::Drawn(drawn) => drawn,
-        Origin::Listed(_) => panic!("a list"),
+        Origin::Listed(_) | Origin::Several(_) => panic!("not drawn"),
     }
 }
 

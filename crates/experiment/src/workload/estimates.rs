@@ -1,0 +1,131 @@
+//! About how much a workload is before any of it is drawn: flows, packets, time, and the load of links.
+
+use super::{Extent, Origin, Workload, crossings, listed};
+use flowsieve_sim::topology::Fabric;
+use flowsieve_workload::SizeDistribution;
+
+impl Workload {
+    /// About how many flows a run has.
+    pub fn expected_flows(&self) -> f64 {
+        let drawn = match &self.origin {
+            Origin::Drawn(drawn) => drawn,
+            Origin::Listed(list) => return list.flows().len() as f64,
+            Origin::Several(several) => return several.expected_flows(),
+        };
+        match self.extent {
+            Extent::Flows(flows) => flows as f64,
+            // Arrivals go on a little after the window; how long depends on its last flows.
+            Extent::Until(end) | Extent::Window(_, end) => drawn.flows_until(end),
+            Extent::Queries => self.asked.as_ref().map_or(0.0, |asked| asked.messages() + asked.flows_beside(drawn)),
+            Extent::Others | Extent::Entries { .. } => f64::INFINITY,
+        }
+    }
+
+    /// About how long flows arrive, in ps; `None` where only the run tells.
+    pub fn arrivals_span_ps(&self) -> Option<f64> {
+        match (&self.origin, self.extent) {
+            (Origin::Listed(list), _) => list.flows().last().map(|flow| flow.start_ps as f64),
+            (Origin::Several(several), _) => Some(several.span_ps()),
+            (Origin::Drawn(drawn), _) if drawn.closed.is_some() => None,
+            (_, Extent::Until(end) | Extent::Window(_, end)) => Some(end as f64),
+            (Origin::Drawn(drawn), Extent::Flows(flows)) => {
+                const SECOND_PS: u64 = 1_000_000_000_000;
+                Some(flows as f64 / drawn.flows_until(SECOND_PS) * SECOND_PS as f64)
+            }
+            (Origin::Drawn(_), Extent::Queries | Extent::Others | Extent::Entries { .. }) => None,
+        }
+    }
+
+    /// About how many flows of a run start in a stretch of time.
+    pub fn expected_flows_within(&self, from_ps: u64, to_ps: u64) -> f64 {
+        let before = |end_ps: u64| match &self.origin {
+            Origin::Drawn(drawn) => match &self.asked {
+                None => drawn.flows_until(end_ps).min(self.expected_flows()),
+                Some(asked) => drawn.flows_until(end_ps).min(asked.flows_beside(drawn)) + asked.messages_until(end_ps),
+            },
+            Origin::Listed(list) => list.flows().partition_point(|flow| flow.start_ps < end_ps) as f64,
+            Origin::Several(several) => several.expected_flows_before(end_ps),
+        };
+        before(to_ps) - before(from_ps)
+    }
+
+    /// About how many packets a flow takes, data and ACKs.
+    pub fn packets_per_flow(&self) -> f64 {
+        match &self.origin {
+            Origin::Drawn(drawn) => {
+                let of_drawn = drawn.mean_of(self.expected_flows(), |sizes| {
+                    let cost = self.framing.cost(sizes);
+                    cost.data_packets + cost.acks
+                });
+                let Some(asked) = &self.asked else { return of_drawn };
+                let (messages, beside) = (asked.messages(), asked.flows_beside(drawn));
+                (messages * asked.packets_per_message(&self.framing) + beside * of_drawn) / (messages + beside)
+            }
+            Origin::Listed(list) => {
+                let payload = u64::from(self.framing.payload_bytes.get());
+                let data: u64 = list.flows().iter().map(|flow| flow.bytes.div_ceil(payload)).sum();
+                let acks = data as f64 / f64::from(self.framing.data_packets_per_ack.max(1));
+                (data as f64 + acks) / list.flows().len().max(1) as f64
+            }
+            Origin::Several(several) => several.packets_per_flow(),
+        }
+    }
+
+    /// The bit/s that data and ACKs of all hosts take on each link of a flow's way, framing included; none for a list at its own
+    /// pace or closed loops.
+    /// Of a workload that changes, the heavier part.
+    pub fn offered_bps(&self) -> Option<f64> {
+        let drawn = match &self.origin {
+            Origin::Drawn(drawn) if drawn.closed.is_none() => drawn,
+            Origin::Drawn(_) => return None,
+            Origin::Listed(_) => return self.paced.as_ref().and_then(|_| self.mean_bps()),
+            Origin::Several(several) => return several.offered_bps(),
+        };
+        Some(drawn.heaviest_bps(|sizes| {
+            let cost = self.framing.cost(sizes);
+            cost.data_bytes + cost.ack_bytes
+        }))
+    }
+
+    /// The same, of a list also at its own pace, from its first start to its last.
+    pub(super) fn mean_bps(&self) -> Option<f64> {
+        match &self.origin {
+            Origin::Listed(list) => listed::mean_bps(list, &self.framing),
+            _ => self.offered_bps(),
+        }
+    }
+
+    /// The bit/s of [`Workload::offered_bps`] on all links of each class together, where a packet crosses so many of each.
+    pub(crate) fn class_bps(&self, crossings: &[f64], fabric: &Fabric, seed: u64) -> Option<Vec<f64>> {
+        if let Origin::Several(several) = &self.origin {
+            return several.class_bps(fabric, seed);
+        }
+        let bps = self.offered_bps()?;
+        Some(crossings.iter().map(|crossing| bps * crossing).collect())
+    }
+
+    /// The share of its flows of at most so many bytes.
+    pub(super) fn cdf(&self, bytes: u64) -> f64 {
+        match &self.origin {
+            Origin::Drawn(drawn) => drawn.traffic.from_start.mean_of(|sizes| sizes.cdf(bytes)),
+            Origin::Listed(list) => list.cdf(bytes),
+            // Several workloads are none of several.
+            Origin::Several(_) => 0.0,
+        }
+    }
+
+    /// How many links of each class a packet crosses on average, in the order of the fabric's classes. Of a flow list
+    /// nothing is known, and it counts as all-to-all.
+    pub fn crossings(&self, fabric: &Fabric, seed: u64) -> Vec<f64> {
+        match &self.origin {
+            Origin::Drawn(drawn) => {
+                let offer = &drawn.traffic.from_start;
+                let bytes = |sizes: &SizeDistribution| self.framing.cost(sizes).data_bytes;
+                let each = [&offer.sizes, offer.mix.as_ref().map_or(&offer.sizes, |mix| &mix.sizes)].map(bytes);
+                crossings::crossings(&drawn.traffic.pattern, fabric, seed, |pair| offer.mean_of_pair(pair, each))
+            }
+            Origin::Listed(_) => fabric.class_shares().iter().map(|share| share.crossing).collect(),
+            Origin::Several(several) => several.crossings(fabric, seed),
+        }
+    }
+}
