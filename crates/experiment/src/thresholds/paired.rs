@@ -77,21 +77,21 @@ pub struct Simulated {
     /// Flows of a run.
     pub flows: u64,
     /// Mean FCT with the thresholds over that with one queue.
-    pub all: Option<Compared>,
+    pub all: Option<Paired>,
     /// The same of flows up to 100 KB.
-    pub small: Option<Compared>,
+    pub small: Option<Paired>,
 }
 
 /// A ratio of mean completion times, paired by seed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Compared {
+pub struct Paired {
     /// Below 1 the thresholds are better.
     pub ratio: f64,
     /// Ends of the 95 % interval.
     pub interval: Option<(f64, f64)>,
 }
 
-impl Compared {
+impl Paired {
     /// "8.2 % below that of one queue (3.1 to 13 %)", or that it is open.
     pub(super) fn in_words(&self) -> String {
         let change = |ratio: f64| match 100.0 * (ratio - 1.0) {
@@ -221,7 +221,7 @@ pub(super) fn compare(
     let means = run_all(&plan, trial.jobs, show)?;
     let paired = |of: fn(&Means) -> Option<f64>| {
         let pairs: Vec<(f64, f64)> = means.chunks(2).filter_map(|pair| Some((of(&pair[0])?, of(&pair[1])?))).collect();
-        Ratio::paired(&pairs).map(|ratio| Compared { ratio: ratio.value, interval: ratio.interval })
+        Ratio::paired(&pairs).map(|ratio| Paired { ratio: ratio.value, interval: ratio.interval })
     };
     Ok(Simulated {
         network: site.name.clone(),
@@ -380,7 +380,7 @@ mod tests {
             trial,
             &|_, _| {},
         );
-        assert_eq!(same.unwrap().all, Some(Compared { ratio: 1.0, interval: Some((1.0, 1.0)) }));
+        assert_eq!(same.unwrap().all, Some(Paired { ratio: 1.0, interval: Some((1.0, 1.0)) }));
     }
 
     #[test]
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn in_words__says_what_is_open() {
-        let compared = |ratio, interval| Compared { ratio, interval }.in_words();
+        let compared = |ratio, interval| Paired { ratio, interval }.in_words();
         assert_eq!(
             compared(0.9, Some((0.85, 0.95))),
             "10.0 % below that of one queue (95 % interval: 15.0 % below to 5.0 % below)"
