@@ -299,34 +299,34 @@ fn sizes(wanted: &Wanted, asked: &Asked, folder: &Path) -> Result<String, Error>
     Ok(format!("cdf = {}\nreading = \"stepped\"", text(&path.to_string_lossy())))
 }
 
-/// K and the buffer by place, so that the run has what is printed.
+/// K and the buffer by place, so that the run has what is printed. Hosts do not drop their own packets.
 fn experiment(
     site: &Site,
     marking: Marking,
     (sizes, load, flows): (&str, f64, u64),
     thresholds_bytes: &[u64],
 ) -> String {
-    let port = |bps: u64| {
-        let threshold = site.links.ecn_threshold_bytes(bps);
-        let buffer = threshold * BUFFER_PER_K.0 / BUFFER_PER_K.1;
-        format!("ecn_threshold = \"{}\"\nbuffer = \"{}\"\n", format_size(threshold), format_size(buffer))
-    };
+    let threshold = |bps: u64| site.links.ecn_threshold_bytes(bps);
+    let buffer = |bps: u64| format_size(threshold(bps) * BUFFER_PER_K.0 / BUFFER_PER_K.1);
     let listed: Vec<String> = thresholds_bytes.iter().map(|bytes| format!("\"{}\"", format_size(*bytes))).collect();
+    // The buffer of all ports is what the largest window follows.
     let mut text = format!(
         "title = \"thresholds\"\n\
          [workload]\n{sizes}\nload = {load:?}\nflows = {flows}\n\
-         [network]\nmarking = \"{}\"\n{}\
+         [network]\nnic = \"backpressure\"\nmarking = \"{}\"\nbuffer = \"{}\"\n\
          [schemes.recommended]\nbase = \"pias\"\nqueues = {}\nthresholds = [{}]\n\
          [schemes.one-queue]\nbase = \"dctcp\"\n\
          [sweep]\nscheme = [\"recommended\", \"one-queue\"]\n\
          [run]\nparameters = \"ns2\"\n",
         marking.setting(),
-        port(site.links.host_bps),
+        buffer(site.links.host_bps),
         thresholds_bytes.len() + 1,
         listed.join(", ")
     );
     for &(place, bps) in &site.links.slowest {
-        let _ = write!(text, "[network.{}]\n{}", place.name(), port(bps));
+        let threshold = format_size(threshold(bps));
+        let _ =
+            write!(text, "[network.{}]\necn_threshold = \"{threshold}\"\nbuffer = \"{}\"\n", place.name(), buffer(bps));
     }
     text + &site.text
 }
