@@ -30,7 +30,7 @@ fn rates__of_a_run_that_is_cut_are_over_what_was_simulated() {
         // Without framing, all that was sent was sent while flows arrived.
         let carried = 8.0 * link.bytes as f64 / (f64::from(link.links) * link.rate_bps as f64 * 0.01);
         assert!((link.utilisation - carried).abs() < 1e-9, "{}: {} {carried}", link.name, link.utilisation);
-        assert!(link.utilisation > 0.1, "{}: {}", link.name, link.utilisation);
+        assert!(link.utilisation > 0.02, "{}: {}", link.name, link.utilisation);
     }
     let goodput = cut.goodput.unwrap();
     assert_eq!(goodput.from_ps + goodput.span_ps, CUT_PS);
@@ -67,6 +67,6 @@ fn rates__at_flow_level_too() {
     let arrived = cut.flows.iter().filter(|flow| flow.start_ps <= CUT_PS).map(|flow| flow.bytes).sum::<u64>();
     assert_eq!(goodput.offered_bytes, arrived);
     for link in &cut.links {
-        assert!(link.utilisation > 0.1 && link.utilisation <= link.offered_load * (1.0 + 1e-9), "{link:?}");
+        assert!(link.utilisation > 0.02 && link.utilisation <= link.offered_load * 1.000_001, "{link:?}");
     }
 }

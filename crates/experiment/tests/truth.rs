@@ -48,7 +48,7 @@ fn experiment(scheme: &str, more: &str) -> String {
 /// What a scheme needs to be told.
 fn of_scheme(scheme: &str) -> &'static str {
     match scheme {
-        "qclimb" | "qclimb-ps" | "qclimb-pp" | "qclimb-fp" | "pfabric-predicted" => "bounds = \"exact\"\n",
+        "qclimb" | "qclimb-pp" | "qclimb-fp" | "pfabric-predicted" => "bounds = \"exact\"\n",
         _ => "",
     }
 }

@@ -134,26 +134,43 @@ fn thresholds__advice_first() {
     std::fs::write(folder.path().join("sizes.csv"), "flow,bytes\n1,1000\n2,1000\n3,1000\n4,50000\n5,9000000\n")
         .unwrap();
     let sizes = ["thresholds", "--sizes", "sizes.csv", "--column", "bytes", "--load", "0.6"];
-    let link = ["--rate", "25Gbps", "--rtt", "40us"];
-    let text = flowsieve(folder.path(), &[&sizes[..], &link].concat());
+    let link = ["--rate", "25Gbps,100Gbps", "--rtt", "40us"];
+    let text = flowsieve(folder.path(), &[&sizes[..], &link, &["--flows", "40"]].concat());
     assert!(
         text.out.starts_with("At load 0.6 take the foreground-background thresholds of "),
         "{}{}",
         text.out,
         text.err
     );
-    // 25 Gbit/s times 40 us are 125,000 bytes.
-    assert!(text.out.contains("ecn_threshold = \"17.858KB\""), "{}", text.out);
-    let data = json(folder.path(), &[&sizes[..], &["--json"]].concat());
+    // The simulator's word, then the model's.
+    let at = |part: &str| text.out.find(part).unwrap_or_else(|| panic!("{part}: {}", text.out));
+    assert!(at("\nSimulated: the mean FCT is ") < at("\nBy the model, "), "{}", text.out);
+    assert!(at("marking per-queue; 16 hosts of 25Gbps at one switch, 5 seeds of 40 flows.") > 0);
+    // 65 packets at 10 Gbit/s are 162.5 at 25 and 650 at 100.
+    assert!(text.out.contains("ecn_threshold = \"243.75KB\"") && text.out.contains("975KB"), "{}", text.out);
+    assert!(text.err.contains("load 0.6: 10 of 10 runs"), "{}", text.err);
+    let model = flowsieve(folder.path(), &[&sizes[..], &["--model-only"]].concat());
+    assert!(model.out.contains("Not simulated") && !model.out.contains("Simulated: "), "{}", model.out);
+    let data = json(folder.path(), &[&sizes[..], &["--json", "--flows", "40", "--marking", "port"]].concat());
+    assert_eq!((&data["marking"], &data["simulated"]["flows"]), (&"port".into(), &40.into()));
+    assert!(data["simulated"]["all"]["interval"].as_array().is_some_and(|ends| ends.len() == 2), "{data}");
     let queues = data["queues"].as_array().unwrap();
     assert!(queues.len() < 8 && queues.len() == data["recommended_bytes"].as_array().unwrap().len() + 1, "{data}");
-    assert_eq!((&queues[0]["dscp"], &queues.last().unwrap()["dscp"]), (&40.into(), &0.into()));
+    assert!(queues.iter().all(|queue| queue["dscp"].as_u64().is_some_and(|dscp| dscp % 4 == 3 && dscp < 48)), "{data}");
+    let fabric = "[topology]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nhost_link = \"10Gbps\"\nfabric_link = \"40Gbps\"\n\
+                  [workload]\nsizes = \"web-search\"\nload = 0.5\nflows = 5\n[sweep]\nscheme = [\"dctcp\"]\n";
+    std::fs::write(folder.path().join("fabric.toml"), fabric).unwrap();
+    let there = json(folder.path(), &[&sizes[..], &["--json", "--flows", "20", "--fabric", "fabric.toml"]].concat());
+    let rates: Vec<_> = there["ecn_thresholds"].as_array().unwrap().iter().map(|mark| mark["bytes"].clone()).collect();
+    assert_eq!(rates, [97_500, 390_000]);
     for (arguments, says) in [
         (&["thresholds", "--sizes", "none.csv"][..], "none.csv: cannot read"),
         (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; expected one of flow, bytes"),
         (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
         (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
         (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),
+        (&["thresholds", "--workload", "web-search", "--model-only", "--flows", "9"], "nothing else runs flows"),
+        (&["thresholds", "--workload", "web-search", "--fabric", "none.toml"], "none.toml"),
     ] {
         let wrong = flowsieve(folder.path(), arguments);
         assert!(wrong.status == 2 && wrong.err.contains(says), "{}", wrong.err);

@@ -154,7 +154,7 @@ pub(crate) fn utilisation(dir: &ResultDir, at: &At) -> Plot {
         bars.series.push(Series { scheme, name, shape: Shape::Reference, data });
     }
     Plot {
-        title: "Utilisation by class of links".into(),
+        title: "Utilisation by class of links, to the last arrival or the run's end".into(),
         y: YAxis { name: "share of the link rate".into(), unit: "%".into(), base: Base::Zero },
         ..bars
     }

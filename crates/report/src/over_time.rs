@@ -45,7 +45,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
             None => (series.len(), values.of.clone()),
         };
         let (data, thinned) = data(&values);
-        let name = thinned.map_or(name.clone(), |how| format!("{name}, {how}"));
+        let name = thinned.map_or(name.clone(), |how| format!("{name} ({how})"));
         series.push(Series { scheme: number, name, shape: Shape::Line, data });
     }
     let mut figures = Vec::new();

@@ -204,6 +204,10 @@ mod tests {
         assert!((found.value - 50.0).abs() < 1e-9 && high - low < 1e-9, "{found:?}");
         assert_eq!(adjusted(Sureness::USUAL, Bounds::POSITIVE, &seeds[1..], &AVERAGE), None, "too few");
         let alike: Vec<_> = seeds.iter().map(|&(value, it)| (value, Controls { large_share: 0.4, ..it })).collect();
-        assert_eq!(adjusted(Sureness::USUAL, Bounds::POSITIVE, &alike, &AVERAGE), None, "a control that does not deviate");
+        assert_eq!(
+            adjusted(Sureness::USUAL, Bounds::POSITIVE, &alike, &AVERAGE),
+            None,
+            "a control that does not deviate"
+        );
     }
 }

@@ -20,7 +20,7 @@ use flowsieve_thresholds::{
     two_level_numeric,
 };
 use flowsieve_workload::HostNames;
-pub use paired::{Network, Simulated, Trial};
+pub use paired::{Network, Paired, Simulated, Trial};
 use serde::Serialize;
 pub use simulate::{Compared, Found, Search, simulate};
 pub use sizes::Column;

@@ -77,21 +77,21 @@ pub struct Simulated {
     /// Flows of a run.
     pub flows: u64,
     /// Mean FCT with the thresholds over that with one queue.
-    pub all: Option<Compared>,
+    pub all: Option<Paired>,
     /// The same of flows up to 100 KB.
-    pub small: Option<Compared>,
+    pub small: Option<Paired>,
 }
 
 /// A ratio of mean completion times, paired by seed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Compared {
+pub struct Paired {
     /// Below 1 the thresholds are better.
     pub ratio: f64,
     /// Ends of the 95 % interval.
     pub interval: Option<(f64, f64)>,
 }
 
-impl Compared {
+impl Paired {
     /// "8.2 % below that of one queue (3.1 to 13 %)", or that it is open.
     pub(super) fn in_words(&self) -> String {
         let change = |ratio: f64| match 100.0 * (ratio - 1.0) {
@@ -221,7 +221,7 @@ pub(super) fn compare(
     let means = run_all(&plan, trial.jobs, show)?;
     let paired = |of: fn(&Means) -> Option<f64>| {
         let pairs: Vec<(f64, f64)> = means.chunks(2).filter_map(|pair| Some((of(&pair[0])?, of(&pair[1])?))).collect();
-        Ratio::paired(&pairs).map(|ratio| Compared { ratio: ratio.value, interval: ratio.interval })
+        Ratio::paired(&pairs).map(|ratio| Paired { ratio: ratio.value, interval: ratio.interval })
     };
     Ok(Simulated {
         network: site.name.clone(),
@@ -299,34 +299,34 @@ fn sizes(wanted: &Wanted, asked: &Asked, folder: &Path) -> Result<String, Error>
     Ok(format!("cdf = {}\nreading = \"stepped\"", text(&path.to_string_lossy())))
 }
 
-/// K and the buffer by place, so that the run has what is printed.
+/// K and the buffer by place, so that the run has what is printed. Hosts do not drop their own packets.
 fn experiment(
     site: &Site,
     marking: Marking,
     (sizes, load, flows): (&str, f64, u64),
     thresholds_bytes: &[u64],
 ) -> String {
-    let port = |bps: u64| {
-        let threshold = site.links.ecn_threshold_bytes(bps);
-        let buffer = threshold * BUFFER_PER_K.0 / BUFFER_PER_K.1;
-        format!("ecn_threshold = \"{}\"\nbuffer = \"{}\"\n", format_size(threshold), format_size(buffer))
-    };
+    let threshold = |bps: u64| site.links.ecn_threshold_bytes(bps);
+    let buffer = |bps: u64| format_size(threshold(bps) * BUFFER_PER_K.0 / BUFFER_PER_K.1);
     let listed: Vec<String> = thresholds_bytes.iter().map(|bytes| format!("\"{}\"", format_size(*bytes))).collect();
+    // The buffer of all ports is what the largest window follows.
     let mut text = format!(
         "title = \"thresholds\"\n\
          [workload]\n{sizes}\nload = {load:?}\nflows = {flows}\n\
-         [network]\nmarking = \"{}\"\n{}\
+         [network]\nnic = \"backpressure\"\nmarking = \"{}\"\nbuffer = \"{}\"\n\
          [schemes.recommended]\nbase = \"pias\"\nqueues = {}\nthresholds = [{}]\n\
          [schemes.one-queue]\nbase = \"dctcp\"\n\
          [sweep]\nscheme = [\"recommended\", \"one-queue\"]\n\
          [run]\nparameters = \"ns2\"\n",
         marking.setting(),
-        port(site.links.host_bps),
+        buffer(site.links.host_bps),
         thresholds_bytes.len() + 1,
         listed.join(", ")
     );
     for &(place, bps) in &site.links.slowest {
-        let _ = write!(text, "[network.{}]\n{}", place.name(), port(bps));
+        let threshold = format_size(threshold(bps));
+        let _ =
+            write!(text, "[network.{}]\necn_threshold = \"{threshold}\"\nbuffer = \"{}\"\n", place.name(), buffer(bps));
     }
     text + &site.text
 }
@@ -380,7 +380,7 @@ mod tests {
             trial,
             &|_, _| {},
         );
-        assert_eq!(same.unwrap().all, Some(Compared { ratio: 1.0, interval: Some((1.0, 1.0)) }));
+        assert_eq!(same.unwrap().all, Some(Paired { ratio: 1.0, interval: Some((1.0, 1.0)) }));
     }
 
     #[test]
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn in_words__says_what_is_open() {
-        let compared = |ratio, interval| Compared { ratio, interval }.in_words();
+        let compared = |ratio, interval| Paired { ratio, interval }.in_words();
         assert_eq!(
             compared(0.9, Some((0.85, 0.95))),
             "10.0 % below that of one queue (95 % interval: 15.0 % below to 5.0 % below)"
