@@ -162,7 +162,8 @@ impl Check<'_> {
         })
     }
 
-    /// A receiver that holds back the ACK of a last packet for longer than its sender waits.
+    /// A receiver that holds back the ACK of a packet that is under way alone, as in a window of one, for longer than its sender
+    /// waits.
     fn hasty_for_held_acks(&self) -> Option<String> {
         let rto = match self.params.rto {
             RtoRule::Constant(rto) => rto,
@@ -173,7 +174,7 @@ impl Check<'_> {
         // What is shorter than a round trip is found already.
         (held && rto < needed && rto >= self.longest.time).then(|| {
             format!(
-                "`rto_min` = {} is shorter than `delayed_ack` = {} after {}, so that single last packets are sent again; \
+                "`rto_min` = {} is shorter than `delayed_ack` = {} after {}, so that a packet that is under way alone is sent again; \
                  rto_min = \"{}\" would do",
                 units::format_time(rto.0),
                 units::format_time(self.params.delayed_ack.0),
