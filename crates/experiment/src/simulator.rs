@@ -163,7 +163,8 @@ impl Engine for OwnSchemes {
             self.entries().find(|entry| entry.name == name)
         };
         let Built { mut scheme, predictions } =
-            Builder { settings, workload: &workload, seed, folder, find: &find, reference: reference(&fabric) }.build(point)?;
+            Builder { settings, workload: &workload, seed, folder, find: &find, reference: reference(&fabric) }
+                .build(point)?;
         if has_own.get() {
             note_program(settings)?;
         }

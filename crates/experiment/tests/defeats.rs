@@ -18,7 +18,8 @@ struct Alone<'a> {
 
 impl Alone<'_> {
     fn planned(&self, folder: &Path) -> Plan {
-        std::fs::write(folder.join("flows.csv"), format!("start_s,src,dst,bytes\n0,host0,host1,{}\n", self.bytes)).unwrap();
+        std::fs::write(folder.join("flows.csv"), format!("start_s,src,dst,bytes\n0,host0,host1,{}\n", self.bytes))
+            .unwrap();
         let Alone { topology, scheme, rest, .. } = self;
         let text = format!(
             "[topology]\n{topology}\n[workload]\nlist = \"flows.csv\"\n[sweep]\nscheme = [\"{scheme}\"]\n{rest}\n"
@@ -80,14 +81,16 @@ fn defeats__a_constant_timer_below_the_base_round_trip() {
 fn defeats__one_long_link_of_an_edge_list() {
     let folder = tempfile::tempdir().unwrap();
     let list = |far: &str| {
-        let text = format!("host0,tor0,10Gbps,20us\nhost1,tor0,10Gbps,20us\nhost2,tor1,10Gbps,20us\ntor0,tor1,40Gbps,{far}\n");
+        let text =
+            format!("host0,tor0,10Gbps,20us\nhost1,tor0,10Gbps,20us\nhost2,tor1,10Gbps,20us\ntor0,tor1,40Gbps,{far}\n");
         std::fs::write(folder.path().join("edges.csv"), text).unwrap();
         let topology = "kind = \"custom\"\nfile = \"edges.csv\"";
         Alone { bytes: 1_000, topology, scheme: "dctcp", rest: "" }.planned(folder.path())
     };
     assert_eq!(list("1us").warnings, [""; 0]);
     let findings = list("1ms").warnings;
-    let finding = findings.iter().find(|text| text.contains("`rto_min` = 2ms")).unwrap_or_else(|| panic!("{findings:#?}"));
+    let finding =
+        findings.iter().find(|text| text.contains("`rto_min` = 2ms")).unwrap_or_else(|| panic!("{findings:#?}"));
     assert!(finding.contains("host2"), "{finding}");
     // 2.08 ms of propagation, and some microseconds of serialisation.
     assert!(finding.contains("2.08"), "{finding}");
@@ -105,7 +108,9 @@ fn defeats__dctcp_at_40_ms_and_100_gbps() {
 
 #[test]
 fn defeats__a_window_below_rate_times_round_trip() {
-    let rest = |window: &str| format!("[run]\nparameters = \"ns2\"\n[network]\necn_threshold = \"4MB\"\nbuffer = \"16MB\"\n{window}");
+    let rest = |window: &str| {
+        format!("[run]\nparameters = \"ns2\"\n[network]\necn_threshold = \"4MB\"\nbuffer = \"16MB\"\n{window}")
+    };
     let topology = format!("{RACK}\nhost_link = \"400Gbps\"\nrtt = \"80us\"");
     let narrow = rest("[transport]\nmax_window = 239\n");
     let alone = |rest| Alone { bytes: 100_000_000, topology: &topology, scheme: "dctcp", rest };
@@ -124,7 +129,10 @@ fn defeats__a_window_below_rate_times_round_trip() {
 fn defeats__a_threshold_that_no_queue_comes_to() {
     let topology = format!("{RACK}\nrtt = \"80us\"");
     let of = |rest: &str| Alone { bytes: 1_000, topology: &topology, scheme: "dctcp", rest }.findings();
-    let finding = only(&of("[network]\nbuffer = \"100pkt\"\necn_threshold = \"100pkt\"\n"), &["`ecn_threshold` = 150KB", "leaves"]);
+    let finding = only(
+        &of("[network]\nbuffer = \"100pkt\"\necn_threshold = \"100pkt\"\n"),
+        &["`ecn_threshold` = 150KB", "leaves"],
+    );
     assert_eq!(would_do(&finding, "ecn_threshold"), "97.5KB");
     assert_eq!(of("[network]\nbuffer = \"100pkt\"\necn_threshold = \"97.5KB\"\n"), [""; 0]);
     // A threshold of 65 packets in a buffer of 50: the buffer has to grow.
@@ -147,11 +155,16 @@ fn defeats__numbers_for_10_gbps_at_100_and_scaled_ones() {
         Alone { bytes: 100_000_000, topology: &topology, scheme, rest: &rest }.findings()
     };
     let keys = |findings: &[String]| -> Vec<bool> {
-        ["max_window", "ecn_threshold", "buffer"].map(|key| findings.iter().any(|text| text.starts_with(&format!("`{key}` "))) ).to_vec()
+        ["max_window", "ecn_threshold", "buffer"]
+            .map(|key| findings.iter().any(|text| text.starts_with(&format!("`{key}` "))))
+            .to_vec()
     };
     // The points of a sweep have their labels before a sentence; one point alone, too.
     let bare = |findings: Vec<String>| -> Vec<String> {
-        findings.into_iter().map(|text| text.split_once(": ").map_or(text.clone(), |(_, rest)| rest.to_owned())).collect()
+        findings
+            .into_iter()
+            .map(|text| text.split_once(": ").map_or(text.clone(), |(_, rest)| rest.to_owned()))
+            .collect()
     };
     assert_eq!(keys(&bare(of("dctcp", "ns2"))), [true, true, false]);
     assert_eq!(keys(&bare(of("pfabric", "ns2"))), [true, false, true]);
@@ -167,7 +180,8 @@ fn defeats__numbers_for_10_gbps_at_100_and_scaled_ones() {
 fn defeats__a_window_that_a_hosts_own_port_does_not_hold() {
     let topology = format!("{RACK}\nrtt = \"80us\"");
     let of = |rest: &str| Alone { bytes: 1_000, topology: &topology, scheme: "pfabric", rest }.findings();
-    let finding = only(&of("[network]\nnic = \"scheme\"\n[transport]\nmax_window = 200\n"), &["`max_window` = 200", "210KB"]);
+    let finding =
+        only(&of("[network]\nnic = \"scheme\"\n[transport]\nmax_window = 200\n"), &["`max_window` = 200", "210KB"]);
     assert_eq!(would_do(&finding, "nic"), "backpressure");
     assert_eq!(of("[transport]\nmax_window = 200\n"), [""; 0]);
     assert_eq!(of("[network]\nnic = \"scheme\"\n"), [""; 0]);
@@ -177,9 +191,13 @@ fn defeats__a_window_that_a_hosts_own_port_does_not_hold() {
 fn defeats__held_acks_and_first_timers() {
     let topology = format!("{RACK}\nrtt = \"80us\"");
     let of = |rest: &str| Alone { bytes: 1_000, topology: &topology, scheme: "dctcp", rest }.findings();
-    let finding = only(&of("[run]\nparameters = \"rfc\"\n[transport]\nrto_min = \"500us\"\n"), &["`rto_min` = 500us", "`delayed_ack` = 1ms"]);
+    let finding = only(
+        &of("[run]\nparameters = \"rfc\"\n[transport]\nrto_min = \"500us\"\n"),
+        &["`rto_min` = 500us", "`delayed_ack` = 1ms"],
+    );
     assert_eq!(would_do(&finding, "rto_min"), "1.1ms");
-    let finding = only(&of("[run]\nparameters = \"rfc\"\n[transport]\ninitial_rto = \"50us\"\n"), &["`initial_rto` = 50us"]);
+    let finding =
+        only(&of("[run]\nparameters = \"rfc\"\n[transport]\ninitial_rto = \"50us\"\n"), &["`initial_rto` = 50us"]);
     assert_eq!(would_do(&finding, "initial_rto"), "250us");
     assert_eq!(of("[run]\nparameters = \"rfc\"\n"), [""; 0]);
 }
@@ -244,7 +262,9 @@ fn first_answers__a_few_flows_that_waited_for_a_second_are_said() {
     assert!(said[0].text.starts_with(&format!("{flows} flows waited 1 s")), "{}", said[0].text);
 
     // The same flows where the timer knows the network from the start, and where it was told.
-    for (which, wait_us) in [("connections = \"warm\"", None), ("initial_rto = \"1ms\"\nconnections = \"per-flow\"", Some(1_000))] {
+    for (which, wait_us) in
+        [("connections = \"warm\"", None), ("initial_rto = \"1ms\"\nconnections = \"per-flow\"", Some(1_000))]
+    {
         let folder = tempfile::tempdir().unwrap();
         let mended = result(&WAITING.replace("connections = \"per-flow\"", which), folder.path());
         assert_eq!(waits(&mended).1.map(|(least, _)| least), wait_us, "{which}");
@@ -255,7 +275,10 @@ fn first_answers__a_few_flows_that_waited_for_a_second_are_said() {
 #[test]
 fn first_answers__stand_where_results_are_compared() {
     let folder = tempfile::tempdir().unwrap();
-    let swept = WAITING.replace("scheme = [\"dctcp\"]", "scheme = [\"dctcp\", \"pias\"]\n[schemes.pias]\nthresholds = [\"20KB\"]\nqueues = 2");
+    let swept = WAITING.replace(
+        "scheme = [\"dctcp\"]",
+        "scheme = [\"dctcp\", \"pias\"]\n[schemes.pias]\nthresholds = [\"20KB\"]\nqueues = 2",
+    );
     let result = result(&swept, folder.path());
     let compared = report::compared(&result, None, None).unwrap();
     let text = compared[0].text(false);

@@ -11,9 +11,9 @@ use arrow_array::{ArrayRef, Float64Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use serde::{Deserialize, Serialize};
 
-use crate::first_answers::FirstAnswers;
 use crate::coflow_class::{CoflowClassBounds, CoflowGroup};
 use crate::disorder::Disorder;
+use crate::first_answers::FirstAnswers;
 use crate::flows::write_table;
 use crate::labels::Labels;
 use crate::statistics::Figures;

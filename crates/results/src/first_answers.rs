@@ -78,7 +78,10 @@ impl Waited {
         let waits = if least == most { in_words(least) } else { format!("{} to {}", in_words(least), in_words(most)) };
         let (flows, class) = (self.flows, &self.class.name);
         let make = if self.flows == 1 { "it makes" } else { "they make" };
-        format!("{flows} flow{s} waited {waits} for a first answer; {make} {:.0} % of the mean of {class}", 100.0 * self.share)
+        format!(
+            "{flows} flow{s} waited {waits} for a first answer; {make} {:.0} % of the mean of {class}",
+            100.0 * self.share
+        )
     }
 }
 
@@ -144,7 +147,10 @@ mod tests {
         assert!((said.share - 8_000.0 / 17_980.0).abs() < 1e-12, "{said:?}");
         assert_eq!(said.class, point.classes[0].class);
         let name = &said.class.name;
-        assert_eq!(said.text(), format!("2 flows waited 3 ms to 1 s for a first answer; they make 44 % of the mean of {name}"));
+        assert_eq!(
+            said.text(),
+            format!("2 flows waited 3 ms to 1 s for a first answer; they make 44 % of the mean of {name}")
+        );
         // All flows are the other class that has them.
         assert_eq!(found.len(), 2);
     }
@@ -152,7 +158,11 @@ mod tests {
     #[test]
     fn waited__a_mean_above_its_p99() {
         let point = summary(&[(1, flows(100, &[(1_000_000, 1_000_100)]))]);
-        assert!(waited(&point)[0].text().starts_with("1 flow waited 1 s for a first answer; it makes 100 % of the mean of "));
+        assert!(
+            waited(&point)[0]
+                .text()
+                .starts_with("1 flow waited 1 s for a first answer; it makes 100 % of the mean of ")
+        );
     }
 
     #[test]

@@ -414,8 +414,7 @@ mod tests {
         let flow =
             |flow| FlowRow { flow, dst: 1, bytes: 1, start_ps: u64::from(flow), ideal_ps: 1, ..FlowRow::default() };
         let columns = FlowColumns { joined: None, steps: true, unanswered: true };
-        let mut writer =
-            FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), columns)?;
+        let mut writer = FlowWriter::new(Disk { room }, Path::new("out/flows.parquet"), columns)?;
         writer.write(0, 1, &(0..1_000).map(flow).collect::<Vec<_>>())?;
         writer.finish()
     }

@@ -11,7 +11,7 @@ use crate::classes::SizeClass;
 use crate::controls::{Controls, adjusted};
 use crate::disorder::Disorder;
 use crate::statistics::{Estimate, Figures, Ratio, Statistic, Sureness, nearest_rank};
-use crate::{Breakdown, FirstAnswers, CoflowClass, CoflowGroup, Experiment, Only};
+use crate::{Breakdown, CoflowClass, CoflowGroup, Experiment, FirstAnswers, Only};
 
 use run_flows::Kept;
 pub(crate) use run_flows::RunFlows;

@@ -150,7 +150,8 @@ impl ResultWriter {
         let (mut coflows_by_run, mut series_by_run, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         let flows_path = self.path.join("flows.parquet");
         let shape = self.shape(&experiment)?;
-        let columns = FlowColumns { joined: Some(Labels::of(&experiment)), steps: shape.steps, unanswered: shape.unanswered };
+        let columns =
+            FlowColumns { joined: Some(Labels::of(&experiment)), steps: shape.steps, unanswered: shape.unanswered };
         let (runs, summary) = write_whole(&flows_path, |file| {
             let mut writer = FlowWriter::new(file, &flows_path, columns)?;
             let (mut runs, mut summary) = (Vec::new(), Summary::new(&experiment));

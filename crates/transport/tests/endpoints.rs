@@ -343,7 +343,10 @@ fn timers__too_early_and_too_often_do_nothing() {
 #[test]
 fn timers__of_a_connection_that_waits_for_its_turn() {
     // Before a round trip is measured the timer is for 1 s; one of 100 us makes it 300 us from then.
-    let mut host = per_flow(TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() }, true);
+    let mut host = per_flow(
+        TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() },
+        true,
+    );
     host.run(
         "0   begin 7 to 1 of 2
          0   > begins 7 first
@@ -396,7 +399,8 @@ impl Out for Nowhere {
 #[test]
 fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
     // As above, for two connections, neither of which has had a turn since.
-    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() };
+    let params =
+        TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..params() };
     let mut host = per_flow(params, true);
     host.run("0 begin 7 to 1 of 2\n 0 > begins 7 first\n 0 begin 8 to 1 of 2\n 0 > begins 8 first");
     (0..4).for_each(|_| _ = host.poll());

@@ -30,7 +30,8 @@ fn rto__constant_neither_measures_nor_backs_off() {
 
 #[test]
 fn rto__rfc_6298_estimates_and_backs_off() {
-    let params = TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() };
+    let params =
+        TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() };
     // 1 s before a measurement; then R + 4 · R/2; twice as long with each expiry, until new data is acknowledged.
     trace(
         &params,
@@ -138,7 +139,10 @@ fn handshake__data_waits_for_the_syn_ack() {
 #[test]
 fn handshake__the_syn_ack_is_a_measurement() {
     // And a stray ACK before it is not.
-    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() });
+    let mut trace = Trace::new(
+        true,
+        &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() },
+    );
     trace.run(
         "0    push 1
          0    > syn
@@ -152,7 +156,10 @@ fn handshake__the_syn_ack_is_a_measurement() {
 
 #[test]
 fn handshake__the_answer_to_a_repeated_syn_measures_nothing() {
-    let mut trace = Trace::new(true, &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() });
+    let mut trace = Trace::new(
+        true,
+        &TcpParams { rto: RtoRule::Rfc6298 { min: Time::from_us(200), initial: RtoRule::RFC_INITIAL }, ..rfc() },
+    );
     trace.run(
         "0        push 1
          0        > syn

@@ -63,7 +63,8 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> V
     for class in &scheme.classes {
         let TransportSpec::Tcp(rules) = &class.transport else { continue };
         let facts = class.transport.facts();
-        let (exchange, packet) = (Exchange::of(facts, wire_overhead), u64::from(facts.segment) + u64::from(facts.header));
+        let (exchange, packet) =
+            (Exchange::of(facts, wire_overhead), u64::from(facts.segment) + u64::from(facts.header));
         let paths = paths(fabric, exchange);
         let Some(longest) = paths.iter().max_by_key(|path| path.time) else { continue };
         let check = Check { scheme, fabric, params: &rules.params, exchange, paths: &paths, longest, packet };
@@ -99,12 +100,19 @@ struct Ports<'a> {
 impl Check<'_> {
     fn all(&self) -> Vec<String> {
         let ports = self.ports();
-        let of_ports = ports.iter().flat_map(|ports| [self.no_mark(ports), self.early_marks(ports), self.short_buffer(ports)]);
-        [self.hasty_timer(), self.hasty_first_timer(), self.hasty_for_held_acks(), self.narrow_window(), self.own_drops()]
-            .into_iter()
-            .chain(of_ports)
-            .flatten()
-            .collect()
+        let of_ports =
+            ports.iter().flat_map(|ports| [self.no_mark(ports), self.early_marks(ports), self.short_buffer(ports)]);
+        [
+            self.hasty_timer(),
+            self.hasty_first_timer(),
+            self.hasty_for_held_acks(),
+            self.narrow_window(),
+            self.own_drops(),
+        ]
+        .into_iter()
+        .chain(of_ports)
+        .flatten()
+        .collect()
     }
 
     /// By place, ports of equal specification and rate together.

@@ -176,7 +176,8 @@ fn reaches__are_few_whatever_the_number_of_hosts() {
     assert_eq!((fat_tree.hosts, of(&fat_tree)), (1_024, vec![2, 4, 6]));
     let single_link = fabric("single-link", &[]);
     assert_eq!(of(&single_link), [1]);
-    let far = |reach: &Reach| leaf_spine.host_partition[reach.from as usize] != leaf_spine.host_partition[reach.to as usize];
+    let far =
+        |reach: &Reach| leaf_spine.host_partition[reach.from as usize] != leaf_spine.host_partition[reach.to as usize];
     assert_eq!(leaf_spine.reaches().iter().map(far).collect::<Vec<_>>(), [false, true]);
 }
 

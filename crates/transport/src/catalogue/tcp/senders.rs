@@ -63,7 +63,13 @@ impl Senders {
     }
 
     /// The slot of the connection that a message takes, opened if need be.
-    pub(super) fn take(&mut self, rules: &TcpRules, round_trips: Option<&BaseRoundTrips>, peer: u16, message: u32) -> u32 {
+    pub(super) fn take(
+        &mut self,
+        rules: &TcpRules,
+        round_trips: Option<&BaseRoundTrips>,
+        peer: u16,
+        message: u32,
+    ) -> u32 {
         let pair = self.pairs.entry(peer).or_default();
         let found = match rules.connections {
             Connections::PerFlow => None,
