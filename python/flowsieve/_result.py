@@ -130,13 +130,13 @@ class Comparison(_Said):
 
 
 class Findings(_Said):
-    """What looks wrong in a result, what matters most first: ``data`` is the list of ``flowsieve doctor --json``.
+    """Causes, then what looks wrong in a result, what matters most first: ``data`` is the list of ``flowsieve doctor --json``.
 
     >>> import flowsieve as fs, tempfile
     >>> exp = fs.Experiment.builtin("quickstart").set(flows=40, load=0.5, scheme=["dctcp", "pias"], seeds=2)
     >>> res = exp.run(tempfile.mkdtemp() + "/out")
-    >>> res.doctor().data[0]["severity"]
-    'careful'
+    >>> res.doctor().data[0]["is_cause"]
+    True
     """
 
 

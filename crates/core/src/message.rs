@@ -63,7 +63,7 @@ pub struct Effort {
 pub struct Waits {
     /// From the last packet until a retransmission timer fired, in all.
     pub timer: Time,
-    /// The message had more to send, and only the window, or a handshake, held it back.
+    /// The message had more to send, and only a handshake or the window held it back, which no mark and no loss had cut.
     pub window: Time,
     /// The sum of the round trips that were measured, in whole nanoseconds each.
     pub round_trips: Time,

@@ -27,8 +27,8 @@ fn texts<'a>(findings: &'a Value, what: &str) -> Vec<&'a str> {
 
 /// Hosts of a switch that send more at once than their own ports take.
 const BURSTS: &str = "[topology]\nkind = \"single-switch\"\nhosts = 8\n[workload]\nsizes = \"fixed(300KB)\"\nload = 0.5\nflows = 200\n\
-                      [network]\nbuffer = \"30pkt\"\n[transport]\ninitial_window = 60\n[sweep]\nscheme = [\"pfabric\"]\n\
-                      [schemes.pfabric]\n";
+                      [transport]\ninitial_window = 60\n[sweep]\nscheme = [\"dctcp\"]\n\
+                      [network]\nbuffer = \"30pkt\"\necn_threshold = \"10pkt\"\n";
 
 #[test]
 fn doctor__losses_at_the_senders_own_ports_are_no_matter_of_load() {

@@ -12,8 +12,8 @@ pub struct Delays {
     pub beyond_ideal_ns: u64,
     /// Of that, from the last packet or answer until a retransmission timer fired.
     pub timers_ns: u64,
-    /// Of that, what the window or a handshake held back without queues: the same windows would have taken as long in an empty
-    /// network.
+    /// Of that, what a handshake or a window that no mark and no loss had cut held back, without queues: the same windows would have
+    /// taken as long in an empty network.
     pub windows_ns: u64,
 }
 
@@ -26,7 +26,7 @@ pub struct FlowDelay {
     pub ideal_ps: u64,
     /// From its last packet or answer until a retransmission timer fired, in all.
     pub timers_ps: u64,
-    /// The window or a handshake held it back, in all.
+    /// A handshake or a window that no mark and no loss had cut held it back, in all.
     pub held_back_ps: u64,
     /// The mean of its round trips.
     pub round_trip_ps: u64,
@@ -61,8 +61,8 @@ impl Delays {
         self.windows_ns = self.windows_ns.saturating_add(other.windows_ns);
     }
 
-    /// The shares of timers, of windows and handshakes, and of queues: the rest, in the network, at their own host and behind other
-    /// messages of their connection. `None` where no flow took longer than alone.
+    /// The shares of timers, of windows and handshakes, and of queues: the rest, in the network, at their own host, behind other
+    /// messages of their connection, and with windows that the network had cut. `None` where no flow took longer than alone.
     pub fn shares(&self) -> Option<[f64; 3]> {
         let all = self.beyond_ideal_ns;
         let queues = all.saturating_sub(self.timers_ns).saturating_sub(self.windows_ns);

@@ -160,7 +160,7 @@ impl Causes {
         let [timers, windows, queues] = self.delays?.shares()?.map(per_cent);
         Some(format!(
             "of the time that flows took beyond their ideal FCTs, {timers} went by waiting for retransmission timers, {windows} for windows \
-             and handshakes, {queues} in queues"
+             and handshakes, {queues} in queues and with windows that marks or losses had cut"
         ))
     }
 

@@ -72,6 +72,13 @@ impl Window {
         self.cwnd as u32
     }
 
+    /// Whether a mark or a loss has made it what it is: it was cut, and has not come to its limit since.
+    #[inline]
+    pub(crate) fn is_cut(&self, params: &TcpParams) -> bool {
+        let most = f64::from(params.max_window);
+        self.ssthresh < most && self.cwnd < most
+    }
+
     /// An ACK arrived. `imminence`: D2TCP's exponent for a window, asked for where it matters.
     #[inline]
     pub(crate) fn on_delivery(&mut self, ack: Delivery, params: &TcpParams, imminence: impl FnOnce(f64) -> f64) {

@@ -245,7 +245,7 @@ impl TcpSender {
         } else if params.measures_round_trips() {
             self.rto.sample(now.since(self.last_sent));
         }
-        self.answered(now, None);
+        self.answered(now, None, params);
         self.phase = Phase::Open;
         self.deadline = Time::NEVER;
         self.silent_timeouts = 0;
@@ -265,7 +265,7 @@ impl TcpSender {
             self.phase = Phase::Open;
         }
         self.silent_timeouts = 0;
-        self.answered(now, Some(ack.round_trip));
+        self.answered(now, Some(ack.round_trip), params);
         if params.measures_round_trips() {
             self.rto.sample(ack.round_trip);
         }
@@ -501,9 +501,10 @@ impl TcpSender {
 
     /// An answer arrived, after `round_trip` where that was measured.
     #[inline(always)]
-    fn answered(&mut self, now: Time, round_trip: Option<Time>) {
+    fn answered(&mut self, now: Time, round_trip: Option<Time>, params: &TcpParams) {
+        let is_cut = self.window.is_cut(params);
         let waits = self.messages.oldest_mut().map(|span| &mut span.effort.waits);
-        self.waiting.let_go(now, round_trip, waits);
+        self.waiting.let_go(now, round_trip, is_cut, waits);
     }
 
     /// Starts the retransmission timer (RFC 6298 §5.1), anew where the oldest segment is sent again (RFC 6675 §6 leaves

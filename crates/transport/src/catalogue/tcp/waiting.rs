@@ -1,6 +1,7 @@
 //! What a sender waits for while it has more to send: the window or a handshake, or the retransmission timer.
 //!
-//! The two never overlap: what the window held back until a timer fired counts for the timer, from the last answer on.
+//! The two never overlap: what the window held back until a timer fired counts for the timer, from the last answer on. A window
+//! that a mark or a loss has cut counts for neither: then it is the network that holds the sender back.
 
 use flowsieve_core::Time;
 use flowsieve_core::message::Waits;
@@ -26,10 +27,11 @@ impl Waiting {
         self.held_from = self.held_from.min(now);
     }
 
-    /// An answer arrived, after `round_trip` where that was measured: what held the sender back may no longer do so.
+    /// An answer arrived, after `round_trip` where that was measured: what held the sender back may no longer do so. `is_cut`: that was
+    /// a window that a mark or a loss had cut.
     #[inline(always)]
-    pub(super) fn let_go(&mut self, now: Time, round_trip: Option<Time>, waits: Option<&mut Waits>) {
-        let held = now.since(self.held_from);
+    pub(super) fn let_go(&mut self, now: Time, round_trip: Option<Time>, is_cut: bool, waits: Option<&mut Waits>) {
+        let held = if is_cut { Time::ZERO } else { now.since(self.held_from) };
         self.held_from = Time::NEVER;
         let Some(waits) = waits else { return };
         waits.window += held;
@@ -57,11 +59,15 @@ mod tests {
         let (mut waiting, mut waits) = (Waiting::new(), Waits::default());
         waiting.hold_back(at(10));
         waiting.hold_back(at(12));
-        waiting.let_go(at(30), Some(at(25)), Some(&mut waits));
+        waiting.let_go(at(30), Some(at(25)), false, Some(&mut waits));
         assert_eq!((waits.window, waits.round_trips, waits.samples), (at(20), at(25), 1));
         // Nothing holds it back: an answer ends no wait.
-        waiting.let_go(at(40), None, Some(&mut waits));
+        waiting.let_go(at(40), None, false, Some(&mut waits));
         assert_eq!((waits.window, waits.samples), (at(20), 1));
+        // What marks and losses have cut is not the window's.
+        waiting.hold_back(at(32));
+        waiting.let_go(at(39), None, true, Some(&mut waits));
+        assert_eq!(waits.window, at(20));
         // The last packet left at 35, and the window is full from 40 on: the timer alone is waited for since.
         waiting.hold_back(at(40));
         assert_eq!(waiting.time_out(at(140), at(35)), at(100));
