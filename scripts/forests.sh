@@ -21,6 +21,6 @@ trap 'rm -f "$trace"' EXIT
 trap 'exit 1' INT TERM
 tail -n +2 "$forests/forests.csv" | while IFS=, read -r file stand_in calibration seed depth trees; do
     "$target/release/flowsieve" forest trace "$stand_in" --calibration "$calibration" --seed "$seed" </dev/null >"$trace"
-    PYTHONPATH=python python/.venv/bin/python -B -m flowsieve_forest train "$trace" --out "$out/$file" \
+    PYTHONPATH=python python/.venv/bin/python -B -m flowsieve_forest train "$trace" --out "$out/$file" --replace \
         --trees "$trees" --depth "$depth" --seed 1 --share 0.8 --jobs "$jobs" </dev/null
 done

@@ -1,13 +1,14 @@
 """The command: `train` writes a forest, `bounds` writes bounds into a flow list."""
 
 import argparse
+import io
 import sys
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 import numpy as np
 
-from flowsieve_forest import InputError, flow_list, forest_file
+from flowsieve_forest import InputError, files, flow_list, forest_file
 from flowsieve_forest.model import Model
 from flowsieve_forest.quantiles import interval, quantiles
 
@@ -36,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in [train, bounds]:
         command.add_argument("trace", metavar="TRACE.csv", help="flow list with columns `feature:NAME`")
         command.add_argument("--out", required=True, metavar="FILE", help="what to write")
+        command.add_argument("--replace", action="store_true", help="replace that file, if it is there")
         command.add_argument("--features", metavar="A,B,...", help="features to read (all of the list, in its order)")
         command.add_argument("--trees", type=_whole(1, 100_000), default=10, help="trees (10)")
         command.add_argument("--depth", type=_whole(1, 64), default=10, help="most splits to a leaf (10)")
@@ -72,7 +74,7 @@ def _train(options: argparse.Namespace) -> None:
         raise InputError("a forest file has the bounds of --beta 1 alone; `bounds` writes those of another into a list")
     flows, names, order, count = _read(options)
     encoded = forest_file.encode(_model(options, flows, names, order[:count]), names)
-    with open(options.out, "wb") as file:
+    with files.written(options.out, options.replace) as file:
         file.write(encoded)
     print(f"{options.out}: {options.trees} trees, {len(encoded)} bytes, trained on {count} of {len(order)} flows")
 
@@ -89,7 +91,8 @@ def _bounds(options: argparse.Namespace) -> None:
     else:
         lower, upper = quantiles(model, features, interval(options.beta)).T
     columns = {"lower": lower, "upper": upper, "predicted": model.predicted(features)}
-    flow_list.write(options.out, flows, chosen, columns)
+    with files.written(options.out, options.replace) as file:
+        flow_list.write(io.TextIOWrapper(file, encoding="utf-8", newline="\n"), flows, chosen, columns)
     sizes = flows.sizes[chosen]
     bounded = np.count_nonzero((lower <= sizes) & (sizes <= upper))
     print(f"{options.out}: {len(chosen)} flows, {100 * bounded / len(chosen):.2f} % within their bounds")
@@ -97,6 +100,7 @@ def _bounds(options: argparse.Namespace) -> None:
 
 def _read(options: argparse.Namespace):
     """The list, the features to read of it, its rows by time, and how many of these are to train on."""
+    files.check_new(options.out, options.replace)
     flows = flow_list.read(options.trace)
     names = options.features.split(",") if options.features else list(flows.features)
     if not names:

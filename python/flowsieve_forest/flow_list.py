@@ -6,6 +6,7 @@ A row is `start_s,src,dst,bytes` and any of `class`, `deadline_s`, `coflow`, `lo
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TextIO
 
 import numpy as np
 
@@ -83,14 +84,14 @@ def parse(path: str, lines) -> FlowList:
     )
 
 
-def write(path: str, flows: FlowList, chosen: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """Writes the chosen rows; `columns` have a value for each of them and replace what the list had."""
+def write(file: TextIO, flows: FlowList, chosen: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+    """Writes the chosen rows into a file; `columns` have a value for each of them and replace what the list had."""
     kept = [number for number, name in enumerate(flows.header) if name not in columns]
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(",".join([*(flows.header[number] for number in kept), *columns]) + "\n")
-        for position, row in enumerate(chosen):
-            fields = [flows.rows[row][number] for number in kept]
-            file.write(",".join([*fields, *(str(values[position]) for values in columns.values())]) + "\n")
+    file.write(",".join([*(flows.header[number] for number in kept), *columns]) + "\n")
+    for position, row in enumerate(chosen):
+        fields = [flows.rows[row][number] for number in kept]
+        file.write(",".join([*fields, *(str(values[position]) for values in columns.values())]) + "\n")
+    file.flush()
 
 
 def _check(place: str, header: list[str]) -> None:

@@ -1,5 +1,6 @@
 """The command: what it writes, warns of and refuses."""
 
+import os
 import random
 
 import pytest
@@ -34,7 +35,22 @@ def test_train__writes_a_forest(trace, tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out.endswith("bytes, trained on 160 of 200 flows\n") and said.err == ""
     first = out.read_bytes()
-    assert main(options) == 0 and out.read_bytes() == first
+    assert main([*options, "--replace"]) == 0 and out.read_bytes() == first
+
+
+def test_out__replaces_nothing_unasked_and_no_other_than_regular_files(trace, tmp_path, capsys):
+    out, fifo = tmp_path / "forest.fsf", tmp_path / "fifo"
+    out.write_text("kept")
+    os.mkfifo(fifo)
+    assert main(["train", str(trace), "--out", str(out)]) == 2
+    assert main(["bounds", str(trace), "--out", str(trace)]) == 2
+    assert main(["train", str(trace), "--out", str(fifo), "--replace"]) == 2
+    assert out.read_text() == "kept" and trace.read_text().startswith(HEADER) and fifo.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fifo", "forest.fsf", "trace.csv"]
+    (tmp_path / "any").touch()
+    assert main(["train", str(trace), "--out", str(out), "--replace"]) == 0
+    assert out.stat().st_mode == (tmp_path / "any").stat().st_mode
+    assert capsys.readouterr().err.count("; expected a new name") == 3
 
 
 def test_bounds__writes_the_flows_that_were_not_trained_on(trace, tmp_path, capsys):

@@ -52,7 +52,12 @@ impl Builder<'_> {
         let entry = self.entry(&scope, &point.variant.base)?;
         let Some(names) = scope.optional(&CLASSES)? else {
             return Ok(Built {
-                predictions: predictions::read(&scope, entry.knows, self.workload, (self.seed, self.folder, &point.files))?,
+                predictions: predictions::read(
+                    &scope,
+                    entry.knows,
+                    self.workload,
+                    (self.seed, self.folder, &point.files),
+                )?,
                 scheme: self.scheme(entry, scope)?,
             });
         };
@@ -70,7 +75,12 @@ impl Builder<'_> {
         for (class, name) in names.iter().enumerate() {
             let of_class = self.settings.scheme(name).of_class(class);
             let entry = self.entry(&of_class, name)?;
-            by_class.push(predictions::read(&of_class, entry.knows, self.workload, (self.seed, self.folder, &point.files))?);
+            by_class.push(predictions::read(
+                &of_class,
+                entry.knows,
+                self.workload,
+                (self.seed, self.folder, &point.files),
+            )?);
             let other = self.scheme(entry, of_class)?;
             refuse_unlike(&scope, &scheme, name, &other)?;
             classes.extend(other.classes.into_iter().take(1));

@@ -177,7 +177,7 @@ impl Error {
             Error::InFile(error) => (error.kind, Some(error.file.clone())),
             Error::Input(_) => ("argument", None),
             Error::Output(_) => ("output", None),
-            Error::Results(_) => ("result", None),
+            Error::Results(_) | Error::Unreported(_) => ("result", None),
             Error::Stopped => ("stopped", None),
             Error::Simulation { .. } => ("simulation", None),
         };

@@ -3,7 +3,6 @@
 
 use crate::bundle;
 use crate::error::Error;
-use crate::file_error::FileError;
 use crate::files;
 use crate::plan::Plan;
 use crate::simulator;
@@ -83,10 +82,4 @@ fn open(path: &Path) -> Result<impl Read, Error> {
 
 fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
     flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(Error::Output)
-}
-
-fn open(path: &Path) -> Result<File, FileError> {
-    let expected = "a file that can be read";
-    File::open(path)
-        .map_err(|error| FileError::new("unreadable", path, format!("cannot be read: {error}")).expected(expected))
 }

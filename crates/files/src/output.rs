@@ -142,10 +142,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, "old").unwrap();
-        let failed: io::Result<()> = write_whole(&path, Existing::Replace, |error| error, |out| {
-            out.write_all(b"half")?;
-            Err(io::ErrorKind::StorageFull.into())
-        });
+        let failed: io::Result<()> = write_whole(
+            &path,
+            Existing::Replace,
+            |error| error,
+            |out| {
+                out.write_all(b"half")?;
+                Err(io::ErrorKind::StorageFull.into())
+            },
+        );
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

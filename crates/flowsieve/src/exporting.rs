@@ -49,9 +49,7 @@ pub(crate) fn write_export(args: &Export) -> Result<(), Error> {
     let selection = Selection::new(&result, y, class).map_err(refused)?;
     match format {
         ExportFormat::Latex => print(&export::latex(&result, &layout, &selection, columns)),
-        ExportFormat::Csv | ExportFormat::Svg => {
-            csv(args, |out| export::csv(&result, &layout, &selection, out))
-        }
+        ExportFormat::Csv | ExportFormat::Svg => csv(args, |out| export::csv(&result, &layout, &selection, out)),
     }
 }
 

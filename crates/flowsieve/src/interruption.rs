@@ -24,7 +24,9 @@ pub(crate) fn answer() -> Result<(), Error> {
     static ANSWERED: Once = Once::new();
     let ignored = ignored_signals();
     let answered: Vec<i32> = match ignored {
-        Some(ignored) => [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect(),
+        Some(ignored) => {
+            [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
+        }
         // Where that is not known, the end of the terminal does what it always does.
         None => vec![SIGINT, SIGTERM],
     };

@@ -27,9 +27,8 @@ fn refused(done: &Output, name: &str) {
 fn pack__replaces_no_file_unasked_and_the_experiment_never() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    let pack = |out: &str, more: &[&str]| {
-        flowsieve(folder.path(), &[&["pack", "small.toml", "-o", out], more].concat())
-    };
+    let pack =
+        |out: &str, more: &[&str]| flowsieve(folder.path(), &[&["pack", "small.toml", "-o", out], more].concat());
     for more in [&[][..], &["--replace"]] {
         refused(&pack("small.toml", more), "small.toml");
         assert_eq!(fs::read_to_string(at("small.toml")).unwrap(), SMALL);
@@ -132,7 +131,11 @@ fn input__of_a_part_is_a_file_that_ends() {
     for name in ["point.json", "flows.parquet"] {
         for endless in ENDLESS {
             let path = part.join(name);
-            if path.is_dir() { fs::remove_dir(&path).unwrap() } else { fs::remove_file(&path).unwrap() }
+            if path.is_dir() {
+                fs::remove_dir(&path).unwrap()
+            } else {
+                fs::remove_file(&path).unwrap()
+            }
             endless(&path);
             // Another's part is not taken, and one's own is made again.
             let join = ["join", "small.toml", "--parts", "results/small", "--out", "joined"];
@@ -178,7 +181,8 @@ fn input__that_a_person_names_is_a_file_that_ends() {
         ] {
             let done = flowsieve(folder.path(), command);
             assert!(done.status == 2, "{command:?}: {}{}", done.out, done.err);
-            assert!(done.err.contains('x') && !done.err.contains("panicked"), "{command:?}: {}", done.err);
+            let why = ["regular file", "expected 16000000000 at most", " bytes; expected ", "is not a file", "folder"];
+            assert!(why.iter().any(|why| done.err.contains(why)), "{command:?}: {}", done.err);
         }
         if path.is_dir() { fs::remove_dir(&path).unwrap() } else { fs::remove_file(&path).unwrap() }
     }
@@ -215,7 +219,8 @@ fn names__of_a_forged_result_lead_no_terminal() {
     }
     assert_ne!(forged, body);
     fs::write(&manifest, forged + "\n}\n").unwrap();
-    let obeyed = |text: &str| text.contains(|letter: char| letter != '\n' && (letter.is_control() || letter == '\u{202e}'));
+    let obeyed =
+        |text: &str| text.contains(|letter: char| letter != '\n' && (letter.is_control() || letter == '\u{202e}'));
     let mut shown = false;
     for command in [
         &["report", "results/small"][..],
@@ -272,8 +277,10 @@ fn export__safe_csv_has_no_formulas() {
     fs::write(&manifest, body.replace("\"pias\"", "\"=cmd|'/C calc'!A0\"") + "\n}\n").unwrap();
     for what in ["table", "flows", "figure"] {
         let export = |more: &[&str]| {
-            let done =
-                flowsieve(folder.path(), &[&["export", "results/small", "--what", what, "--format", "csv"], more].concat());
+            let done = flowsieve(
+                folder.path(),
+                &[&["export", "results/small", "--what", what, "--format", "csv"], more].concat(),
+            );
             assert_eq!(done.status, 0, "{}", done.err);
             done.out
         };
@@ -285,4 +292,68 @@ fn export__safe_csv_has_no_formulas() {
     }
     let other = flowsieve(folder.path(), &["export", "results/small", "--format", "latex", "--safe-csv"]);
     refused(&other, "--safe-csv");
+}
+
+/// A header of this type and name, which says so many bytes.
+fn header(kind: u8, name: &str, bytes: u64) -> tar::Header {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name).unwrap();
+    header.set_size(bytes);
+    header.set_entry_type(tar::EntryType::new(kind));
+    header.set_cksum();
+    header
+}
+
+#[test]
+fn bundle__of_other_headers_than_those_of_files_is_refused_before_their_bytes() {
+    use std::io::Write;
+    let folder = folder();
+    for kind in *b"xgLK12S\0" {
+        let mut file = File::create(folder.path().join("x.flowsieve")).unwrap();
+        file.write_all(header(kind, "bundle.json", 1_500_000_000).as_bytes()).unwrap();
+        // Holes: a reader that keeps them takes as much memory.
+        file.set_len(1_500_001_024).unwrap();
+        let done = flowsieve(folder.path(), &["plan", "x.flowsieve"]);
+        refused(&done, "x.flowsieve");
+        assert!(done.err.contains("a header of type"), "{}", done.err);
+    }
+}
+
+/// A bundle whose list has these files, as paths with what they say of their bytes; all are the same file of 32 bytes.
+fn bundle(path: &Path, files: &[(&str, u64)]) {
+    let content = b"size_bytes,cdf\n1000,0.5\n20000,1\n";
+    let hash = blake3::hash(content).to_hex();
+    let files: Vec<String> = files
+        .iter()
+        .map(|(path, bytes)| format!("{{\"path\": \"{path}\", \"blake3\": \"{hash}\", \"bytes\": {bytes}}}"))
+        .collect();
+    let list = format!(
+        "{{\"schema\": 1, \"name\": \"t.toml\", \"sets\": [], \"seeds\": null, \"scale\": \"paper\", \"resolve\": false, \
+         \"files\": [{}]}}",
+        files.join(", ")
+    );
+    let text = SMALL.replace("sizes = \"web-search\"", "cdf = \"a.csv\"");
+    let mut archive = tar::Builder::new(File::create(path).unwrap());
+    for (name, bytes) in [("bundle.json", list.as_bytes()), ("experiment.toml", text.as_bytes()), (&hash, content)] {
+        archive.append(&header(b'0', name, bytes.len() as u64), bytes).unwrap();
+    }
+    archive.finish().unwrap();
+}
+
+#[test]
+fn bundle__the_bytes_of_each_copy_are_checked_and_count() {
+    let folder = folder();
+    let path = folder.path().join("x.flowsieve");
+    let plan = || flowsieve(folder.path(), &["plan", "x.flowsieve"]);
+    bundle(&path, &[("a.csv", 32), ("b/c.csv", 32)]);
+    assert_eq!(plan().status, 0, "{}", plan().err);
+    // A path that says fewer bytes than its file has would not count.
+    for (first, second) in [(32, 0), (32, 33), (0, 32), (33, 32)] {
+        bundle(&path, &[("a.csv", first), ("b/c.csv", second)]);
+        refused(&plan(), "x.flowsieve");
+    }
+    let most = 16_000_000_000 / 2 + 1;
+    bundle(&path, &[("a.csv", most), ("b/c.csv", most)]);
+    refused(&plan(), "x.flowsieve");
+    assert!(plan().err.contains("16000000000 at most"), "{}", plan().err);
 }

@@ -18,7 +18,9 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     // A traceback goes to a terminal.
     let text = for_terminal(text.strip_prefix("error: ").unwrap_or(&text), false).into_owned();
     match error {
-        Error::Results(_) | Error::Unreported(_) | Error::Output(_) => exception(py, "ResultError", (text.clone(),), &text),
+        Error::Results(_) | Error::Unreported(_) | Error::Output(_) => {
+            exception(py, "ResultError", (text.clone(),), &text)
+        }
         Error::Simulation { .. } | Error::Stopped => exception(py, "SimulationError", (text.clone(),), &text),
         Error::Setting { .. } | Error::File { .. } | Error::InFile(_) | Error::Input(_) => {
             let Details { kind, key, file, line, column, expected, nearest } = error.details();

@@ -12,8 +12,8 @@ use flowsieve_results::{Estimate, Metric, Ratio, ResultDir, ResultError, Statist
 
 use crate::cases::{At, Case, Layout, UnknownKey};
 use crate::format::{UNTOLD, number};
-use flowsieve_files::printable;
 use crate::group::Group;
+use flowsieve_files::printable;
 
 pub use figures::{Figures, figures, figures_over_time};
 pub use safe_csv::SafeCsv;

@@ -41,7 +41,10 @@ impl Table {
         let mut file = flowsieve_files::open(path, most).map_err(ResultError::io("read", path))?;
         // A long file that is none of these is not read to its end.
         if !has_magic(&mut file).map_err(ResultError::io("read", path))? {
-            return Err(ResultError::damaged(path, "cut short or changed: it neither begins nor ends as Parquet files do"));
+            return Err(ResultError::damaged(
+                path,
+                "cut short or changed: it neither begins nor ends as Parquet files do",
+            ));
         }
         if digest(path, most)? != expected {
             let why = "cut short, changed, or of another experiment than the JSON file beside it";
@@ -128,5 +131,105 @@ impl Iterator for Batches {
             }
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+    use crate::flows::write_table;
+
+    /// More than the reader of a small table needs, and less than any length that a byte of it can be made to say.
+    const MOST_TAKEN: u64 = 32_000_000;
+
+    /// A table of each kind of column that results have, and its bytes.
+    fn table(path: &Path) -> Vec<u8> {
+        let rows = 0..40_u64;
+        let columns: [(&str, bool, ArrayRef); 4] = [
+            (
+                "of",
+                false,
+                Arc::new(StringArray::from_iter_values(rows.clone().map(|row| ["host-up", "core"][row as usize % 2]))),
+            ),
+            ("flow", false, Arc::new(UInt64Array::from_iter_values(rows.clone()))),
+            (
+                "fct_ps",
+                true,
+                Arc::new(UInt64Array::from_iter(rows.clone().map(|row| (row % 3 > 0).then_some(row * 1_000)))),
+            ),
+            ("value", false, Arc::new(Float64Array::from_iter_values(rows.map(|row| row as f64 / 7.0)))),
+        ];
+        let field = |(name, nullable, column): (&str, bool, ArrayRef)| {
+            let kind: DataType = column.data_type().clone();
+            (Field::new(name, kind, nullable), column)
+        };
+        write_table(path, columns.map(field).into()).unwrap();
+        fs::read(path).unwrap()
+    }
+
+    /// The rows of these bytes with their own digest.
+    fn read(path: &Path, bytes: &[u8]) -> Result<usize, ResultError> {
+        fs::write(path, bytes).unwrap();
+        let table = Table::open(path, 1_000_000, blake3::hash(bytes).to_hex().as_str())?;
+        table.batches()?.try_fold(0, |rows, batch| Ok(rows + batch?.num_rows()))
+    }
+
+    /// What becomes of each change of each of these bytes: how many are refused, and how many of these by the fence.
+    fn refused(places: impl FnOnce(&[u8]) -> std::ops::Range<usize>, changes: &[u8]) -> (usize, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.parquet");
+        let kept = table(&path);
+        assert_eq!(read(&path, &kept).unwrap(), 40);
+        let (mut refused, mut fenced) = (0, 0);
+        for at in places(&kept) {
+            for change in changes {
+                let mut bytes = kept.clone();
+                bytes[at] ^= change;
+                let mut done = Ok(0);
+                let taken = allocation_counter::measure(|| done = read(&path, &bytes));
+                assert!(taken.bytes_max < MOST_TAKEN, "{at} ^ {change}: {} bytes were taken", taken.bytes_max);
+                if let Err(error) = done {
+                    assert!(matches!(&error, ResultError::Damaged { path: named, .. } if *named == path), "{error}");
+                    refused += 1;
+                    fenced += usize::from(error.to_string().contains("gave up"));
+                }
+            }
+        }
+        (refused, fenced)
+    }
+
+    /// Where the footer begins (parquet-format, "File format").
+    fn footer(bytes: &[u8]) -> usize {
+        let end = bytes.len() - 8;
+        end - u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap()) as usize
+    }
+
+    #[test]
+    fn batches__of_a_hostile_footer_are_an_error_of_the_file_without_much_memory() {
+        let changes = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff];
+        let (refused, fenced) = refused(|bytes| footer(bytes)..bytes.len(), &changes);
+        // Some bytes of a footer make the decoder panic.
+        assert!(refused > 1_000 && fenced > 0, "{refused} {fenced}");
+    }
+
+    #[test]
+    fn batches__of_hostile_pages_are_an_error_of_the_file_without_much_memory() {
+        let (refused, _) = refused(|bytes| 4..footer(bytes), &[0x01, 0x10, 0x80, 0xff]);
+        assert!(refused > 100, "{refused}");
+    }
+
+    #[test]
+    fn open__of_what_neither_begins_nor_ends_as_parquet_does_reads_no_more_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse.parquet");
+        File::create(&path).unwrap().set_len(900_000_000_000).unwrap();
+        let error = Table::open(&path, MOST_TABLE_BYTES, "").map(|_| ()).unwrap_err();
+        assert!(matches!(error, ResultError::Damaged { .. }), "{error}");
     }
 }

@@ -167,7 +167,9 @@ fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space and run again: finished points are kept"
         }
-        io::ErrorKind::FileTooLarge => "; raise the limit of a file's size (`ulimit -f`) and run again: finished points are kept",
+        io::ErrorKind::FileTooLarge => {
+            "; raise the limit of a file's size (`ulimit -f`) and run again: finished points are kept"
+        }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; name a folder that can be written",
         _ => "",
     }

@@ -13,7 +13,11 @@ use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::{
+<<<<<<< HEAD
     Calibration, Flow, HostNames, InputError, Pace, Predict, Prediction, Problem, Reading, Rounding, SizeDistribution,
+=======
+    Calibration, Flow, HostNames, InputError, Predict, Prediction, Problem, Reading, Rounding, SizeDistribution,
+>>>>>>> b-files
     StandIn, Trace,
 };
 use std::collections::BTreeMap;
@@ -357,6 +361,30 @@ mod tests {
         let path = folder.path().join("flows.csv");
         std::fs::write(&path, text).unwrap();
         (folder, path, Files::default())
+    }
+
+    #[test]
+    fn distribution__is_read_once_for_each_way_to_read_it() {
+        let settings = none_given();
+        let (_folder, path, files) = files_with("1000,0.5\n2000,1\n");
+        let scope = settings.common();
+        let read = |reading| files.distribution(&scope, &LIST, &path, (reading, Rounding::Bytes));
+        let first = read(Reading::Stepped).unwrap();
+        std::fs::write(&path, "no distribution any more").unwrap();
+        assert!(Arc::ptr_eq(&first, &read(Reading::Stepped).unwrap()));
+        assert!(read(Reading::Interpolated).is_err());
+    }
+
+    #[test]
+    fn weights_and_forests__are_read_once() {
+        let settings = none_given();
+        let (_folder, path, files) = files_with("coflow,weight\n1,2.5\n");
+        let scope = settings.common();
+        let first = files.weights(&scope, &LIST, &path).unwrap();
+        std::fs::write(&path, "no weights any more").unwrap();
+        assert!(Arc::ptr_eq(&first, &files.weights(&scope, &LIST, &path).unwrap()));
+        let forest = Path::new(flowsieve_builtin::ROOT).join("qclimb/forests/sgd.fsf");
+        assert!(Arc::ptr_eq(&files.forest(&forest).unwrap(), &files.forest(&forest).unwrap()));
     }
 
     #[test]
