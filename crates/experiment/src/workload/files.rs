@@ -13,11 +13,7 @@ use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::{
-<<<<<<< HEAD
     Calibration, Flow, HostNames, InputError, Pace, Predict, Prediction, Problem, Reading, Rounding, SizeDistribution,
-=======
-    Calibration, Flow, HostNames, InputError, Predict, Prediction, Problem, Reading, Rounding, SizeDistribution,
->>>>>>> b-files
     StandIn, Trace,
 };
 use std::collections::BTreeMap;
