@@ -80,7 +80,8 @@ fn command(name: &str, format: &Format) -> String {
         Gives::Sizes => "sizes.csv",
         Gives::Experiment => "experiment.toml",
     };
-    format!("flowsieve convert {} -o {out} --from {}", quoted(name), format.name)
+    let needs = if format.needs.is_empty() { String::new() } else { format!(" {}", format.needs) };
+    format!("flowsieve convert {} -o {out} --from {}{needs}", quoted(name), format.name)
 }
 
 /// A file's name for a shell.
@@ -89,14 +90,16 @@ fn quoted(name: &str) -> String {
     if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
-/// What a reader of our own files can say of a text that is none of them: the formats that fit, and the one command that converts.
-/// None where no format fits.
-pub fn advice(source: &Source<'_>) -> Option<String> {
-    let found = detect(source);
+/// What a reader of our own files can say of a text that is none of them: the formats of this kind that fit, and the one command that
+/// converts. None where no format fits.
+pub fn advice(source: &Source<'_>, wanted: Gives) -> Option<String> {
+    let mut found = detect(source);
+    found.retain(|(format, _)| format.gives == wanted);
     let command = command(source.name, found.first()?.0);
     match found.as_slice() {
         [(format, Fit::Sure), ..] => {
-            Some(format!("this is a file of {} ({}): `{command}` converts it", format.name, format.summary))
+            let summary = format.summary.split(';').next().unwrap_or_default();
+            Some(format!("this is a file of {} ({summary}): `{command}` converts it", format.name))
         }
         found => {
             let names: Vec<&str> = found.iter().map(|(format, _)| format.name).collect();

@@ -1,12 +1,12 @@
 //! Any text is a value or an error, whatever format it is taken for; what is written is read back.
 
-use flowsieve_convert::{Options, SizeUnit, Source, TimeUnit, What, advice, convert, detect, formats};
+use flowsieve_convert::{Gives, Options, SizeUnit, Source, TimeUnit, What, advice, convert, detect, formats};
 use proptest::prelude::*;
 
 /// Reads a text as every format, with and without what may be asked for.
 fn read_all(text: &str) {
     let source = Source { name: "any", text };
-    let _ = (detect(&source), advice(&source));
+    let _ = (detect(&source), advice(&source, Gives::Flows));
     for format in formats() {
         let reads = |option| format.options.contains(&option);
         use flowsieve_convert::Opt;

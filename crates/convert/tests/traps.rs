@@ -1,7 +1,8 @@
 //! Files whose wrong reading looks right: each is read as its simulator reads it, or refused with the reason.
 
 use flowsieve_convert::{
-    ConvertError, Kind, Options, Outcome, SizeUnit, Source, TimeUnit, What, advice, convert, detect, detected, format,
+    ConvertError, Gives, Kind, Options, Outcome, SizeUnit, Source, TimeUnit, What, advice, convert, detect, detected,
+    format,
 };
 
 const HOSTS_FIRST: Options<'static> =
@@ -52,7 +53,11 @@ fn six_columns__that_fit_both_dialects_are_refused() {
     assert_eq!(names(both), ["hpcc", "ns3-rdma"]);
     let refused = detected(&Source { name: "in.txt", text: both }).unwrap_err();
     assert_eq!(refused.kind, Kind::Format(vec!["hpcc", "ns3-rdma"]));
-    assert!(refused.expected.contains("`flowsieve convert in.txt -o flows.csv --from hpcc`"), "{}", refused.expected);
+    assert!(
+        refused.expected.contains("`flowsieve convert in.txt -o flows.csv --from hpcc --with TOPOLOGY`"),
+        "{}",
+        refused.expected
+    );
 }
 
 #[test]
@@ -257,11 +262,13 @@ fn run_file__of_poisson_arrivals_is_refused() {
 
 #[test]
 fn advice__names_the_format_and_the_command() {
-    let of = |name, text| advice(&Source { name, text });
+    let of = |name, text| advice(&Source { name, text }, Gives::Flows);
     let said = of("my flows.txt", "1\n0 1 3 100 1500 2.0\n").unwrap();
-    assert!(said.contains("`flowsieve convert 'my flows.txt' -o flows.csv --from hpcc`"), "{said}");
+    assert!(said.contains("`flowsieve convert 'my flows.txt' -o flows.csv --from hpcc --with TOPOLOGY`"), "{said}");
     assert!(of("x", "1 0 400 0\n").unwrap().contains("opera or homa-trace"));
     assert_eq!(of("x", "hello\n"), None);
+    // Another kind of file is none that helps.
+    assert_eq!(of("x", "10 0.5\n20 1\n"), None);
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub mod explain;
 pub mod export;
 mod flow_level;
 pub mod follow;
+mod foreign;
 pub mod forest;
 pub mod joining;
 pub mod lookup;
@@ -48,6 +49,7 @@ pub mod workload;
 
 pub use error::{Details, Error, nearest};
 pub use experiment_text::ExperimentText;
+pub use flowsieve_convert as convert;
 pub use flowsieve_report as report;
 pub use flowsieve_results::ResultDir;
 pub use flowsieve_results::claims::Measured;

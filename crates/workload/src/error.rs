@@ -59,14 +59,6 @@ pub enum Problem {
         /// Kind and range.
         expected: String,
     },
-    /// A row that is written in another way than this kind of file has it.
-    #[error("{problem}; the nearest row is {row}")]
-    Near {
-        /// What is wrong with it.
-        problem: Box<Problem>,
-        /// What it may have meant.
-        row: String,
-    },
     /// A name that no host has.
     #[error("{column} is `{found}`, and no host is called so; expected {expected}")]
     NoHost {
@@ -111,8 +103,8 @@ pub enum Problem {
         /// Value of this row.
         found: f64,
     },
-    /// A last row below 1.
-    #[error("cdf ends at {found}; expected the last row to reach 1")]
+    /// A last row that is neither 1 nor 100 per cent.
+    #[error("cdf ends at {found}; expected the last row to reach 1, or 100 where shares are per cent")]
     CdfEndsEarly {
         /// Value of the last row.
         found: f64,

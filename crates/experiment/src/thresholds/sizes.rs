@@ -1,14 +1,10 @@
 //! Sizes as they were measured: a column of a CSV file, a flow a row.
 
 use crate::error::Error;
+use flowsieve_workload::samples;
 use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
-
-/// More sizes than this are refused, a gigabyte of memory.
-const MOST: usize = 100_000_000;
-
-/// The largest size, a petabyte: as that of a flow list.
-const LARGEST: u64 = 1_000_000_000_000_000;
 
 /// A column of a file.
 #[derive(Debug, Clone)]
@@ -34,40 +30,9 @@ impl Sizes {
 impl Column {
     pub(super) fn read(&self) -> Result<Sizes, Error> {
         let path = self.path.display();
-        let wrong = |line: u64, problem: String| Error::Input(format!("{path}, line {line}: {problem}"));
         let file = File::open(&self.path).map_err(|error| Error::Input(format!("{path}: cannot read: {error}")))?;
-        let mut rows =
-            csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
-        let (mut at, mut sizes, mut row) = (0, Vec::new(), csv::StringRecord::new());
-        let mut is_first = true;
-        while rows.read_record(&mut row).map_err(|error| Error::Input(format!("{path}: {error}")))? {
-            let line = row.position().map_or(0, csv::Position::line);
-            if std::mem::take(&mut is_first) {
-                if let Some(name) = &self.name {
-                    let names = || row.iter().collect::<Vec<_>>().join(", ");
-                    at = row
-                        .iter()
-                        .position(|other| other == name)
-                        .ok_or_else(|| wrong(line, format!("no column `{name}`; expected one of {}", names())))?;
-                    continue;
-                }
-                // A name, and no number, is a heading.
-                if row.get(0).is_some_and(|cell| cell.parse::<f64>().is_err()) {
-                    continue;
-                }
-            }
-            let cell = row.get(at).unwrap_or_default();
-            let size: Option<u64> = cell.parse().ok().filter(|size| (1..=LARGEST).contains(size));
-            sizes.push(
-                size.ok_or_else(|| wrong(line, format!("{cell:?}; expected a size in whole bytes, 1 to {LARGEST}")))?,
-            );
-            if sizes.len() > MOST {
-                return Err(wrong(line, format!("more than {MOST} sizes; take a sample")));
-            }
-        }
-        if sizes.is_empty() {
-            return Err(Error::Input(format!("{path}: no sizes; expected a row a flow")));
-        }
+        let sizes = samples::read(&path.to_string(), BufReader::new(file), self.name.as_deref());
+        let mut sizes = sizes.map_err(|error| Error::Input(error.to_string()))?;
         sizes.sort_unstable();
         Ok(Sizes(sizes))
     }
@@ -97,12 +62,12 @@ mod tests {
     #[test]
     fn read__says_where_a_file_is_wrong() {
         for (text, name, expected) in [
-            ("", None, ": no sizes; expected a row a flow"),
-            ("bytes\n", None, ": no sizes; expected a row a flow"),
-            ("100\n-3\n", None, ", line 2: \"-3\"; expected a size in whole bytes, 1 to 1000000000000000"),
-            ("100\n0\n", None, ", line 2: \"0\"; expected"),
-            ("a,b\n1,2\n", Some("size"), ", line 1: no column `size`; expected one of a, b"),
-            ("a,b\n1,2\n1\n", Some("b"), ": CSV error: record 2"),
+            ("", None, ": no rows; expected"),
+            ("bytes\n", None, ": no rows; expected"),
+            ("100\n-3\n", None, ":2: the size is `-3`; expected a whole number from 1 to 1000000000000000"),
+            ("100\n0\n", None, ":2: the size is `0`; expected"),
+            ("a,b\n1,2\n", Some("size"), ":1: no column `size`; the columns are a, b"),
+            ("a,b\n1,2\n1\n", Some("b"), ":3: columns: 1; expected 2"),
         ] {
             let found = read(text, name).unwrap_err();
             assert!(found.starts_with(expected), "{text:?}: {found}");

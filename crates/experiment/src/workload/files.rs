@@ -7,9 +7,12 @@
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::{Error, nearest};
+use crate::foreign;
+use flowsieve_convert::Gives;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
+use flowsieve_workload::samples;
 use flowsieve_workload::{Calibration, Flow, HostNames, InputError, Predict, Prediction, Problem, StandIn, Trace};
 use std::io::{BufReader, Read};
 use std::num::NonZeroU64;
@@ -59,6 +62,16 @@ impl List {
         &self.list.flows
     }
 
+    /// Columns that are not read, and from when starts are counted where they are times of day.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let shifted = self.list.epoch_ps.map(|ps| {
+            let seconds = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
+            let seconds = seconds.trim_end_matches('0').trim_end_matches('.');
+            format!("{}: starts are seconds since 1970; they are counted from the first, at {seconds}", self.name)
+        });
+        foreign::unread(&self.name, &self.list.unread).into_iter().chain(shifted).collect()
+    }
+
     /// The size in bytes that a share `p` of the flows do not exceed.
     pub(crate) fn quantile(&self, p: f64) -> Option<u64> {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).quantile(p)
@@ -78,6 +91,14 @@ pub(crate) struct ReadTrace {
     pub(crate) digest: String,
 }
 
+/// Sizes that were measured, with the name of their contents.
+#[derive(Debug)]
+pub(super) struct ReadSamples {
+    /// In bytes, rising; at least one.
+    pub(super) sizes: Vec<u64>,
+    pub(super) digest: String,
+}
+
 /// What was read under which key, the latest last.
 type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 
@@ -92,6 +113,8 @@ pub struct Files {
     coflows: Kept<(PathBuf, Like), ReadCoflows>,
     /// By path.
     traces: Kept<PathBuf, ReadTrace>,
+    /// By path and column.
+    samples: Kept<(PathBuf, Option<String>), ReadSamples>,
 }
 
 impl Files {
@@ -110,7 +133,10 @@ impl Files {
             || {
                 let name = path.display().to_string();
                 let list = flow_list::read(&name, open(scope, key, path)?, hosts);
-                Ok(List::new(&name, list.map_err(|error| Error::Input(with_nearest(&error, hosts)))?))
+                let refused = |error: InputError| {
+                    Error::Input(foreign::with_advice(with_nearest(&error, hosts), path, Gives::Flows))
+                };
+                Ok(List::new(&name, list.map_err(refused)?))
             },
         )
     }
@@ -155,6 +181,37 @@ impl Files {
                 Ok(ReadTrace { trace: Arc::new(trace), digest: hasher.finalize().to_hex().to_string() })
             },
         )
+    }
+
+    /// The sizes of a column of the file at `path`, or of the first.
+    pub(super) fn samples(
+        &self,
+        scope: &Scope<'_>,
+        key: &Key,
+        path: &Path,
+        column: Option<&str>,
+    ) -> Result<Arc<ReadSamples>, Error> {
+        let name = (path.to_path_buf(), column.map(str::to_owned));
+        once(
+            &self.samples,
+            name,
+            |read: &ReadSamples| read.sizes.len(),
+            || {
+                let sizes = samples::read(&path.display().to_string(), open(scope, key, path)?, column);
+                let mut sizes = sizes.map_err(|error| Error::Input(error.to_string()))?;
+                sizes.sort_unstable();
+                let mut hasher = blake3::Hasher::new();
+                sizes.iter().for_each(|bytes| _ = hasher.update(&bytes.to_le_bytes()));
+                Ok(ReadSamples { sizes, digest: hasher.finalize().to_hex().to_string() })
+            },
+        )
+    }
+
+    /// Whether the file at `path` has one column, as sizes that were measured; by its beginning.
+    pub(super) fn has_one_column(path: &Path) -> bool {
+        let mut bytes = Vec::new();
+        let read = flowsieve_builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
+        read.is_ok() && samples::has_one_column(&String::from_utf8_lossy(&bytes))
     }
 
     /// The text of a distribution. It is short, and read each time.

@@ -104,6 +104,71 @@ fn read__changes_name_links_of_named_hosts() {
     assert!(cut.contains("db has no way to web"), "{cut}");
 }
 
+/// Four hosts, two racks, `rows` between them.
+fn racks(rows: &str) -> String {
+    format!(
+        "from,to,rate,delay,bundle\nhost0,a,10Gbps,1us,\nhost1,a,10Gbps,1us,\nhost2,b,10Gbps,1us,\nhost3,b,10Gbps,1us,\n{rows}"
+    )
+}
+
+#[test]
+fn bundle__is_as_many_links_under_ecmp() {
+    let fabric = read(&racks("a,b,10Gbps,1us,3")).unwrap();
+    let between: Vec<u32> = (0..fabric.links.len() as u32).filter(|link| fabric.ends_name(*link) == "a to b").collect();
+    assert_eq!((fabric.links.len(), between.len()), (8 + 6, 3));
+    assert_eq!(fabric.routes[0].towards(2), between);
+    let names: Vec<String> = between.iter().map(|link| fabric.link_name(*link)).collect();
+    assert_eq!(names, ["a to b #1", "a to b #2", "a to b #3"]);
+    // One of three links carries a third of what crosses.
+    let class = fabric.links[between[0] as usize].class;
+    let shares = fabric.class_shares()[usize::from(class)];
+    assert_eq!((shares.links, shares.rate_total_bps), (6, 60_000_000_000));
+    let one = read(&racks("a,b,10Gbps,1us,1")).unwrap();
+    assert_eq!(one, read(&racks("a,b,10Gbps,1us,")).unwrap());
+    assert_eq!((one.link_name(between[0]), one.base_rtt()), ("a to b".to_owned(), fabric.base_rtt()));
+}
+
+#[test]
+fn bundle__changes_as_a_whole() {
+    let (folder, settings) = written(&racks("a,b,10Gbps,1us,2\na,c,10Gbps,1us,\nc,b,10Gbps,1us,"));
+    let slow = with_link(settings.clone(), ["a", "b"], &[("rate", "1Gbps".into())]);
+    let fabric = Fabric::from_settings_in(&slow, folder.path()).unwrap();
+    assert!(fabric.changes[0].starts_with("a - b (each of 2 links): "), "{:?}", fabric.changes);
+    let slow = fabric.links.iter().filter(|link| link.rate.bps() == 1_000_000_000);
+    assert_eq!(slow.count(), 4);
+    let failed = with_link(settings, ["b", "a"], &[("failed", true.into())]);
+    let fabric = Fabric::from_settings_in(&failed, folder.path()).unwrap();
+    assert_eq!(fabric.path_links(0, 3).len(), 4);
+}
+
+#[test]
+fn read__takes_columns_in_any_order_and_names_those_that_it_does_not_read() {
+    let text = ",rate,to,delay,from,note\n0,10Gbps,tor,200ns,host1,left\n1,10Gbps,tor,200ns,host0,right\n";
+    let fabric = read(text).unwrap();
+    assert_eq!(fabric.unread, ["(without a name)", "note"]);
+    let plain = read("host1,tor,10Gbps,200ns\nhost0,tor,10Gbps,200ns").unwrap();
+    assert_eq!(Fabric { unread: Vec::new(), ..fabric }, plain);
+    let wrong = refused("note,rate,to,delay,from\nx,10Gbps,tor,200ns,host1\ny,fast,tor,200ns,host0\n");
+    assert!(wrong.starts_with("f.csv:3:3: the rate `fast`"), "{wrong}");
+}
+
+#[test]
+fn read__hosts_may_have_leading_zeros() {
+    let rows: String = (1..=10).map(|host| format!("host{host:02},tor,10Gbps,1us\n")).collect();
+    let fabric = read(&rows).unwrap();
+    assert_eq!((fabric.hosts, fabric.host_names[0].as_str(), fabric.host_names[9].as_str()), (10, "host01", "host10"));
+}
+
+#[test]
+fn read__hosts_whose_names_are_numbers_are_in_their_order() {
+    let fabric = read("10,s,10Gbps,1us\n2,s,10Gbps,1us\n0,t,10Gbps,1us\ns,t,10Gbps,1us\n").unwrap();
+    assert_eq!(fabric.host_names, ["0", "2", "10"]);
+    let switches: Vec<&str> = fabric.switches.iter().map(|switch| switch.name.as_str()).collect();
+    assert_eq!(switches, ["s", "t"]);
+    let all = read("4,1,10Gbps,1us\n4,0,10Gbps,1us\n5,2,10Gbps,1us\n5,3,10Gbps,1us\n5,4,10Gbps,1us\n").unwrap();
+    assert_eq!(all.host_names, ["0", "1", "2", "3"]);
+}
+
 #[test]
 fn read__refuses_hosts_without_a_way() {
     let apart = "host0,a,1Gbps,0s\nhost1,b,1Gbps,0s";
@@ -136,27 +201,25 @@ fn parse__points_at_line_and_column() {
 fn parse__refuses_what_makes_no_fabric() {
     let name = "expected host0, host1, … for a host; another name of up to 64 ASCII letters, digits, `-`, `_`, `.` for a switch";
     let hosts = "expected at least host0 and host1, or two nodes with a single link each";
+    let one = "expected one link for each host: keep one of them, or give each port of a server a host of its own, with flows of its own; \
+               links between switches may be a bundle";
     let cases = [
         ("", format!("f.csv:1:1: this edge list has no host; {hosts}")),
         ("host0,a,1Gbps,0s", format!("f.csv:1:1: this edge list has a single host; {hosts}")),
         ("a,b,1Gbps,0s\nb,c,1Gbps,0s\nc,a,1Gbps,0s", format!("f.csv:3:1: this edge list has no host; {hosts}")),
-        (
-            "7,a,1Gbps,0s\na,web,1Gbps,0s",
-            "f.csv:2:1: a host is called `7`, and flow lists take that for its number; expected a name such as h7".to_owned(),
-        ),
-        ("host0,a,1Gbps", "f.csv:1:1: this row has 3 columns; expected `from,to,rate,delay` or `from,to,rate,delay,loss`".to_owned()),
+        ("host0,a,1Gbps", "f.csv:1:1: this row has 3 columns; expected `from,to,rate,delay`, then `loss` and `bundle` where they are needed".to_owned()),
         ("hostess,host0,1Gbps,0s", format!("f.csv:1:1: `hostess` is no name of a host or a switch; {name}")),
-        ("host00,a,1Gbps,0s", format!("f.csv:1:1: `host00` is no name of a host or a switch; {name}")),
+        ("host0,a,1Gbps,0s\nhost1x,a,1Gbps,0s", format!("f.csv:2:1: `host1x` is no name of a host or a switch; {name}")),
         ("a,\"b\",1Gbps,0s", format!("f.csv:1:3: `\\\"b\\\"` is no name of a host or a switch; {name}")),
         ("a,,1Gbps,0s", format!("f.csv:1:3: `` is no name of a host or a switch; {name}")),
         ("a,a,1Gbps,0s", "f.csv:1:3: a link from a to itself; expected two different ends".to_owned()),
         (
             "a,b,1Gbps,0s\nb,a,1Gbps,0s",
             "f.csv:2:1: the link between b and a is already in line 1; expected one row for each link: a row is both \
-             directions"
+             directions; n links side by side are one row with `bundle` = n"
                 .to_owned(),
         ),
-        ("a,host0,1Gbps,0s\n#\nb,host0,1Gbps,0s", "f.csv:3:3: host0 already has a link, in line 1; expected one link for each host".to_owned()),
+        ("a,host0,1Gbps,0s\n#\nb,host0,1Gbps,0s", format!("f.csv:3:3: host0 already has a link, in line 1; {one}")),
         ("host65535,a,1Gbps,0s", "f.csv:1:1: host65535 is one host too many; expected hosts up to host65534".to_owned()),
         (
             "host0,a,1Gbps,0s\nhost2,a,1Gbps,0s\nhost3,a,1Gbps,0s",
@@ -167,6 +230,10 @@ fn parse__refuses_what_makes_no_fabric() {
         ("a,b,1Gbps,2s", "f.csv:1:11: the delay `2s` is too long; expected a time such as 200ns, at most 1s".to_owned()),
         ("a,b,1Gbps,-1s", "f.csv:1:11: the delay `-1s` is negative; expected a time such as 200ns, at most 1s".to_owned()),
         ("a,b,1Gbps,1s,1", "f.csv:1:14: the loss `1` is no probability; expected a number, 0 to 0.999".to_owned()),
+        ("a,host0,1Gbps,0s,0,2", format!("f.csv:1:20: the bundle `2` is of a host; {one}")),
+        ("a,b,1Gbps,0s,0,0", "f.csv:1:16: the bundle `0` is no number of links; expected a whole number, 1 to 1024".to_owned()),
+        ("to,from,rate,delay,to\na,b,1Gbps,0s", "f.csv:1:20: a second column `to`; expected each column once".to_owned()),
+        ("from,rate,delay\na,1Gbps,0s", "f.csv:1:1: no column `to`; expected `from,to,rate,delay`, then `loss` and `bundle` where they are needed".to_owned()),
         ("a,b,1Gbps,1s,NaN", "f.csv:1:14: the loss `NaN` is no probability; expected a number, 0 to 0.999".to_owned()),
     ];
     for (text, message) in cases {
