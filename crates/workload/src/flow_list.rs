@@ -157,25 +157,27 @@ impl Starts {
 
     /// The start of a row in ps: of times since 1970 how much it is after the first row's, on top of [`Starts::MIDDLE`].
     fn read(&mut self, field: &str) -> Result<u64, Problem> {
-        let expected = "seconds since 1970 as in the first row, within 106 days of it";
-        match (&*self, seconds::parse_epoch_ps(field)) {
-            (Starts::Unknown, Some(first)) => {
-                *self = Starts::Epoch(first);
-                Ok(Starts::MIDDLE)
-            }
-            (Starts::Epoch(first), ps) => {
-                let after = ps.and_then(|ps| (ps + u128::from(Starts::MIDDLE)).checked_sub(*first));
-                after.and_then(|after| u64::try_from(after).ok()).ok_or_else(|| Problem::Number {
-                    column: "start_s".into(),
-                    found: excerpt(field),
-                    expected: expected.to_owned(),
-                })
-            }
-            (Starts::Unknown | Starts::Run, _) => {
-                *self = Starts::Run;
-                seconds::start(field)
-            }
-        }
+        let first = match *self {
+            Starts::Run => return seconds::start(field),
+            Starts::Unknown => match seconds::parse_epoch_ps(field) {
+                Some(first) => {
+                    *self = Starts::Epoch(first);
+                    return Ok(Starts::MIDDLE);
+                }
+                None => {
+                    *self = Starts::Run;
+                    return seconds::start(field);
+                }
+            },
+            Starts::Epoch(first) => first,
+        };
+        let ps = seconds::parse_epoch_ps(field).map(|ps| ps + u128::from(Starts::MIDDLE));
+        let after = ps.and_then(|ps| ps.checked_sub(first)).and_then(|after| u64::try_from(after).ok());
+        after.ok_or_else(|| Problem::Number {
+            column: "start_s".into(),
+            found: excerpt(field),
+            expected: "seconds since 1970 as in the first row, within 106 days of it".to_owned(),
+        })
     }
 
     /// Counts starts since 1970 from the first of them, and says when that is.
