@@ -63,6 +63,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
     if let Some(placed) = &run.workload.placed {
         placed.say(&mut loads, &mut warnings);
     }
+    warnings.extend(foreign::notes(&run.fabric, &run.workload));
     Ok(Prepared {
         fabric: run.fabric.draw(),
         packet_hops: 0.0,

@@ -123,7 +123,8 @@ mod tests {
         }
         for shell in [Shell::Bash, Shell::Zsh] {
             let script = script_for(shell);
-            for name in ["nos2/fig06", "quickstart", "pfabric-predicted", "data-mining", "ecn_threshold=", "htsim-topo"] {
+            for name in ["nos2/fig06", "quickstart", "pfabric-predicted", "data-mining", "ecn_threshold=", "htsim-topo"]
+            {
                 assert!(script.contains(name), "{shell}: {name}");
             }
         }

@@ -1,5 +1,7 @@
 //! `flowsieve convert`: files of other simulators become files that `flowsieve run` takes.
 
+// The folder and the experiment of other tests are not needed here.
+#[allow(dead_code)]
 mod command;
 
 use command::flowsieve;
@@ -135,7 +137,22 @@ fn convert__a_bundle_of_htsim_carries_traffic_on_each_of_its_links() {
     assert!(list.contains("tor0,spine0,100Gbps,500ns,2\n"), "{list}");
     let tables = "[topology]\nkind = \"custom\"\nfile = \"bundled.csv\"\nhost_delay = \"0s\"\n\
                   [workload]\nsizes = \"fixed(10KB)\"\nload = 0.5\nflows = 200";
-    run(folder, tables);
+    // Every direction of every link of the bundles is named, and carries packets.
+    std::fs::write(
+        folder.join("bundled.toml"),
+        format!(
+            "title = \"A bundle\"\n{tables}\n[sweep]\nscheme = [\"dctcp\"]\n[run]\nseeds = 1\ntrace = \"csv\"\n\
+             trace_links = [\"tor0 to spine0\", \"spine0 to tor1 #2\"]\n"
+        ),
+    )
+    .unwrap();
+    let done = flowsieve(folder, &["run", "bundled.toml", "--out", "out"]);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let traces = std::fs::read_dir(folder.join("out/traces")).unwrap().next().unwrap().unwrap().path();
+    let packets = std::fs::read_to_string(traces.join("packets.csv")).unwrap();
+    let links: std::collections::BTreeSet<&str> =
+        packets.lines().skip(1).filter_map(|row| row.split(',').nth(1)).collect();
+    assert_eq!(links.into_iter().collect::<Vec<_>>(), ["spine0 to tor1 #2", "tor0 to spine0 #1", "tor0 to spine0 #2"]);
 }
 
 #[test]
