@@ -26,6 +26,7 @@ examples() {
         experiment) echo experiments ;;
         coflow_trace) echo crates/flowsieve/tests/golden ;;
         cdf) echo crates/workload/data ;;
+        convert) echo crates/convert/tests/samples ;;
         forest) echo crates/core/tests/data ;;
     esac
 }

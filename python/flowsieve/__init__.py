@@ -19,6 +19,7 @@ from flowsieve._flowsieve import program
 from flowsieve._lists import (
     explain,
     list_experiments,
+    list_formats,
     list_schemes,
     list_settings,
     list_topologies,
@@ -56,6 +57,7 @@ __all__ = [
     "explain",
     "forest",
     "list_experiments",
+    "list_formats",
     "list_schemes",
     "list_settings",
     "list_topologies",

@@ -67,6 +67,16 @@ def list_settings(word: str | None = None) -> list[dict[str, Any]]:
     return _list("settings", word)
 
 
+def list_formats(word: str | None = None) -> list[dict[str, Any]]:
+    """The files of other simulators that ``flowsieve convert`` reads, with what each loses.
+
+    >>> import flowsieve as fs
+    >>> "hpcc" in [found["name"] for found in fs.list_formats()]
+    True
+    """
+    return _list("formats", word)
+
+
 def explain(name: str) -> str:
     """What a setting, scheme, workload, kind of fabric or metric is, in words.
 

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::lookup;
 use crate::settings::KEYS;
+use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_report::printable;
 use flowsieve_results::SchemeInfo;
 use flowsieve_schemes::settings::{Key, Origin, Place, Section, SettingsError, units};
@@ -28,6 +29,8 @@ pub enum What {
     Experiments,
     /// Every key of an experiment file.
     Settings,
+    /// Files of other simulators that can be converted.
+    Formats,
 }
 
 /// A list as text. `folder` is where experiments are looked for. With a word it has what has it in its name or description.
@@ -41,6 +44,7 @@ pub fn text(what: What, word: Option<&str>, engine: &dyn Engine, folder: &Path) 
         What::Topologies => topologies()?,
         What::Experiments => experiments(folder),
         What::Settings => settings(),
+        What::Formats => formats(),
     };
     if let Some(word) = word {
         let names: Vec<String> = groups.iter().flat_map(|group| &group.items).map(|item| item.name.clone()).collect();
@@ -145,6 +149,9 @@ fn note(what: What) -> String {
                 places.join(", ")
             )
         }
+        What::Formats => {
+            "\n`flowsieve convert IN -o OUT` tells most of them by their contents; --from names one.\n".to_owned()
+        }
         What::Topologies | What::Experiments => String::new(),
     }
 }
@@ -237,6 +244,20 @@ fn settings() -> Vec<Group> {
     Section::ALL.map(of).into()
 }
 
+/// Every format that can be converted, by what it becomes.
+fn formats() -> Vec<Group> {
+    let item = |format: &Format| {
+        let options: Vec<String> = format.options.iter().map(|option| format!("--{}", option.name())).collect();
+        let options = if options.is_empty() { "no options".to_owned() } else { options.join(", ") };
+        Item::new(format.name, [format.summary.to_owned(), format!("not carried over: {}", format.lost), options])
+    };
+    let of = |gives: Gives| {
+        let formats = convert::formats().iter().filter(|format| format.gives == gives);
+        Group { title: format!("Into {}:", gives.in_words()), items: formats.map(item).collect() }
+    };
+    [Gives::Flows, Gives::Topology, Gives::Sizes, Gives::Experiment].map(of).into()
+}
+
 /// Every experiment in `folder`, with its title.
 fn experiments(folder: &Path) -> Vec<Group> {
     let of = |path: &PathBuf| Item::new(&lookup::name(path), [title(path)]);
@@ -278,6 +299,16 @@ pub fn json(what: What, word: Option<&str>, engine: &dyn Engine, folder: &Path) 
                 })
             };
             KEYS.iter().map(of).collect()
+        }
+        What::Formats => {
+            let of = |format: &Format| {
+                let options: Vec<&str> = format.options.iter().map(|option| option.name()).collect();
+                json!({
+                    "name": format.name, "gives": format.gives.in_words(), "summary": format.summary,
+                    "lost": format.lost, "options": options,
+                })
+            };
+            convert::formats().iter().map(of).collect()
         }
         What::Experiments => {
             let of = |path: PathBuf| {

@@ -36,8 +36,9 @@ pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> 
             return Err(error.expected(format!("one of them, such as --set {key}={was}")).into());
         }
     }
-    let (workload, flows) = simulator::flows(point, seed, &plan.folder)?;
-    flow_list::write(out, &workload.extras(), flows.map(|flow| workload.beside(flow))).map_err(Error::Output)
+    let (workload, flows, names) = simulator::flows(point, seed, &plan.folder)?;
+    let rows = flows.map(|flow| workload.beside(flow));
+    flow_list::write_named(out, &workload.extras(), &names, rows).map_err(Error::Output)
 }
 
 /// Writes what stands in for a trace, with the features of its flows.

@@ -1,7 +1,7 @@
 //! What is wrong with a file that an experiment or an argument names, and where.
 
-use flowsieve_workload::InputError;
-use flowsieve_workload::Problem;
+use crate::error::nearest;
+use flowsieve_workload::{InputError, Problem};
 use std::fmt;
 use std::path::Path;
 
@@ -61,23 +61,6 @@ impl FileError {
         self.nearest = nearest;
         self
     }
-
-    /// What the reader of CSV files found.
-    pub fn of_csv(file: &Path, error: &csv::Error) -> FileError {
-        let line = error.position().map(csv::Position::line);
-        let error = match error.kind() {
-            csv::ErrorKind::Io(error) => FileError::new("unreadable", file, format!("cannot be read: {error}")),
-            csv::ErrorKind::Utf8 { .. } => {
-                FileError::new("not-text", file, "this line is not UTF-8 text").expected("a text file")
-            }
-            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-                FileError::new("columns", file, format!("columns: {len}"))
-                    .expected(format!("{expected_len}, as before"))
-            }
-            other => FileError::new("not-csv", file, format!("{other:?}")).expected("rows of CSV"),
-        };
-        FileError { line, ..error }
-    }
 }
 
 impl fmt::Display for FileError {
@@ -102,6 +85,13 @@ impl std::error::Error for FileError {}
 impl From<InputError> for FileError {
     fn from(error: InputError) -> FileError {
         let InputError { file, line, problem } = error;
+        let nearest = match &problem {
+            Problem::NoColumn { column, columns } => {
+                let names: Vec<String> = columns.split(", ").map(str::to_owned).collect();
+                nearest(column, &names).map(str::to_owned)
+            }
+            _ => None,
+        };
         let (what, expected) = Problem::in_two(&problem);
         FileError {
             kind: problem.kind(),
@@ -110,7 +100,7 @@ impl From<InputError> for FileError {
             key: problem.column().map(str::to_owned),
             problem: what,
             expected,
-            nearest: problem.nearest_row().map(str::to_owned),
+            nearest,
         }
     }
 }

@@ -20,6 +20,7 @@ use flowsieve_workload::Flow;
 use crate::coflow_weights;
 use crate::engine::{Prepared, Progress, go_on};
 use crate::error::Error;
+use crate::foreign;
 use crate::memory;
 use crate::points::{BASE, Point};
 use crate::simulator::{MAX_TIME, need_coflows};
@@ -63,6 +64,7 @@ pub(crate) fn prepare(point: &Point, seed: u64, folder: &Path) -> Result<Prepare
         placed.say(&mut loads, &mut warnings);
     }
     warnings.extend(run.workload.sentences());
+    warnings.extend(foreign::notes(&run.fabric, &run.workload));
     Ok(Prepared {
         fabric: run.fabric.draw(),
         packet_hops: 0.0,
@@ -87,7 +89,7 @@ fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
     let settings = &point.settings;
     let scope = settings.scheme(&point.variant.name);
     let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
-    let fabric = Fabric::from_settings_in(settings, folder)?;
+    let fabric = foreign::fabric(settings, folder)?;
     refuse_loss(settings, &fabric)?;
     let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
     refuse_unknown_starts(settings, &workload, seed)?;

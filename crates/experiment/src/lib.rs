@@ -24,6 +24,7 @@ pub mod export;
 mod file_error;
 mod flow_level;
 pub mod follow;
+mod foreign;
 pub mod forest;
 pub mod joining;
 pub mod lookup;
@@ -50,8 +51,9 @@ pub mod workload;
 
 pub use error::{Details, Error, nearest};
 pub use experiment_text::ExperimentText;
-pub use flowsieve_files as files;
 pub use file_error::FileError;
+pub use flowsieve_convert as convert;
+pub use flowsieve_files as files;
 pub use flowsieve_report as report;
 pub use flowsieve_results::claims::Measured;
 pub use flowsieve_results::{ResultDir, ResultError};

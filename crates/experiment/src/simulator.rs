@@ -12,6 +12,7 @@ use crate::engine::{Engine, Prepared, Progress, TraceSize};
 use crate::error::Error;
 use crate::flow_level;
 use crate::follow::{self, Follower, Hop, Timeline};
+use crate::foreign;
 use crate::memory;
 use crate::points::Point;
 use crate::unacted;
@@ -155,7 +156,7 @@ impl Engine for OwnSchemes {
             return flow_level::prepare(point, seed, folder);
         }
         refuse_own_rack(settings)?;
-        let fabric = Fabric::from_settings_in(settings, folder)?;
+        let fabric = foreign::fabric(settings, folder)?;
         let workload = Workload::read(settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
         let has_own = Cell::new(false);
         let find = |name: &str| {
@@ -208,6 +209,7 @@ impl Engine for OwnSchemes {
         let run = Arc::new(run);
         let followed = Arc::clone(&run);
         warnings.extend(cut.flatten());
+        warnings.extend(foreign::notes(&run.fabric, &run.workload));
         Ok(Prepared {
             thresholds_bytes: thresholds(&run.scheme),
             average: run.workload.average(),
@@ -265,10 +267,11 @@ pub(crate) fn flows(
     point: &Point,
     seed: u64,
     folder: &Path,
-) -> Result<(Workload, Box<dyn Iterator<Item = Flow>>), Error> {
+) -> Result<(Workload, Box<dyn Iterator<Item = Flow>>, Vec<String>), Error> {
     refuse_own_rack(&point.settings)?;
-    let fabric = Fabric::from_settings_in(&point.settings, folder)?;
-    let workload = Workload::read(&point.settings, &Hosts::of(&fabric), &point.files, (folder, seed))?;
+    let fabric = foreign::fabric(&point.settings, folder)?;
+    let hosts = Hosts::of(&fabric);
+    let workload = Workload::read(&point.settings, &hosts, &point.files, (folder, seed))?;
     let scope = point.settings.common();
     if workload.queries(seed).is_some() {
         let problem = "messages of queries start when others have been delivered, which only a run tells";
@@ -291,7 +294,7 @@ pub(crate) fn flows(
         }
         Extent::Queries | Extent::Others | Extent::Entries { .. } => flows,
     };
-    Ok((workload, flows))
+    Ok((workload, flows, hosts.names.needed_in_lists()))
 }
 
 /// When flows end. Those of queries have to end as queries do, so that the coflow of a query ends with it.

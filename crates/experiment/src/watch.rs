@@ -126,7 +126,10 @@ fn links(
     let Some(wanted) = scope.optional(setting)? else { return Ok(None) };
     let mut numbers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (link, number) in fabric.links.iter().zip(0..) {
-        numbers.entry(fabric.link_name(number)).or_default().push(number);
+        numbers.entry(fabric.ends_name(number)).or_default().push(number);
+        if link.nth > 0 {
+            numbers.entry(fabric.link_name(number)).or_default().push(number);
+        }
         numbers.entry(fabric.classes[usize::from(link.class)].to_owned()).or_default().push(number);
     }
     let mut links = BTreeSet::new();

@@ -386,6 +386,12 @@ impl Workload {
         }
     }
 
+    /// What of its list is not read, or read in another way than it stands there.
+    pub(crate) fn list_notes(&self) -> Vec<String> {
+        let recorded = self.recorded.as_ref().map(Recorded::list);
+        self.listed().into_iter().chain(recorded).flat_map(List::notes).collect()
+    }
+
     /// The predictions of a list that has some.
     pub fn predictions(&self) -> Option<Arc<dyn Predict>> {
         let predicts = |list: &List| list.extras.bounds || list.extras.sizes;

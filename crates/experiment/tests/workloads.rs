@@ -33,6 +33,7 @@ fn folder_with_files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let files = [
         ("sizes.csv", "size_bytes,cdf\n1000,0.5\n20000,1\n"),
+        ("measured.csv", "when,bytes\n1,1000\n2,50000\n3,1000\n"),
         ("starts.csv", "start_s\n1e-5\n1.5e-5\n4e-5\n"),
         ("flows.csv", "start_s,src,dst,bytes,deadline_s,coflow\n0,0,1,1000,0.01,\n1e-6,7,1,300000,,3\n"),
     ];

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod choice;
+mod convert;
 mod export;
 mod forest;
 mod shards;
@@ -18,6 +19,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub(crate) use choice::{Explain, Init, List};
+pub(crate) use convert::Convert;
 pub(crate) use export::{Export, Format as ExportFormat, What as Exported};
 pub(crate) use forest::{Forest, Traced};
 pub(crate) use shards::{Join, Pack, PlanArgs, Planned};
@@ -44,6 +46,7 @@ Examples:
   flowsieve doctor results/quickstart
   flowsieve reproduce qcluster/fig06-09 --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
+  flowsieve convert flow.txt -o flows.csv --with topology.txt
   flowsieve validate --quick
 
 Exit status: 0 done, 1 the simulation failed, 2 something in the file, the arguments or the folders has to be changed.";
@@ -78,6 +81,8 @@ pub(crate) enum Command {
     Flows(Flows),
     /// Write the flows of a coflow trace as a list that can be replayed
     Coflows(Coflows),
+    /// Convert a file of another simulator: a flow list, a topology or a distribution of flow sizes
+    Convert(Convert),
     /// Compute demotion thresholds for a distribution of flow sizes
     Thresholds(Thresholds),
     /// Say what a forest's predictions of flow sizes are worth, or write them into a flow list

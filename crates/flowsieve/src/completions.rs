@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use flowsieve_experiment::engine::Engine;
-use flowsieve_experiment::{OwnSchemes, explain, lookup, settings};
+use flowsieve_experiment::{OwnSchemes, convert, explain, lookup, settings};
 use std::path::Path;
 
 /// The script for a shell.
@@ -38,6 +38,7 @@ struct Names {
     schemes: Vec<String>,
     workloads: Vec<String>,
     explained: Vec<String>,
+    formats: Vec<String>,
 }
 
 impl Names {
@@ -51,6 +52,7 @@ impl Names {
             keys: keys.map(|name| format!("{name}=")).collect(),
             schemes: engine.schemes().into_iter().map(|scheme| scheme.name).collect(),
             workloads: explain::workloads(),
+            formats: convert::formats().iter().map(|format| format.name.to_owned()).collect(),
             // Shells take apart what has a space.
             explained: explain::names(engine).into_iter().filter(|name| !name.contains(' ')).collect(),
         }
@@ -58,7 +60,7 @@ impl Names {
 
     /// The command with names in the place of free texts.
     fn put_into(&self, command: Command) -> Command {
-        let places: [(&str, &str, &[String]); 9] = [
+        let places: [(&str, &str, &[String]); 10] = [
             ("run", "file", &self.experiments),
             ("run", "set", &self.keys),
             ("flows", "file", &self.experiments),
@@ -68,6 +70,7 @@ impl Names {
             ("compare", "baseline", &self.schemes),
             ("explain", "name", &self.explained),
             ("thresholds", "workload", &self.workloads),
+            ("convert", "from", &self.formats),
         ];
         places.into_iter().fold(command, |command, (subcommand, argument, names)| {
             let of = |arg: Arg| arg.value_parser(PossibleValuesParser::new(names));
@@ -120,7 +123,8 @@ mod tests {
         }
         for shell in [Shell::Bash, Shell::Zsh] {
             let script = script_for(shell);
-            for name in ["nos2/fig06", "quickstart", "pfabric-predicted", "data-mining", "ecn_threshold="] {
+            for name in ["nos2/fig06", "quickstart", "pfabric-predicted", "data-mining", "ecn_threshold=", "htsim-topo"]
+            {
                 assert!(script.contains(name), "{shell}: {name}");
             }
         }

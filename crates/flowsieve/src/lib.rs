@@ -4,6 +4,7 @@
 mod args;
 mod completions;
 mod computation;
+mod converting;
 mod exporting;
 mod following;
 mod init;
@@ -89,6 +90,7 @@ fn do_what_it_says(command: Command, engine: OwnSchemes) -> Result<(), Error> {
         Command::Reproduce(args) => reproduction::reproduce(&args, engine),
         Command::Flows(args) => write_flows(&args, engine),
         Command::Coflows(args) => write_coflows(&args),
+        Command::Convert(args) => converting::convert(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
         Command::Forest { what } => forest(&what),
         Command::Validate(args) => validation::validate(&args),

@@ -26,6 +26,7 @@ pub(crate) fn list_of(py: Python<'_>, what: &str, word: Option<String>, folder: 
         "topologies" => What::Topologies,
         "experiments" => What::Experiments,
         "settings" => What::Settings,
+        "formats" => What::Formats,
         other => return Err(wrong(py, &format!("there is no list of {other:?}"))),
     };
     let folder = lookup::catalogue(folder.as_deref());

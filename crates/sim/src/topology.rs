@@ -87,6 +87,8 @@ pub struct Link {
     pub loss: f64,
     /// Index into [`Fabric::classes`].
     pub class: u16,
+    /// Which it is of the links between its ends, from 1; 0 where it is the only one.
+    pub nth: u16,
     /// Whether its far end may send a packet on before it has all of it: forwarding is cut-through, the far end is a
     /// switch, and no link out of that switch is faster, so that a packet never runs dry on its way out. A switch
     /// with one faster link out stores and forwards whatever comes over this one.
@@ -124,6 +126,8 @@ pub struct Fabric {
     pub cut_through: bool,
     /// What `[[topology.link]]` changed, a sentence each.
     pub changes: Vec<String>,
+    /// Columns of its edge list that are not read.
+    pub unread: Vec<String>,
     base_rtt: Time,
     shares: Vec<ClassShare>,
     reaches: Vec<Reach>,
@@ -173,8 +177,16 @@ impl Fabric {
         &self.shares
     }
 
-    /// A link by its ends: "leaf0 to host3". Links between the same two share it.
+    /// A link by its ends: "leaf0 to host3"; one of a bundle with its number: "leaf0 to spine1 #2".
     pub fn link_name(&self, link: u32) -> String {
+        match self.links[link as usize].nth {
+            0 => self.ends_name(link),
+            nth => format!("{} #{nth}", self.ends_name(link)),
+        }
+    }
+
+    /// A link by its ends alone, which those of a bundle share.
+    pub fn ends_name(&self, link: u32) -> String {
         let Link { from, to, .. } = &self.links[link as usize];
         format!("{} to {}", self.name(*from), self.name(*to))
     }

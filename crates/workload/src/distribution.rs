@@ -90,7 +90,8 @@ struct Piece {
 }
 
 impl SizeDistribution {
-    /// Reads rows `size_bytes,cdf` (header optional, `#` starts a comment line); errors call the text `name`.
+    /// Reads rows `size_bytes,cdf` (header optional, `#` starts a comment line), between commas, semicolons or blanks; errors call the
+    /// text `name`. Where the last share is 100 all are per cent.
     ///
     /// Sizes and cdf never fall, the last cdf is 1. Two rows with one size are a point mass, and so is a first row
     /// above 0. Sizes may have an exponent (`1e6`).
@@ -159,6 +160,14 @@ impl SizeDistribution {
     /// # Panics
     /// If there is none.
     pub fn listed(name: &str, sizes: &[u64]) -> SizeDistribution {
+        SizeDistribution::sampled(name, sizes, Rounding::Bytes)
+    }
+
+    /// The same of sizes that are rounded up.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn sampled(name: &str, sizes: &[u64], rounding: Rounding) -> SizeDistribution {
         assert!(!sizes.is_empty(), "a distribution has a size");
         let mut sorted = sizes.to_vec();
         sorted.sort_unstable();
@@ -169,7 +178,7 @@ impl SizeDistribution {
             pieces.push(Piece { from: same[0], to: same[0], cdf_from: share(before), cdf_to: share(to) });
             before = to;
         }
-        SizeDistribution::shaped(name.to_owned(), Rounding::Bytes, Shape::Pieces(pieces.into()))
+        SizeDistribution::shaped(name.to_owned(), rounding, Shape::Pieces(pieces.into()))
     }
 
     /// The size of one flow, in bytes. Takes one draw from `rng` and no memory.

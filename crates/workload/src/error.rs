@@ -36,7 +36,6 @@ impl Problem {
             Problem::Header { .. } => "header",
             Problem::Columns { .. } => "columns",
             Problem::Number { .. } => "value",
-            Problem::Near { problem, .. } => problem.kind(),
             Problem::NoHost { .. } => "unknown-host",
             Problem::Empty { .. } => "empty",
             Problem::TooManyRows { .. }
@@ -64,7 +63,6 @@ impl Problem {
     pub fn column(&self) -> Option<&str> {
         match self {
             Problem::Number { column, .. } => Some(column),
-            Problem::Near { problem, .. } => problem.column(),
             Problem::NoHost { column, .. } | Problem::TwoColumns { column } => Some(column),
             Problem::NoColumn { column, .. } | Problem::NoFeature { column } => Some(column),
             Problem::SizeGoesBack { .. } => Some("size_bytes"),
@@ -75,24 +73,11 @@ impl Problem {
 
     /// What is wrong, and what was expected: the message in two.
     pub fn in_two(&self) -> (String, Option<String>) {
-        match self {
-            Problem::Near { problem, if_per_cent, .. } => {
-                let (what, expected) = problem.in_two();
-                (what, expected.map(|expected| if *if_per_cent { expected + ", not per cent" } else { expected }))
-            }
-            other => {
-                let text = other.to_string();
-                match text.rsplit_once("; expected ") {
-                    Some((what, expected)) => (what.to_owned(), Some(expected.to_owned())),
-                    None => (text, None),
-                }
-            }
+        let text = self.to_string();
+        match text.rsplit_once("; expected ") {
+            Some((what, expected)) => (what.to_owned(), Some(expected.to_owned())),
+            None => (text, None),
         }
-    }
-
-    /// The row that was meant, perhaps.
-    pub fn nearest_row(&self) -> Option<&str> {
-        if let Problem::Near { row, .. } = self { Some(row) } else { None }
     }
 }
 
@@ -139,16 +124,6 @@ pub enum Problem {
         /// Kind and range.
         expected: String,
     },
-    /// A row that is written in another way than this kind of file has it.
-    #[error("{problem}; the nearest row is `{row}`{}", if *.if_per_cent { ", if these are per cent" } else { "" })]
-    Near {
-        /// What is wrong with it.
-        problem: Box<Problem>,
-        /// What it may have meant.
-        row: String,
-        /// It meant that if its values are per cent, which nothing in it says.
-        if_per_cent: bool,
-    },
     /// A name that no host has.
     #[error("{column} is `{found}`, and no host is called so; expected {expected}")]
     NoHost {
@@ -193,8 +168,8 @@ pub enum Problem {
         /// Value of this row.
         found: f64,
     },
-    /// A last row below 1.
-    #[error("cdf ends at {found}; expected the last row to reach 1")]
+    /// A last row that is neither 1 nor 100 per cent.
+    #[error("cdf ends at {found}; expected the last row to reach 1, or 100 where shares are per cent")]
     CdfEndsEarly {
         /// Value of the last row.
         found: f64,
@@ -334,9 +309,8 @@ mod tests {
             SizeDistribution::parse("sizes.csv", text, Reading::Interpolated, Rounding::Bytes).unwrap_err()
         };
         assert_eq!(
-            sizes("0,0\n20000,20\n").to_string(),
-            "sizes.csv:2: cdf is `20`; expected a share from 0 to 1 of the flows; the nearest row is `20000,0.2`, if these \
-             are per cent"
+            sizes("0,0\n20000,x\n").to_string(),
+            "sizes.csv:2: cdf is `x`; expected a share of the flows, from 0 to 1 or from 0 to 100 per cent"
         );
     }
 
@@ -344,8 +318,6 @@ mod tests {
     fn in_two__is_the_message_before_and_after_expected() {
         let problem = Problem::CdfEndsEarly { found: 0.5 };
         assert_eq!(problem.in_two(), ("cdf ends at 0.5".to_owned(), Some("the last row to reach 1".to_owned())));
-        let near = Problem::Near { problem: Box::new(problem), row: "1,1".to_owned(), if_per_cent: true };
-        assert_eq!(near.in_two().1.as_deref(), Some("the last row to reach 1, not per cent"));
-        assert_eq!((near.kind(), near.column(), near.nearest_row()), ("ends-early", Some("cdf"), Some("1,1")));
+        assert_eq!((problem.kind(), problem.column()), ("ends-early", Some("cdf")));
     }
 }

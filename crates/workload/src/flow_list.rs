@@ -12,8 +12,9 @@
 //! | `predicted` | its size as it was predicted, in bytes |
 //! | `feature:NAME` | a whole number that was recorded of the flow when it began, for whoever predicts; never empty |
 //!
-//! Rows may stand in any order; flows that start together keep theirs. The header is optional where a list has no features,
-//! and `#` starts a comment line.
+//! Rows may stand in any order; flows that start together keep theirs. The header is optional where a list has no features; it may name
+//! the columns in any order, and others, which are not read. `#` starts a comment line. Starts in seconds since 1970 are counted from the
+//! first.
 
 use crate::HostNames;
 use crate::error::{InputError, Problem, excerpt};
@@ -31,6 +32,7 @@ const COLUMNS: Columns = Columns {
     required: &["start_s", "src", "dst", "bytes"],
     optional: &["deadline_s", "coflow", "class", "lower", "upper", "predicted"],
     prefix: Some(FEATURE),
+    others: true,
 };
 
 /// Flows that a list may have; they are kept in memory, 2.4 GB at most.
@@ -52,6 +54,10 @@ pub struct FlowList {
     pub highest_class: (u8, u64),
     /// The bytes of the largest flow, and its line; of several the first.
     pub largest: (u64, u64),
+    /// Columns of the file that are not read.
+    pub unread: Vec<String>,
+    /// The first start in ps since 1970, where starts were counted from there; they are counted from the first.
+    pub epoch_ps: Option<u128>,
 }
 
 /// Whole numbers that were recorded of flows.
@@ -102,8 +108,10 @@ pub fn parse(name: &str, text: &str, hosts: u32) -> Result<FlowList, InputError>
 pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowList, InputError> {
     let mut rows = Rows::new(name, reader, COLUMNS, MAX_FLOWS);
     let mut list = FlowList::default();
+    let mut starts = Starts::Unknown;
     while let Some(row) = rows.next()? {
-        let read = flow(&row, hosts).and_then(|flow| Ok((flow, prediction(&row)?, row.own_numbers(FEATURE)?)));
+        let read =
+            flow(&row, hosts, &mut starts).and_then(|flow| Ok((flow, prediction(&row)?, row.own_numbers(FEATURE)?)));
         let (flow, prediction, features) = read.map_err(|problem| rows.error_in_row(problem))?;
         // Most lists predict nothing, and then there is no table.
         if prediction != Prediction::default() || !list.predictions.is_empty() {
@@ -125,11 +133,60 @@ pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowL
         }
     }
     list.features.names = rows.own().to_vec();
+    list.unread = rows.unread().to_vec();
+    list.epoch_ps = starts.count_from_first(&mut list.flows);
     // Most lists are in order, and sorting takes memory of its own.
     if !list.flows.is_sorted_by_key(|flow| flow.start_ps) {
         list.sort();
     }
     Ok(list)
+}
+
+/// From when starts are counted, which the first row tells.
+enum Starts {
+    Unknown,
+    /// The beginning of the run.
+    Run,
+    /// 1970: the first row's ps since then.
+    Epoch(u128),
+}
+
+impl Starts {
+    /// What stands for the first row's start while others may still be earlier.
+    const MIDDLE: u64 = 1 << 63;
+
+    /// The start of a row in ps: of times since 1970 how much it is after the first row's, on top of [`Starts::MIDDLE`].
+    fn read(&mut self, field: &str) -> Result<u64, Problem> {
+        let first = match *self {
+            Starts::Run => return seconds::start(field),
+            Starts::Unknown => match seconds::parse_epoch_ps(field) {
+                Some(first) => {
+                    *self = Starts::Epoch(first);
+                    return Ok(Starts::MIDDLE);
+                }
+                None => {
+                    *self = Starts::Run;
+                    return seconds::start(field);
+                }
+            },
+            Starts::Epoch(first) => first,
+        };
+        let ps = seconds::parse_epoch_ps(field).map(|ps| ps + u128::from(Starts::MIDDLE));
+        let after = ps.and_then(|ps| ps.checked_sub(first)).and_then(|after| u64::try_from(after).ok());
+        after.ok_or_else(|| Problem::Number {
+            column: "start_s".into(),
+            found: excerpt(field),
+            expected: "seconds since 1970 as in the first row, within 106 days of it".to_owned(),
+        })
+    }
+
+    /// Counts starts since 1970 from the first of them, and says when that is.
+    fn count_from_first(&self, flows: &mut [Flow]) -> Option<u128> {
+        let Starts::Epoch(of_first_row) = self else { return None };
+        let first = flows.iter().map(|flow| flow.start_ps).min()?;
+        flows.iter_mut().for_each(|flow| flow.start_ps -= first);
+        Some(of_first_row + u128::from(first) - u128::from(Starts::MIDDLE))
+    }
 }
 
 impl FlowList {
@@ -200,11 +257,25 @@ pub fn write<'a>(
     extras: &Extras,
     rows: impl IntoIterator<Item = (Flow, Prediction, &'a [u64])>,
 ) -> io::Result<()> {
+    write_named(out, extras, &[], rows)
+}
+
+/// As [`write`], with hosts by their names, where these are given in the order of their numbers.
+pub fn write_named<'a>(
+    out: &mut impl Write,
+    extras: &Extras,
+    hosts: &[String],
+    rows: impl IntoIterator<Item = (Flow, Prediction, &'a [u64])>,
+) -> io::Result<()> {
     let names: String = extras.names().map(|name| format!(",{name}")).collect();
     writeln!(out, "{}{names}", COLUMNS.required.join(","))?;
     let or_empty = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
     for (flow, prediction, features) in rows {
-        write!(out, "{},{},{},{}", format_ps(flow.start_ps), flow.src, flow.dst, flow.bytes)?;
+        let named = |host: u32| hosts.get(host as usize).cloned().unwrap_or_else(|| host.to_string());
+        match hosts {
+            [] => write!(out, "{},{},{},{}", format_ps(flow.start_ps), flow.src, flow.dst, flow.bytes)?,
+            _ => write!(out, "{},{},{},{}", format_ps(flow.start_ps), named(flow.src), named(flow.dst), flow.bytes)?,
+        }
         if extras.deadlines {
             write!(out, ",{}", flow.deadline_ps.map(|ps| format_ps(ps.get())).unwrap_or_default())?;
         }
@@ -231,9 +302,9 @@ pub fn write<'a>(
 }
 
 /// The flow of a row, with its id still to be given.
-fn flow(row: &Row<'_>, hosts: &HostNames) -> Result<Flow, Problem> {
+fn flow(row: &Row<'_>, hosts: &HostNames, starts: &mut Starts) -> Result<Flow, Problem> {
     let [start, src, dst, bytes, deadline, coflow, class] = row.fields();
-    let start_ps = seconds::start(start)?;
+    let start_ps = starts.read(start)?;
     let (src, dst) = (host("src", src, hosts)?, host("dst", dst, hosts)?);
     if src == dst {
         return Err(Problem::SameHost { host: src });
@@ -256,12 +327,13 @@ fn flow(row: &Row<'_>, hosts: &HostNames) -> Result<Flow, Problem> {
 fn host(column: &'static str, field: &str, hosts: &HostNames) -> Result<u32, Problem> {
     let named = field.starts_with(|letter: char| !letter.is_ascii_digit());
     let last = hosts.count().saturating_sub(1);
+    let none = || Problem::NoHost { column, found: excerpt(field), expected: hosts.in_words_for(field) };
+    if hosts.are_numbers() {
+        return hosts.find(field).ok_or_else(none);
+    }
     match if named { hosts.find(field) } else { None } {
         Some(host) => Ok(host),
-        None if field.starts_with(char::is_alphabetic) => {
-            let expected = format!("a number from 0 to {last}, or {}", hosts.in_words());
-            Err(Problem::NoHost { column, found: excerpt(field), expected })
-        }
+        None if field.starts_with(char::is_alphabetic) => Err(none()),
         // A name may also begin with a digit.
         None => whole_number(column, field, 0..=last.into())
             .map(|host| host as u32)

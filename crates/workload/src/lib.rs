@@ -53,6 +53,7 @@ mod points;
 mod prediction;
 pub mod random;
 mod rows;
+pub mod samples;
 mod seconds;
 mod standin;
 

@@ -3,12 +3,16 @@
 //! A row `size_bytes,cdf` says which share of the flows has at most that size. Sizes and shares never fall from row to
 //! row and the last share is 1. Two rows with the same size are a point mass there; a first row above 0 is a point mass
 //! at its size.
+//!
+//! Commas, semicolons and blanks separate alike. Where the last share is 100, or has a `%`, all are per cent: the last row tells, and no other.
 
 use crate::MAX_BYTES;
 use crate::error::{InputError, Problem, excerpt};
-use crate::rows::{Columns, Rows, whole_number};
+use crate::lines::Lines;
+use crate::rows::whole_number;
 
-const COLUMNS: Columns = Columns::all(&["size_bytes", "cdf"]);
+/// As messages show them.
+const COLUMNS: [&str; 2] = ["size_bytes", "cdf"];
 
 /// Rows that a file may have; the finest published distribution has 843.
 const MAX_POINTS: usize = 1_000_000;
@@ -24,36 +28,116 @@ pub(crate) struct CdfPoint {
     pub(crate) cdf: f64,
 }
 
+/// A row before it is known whether shares are per cent.
+struct Row {
+    line: u64,
+    size: u64,
+    /// As it stands there, without `%`.
+    share: String,
+    value: f64,
+    is_percent: bool,
+}
+
 /// The points of `text`, which errors call `name`; at least one, and the last has cdf 1.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<CdfPoint>, InputError> {
-    let mut rows = Rows::new(name, text.as_bytes(), COLUMNS, MAX_POINTS);
-    let mut points = Vec::new();
-    let mut before = CdfPoint { size: 0, cdf: 0.0 };
-    loop {
-        before = match rows.next() {
-            Ok(None) => break,
-            Ok(Some(row)) => {
-                let point = point(row.fields(), before);
-                point.map_err(|problem| rows.error_in_row(with_nearest(problem, rows.line())))?
+    let mut lines = Lines::new(name, text.as_bytes());
+    let (mut layout, mut rows): (Option<Layout>, Vec<Row>) = (None, Vec::new());
+    while lines.advance(|| COLUMNS.join(","))? {
+        let line = lines.text()?;
+        let at = match (&layout, Layout::of_header(line)) {
+            (None, Some(header)) => {
+                layout = Some(header.map_err(|problem| lines.error_in_line(problem))?);
+                continue;
             }
-            Err(InputError { file, line, problem: problem @ Problem::Columns { .. } }) => {
-                return Err(InputError { file, line, problem: with_nearest(problem, rows.line()) });
-            }
-            Err(error) => return Err(error),
+            (Some(layout), _) => layout,
+            (None, None) => layout.insert(Layout { size: 0, cdf: 1, columns: 2 }),
         };
-        points.push(before);
+        let row = at.row(line, lines.number()).map_err(|problem| lines.error_in_line(problem))?;
+        if rows.len() == MAX_POINTS {
+            return Err(lines.error_in_line(Problem::TooManyRows { limit: MAX_POINTS }));
+        }
+        rows.push(row);
     }
-    if before.cdf < 1.0 - SUMMATION_ERROR {
-        return Err(rows.error_in_row(Problem::CdfEndsEarly { found: before.cdf }));
+    let Some(last) = rows.last() else {
+        return Err(lines.error_in_file(Problem::Empty { expected: COLUMNS.join(",") }));
+    };
+    let error_in = |row: &Row, problem| InputError { file: name.to_owned(), line: Some(row.line), problem };
+    let in_percent = rows.iter().any(|row| row.is_percent) || last.value > 1.0 + SUMMATION_ERROR;
+    let mut points: Vec<CdfPoint> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let before = points.last().copied().unwrap_or(CdfPoint { size: 0, cdf: 0.0 });
+        points.push(point(row, before, in_percent).map_err(|problem| error_in(row, problem))?);
+    }
+    let end = points.last().map_or(0.0, |point| point.cdf);
+    if end < 1.0 - SUMMATION_ERROR {
+        return Err(error_in(last, Problem::CdfEndsEarly { found: last.value }));
     }
     // The ones at the end are now exact, so that no draw falls behind them.
-    points.iter_mut().filter(|point| point.cdf >= before.cdf).for_each(|point| point.cdf = 1.0);
+    points.iter_mut().filter(|point| point.cdf >= end).for_each(|point| point.cdf = 1.0);
     Ok(points)
 }
 
-fn point([size, cdf]: [&str; 2], before: CdfPoint) -> Result<CdfPoint, Problem> {
-    let size = whole_number("size_bytes", size, 0..=MAX_BYTES)?;
-    let cdf = share(cdf)?;
+/// Where the two columns stand.
+struct Layout {
+    size: usize,
+    cdf: usize,
+    columns: usize,
+}
+
+impl Layout {
+    /// Of a line that has names; none for a line of numbers.
+    fn of_header(line: &str) -> Option<Result<Layout, Problem>> {
+        let names = fields(line);
+        if !names.iter().any(|name| name.starts_with(char::is_alphabetic)) || names[0].parse::<f64>().is_ok() {
+            return None;
+        }
+        let place = |name: &str| names.iter().position(|other| *other == name);
+        // The index of a table of pandas has no name; other columns may mean anything.
+        let known = names.iter().all(|name| name.is_empty() || COLUMNS.contains(name));
+        Some(match (place(COLUMNS[0]), place(COLUMNS[1])) {
+            (Some(size), Some(cdf)) if known => Ok(Layout { size, cdf, columns: names.len() }),
+            _ => Err(Problem::Header { found: excerpt(line), expected: COLUMNS.join(",") }),
+        })
+    }
+
+    fn row(&self, line: &str, number: u64) -> Result<Row, Problem> {
+        let fields = fields(line);
+        if fields.len() != self.columns {
+            let expected = format!("2: `{}`", COLUMNS.join(","));
+            return Err(Problem::Columns { found: fields.len(), expected });
+        }
+        let size = whole_number(COLUMNS[0], fields[self.size], 0..=MAX_BYTES)?;
+        let share = fields[self.cdf];
+        let (text, is_percent) = share.strip_suffix('%').map_or((share, false), |text| (text.trim_end(), true));
+        let value = text.parse().ok().filter(|value| (0.0..=100.0 * (1.0 + SUMMATION_ERROR)).contains(value));
+        let value = value.ok_or_else(|| Problem::Number {
+            column: COLUMNS[1].into(),
+            found: excerpt(share),
+            expected: "a share of the flows, from 0 to 1 or from 0 to 100 per cent".to_owned(),
+        })?;
+        Ok(Row { line: number, size, share: text.to_owned(), value, is_percent })
+    }
+}
+
+/// What commas separate, or else semicolons, or else blanks. A `%` with a blank before it belongs to its number.
+fn fields(line: &str) -> Vec<&str> {
+    for separator in [',', ';'] {
+        if line.contains(separator) {
+            return line.split(separator).map(str::trim).collect();
+        }
+    }
+    match line.strip_suffix('%').map(str::trim_end) {
+        None => line.split_whitespace().collect(),
+        Some(numbers) => {
+            let start = numbers.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+            let start = start + numbers[start..].len() - numbers[start..].trim_start().len();
+            numbers[..start].split_whitespace().chain([&line[start..]]).collect()
+        }
+    }
+}
+
+fn point(row: &Row, before: CdfPoint, in_percent: bool) -> Result<CdfPoint, Problem> {
+    let (size, cdf) = (row.size, if in_percent { of_percent(row) } else { row.value }.min(1.0));
     if size < before.size {
         return Err(Problem::SizeGoesBack { before: before.size, found: size });
     }
@@ -66,42 +150,9 @@ fn point([size, cdf]: [&str; 2], before: CdfPoint) -> Result<CdfPoint, Problem> 
     Ok(CdfPoint { size, cdf })
 }
 
-/// A problem of a line, with the row that it may have meant: blanks or semicolons between its fields, percentages.
-fn with_nearest(problem: Problem, line: &str) -> Problem {
-    let fields: Vec<&str> = line.split([',', ';', ' ', '\t']).filter(|field| !field.is_empty()).collect();
-    let (size, share, sure) = match fields[..] {
-        [size, share, "%"] => (size, share, true),
-        [size, share] => (size, share.trim_end_matches('%'), share.ends_with('%')),
-        _ => return problem,
-    };
-    let (Ok(size), Ok(value)) = (whole_number("size_bytes", size, 0..=MAX_BYTES), share.parse::<f64>()) else {
-        return problem;
-    };
-    let row = match value {
-        0.0..=1.0 if !sure => format!("{size},{share}"),
-        0.0..=100.0 => format!("{size},{}", of_percent(value, share)),
-        _ => return problem,
-    };
-    // Of what is wrong with a row of the right form it says nothing.
-    let is_new = row != line.replace(' ', "");
-    let if_per_cent = !sure && value > 1.0;
-    if is_new { Problem::Near { problem: Box::new(problem), row, if_per_cent } } else { problem }
-}
-
-/// A hundredth of a value, with the two decimals more that its text has not.
-fn of_percent(value: f64, text: &str) -> String {
-    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len()) + 2;
-    let share = format!("{:.decimals$}", value / 100.0);
-    share.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn share(field: &str) -> Result<f64, Problem> {
-    let accepted = field.parse().ok().filter(|share| (0.0..=1.0 + SUMMATION_ERROR).contains(share));
-    accepted.map(|share: f64| share.min(1.0)).ok_or_else(|| Problem::Number {
-        column: "cdf".into(),
-        found: excerpt(field),
-        expected: "a share from 0 to 1 of the flows".to_string(),
-    })
+/// A hundredth of a share, as exact as if it had been written so.
+fn of_percent(row: &Row) -> f64 {
+    format!("{}e-2", row.share).parse().unwrap_or(row.value / 100.0)
 }
 
 #[cfg(test)]
@@ -146,31 +197,53 @@ mod tests {
         assert_eq!(refused("-5,1"), "sizes.csv:1 value size_bytes");
         assert_eq!(refused("5.5,1"), "sizes.csv:1 value size_bytes");
         assert_eq!(refused("1e99,1"), "sizes.csv:1 value size_bytes");
-        assert_eq!(refused("5,1.1"), "sizes.csv:1 value cdf");
+        assert_eq!(refused("5,1.1"), "sizes.csv:1 ends-early cdf");
         assert_eq!(refused("5,-0.1"), "sizes.csv:1 value cdf");
         assert_eq!(refused("5,NaN"), "sizes.csv:1 value cdf");
         assert_eq!(refused("5,"), "sizes.csv:1 value cdf");
     }
 
     #[test]
-    fn parse__names_the_nearest_row_of_other_ways_to_write_them() {
-        let near = |text: &str| parse("sizes.csv", text).unwrap_err().problem.nearest_row().map(str::to_owned);
-        let is = |row: &str| Some(row.to_owned());
-        assert_eq!(near("1000 0.15"), is("1000,0.15"));
-        assert_eq!(near("0,0\n\n1000\t;  15%\n"), is("1000,0.15"));
-        assert_eq!(near("1000,50%\n"), is("1000,0.5"));
-        assert_eq!(near("1e3, 1.1 %\n"), is("1000,0.011"));
-        assert_eq!(near("10,100%\n"), is("10,1"));
-        assert_eq!(near("0,0\n10000,0.5\n20000,20\n"), is("20000,0.2"));
-        assert_eq!(near("0 0\n"), is("0,0"));
-        for without in ["1000,0.5\n900,1", "10,150%", "10,0.5,1", "10 KB,1", "0,0.5\n1,1", "10,-5%", "1000", "10,nan%"]
-        {
-            assert_eq!(near(without), None, "{without}");
+    fn parse__takes_blanks_semicolons_and_per_cent() {
+        let expected = parse("f", "0,0\n1000,0.2\n5000,0.5625\n20000,1\n").unwrap();
+        for text in [
+            "0 0\n1000 0.2\n5000 0.5625\n20000 1\n",
+            "0   0\r\n\r\n# x\r\n1000\t0.2\r\n5000   0.5625\r\n20000 1\r\n",
+            "0;0\n1000; 0.2\n5000;0.5625\n20000;1\n",
+            "0 0\n1000 20\n5000 56.25\n20000 100\n",
+            "0,0%\n1000,20 %\n5000,56.25%\n20000,100%\n",
+            "0 0 %\n1000 20%\n5000 56.25  %\n20000 100%\n",
+            "size_bytes cdf\n0 0\n1000 0.2\n5000 0.5625\n20000 1\n",
+            "cdf,size_bytes\n0,0\n0.2,1000\n0.5625,5000\n1,20000\n",
+            ",size_bytes,cdf\n0,0,0\n1,1000,0.2\n2,5000,0.5625\n3,20000,1\n",
+        ] {
+            assert_eq!(parse("f", text).unwrap(), expected, "{text:?}");
         }
-        let whole = "sizes.csv:2 columns";
-        assert_eq!(refused("# of a script\n1000 15%"), whole);
-        // Blanks around values and between lines are none of these.
-        assert_eq!(parse("f", " 10 , 0.5 \n\n\t20 ,1\n").unwrap().len(), 2);
+        // Per cent that begin below 1: the last row tells.
+        let shares = |text| parse("f", text).unwrap().iter().map(|point| point.cdf).collect::<Vec<_>>();
+        assert_eq!(shares("10 0.5\n20 1\n30 100"), [0.005, 0.01, 1.0]);
+        assert_eq!(shares("10 1e1\n30 100"), [0.1, 1.0]);
+        // As exact as the fraction would be.
+        assert_eq!(shares("10 12.34\n20 56.789\n30 100"), [0.1234, 0.56789, 1.0]);
+    }
+
+    #[test]
+    fn parse__refuses_other_separations() {
+        for (text, line) in [
+            ("10,0.5,1", 1),
+            ("10 KB,1", 1),
+            ("1000", 1),
+            ("10 0.5\n20 0.7 1", 2),
+            ("10,nan%", 1),
+            ("10,150%", 1),
+            ("10,-5%", 1),
+        ] {
+            assert_eq!(parse("f", text).unwrap_err().line, Some(line), "{text}");
+        }
+        for header in ["size,cdf", "size_bytes,cdf,note", "cdf"] {
+            let refused = parse("f", &format!("{header}\n10,1\n")).unwrap_err();
+            assert!(matches!(refused.problem, Problem::Header { .. }), "{header}: {refused}");
+        }
     }
 
     #[test]

@@ -17,18 +17,21 @@ const MAX_COLUMNS: usize = 10;
 pub(crate) const MAX_NAMED: usize = 64;
 
 /// The columns of a kind of file. Without a header the optional ones stand in this order, and those at the end may be
-/// left out; a header may name any of them in any order, and further ones with a prefix and a name of the user's own.
+/// left out; a header may name all that are required and any others in any order, further ones with a prefix and a name of the user's
+/// own, and where `others` are allowed any that are not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
     pub(crate) required: &'static [&'static str],
     pub(crate) optional: &'static [&'static str],
     /// What the names of the user's own columns begin with, where there may be some.
     pub(crate) prefix: Option<&'static str>,
+    /// Whether a header may name columns that are not read.
+    pub(crate) others: bool,
 }
 
 impl Columns {
     pub(crate) const fn all(required: &'static [&'static str]) -> Columns {
-        Columns { required, optional: &[], prefix: None }
+        Columns { required, optional: &[], prefix: None, others: false }
     }
 
     /// As messages show them: `a,b[,c]`.
@@ -42,40 +45,53 @@ impl Columns {
         self.required.len() + self.optional.len()
     }
 
-    /// For each field of a row below this header, its column, where the user's own follow the others in the header's
-    /// order; and the names of those. None where it is no header of this kind of file.
-    fn of_header(&self, header: &str) -> Option<(Vec<usize>, Vec<String>)> {
-        let (mut columns, mut own): (Vec<usize>, Vec<String>) = (Vec::new(), Vec::new());
+    /// What a header says; none where it is no header of this kind of file.
+    fn of_header(&self, header: &str) -> Option<Header> {
+        let mut read = Header::default();
         for name in header.split(',').map(str::trim) {
             let known = self.required.iter().chain(self.optional).position(|known| *known == name);
             let column = match (known, self.prefix.and_then(|prefix| name.strip_prefix(prefix))) {
                 (Some(column), _) => column,
                 (None, Some(name))
-                    if !name.is_empty() && own.len() < MAX_NAMED && !own.iter().any(|own| own == name) =>
+                    if !name.is_empty() && read.own.len() < MAX_NAMED && !read.own.iter().any(|own| own == name) =>
                 {
-                    own.push(name.to_string());
-                    self.most() + own.len() - 1
+                    read.own.push(name.to_string());
+                    self.most() + read.own.len() - 1
+                }
+                (None, None) if self.others && read.unread.len() < MAX_NAMED => {
+                    // The index of a table of pandas has no name.
+                    read.unread.push(if name.is_empty() { "(without a name)".to_owned() } else { excerpt(name) });
+                    read.layout.push(None);
+                    continue;
                 }
                 (None, _) => return None,
             };
-            if columns.contains(&column) {
+            if read.layout.contains(&Some(column)) {
                 return None;
             }
-            columns.push(column);
+            read.layout.push(Some(column));
         }
-        let in_order = (0..self.required.len()).all(|column| columns.get(column) == Some(&column));
-        in_order.then_some((columns, own))
+        (0..self.required.len()).all(|column| read.layout.contains(&Some(column))).then_some(read)
     }
+}
+
+/// What a header says.
+#[derive(Debug, Default)]
+struct Header {
+    /// For each field of a row its column, where the user's own follow the others in the header's order; none for one that is not read.
+    layout: Vec<Option<usize>>,
+    /// The names of the user's own columns.
+    own: Vec<String>,
+    /// The names of columns that are not read.
+    unread: Vec<String>,
 }
 
 /// Reader of one file's rows.
 pub(crate) struct Rows<R> {
     lines: Lines<R>,
     columns: Columns,
-    /// For each field of a row its column; empty before the header or the first row.
-    layout: Vec<usize>,
-    /// The names of the user's own columns.
-    own: Vec<String>,
+    /// Empty before the header or the first row.
+    header: Header,
     max_rows: usize,
     /// Line of the row given last.
     row_line: u64,
@@ -111,23 +127,22 @@ impl<R: BufRead> Rows<R> {
     /// The rows of `reader`, which errors call `file`.
     pub(crate) fn new(file: &str, reader: R, columns: Columns, max_rows: usize) -> Rows<R> {
         debug_assert!(columns.most() <= MAX_COLUMNS);
-        let (lines, layout, own) = (Lines::new(file, reader), Vec::new(), Vec::new());
-        Rows { lines, columns, layout, own, max_rows, row_line: 0, rows: 0 }
+        Rows { lines: Lines::new(file, reader), columns, header: Header::default(), max_rows, row_line: 0, rows: 0 }
     }
 
     /// The names of the user's own columns without their prefix; known with the first row.
     pub(crate) fn own(&self) -> &[String] {
-        &self.own
+        &self.header.own
+    }
+
+    /// The names of the columns that are not read.
+    pub(crate) fn unread(&self) -> &[String] {
+        &self.header.unread
     }
 
     /// The line of the row given last.
     pub(crate) fn row_line(&self) -> u64 {
         self.row_line
-    }
-
-    /// The text of the line read last; empty where it is no text.
-    pub(crate) fn line(&self) -> &str {
-        self.lines.text().unwrap_or_default()
     }
 
     /// The next row; none at the end of a file that had one.
@@ -141,18 +156,18 @@ impl<R: BufRead> Rows<R> {
         if self.rows == self.max_rows {
             return Err(self.lines.error_in_line(Problem::TooManyRows { limit: self.max_rows }));
         }
-        if self.layout.is_empty() {
+        if self.header.layout.is_empty() {
             // The first row says how many of the optional columns there are.
             let least = self.columns.required.len();
             let found = self.lines.text()?.split(',').count().clamp(least, self.columns.most());
-            self.layout = (0..found).collect();
+            self.header.layout = (0..found).map(Some).collect();
         }
         self.rows += 1;
         self.row_line = self.lines.number();
-        let (mut fields, mut own) = ([""; MAX_COLUMNS], vec![""; self.own.len()]);
+        let (mut fields, mut own) = ([""; MAX_COLUMNS], vec![""; self.header.own.len()]);
         let mut found = 0;
         for field in self.lines.text()?.split(',') {
-            if let Some(&column) = self.layout.get(found) {
+            if let Some(&Some(column)) = self.header.layout.get(found) {
                 match column.checked_sub(self.columns.most()) {
                     None => fields[column] = field.trim(),
                     Some(nth) => own[nth] = field.trim(),
@@ -160,8 +175,8 @@ impl<R: BufRead> Rows<R> {
             }
             found += 1;
         }
-        if found == self.layout.len() {
-            Ok(Some(Row { fields, own, own_names: &self.own }))
+        if found == self.header.layout.len() {
+            Ok(Some(Row { fields, own, own_names: &self.header.own }))
         } else {
             Err(self.wrong_columns(found))
         }
@@ -174,13 +189,19 @@ impl<R: BufRead> Rows<R> {
 
     fn wrong_columns(&self, found: usize) -> InputError {
         let (least, most) = (self.columns.required.len(), self.columns.most());
-        let expected = if self.rows == 1 && least < most && self.layout.len() == found.clamp(least, most) {
+        let expected = if self.rows == 1 && least < most && self.header.layout.len() == found.clamp(least, most) {
             format!("{least} to {most}: `{}`", self.columns.shown())
         } else {
             let known = self.columns.required.iter().chain(self.columns.optional).map(|name| (*name).to_string());
             let prefix = self.columns.prefix.unwrap_or_default();
-            let known: Vec<String> = known.chain(self.own.iter().map(|name| format!("{prefix}{name}"))).collect();
-            let names: Vec<&str> = self.layout.iter().map(|column| known[*column].as_str()).collect();
+            let known: Vec<String> =
+                known.chain(self.header.own.iter().map(|name| format!("{prefix}{name}"))).collect();
+            let mut unread = self.header.unread.iter();
+            let mut name = |column: &Option<usize>| match column {
+                Some(column) => known[*column].clone(),
+                None => unread.next().cloned().unwrap_or_default(),
+            };
+            let names: Vec<String> = self.header.layout.iter().map(&mut name).collect();
             format!("{}: `{}`", names.len(), names.join(","))
         };
         self.lines.error_in_line(Problem::Columns { found, expected })
@@ -190,11 +211,13 @@ impl<R: BufRead> Rows<R> {
     fn advance(&mut self) -> Result<bool, InputError> {
         while self.lines.advance(|| self.columns.shown())? {
             let row = self.lines.text()?;
-            if !self.layout.is_empty() || !row.starts_with(char::is_alphabetic) {
+            let may_be_header =
+                |row: &str| row.starts_with(char::is_alphabetic) || self.columns.others && row.starts_with([',', '_']);
+            if !self.header.layout.is_empty() || !may_be_header(row) {
                 return Ok(true);
             }
             match self.columns.of_header(row) {
-                Some((layout, own)) => (self.layout, self.own) = (layout, own),
+                Some(header) => self.header = header,
                 None => {
                     let problem = Problem::Header { found: excerpt(row), expected: self.columns.shown() };
                     return Err(self.lines.error_in_line(problem));
@@ -260,7 +283,8 @@ mod tests {
         let refused = |bytes: &[u8]| read(bytes).unwrap_err();
         assert_eq!(refused(b""), "f empty");
         assert_eq!(refused(b"a,b\r\n"), "f empty");
-        assert_eq!(refused(b"b,a\n"), "f:1 header");
+        assert_eq!(refused(b"b,c\n"), "f:1 header");
+        assert_eq!(read(b"b,a\n1,2\n"), Ok(vec![row(2, "2", "1")]));
         assert_eq!(refused(b"1,2\n\n3,4,5\n"), "f:3 columns");
         assert_eq!(refused(b"1 2\n"), "f:1 columns");
         assert_eq!(refused(b"1,2\n\xff\xfe\n"), "f:2 not-text");
@@ -269,7 +293,7 @@ mod tests {
 
     #[test]
     fn next__takes_optional_columns_by_number_or_by_header() {
-        let columns = Columns { required: &["a"], optional: &["b", "c"], prefix: None };
+        let columns = Columns { required: &["a"], optional: &["b", "c"], prefix: None, others: false };
         let read = |text: &'static str| -> Result<Vec<[String; 3]>, String> {
             let mut rows = Rows::new("f", text.as_bytes(), columns, 9);
             let mut found = Vec::new();
@@ -286,10 +310,22 @@ mod tests {
         assert_eq!(refused("1,2,3,4"), "f:1 columns");
         assert_eq!(refused("1,2\n1,2,3"), "f:2 columns");
         assert_eq!(refused("a,c\n1"), "f:2 columns");
-        for header in ["c,a", "a,b,b", "a,d", "b"] {
+        assert_eq!(read("c,a\n3,1\n").unwrap(), [["1", "", "3"]]);
+        for header in ["c", "a,b,b", "a,d", "b"] {
             assert_eq!(refused(header), "f:1 header");
         }
         assert_eq!(refused("a,c\na,c\n1,3\n".get(..4).unwrap()), "f empty");
+    }
+
+    #[test]
+    fn next__names_columns_that_it_does_not_read() {
+        let columns = Columns { required: &["a"], optional: &["b"], prefix: Some("f:"), others: true };
+        let mut rows = Rows::new("f", &b",note,b,f:x,a\n0,left,2,5,1\n1,left,2\n"[..], columns, 9);
+        let row = rows.next().unwrap().unwrap();
+        assert_eq!((row.fields(), row.own_numbers("f:").unwrap()), (["1", "2"], vec![5]));
+        assert_eq!(rows.unread(), ["(without a name)", "note"]);
+        let refused = rows.next().map(|_| ()).unwrap_err().to_string();
+        assert_eq!(refused, "f:3: columns: 3; expected 5: `(without a name),note,b,f:x,a`");
     }
 
     #[test]

@@ -27,6 +27,15 @@ pub(crate) fn parse_ps(text: &str) -> Option<u64> {
         .to_u64()
 }
 
+/// The picoseconds of a time of day in seconds since 1970, between 1973 and 2286; none for anything else.
+pub(crate) fn parse_epoch_ps(text: &str) -> Option<u128> {
+    let plain = text.bytes().all(|letter| letter.is_ascii_digit() || b".eE+-".contains(&letter));
+    let seconds = text.parse::<Decimal>().ok().filter(|_| plain && !text.starts_with(['+', '-']))?;
+    let is_time = (Decimal::from(100_000_000)..Decimal::from(10_000_000_000u64)).contains(&seconds);
+    let ps = is_time.then(|| seconds.checked_mul(PS_PER_SECOND.into()))??;
+    ps.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero).to_u128()
+}
+
 /// Seconds with as many decimals as they need.
 pub(crate) fn format_ps(ps: u64) -> String {
     let (seconds, rest) = (ps / PS_PER_SECOND, ps % PS_PER_SECOND);

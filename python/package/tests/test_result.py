@@ -64,7 +64,7 @@ def test_report__and_plots(small: fs.Experiment, tmp_path: Path) -> None:
 
 def test_lists__say_what_there_is() -> None:
     assert {"dctcp", "pias", "qclimb"} <= {each["name"] for each in fs.list_schemes()}
-    assert fs.list_workloads("web") and fs.list_topologies() and fs.list_settings("queue")
+    assert fs.list_workloads("web") and fs.list_topologies() and fs.list_settings("queue") and fs.list_formats("htsim")
     assert any("quickstart" in each["file"] for each in fs.list_experiments(folder="built-in:"))
     assert "ECN" in fs.explain("ecn_threshold") or "mark" in fs.explain("ecn_threshold")
     thresholds = fs.thresholds(workload="web-search", queues=4, load=[0.5, 0.8], method="pias")

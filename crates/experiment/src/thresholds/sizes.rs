@@ -1,15 +1,11 @@
 //! Sizes as they were measured: a column of a CSV file, a flow a row.
 
-use crate::error::{Error, nearest};
+use crate::error::Error;
 use crate::file_error::FileError;
-use crate::files::{self, MOST_BYTES, ShortLines};
+use crate::files::{self, MOST_BYTES};
+use flowsieve_workload::samples;
+use std::io::BufReader;
 use std::path::PathBuf;
-
-/// More sizes than this are refused, a gigabyte of memory.
-const MOST: usize = 100_000_000;
-
-/// The largest size, a petabyte: as that of a flow list.
-const LARGEST: u64 = 1_000_000_000_000_000;
 
 /// A column of a file.
 #[derive(Debug, Clone)]
@@ -35,48 +31,10 @@ impl Sizes {
 impl Column {
     pub(super) fn read(&self) -> Result<Sizes, Error> {
         let path = &self.path;
-        let wrong = |kind, line, problem: String| FileError::new(kind, path, problem).at(line);
         let file = files::open_text(path, MOST_BYTES).map_err(|error| {
             FileError::new("unreadable", path, format!("cannot be read: {error}")).expected("a CSV file")
         })?;
-        let file = ShortLines::new(file);
-        let mut rows =
-            csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).comment(Some(b'#')).from_reader(file);
-        let (mut at, mut sizes, mut row) = (0, Vec::new(), csv::StringRecord::new());
-        let mut is_first = true;
-        while rows.read_record(&mut row).map_err(|error| FileError::of_csv(path, &error))? {
-            let line = row.position().map_or(0, csv::Position::line);
-            if std::mem::take(&mut is_first) {
-                if let Some(name) = &self.name {
-                    let unknown = || {
-                        let names: Vec<String> = row.iter().map(str::to_owned).collect();
-                        let like = nearest(name, &names).map(str::to_owned);
-                        let error = wrong("unknown-column", line, format!("no column `{name}`")).of_key(name);
-                        error.expected(format!("one of {}", names.join(", "))).nearest(like)
-                    };
-                    at = row.iter().position(|other| other == name).ok_or_else(unknown)?;
-                    continue;
-                }
-                // A name, and no number, is a heading.
-                if row.get(0).is_some_and(|cell| cell.parse::<f64>().is_err()) {
-                    continue;
-                }
-            }
-            let cell = row.get(at).unwrap_or_default();
-            let size: Option<u64> = cell.parse().ok().filter(|size| (1..=LARGEST).contains(size));
-            let no_size = || {
-                let error = wrong("value", line, format!("the size is {cell:?}"));
-                error.expected(format!("a size in whole bytes, 1 to {LARGEST}"))
-            };
-            sizes.push(size.ok_or_else(no_size)?);
-            if sizes.len() > MOST {
-                let error = wrong("too-many", line, format!("more than {MOST} sizes"));
-                return Err(error.expected("fewer: take a sample").into());
-            }
-        }
-        if sizes.is_empty() {
-            return Err(FileError::new("empty", path, "no sizes").expected("a row a flow").into());
-        }
+        let mut sizes = samples::read(&path.display().to_string(), BufReader::new(file), self.name.as_deref())?;
         sizes.sort_unstable();
         Ok(Sizes(sizes))
     }
@@ -108,9 +66,9 @@ mod tests {
         for (text, name, kind, (line, key)) in [
             (&b""[..], None, "empty", whole),
             (b"bytes\n", None, "empty", whole),
-            (b"100\n-3\n", None, "value", (Some(2), None)),
-            (b"100\n# half\n0\n", None, "value", (Some(3), None)),
-            (b"a,b\n1,2\n", Some("size"), "unknown-column", (Some(1), Some("size"))),
+            (b"100\n-3\n", None, "value", (Some(2), Some("the size"))),
+            (b"100\n# half\n0\n", None, "value", (Some(3), Some("the size"))),
+            (b"a,b\n1,2\n", Some("size"), "header", (Some(1), Some("size"))),
             (b"a,b\n1,2\n1\n", Some("b"), "columns", (Some(3), None)),
             (b"a\n1\n\xff\n", Some("a"), "not-text", (Some(3), None)),
         ] {

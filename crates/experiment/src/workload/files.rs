@@ -8,10 +8,13 @@ use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
 use crate::error::{Error, nearest};
 use crate::file_error::FileError;
+use crate::foreign;
 use crate::forest::ForestFile;
+use flowsieve_convert::Gives;
 use flowsieve_schemes::settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
+use flowsieve_workload::samples;
 use flowsieve_workload::{
     Calibration, Flow, HostNames, InputError, Pace, Predict, Prediction, Problem, Reading, Rounding, SizeDistribution,
     StandIn, Trace,
@@ -84,6 +87,16 @@ impl List {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).cdf(bytes)
     }
 
+    /// Columns that are not read, and from when starts are counted where they are times of day.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let shifted = self.list.epoch_ps.map(|ps| {
+            let seconds = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
+            let seconds = seconds.trim_end_matches('0').trim_end_matches('.');
+            format!("{}: starts are seconds since 1970; they are counted from the first, at {seconds}", self.name)
+        });
+        foreign::unread(&self.name, &self.list.unread).into_iter().chain(shifted).collect()
+    }
+
     /// The size in bytes that a share `p` of the flows do not exceed.
     pub(crate) fn quantile(&self, p: f64) -> Option<u64> {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).quantile(p)
@@ -111,6 +124,14 @@ pub(crate) struct ReadDistribution {
     rows: usize,
 }
 
+/// Sizes that were measured, with the name of their contents.
+#[derive(Debug)]
+pub(super) struct ReadSamples {
+    /// In bytes, rising; at least one.
+    pub(super) sizes: Vec<u64>,
+    pub(super) digest: String,
+}
+
 /// What was read under which key, the latest last.
 type Kept<K, T> = Mutex<Vec<(K, Arc<T>)>>;
 
@@ -129,6 +150,8 @@ pub struct Files {
     traces: Kept<PathBuf, ReadTrace>,
     /// By path, and how its points are read and rounded.
     distributions: Kept<(PathBuf, Reading, Rounding), ReadDistribution>,
+    /// By path and column.
+    samples: Kept<(PathBuf, Option<String>), ReadSamples>,
     /// By path.
     forests: Kept<PathBuf, ForestFile>,
     /// By path.
@@ -151,7 +174,8 @@ impl Files {
             || {
                 let name = path.display().to_string();
                 let list = flow_list::read(&name, open(scope, key, path)?, hosts);
-                Ok(List::new(&name, list.map_err(|error| with_nearest(error, hosts))?))
+                let refused = |error| foreign::with_advice(with_nearest(error, hosts), path, Gives::Flows);
+                Ok(List::new(&name, list.map_err(refused)?))
             },
         )
     }
@@ -219,6 +243,36 @@ impl Files {
         )
     }
 
+    /// The sizes of a column of the file at `path`, or of the first.
+    pub(super) fn samples(
+        &self,
+        scope: &Scope<'_>,
+        key: &Key,
+        path: &Path,
+        column: Option<&str>,
+    ) -> Result<Arc<ReadSamples>, Error> {
+        let name = (path.to_path_buf(), column.map(str::to_owned));
+        once(
+            &self.samples,
+            name,
+            |read: &ReadSamples| read.sizes.len(),
+            || {
+                let mut sizes = samples::read(&path.display().to_string(), open(scope, key, path)?, column)?;
+                sizes.sort_unstable();
+                let mut hasher = blake3::Hasher::new();
+                sizes.iter().for_each(|bytes| _ = hasher.update(&bytes.to_le_bytes()));
+                Ok(ReadSamples { sizes, digest: hasher.finalize().to_hex().to_string() })
+            },
+        )
+    }
+
+    /// Whether the file at `path` has one column, as sizes that were measured; by its beginning.
+    pub(super) fn has_one_column(path: &Path) -> bool {
+        let mut bytes = Vec::new();
+        let read = flowsieve_builtin::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut bytes));
+        read.is_ok() && samples::has_one_column(&String::from_utf8_lossy(&bytes))
+    }
+
     /// The distribution at `path`, which `key` names, as its points are read and rounded.
     pub(super) fn distribution(
         &self,
@@ -231,8 +285,9 @@ impl Files {
         once(&self.distributions, (path.to_path_buf(), reading, rounding), rows, || {
             let text = text(path).map_err(|problem| unreadable(scope, key, path, problem))?;
             let distribution = SizeDistribution::parse(&path.display().to_string(), &text, reading, rounding);
+            let refused = |error: InputError| foreign::with_advice(error.into(), path, Gives::Sizes);
             Ok(ReadDistribution {
-                distribution: distribution?,
+                distribution: distribution.map_err(refused)?,
                 digest: blake3::hash(text.as_bytes()).to_hex().to_string(),
                 rows: text.lines().count(),
             })
@@ -287,10 +342,8 @@ fn once<K: PartialEq, T, E>(
 
 /// An error of a flow list, with the nearest name where no host has the given one.
 fn with_nearest(error: InputError, hosts: &HostNames) -> FileError {
-    let name = match &error.problem {
-        Problem::NoHost { found, .. } => nearest(found, &hosts.all().collect::<Vec<String>>()).map(str::to_owned),
-        _ => error.problem.nearest_row().map(str::to_owned),
-    };
+    let Problem::NoHost { found, .. } = &error.problem else { return error.into() };
+    let name = nearest(found, &hosts.all().collect::<Vec<String>>()).map(str::to_owned);
     FileError::from(error).nearest(name)
 }
 
@@ -398,7 +451,7 @@ mod tests {
     #[test]
     fn once__keeps_the_latest_within_the_limit() {
         let kept: Kept<u32, usize> = Mutex::default();
-        let get = |key: u32, length: usize| once(&kept, key, |item| *item, || Ok(length)).map(|item| *item).unwrap();
+        let get = |key: u32, length: usize| once(&kept, key, |item| *item, || Ok::<_, Error>(length)).map(|item| *item).unwrap();
         let keys = || kept.lock().unwrap().iter().map(|(key, _)| *key).collect::<Vec<u32>>();
         assert_eq!([get(1, 10), get(2, MAX_FLOWS - 10)], [10, MAX_FLOWS - 10]);
         assert_eq!(keys(), [1, 2]);

@@ -28,7 +28,8 @@ impl Hosts {
         Hosts {
             bps: uplinks().map(|link| link.rate.bps()).min().unwrap_or(0),
             racks: (0..).zip(uplinks().map(|link| link.to)).map(rack).collect(),
-            names: HostNames::new(fabric.hosts, &fabric.host_names),
+            names: HostNames::new(fabric.hosts, &fabric.host_names)
+                .with_switches(fabric.switches.iter().map(|switch| switch.name.clone())),
             round_trip_ps: 2 * fabric.path_links(0, fabric.hosts - 1).iter().map(|stage| stage.delay.0).sum::<u64>(),
         }
     }

@@ -21,7 +21,11 @@ enum RoundingName {
 declare! {
     pub(crate) static SIZES: Setting<String> = Setting::text(
         Section::Workload, "sizes",
-        "flow sizes: a built-in distribution (see `flowsieve list workloads`), a formula such as exponential(100KB), or a file.csv",
+        "flow sizes: a built-in distribution (see `flowsieve list workloads`), a formula such as exponential(100KB), or a file.csv of a distribution or of measured sizes",
+    );
+    static SIZES_COLUMN: Setting<String> = Setting::text(
+        Section::Workload, "sizes_column",
+        "the column of a file.csv that has measured sizes in bytes, a flow a row, by its name in the first row",
     );
     pub(crate) static CDF: Setting<String> = Setting::file(
         Section::Workload, "cdf", "a flow size distribution: CSV rows of size_bytes,cdf",
@@ -85,6 +89,11 @@ impl Reader<'_> {
             return self.of_builtin(key, builtin, rate_mean);
         }
         if text.ends_with(".csv") {
+            let column = if key.name == SIZES.name { self.scope.optional(&SIZES_COLUMN)? } else { None };
+            let path = self.folder.join(text);
+            if column.is_some() || Files::has_one_column(&path) {
+                return self.of_samples(key, &path, column.as_deref());
+            }
             return self.of_file(key, key, text);
         }
         let rounding = self.rounding(Rounding::Bytes)?;
@@ -111,6 +120,17 @@ impl Reader<'_> {
         let rounding = self.rounding(builtin.rounding)?;
         let distribution = self.points(key, builtin.name, builtin.text, reading, rounding)?;
         Ok(Sizes { distribution, builtin: Some(builtin.name), rate_mean })
+    }
+
+    /// Sizes that were measured, each as likely as it is often.
+    fn of_samples(&self, key: &Key, path: &Path, column: Option<&str>) -> Result<Sizes, Error> {
+        let rounding = self.rounding(Rounding::Bytes)?;
+        let read = self.files.samples(self.scope, key, path, column)?;
+        self.scope.note(&rounding_note(key), rounding);
+        self.scope.note(&format!("workload.{}.digest", key.name), &read.digest);
+        self.scope.note(&format!("workload.{}.measured", key.name), read.sizes.len());
+        let distribution = SizeDistribution::sampled(&path.display().to_string(), &read.sizes, rounding);
+        Ok(Sizes { distribution, builtin: None, rate_mean: None })
     }
 
     /// A file that `given` names, as the distribution of `key`.

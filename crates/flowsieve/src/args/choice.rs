@@ -78,6 +78,8 @@ pub(crate) enum What {
     Experiments,
     /// Every key of an experiment file
     Settings,
+    /// Files of other simulators that `flowsieve convert` reads
+    Formats,
 }
 
 impl From<What> for catalogue::What {
@@ -88,6 +90,7 @@ impl From<What> for catalogue::What {
             What::Topologies => catalogue::What::Topologies,
             What::Experiments => catalogue::What::Experiments,
             What::Settings => catalogue::What::Settings,
+            What::Formats => catalogue::What::Formats,
         }
     }
 }

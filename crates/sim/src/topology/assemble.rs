@@ -5,6 +5,7 @@ use super::routes::{self, Cut};
 use super::{Fabric, Link, Node, Switch};
 use flowsieve_core::units::{Rate, Time};
 use flowsieve_schemes::settings::Place;
+use std::collections::BTreeMap;
 
 /// Every class of links that there can be, in the order in which fabrics list theirs: up, down, sideways.
 const CLASSES: [(Tier, Tier, &str); 10] = [
@@ -93,6 +94,7 @@ impl Fabric {
             host_delay,
             cut_through,
             changes: Vec::new(),
+            unread: plan.unread.clone(),
             base_rtt: found.base_rtt,
             shares: found.shares,
             reaches: found.reaches,
@@ -131,6 +133,7 @@ fn directed(plan: &Plan, places: &[Place], host_delay: Time) -> (Vec<Link>, Vec<
                 delay: Time(edge.delay_ps + hosts * host_delay.0),
                 loss: edge.loss,
                 class: listed.iter().position(|class| *class == way(from, to)).unwrap_or(0) as u16,
+                nth: 0,
                 cut_through: false,
             };
             let key = match (from, to) {
@@ -143,7 +146,20 @@ fn directed(plan: &Plan, places: &[Place], host_delay: Time) -> (Vec<Link>, Vec<
     }
     // Stable: the two directions between switches keep their order.
     keyed.sort_by_key(|(key, _)| *key);
-    (keyed.into_iter().map(|(_, link)| link).collect(), classes)
+    let mut links: Vec<Link> = keyed.into_iter().map(|(_, link)| link).collect();
+    number_bundles(&mut links);
+    (links, classes)
+}
+
+/// Tells links between the same two switches apart, by their order.
+fn number_bundles(links: &mut [Link]) {
+    let mut of_ends: BTreeMap<(Node, Node), Vec<usize>> = BTreeMap::new();
+    for (place, link) in links.iter().enumerate() {
+        of_ends.entry((link.from, link.to)).or_default().push(place);
+    }
+    for bundle in of_ends.values().filter(|bundle| bundle.len() > 1) {
+        bundle.iter().zip(1..).for_each(|(place, nth)| links[*place].nth = nth);
+    }
 }
 
 /// Marks the links whose far end may send on what it has not all of yet.

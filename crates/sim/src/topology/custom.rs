@@ -1,10 +1,11 @@
-//! A fabric from an edge list: CSV rows `from,to,rate,delay` and optionally `loss`.
+//! A fabric from an edge list: CSV rows `from,to,rate,delay` and optionally `loss` and `bundle`.
 //!
-//! A row is a link in both directions: its ends' names, its rate (`10Gbps`), its propagation delay (`200ns`) and the
-//! probability that it loses a packet (0 where it is left out). `host0`, `host1`, … are the hosts, each with one
-//! link; every other name is a switch. In a list without such names the hosts are those that have a single link, whatever they
-//! are called, numbered as they first appear: a switch with one link would carry nothing. The header is optional, `#` starts
-//! a comment line, blank lines are skipped.
+//! A row is a link in both directions: its ends' names, its rate (`10Gbps`), its propagation delay (`200ns`), the
+//! probability that it loses a packet (0 where it is left out) and how many such links lie side by side (1). `host0`, `host1`, …
+//! are the hosts, each with one link; every other name is a switch. In a list without such names, or with leading zeros in them, the hosts
+//! are those that have a single link, whatever they are called, numbered as they first appear, or by their names where all of these are
+//! numbers: a switch with one link would carry nothing. The header is optional and may name the columns in any order; columns that it adds are
+//! named and not read. `#` starts a comment line, blank lines are skipped.
 //! No field needs quotes, so a row is a line, and an error can name the line as an editor counts it.
 
 use super::delays::MAX_DELAY_PS;
@@ -24,11 +25,17 @@ use std::sync::Arc;
 const MAX_BYTES: u64 = 64 << 20;
 /// Longest name of a switch.
 const MAX_NAME: usize = 64;
-const COLUMNS: &str = "`from,to,rate,delay` or `from,to,rate,delay,loss`";
+const COLUMNS: &str = "`from,to,rate,delay`, then `loss` and `bundle` where they are needed";
+/// The columns in the order that they have without a header.
+const NAMES: [&str; 6] = ["from", "to", "rate", "delay", "loss", "bundle"];
+/// How many of them there have to be.
+const REQUIRED: usize = 4;
+/// Links side by side that a row may have.
+const MAX_BUNDLE: u32 = 1_024;
 
 declare! {
     pub(super) static FILE: Setting<String> = Setting::file(
-        Section::Topology, "file", "edge list of a custom fabric: rows of from,to,rate,delay and optionally loss",
+        Section::Topology, "file", "edge list of a custom fabric: rows of from,to,rate,delay and optionally loss and bundle",
     );
 }
 
@@ -76,17 +83,79 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Plan, SettingsError> {
     let file: Arc<str> = name.into();
     let mut list = List::default();
     let mut last = Row { file: &file, line: 1, start: 0, text: "" };
-    let rows = rows(&file, text);
-    list.numbered = rows.clone().any(|row| row.fields().take(2).any(|name| host_number(name).is_some()));
+    let mut rows = rows(&file, text).peekable();
+    if let Some(header) = rows.next_if(is_header) {
+        list.layout = Layout::of(&header)?;
+        last = header;
+    }
+    let ends = || rows.clone().flat_map(|row| [list.layout.get(&row, 0), list.layout.get(&row, 1)]);
+    // `host07` is a name, and where there is one `host10` is, too.
+    list.numbered = ends().any(|name| host_number(name).is_some()) && !ends().any(has_leading_zeros);
     for row in rows {
-        let header = row.fields().eq(["from", "to", "rate", "delay"])
-            || row.fields().eq(["from", "to", "rate", "delay", "loss"]);
-        if !(header && list.edges.is_empty()) {
-            list.add(&row)?;
-        }
+        list.add(&row)?;
         last = row;
     }
     list.finish(&last)
+}
+
+/// Whether it is the name of a numbered host, but for zeros in front of the number.
+fn has_leading_zeros(name: &str) -> bool {
+    let digits = name.strip_prefix("host").filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    digits.is_some_and(|digits| digits.len() > 1 && digits.starts_with('0'))
+}
+
+/// Whether a first row names columns: all that there have to be, or any in the place of a rate.
+fn is_header(row: &Row<'_>) -> bool {
+    let named = |name: &&str| row.fields().any(|field| field == *name);
+    NAMES[..REQUIRED].iter().all(named) || ["rate", "delay"].iter().all(named)
+}
+
+/// Where the columns stand in a row.
+struct Layout {
+    /// By column; none where the file does not have it.
+    at: [Option<usize>; NAMES.len()],
+    /// How many fields a row has at least and at most.
+    fields: (usize, usize),
+    /// Names of columns that are not read.
+    unread: Vec<String>,
+}
+
+impl Default for Layout {
+    /// Without a header.
+    fn default() -> Layout {
+        Layout { at: std::array::from_fn(Some), fields: (REQUIRED, NAMES.len()), unread: Vec::new() }
+    }
+}
+
+impl Layout {
+    fn of(header: &Row<'_>) -> Result<Layout, SettingsError> {
+        let names: Vec<&str> = header.fields().collect();
+        let mut layout = Layout { at: [None; NAMES.len()], fields: (names.len(), names.len()), unread: Vec::new() };
+        for (place, name) in names.iter().enumerate() {
+            match NAMES.iter().position(|known| known == name) {
+                Some(column) if layout.at[column].is_some() => {
+                    return Err(header.error(place, format!("a second column `{name}`")).expected("each column once"));
+                }
+                Some(column) => layout.at[column] = Some(place),
+                // The index of a table of pandas has no name.
+                None => layout.unread.push(if name.is_empty() { "(without a name)".to_owned() } else { excerpt(name) }),
+            }
+        }
+        match layout.at[..REQUIRED].iter().position(Option::is_none) {
+            Some(column) => Err(header.error(0, format!("no column `{}`", NAMES[column])).expected(COLUMNS)),
+            None => Ok(layout),
+        }
+    }
+
+    /// A field by its column; empty where it is left out.
+    fn get<'a>(&self, row: &Row<'a>, column: usize) -> &'a str {
+        self.at[column].and_then(|place| row.fields().nth(place)).unwrap_or_default()
+    }
+
+    /// The place of a column, for an error.
+    fn place(&self, column: usize) -> usize {
+        self.at[column].unwrap_or_default()
+    }
 }
 
 /// The lines that are neither blank nor a comment.
@@ -142,6 +211,7 @@ impl<'a> Row<'a> {
 /// What has been read so far.
 #[derive(Default)]
 struct List {
+    layout: Layout,
     /// Whether hosts are those called `host0`, `host1`, …
     numbered: bool,
     switches: Vec<String>,
@@ -155,35 +225,35 @@ struct List {
 
 impl List {
     fn add(&mut self, row: &Row<'_>) -> Result<(), SettingsError> {
-        let fields: Vec<&str> = row.fields().take(6).collect();
-        let (from, to, rate, delay, loss) = match fields[..] {
-            [from, to, rate, delay] => (from, to, rate, delay, ""),
-            [from, to, rate, delay, loss] => (from, to, rate, delay, loss),
-            _ => {
-                let found = row.fields().count();
-                let columns = if found == 1 { "column" } else { "columns" };
-                return Err(row.error(0, format!("this row has {found} {columns}")).expected(COLUMNS));
-            }
-        };
-        let ends = [self.node(row, 0, from)?, self.node(row, 1, to)?];
+        let (least, most) = self.layout.fields;
+        let found = row.fields().count();
+        if !(least..=most).contains(&found) {
+            let columns = if found == 1 { "column" } else { "columns" };
+            return Err(row.error(0, format!("this row has {found} {columns}")).expected(COLUMNS));
+        }
+        let [from, to, rate, delay, loss, bundle] = std::array::from_fn(|column| self.layout.get(row, column));
+        let place: [usize; NAMES.len()] = std::array::from_fn(|column| self.layout.place(column));
+        let ends = [self.node(row, place[0], from)?, self.node(row, place[1], to)?];
         let [a, b] = ends;
         if a == b {
-            return Err(row.error(1, format!("a link from {from} to itself")).expected("two different ends"));
+            return Err(row.error(place[1], format!("a link from {from} to itself")).expected("two different ends"));
         }
         if let Some(line) = self.lines.insert((a.min(b), a.max(b)), row.line) {
             let problem = format!("the link between {from} and {to} is already in line {line}");
-            return Err(row.error(0, problem).expected("one row for each link: a row is both directions"));
+            let expected =
+                "one row for each link: a row is both directions; n links side by side are one row with `bundle` = n";
+            return Err(row.error(place[0], problem).expected(expected));
         }
-        for (field, end) in ends.into_iter().enumerate() {
+        for (column, end) in ends.into_iter().enumerate() {
             if let Node::Host(host) = end
                 && let Some(line) = self.hosts.insert(host, row.line)
             {
                 let problem = format!("host{host} already has a link, in line {line}");
-                return Err(row.error(field, problem).expected("one link for each host"));
+                return Err(row.error(place[column], problem).expected(ONE_LINK));
             }
         }
-        let wrong = |field, what: &str, given, problem: &str, expected: &str| {
-            row.error(field, format!("the {what} `{}` {problem}", excerpt(given))).expected(expected)
+        let wrong = |column: usize, what: &str, given, problem: &str, expected: &str| {
+            row.error(place[column], format!("the {what} `{}` {problem}", excerpt(given))).expected(expected)
         };
         let rate = parse_bps(rate)
             .map_err(|problem| wrong(2, "rate", rate, &problem, "a rate such as 10Gbps, 1Mbps to 800Gbps"))?;
@@ -191,9 +261,15 @@ impl List {
             .map_err(|problem| wrong(3, "delay", delay, &problem, "a time such as 200ns, at most 1s"))?;
         let loss =
             parse_loss(loss).ok_or_else(|| wrong(4, "loss", loss, "is no probability", "a number, 0 to 0.999"))?;
+        let links = parse_bundle(bundle)
+            .ok_or_else(|| wrong(5, "bundle", bundle, "is no number of links", "a whole number, 1 to 1024"))?;
+        if links > 1 && ends.iter().any(|end| matches!(end, Node::Host(_))) {
+            return Err(wrong(5, "bundle", bundle, "is of a host", ONE_LINK));
+        }
         // A host is the lower end, whichever column it is in.
         let (lower, upper) = if matches!(b, Node::Host(_)) { (b, a) } else { (a, b) };
-        self.edges.push(Edge { delay_ps, loss, ..Edge::new(lower, upper, rate) });
+        let edge = Edge { delay_ps, loss, ..Edge::new(lower, upper, rate) };
+        self.edges.extend(std::iter::repeat_n(edge, links as usize));
         if 2 * self.edges.len() as u64 > MAX_LINKS {
             return Err(row
                 .error(0, "one link more than a fabric may have")
@@ -203,7 +279,7 @@ impl List {
     }
 
     fn node(&mut self, row: &Row<'_>, field: usize, name: &str) -> Result<Node, SettingsError> {
-        if let Some(host) = host_number(name) {
+        if let Some(host) = host_number(name).filter(|_| self.numbered) {
             if u64::from(host) >= MAX_HOSTS {
                 let most = format!("hosts up to host{}", MAX_HOSTS - 1);
                 return Err(row.error(field, format!("{name} is one host too many")).expected(most));
@@ -211,9 +287,7 @@ impl List {
             return Ok(Node::Host(host));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        // `host07` looks like one of those that are numbered.
-        let number = name.strip_prefix("host").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        let reserved = number || self.numbered && name.starts_with("host");
+        let reserved = self.numbered && name.starts_with("host");
         if reserved || name.is_empty() || name.len() > MAX_NAME || !name.chars().all(plain) {
             let problem = format!("`{}` is no name of a host or a switch", excerpt(name));
             let expected = format!(
@@ -250,7 +324,8 @@ impl List {
             let most = format!("at most {} switches with so many hosts", MAX_ROUTES / hosts);
             return Err(last.error(0, problem).expected(most));
         }
-        Ok(Plan { hosts: hosts as u32, host_names, switches: self.switches, edges: self.edges, hops: None })
+        let unread = self.layout.unread;
+        Ok(Plan { hosts: hosts as u32, host_names, switches: self.switches, edges: self.edges, hops: None, unread })
     }
 
     /// Makes hosts of the nodes that have a single link, and gives their names.
@@ -263,21 +338,18 @@ impl List {
         for edge in &self.edges {
             [edge.lower, edge.upper].into_iter().for_each(|node| links[of_node(node)] += 1);
         }
+        let order = numeric_order(&self.switches, &links);
         let (mut hosts, mut switches) = (Vec::new(), Vec::new());
-        let mut nodes = Vec::with_capacity(links.len());
-        for (name, links) in self.switches.drain(..).zip(links) {
+        let mut nodes = vec![Node::Host(0); links.len()];
+        for place in order {
             let (names, node): (&mut Vec<String>, fn(u32) -> Node) =
-                if links == 1 { (&mut hosts, Node::Host) } else { (&mut switches, Node::Switch) };
-            nodes.push(node(names.len() as u32));
-            names.push(name);
+                if links[place] == 1 { (&mut hosts, Node::Host) } else { (&mut switches, Node::Switch) };
+            nodes[place] = node(names.len() as u32);
+            names.push(std::mem::take(&mut self.switches[place]));
         }
         if hosts.len() as u64 > MAX_HOSTS {
             let problem = format!("this edge list has {} hosts: nodes with a single link", hosts.len());
             return Err(last.error(0, problem).expected(format!("at most {MAX_HOSTS}")));
-        }
-        if let Some(name) = hosts.iter().find(|name| name.bytes().all(|letter| letter.is_ascii_digit())) {
-            let problem = format!("a host is called `{name}`, and flow lists take that for its number");
-            return Err(last.error(0, problem).expected(format!("a name such as h{name}")));
         }
         for edge in &mut self.edges {
             let [lower, upper] = [edge.lower, edge.upper].map(|node| nodes[of_node(node)]);
@@ -286,6 +358,18 @@ impl List {
         self.switches = switches;
         Ok(hosts)
     }
+}
+
+/// In which order nodes get their numbers: as they first appear, but hosts by their names where all of these are numbers.
+fn numeric_order(names: &[String], links: &[u32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    let numbers: Option<Vec<u64>> =
+        names.iter().zip(links).map(|(name, links)| if *links == 1 { name.parse().ok() } else { Some(0) }).collect();
+    if let Some(numbers) = numbers {
+        // Switches keep their order among themselves.
+        order.sort_by_key(|place| numbers[*place]);
+    }
+    order
 }
 
 fn parse_bps(text: &str) -> Result<Rate, String> {
@@ -305,6 +389,19 @@ fn parse_loss(text: &str) -> Option<f64> {
     }
     text.parse().ok().filter(|loss| (0.0..=0.999).contains(loss))
 }
+
+/// How many links lie side by side; one for an empty field.
+fn parse_bundle(text: &str) -> Option<u32> {
+    if text.is_empty() {
+        return Some(1);
+    }
+    // A column of pandas with a gap has `2.0`.
+    text.strip_suffix(".0").unwrap_or(text).parse().ok().filter(|links| (1..=MAX_BUNDLE).contains(links))
+}
+
+/// What to do about a host with several links.
+const ONE_LINK: &str = "one link for each host: keep one of them, or give each port of a server a host of its own, with flows of \
+                        its own; links between switches may be a bundle";
 
 /// The start of a field, short and printable enough for a message.
 fn excerpt(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! `[[topology.link]]`: single links that differ from their class, lose packets at random, or have failed.
 //!
-//! Both directions of a link change alike. A changed `delay` is the propagation; a host's delay still comes on top.
+//! Both directions of a link change alike, and so do all links of a bundle. A changed `delay` is the propagation; a host's delay still comes on top.
 
 use super::Node;
 use super::custom::FILE;
@@ -34,13 +34,17 @@ pub(super) fn apply(plan: &mut Plan, settings: &Settings) -> Result<Vec<String>,
     let mut changed = BTreeSet::new();
     let mut sentences = Vec::new();
     for scope in settings.links() {
-        let (index, names) = find(plan, &scope)?;
-        if !changed.insert(index) {
+        let (indices, names) = find(plan, &scope)?;
+        if !changed.insert(indices[0]) {
             let problem = format!("the link between {names} is changed twice");
             return Err(scope.error(&BETWEEN, problem).expected("one [[topology.link]] for each link"));
         }
-        let what = change(&mut plan.edges[index], &scope)?;
-        sentences.push(format!("{names}: {what}"));
+        let mut what = String::new();
+        for index in &indices {
+            what = change(&mut plan.edges[*index], &scope)?;
+        }
+        let each = if indices.len() > 1 { format!(" (each of {} links)", indices.len()) } else { String::new() };
+        sentences.push(format!("{names}{each}: {what}"));
     }
     Ok(sentences)
 }
@@ -59,8 +63,8 @@ pub(super) fn explain(cut: Cut, plan: &Plan, settings: &Settings) -> SettingsErr
     }
 }
 
-/// The link that a table is about: its index in the plan, and its ends' names.
-fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(usize, String), SettingsError> {
+/// The links that a table is about: their places in the plan, several where they are a bundle, and their ends' names.
+fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(Vec<usize>, String), SettingsError> {
     let names = scope.optional(&BETWEEN)?.unwrap_or_default();
     let [a, b] = names.as_slice() else {
         // The table itself has no place in the file, but what else it gives has.
@@ -72,12 +76,12 @@ fn find(plan: &Plan, scope: &Scope<'_>) -> Result<(usize, String), SettingsError
             .expected("two names, such as [\"leaf0\", \"spine1\"]"));
     };
     let (near, far) = (node(plan, scope, a)?, node(plan, scope, b)?);
-    match plan.edges.iter().position(|edge| edge.joins(near, far)) {
-        Some(index) => Ok((index, format!("{a} - {b}"))),
-        None => {
-            Err(scope.error(&BETWEEN, format!("there is no link between {a} and {b}")).expected(links_of(plan, near)))
-        }
+    let indices: Vec<usize> = (0..plan.edges.len()).filter(|index| plan.edges[*index].joins(near, far)).collect();
+    if indices.is_empty() {
+        let problem = format!("there is no link between {a} and {b}");
+        return Err(scope.error(&BETWEEN, problem).expected(links_of(plan, near)));
     }
+    Ok((indices, format!("{a} - {b}")))
 }
 
 fn node(plan: &Plan, scope: &Scope<'_>, name: &str) -> Result<Node, SettingsError> {
@@ -96,7 +100,7 @@ fn node(plan: &Plan, scope: &Scope<'_>, name: &str) -> Result<Node, SettingsErro
 /// Whom a node is linked to, in words.
 fn links_of(plan: &Plan, node: Node) -> String {
     const SHOWN: usize = 6;
-    let peers: Vec<String> = plan
+    let mut peers: Vec<String> = plan
         .edges
         .iter()
         .filter_map(|edge| match (edge.lower == node, edge.upper == node) {
@@ -105,6 +109,8 @@ fn links_of(plan: &Plan, node: Node) -> String {
             _ => None,
         })
         .collect();
+    // A bundle is named once.
+    peers.dedup();
     let shown = peers.iter().take(SHOWN).cloned().collect::<Vec<String>>().join(", ");
     let more = if peers.len() > SHOWN { format!(" and {} more", peers.len() - SHOWN) } else { String::new() };
     format!("one of the links of {}: to {shown}{more}", plan.name(node))

@@ -42,6 +42,8 @@ pub(super) struct Plan {
     pub(super) edges: Vec<Edge>,
     /// Links between the farthest hosts, where all links have one delay; none for an edge list with its own delays.
     pub(super) hops: Option<u64>,
+    /// Columns of an edge list that are not read.
+    pub(super) unread: Vec<String>,
 }
 
 impl Plan {

@@ -183,7 +183,7 @@ fn numbered(what: &str, count: u32) -> impl Iterator<Item = String> {
 fn single_link(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
     let link = host_rate(scope)?;
     let edges = vec![Edge::new(Node::Host(0), Node::Host(1), link)];
-    Ok(Plan { hosts: 2, host_names: Vec::new(), switches: Vec::new(), edges, hops: Some(1) })
+    Ok(Plan { hosts: 2, host_names: Vec::new(), switches: Vec::new(), edges, hops: Some(1), unread: Vec::new() })
 }
 
 fn one_switch(scope: &Scope<'_>, default_hosts: u64) -> Result<Plan, SettingsError> {
@@ -191,7 +191,14 @@ fn one_switch(scope: &Scope<'_>, default_hosts: u64) -> Result<Plan, SettingsErr
     check_size(scope, &HOSTS, hosts, 1, hosts)?;
     let link = host_rate(scope)?;
     let edges = (0..hosts as u32).map(|host| Edge::new(Node::Host(host), Node::Switch(0), link)).collect();
-    Ok(Plan { hosts: hosts as u32, host_names: Vec::new(), switches: vec!["switch0".to_owned()], edges, hops: Some(2) })
+    Ok(Plan {
+        hosts: hosts as u32,
+        host_names: Vec::new(),
+        switches: vec!["switch0".to_owned()],
+        edges,
+        hops: Some(2),
+        unread: Vec::new(),
+    })
 }
 
 fn leaf_spine(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
@@ -215,6 +222,7 @@ fn leaf_spine(scope: &Scope<'_>) -> Result<Plan, SettingsError> {
         switches,
         edges,
         hops: Some(if leaves > 1 { 4 } else { 2 }),
+        unread: Vec::new(),
     })
 }
 
@@ -320,6 +328,13 @@ impl Pods {
             (1, _) => 4,
             _ => 6,
         };
-        Plan { hosts: self.hosts() as u32, host_names: Vec::new(), switches, edges: links, hops: Some(hops) }
+        Plan {
+            hosts: self.hosts() as u32,
+            host_names: Vec::new(),
+            switches,
+            edges: links,
+            hops: Some(hops),
+            unread: Vec::new(),
+        }
     }
 }

@@ -115,6 +115,58 @@ fn read__takes_hosts_by_name_and_by_number() {
 }
 
 #[test]
+fn read__takes_columns_in_any_order_and_names_those_that_it_does_not_read() {
+    let list = list(",bytes,note,dst,src,class,start_s\n0,10,web,1,0,2,1.5\n1,20.0,db,3.0,2,,0.5\n");
+    assert_eq!(list.unread, ["(without a name)", "note"]);
+    let flows: Vec<_> =
+        list.flows.iter().map(|flow| (flow.start_ps, flow.src, flow.dst, flow.bytes, flow.class)).collect();
+    assert_eq!(flows, [(500_000_000_000, 2, 3, 20, 0), (1_500_000_000_000, 0, 1, 10, 2)]);
+    assert!(refused("bytes,dst,src\n1,0,1\n").contains("is not the header of this kind of file"));
+}
+
+#[test]
+fn read__counts_starts_since_1970_from_the_first() {
+    let list = list("1700000000.000002,0,1,30\n1700000000.0000005,1,2,10\n1.7000000005e9,2,3,20\n");
+    assert_eq!(list.epoch_ps, Some(1_700_000_000_000_000_500_000));
+    let flows: Vec<_> = list.flows.iter().map(|flow| (flow.start_ps, flow.bytes)).collect();
+    assert_eq!(flows, [(0, 10), (1_500_000, 30), (499_999_500_000, 20)]);
+    // Seconds of a run stay as they are, however late.
+    assert_eq!(super::parse("f", "5000,0,1,9\n", 4).unwrap().flows[0].start_ps, 5_000_000_000_000_000);
+    assert_eq!(super::parse("f", "5000,0,1,9\n", 4).unwrap().epoch_ps, None);
+    // A start of another kind is none of these.
+    for (text, line) in [
+        ("1700000000,0,1,9\n5,0,1,9\n", 2),
+        ("5,0,1,9\n1700000000,0,1,9\n", 2),
+        ("99999999,0,1,9\n", 1),
+        ("1700000000,0,1,9\n1800000000,0,1,9\n", 2),
+    ] {
+        let refused = super::parse("f", text, 4).unwrap_err();
+        assert!(refused.line == Some(line) && matches!(refused.problem, Problem::Number { .. }), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn read__numbers_are_names_where_hosts_are_called_so_and_leading_zeros_are_none() {
+    let pairs = |text: &str, hosts: &HostNames| -> Result<Vec<(u32, u32)>, Problem> {
+        let list = read("f", text.as_bytes(), hosts).map_err(|error| error.problem)?;
+        Ok(list.flows.iter().map(|flow| (flow.src, flow.dst)).collect())
+    };
+    assert_eq!(pairs("0,host01,host2,9\n", &HostNames::numbered(3)).unwrap(), [(1, 2)]);
+    let named = HostNames::new(3, &["2", "5", "6"].map(String::from)).with_switches(["0".to_owned()]);
+    assert_eq!(pairs("0,2,5,9\n0,6.0,2,9\n", &named).unwrap(), [(0, 1), (2, 0)]);
+    let refused = pairs("0,0,2,9\n", &named).unwrap_err();
+    assert!(
+        matches!(&refused, Problem::NoHost { column: "src", found, expected } if found == "0" && expected.contains("switch")),
+        "{refused}"
+    );
+    let list = read("f", &b"0,2,6,9\n"[..], &named).unwrap();
+    let mut out = Vec::new();
+    let rows = list.flows.iter().map(|flow| list.row(*flow));
+    write_named(&mut out, &Extras::of(&list), &named.needed_in_lists(), rows).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "start_s,src,dst,bytes\n0,2,6,9\n");
+}
+
+#[test]
 fn read__refuses_impossible_starts_and_sizes() {
     assert_eq!(refused("0,0,1,5\n0,0,1,0\n"), "flows.csv:2 value bytes");
     assert_eq!(refused("0,0,1,-7"), "flows.csv:1 value bytes");
@@ -211,7 +263,7 @@ fn read__refuses_features_that_are_no_numbers() {
     for field in ["", "tcp", "-1", "0.5"] {
         assert_eq!(of(field), "flows.csv:3 value feature:port");
     }
-    for header in ["feature:", "feature:a,feature:a", "port"] {
+    for header in ["feature:", "feature:a,feature:a", "bytes"] {
         let text = format!("start_s,src,dst,bytes,{header}\n0,0,1,5,80\n");
         assert_eq!(refused(&text), "flows.csv:1 header", "{header}");
     }

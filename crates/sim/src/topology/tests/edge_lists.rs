@@ -138,6 +138,71 @@ fn read__changes_name_links_of_named_hosts() {
     assert!(cut.contains("db has no way to web"), "{cut}");
 }
 
+/// Four hosts, two racks, `rows` between them.
+fn racks(rows: &str) -> String {
+    format!(
+        "from,to,rate,delay,bundle\nhost0,a,10Gbps,1us,\nhost1,a,10Gbps,1us,\nhost2,b,10Gbps,1us,\nhost3,b,10Gbps,1us,\n{rows}"
+    )
+}
+
+#[test]
+fn bundle__is_as_many_links_under_ecmp() {
+    let fabric = read(&racks("a,b,10Gbps,1us,3")).unwrap();
+    let between: Vec<u32> = (0..fabric.links.len() as u32).filter(|link| fabric.ends_name(*link) == "a to b").collect();
+    assert_eq!((fabric.links.len(), between.len()), (8 + 6, 3));
+    assert_eq!(fabric.routes[0].towards(2), between);
+    let names: Vec<String> = between.iter().map(|link| fabric.link_name(*link)).collect();
+    assert_eq!(names, ["a to b #1", "a to b #2", "a to b #3"]);
+    // One of three links carries a third of what crosses.
+    let class = fabric.links[between[0] as usize].class;
+    let shares = fabric.class_shares()[usize::from(class)];
+    assert_eq!((shares.links, shares.rate_total_bps), (6, 60_000_000_000));
+    let one = read(&racks("a,b,10Gbps,1us,1")).unwrap();
+    assert_eq!(one, read(&racks("a,b,10Gbps,1us,")).unwrap());
+    assert_eq!((one.link_name(between[0]), one.base_rtt()), ("a to b".to_owned(), fabric.base_rtt()));
+}
+
+#[test]
+fn bundle__changes_as_a_whole() {
+    let (folder, settings) = written(&racks("a,b,10Gbps,1us,2\na,c,10Gbps,1us,\nc,b,10Gbps,1us,"));
+    let slow = with_link(settings.clone(), ["a", "b"], &[("rate", "1Gbps".into())]);
+    let fabric = Fabric::from_settings_in(&slow, folder.path()).unwrap();
+    assert!(fabric.changes[0].starts_with("a - b (each of 2 links): "), "{:?}", fabric.changes);
+    let slow = fabric.links.iter().filter(|link| link.rate.bps() == 1_000_000_000);
+    assert_eq!(slow.count(), 4);
+    let failed = with_link(settings, ["b", "a"], &[("failed", true.into())]);
+    let fabric = Fabric::from_settings_in(&failed, folder.path()).unwrap();
+    assert_eq!(fabric.path_links(0, 3).len(), 4);
+}
+
+#[test]
+fn read__takes_columns_in_any_order_and_names_those_that_it_does_not_read() {
+    let text = ",rate,to,delay,from,note\n0,10Gbps,tor,200ns,host1,left\n1,10Gbps,tor,200ns,host0,right\n";
+    let fabric = read(text).unwrap();
+    assert_eq!(fabric.unread, ["(without a name)", "note"]);
+    let plain = read("host1,tor,10Gbps,200ns\nhost0,tor,10Gbps,200ns").unwrap();
+    assert_eq!(Fabric { unread: Vec::new(), ..fabric }, plain);
+    let wrong = refused("note,rate,to,delay,from\nx,10Gbps,tor,200ns,host1\ny,fast,tor,200ns,host0\n");
+    assert!(wrong.starts_with("f.csv:3:3: the rate `fast`"), "{wrong}");
+}
+
+#[test]
+fn read__hosts_may_have_leading_zeros() {
+    let rows: String = (1..=10).map(|host| format!("host{host:02},tor,10Gbps,1us\n")).collect();
+    let fabric = read(&rows).unwrap();
+    assert_eq!((fabric.hosts, fabric.host_names[0].as_str(), fabric.host_names[9].as_str()), (10, "host01", "host10"));
+}
+
+#[test]
+fn read__hosts_whose_names_are_numbers_are_in_their_order() {
+    let fabric = read("10,s,10Gbps,1us\n2,s,10Gbps,1us\n0,t,10Gbps,1us\ns,t,10Gbps,1us\n").unwrap();
+    assert_eq!(fabric.host_names, ["0", "2", "10"]);
+    let switches: Vec<&str> = fabric.switches.iter().map(|switch| switch.name.as_str()).collect();
+    assert_eq!(switches, ["s", "t"]);
+    let all = read("4,1,10Gbps,1us\n4,0,10Gbps,1us\n5,2,10Gbps,1us\n5,3,10Gbps,1us\n5,4,10Gbps,1us\n").unwrap();
+    assert_eq!(all.host_names, ["0", "1", "2", "3"]);
+}
+
 #[test]
 fn read__refuses_hosts_without_a_way() {
     let apart = "host0,a,1Gbps,0s\nhost1,b,1Gbps,0s";
@@ -175,7 +240,7 @@ fn parse__refuses_what_makes_no_fabric() {
         ("7,a,1Gbps,0s\na,web,1Gbps,0s", (2, 1), "from"),
         ("host0,a,1Gbps", (1, 1), "from"),
         ("hostess,host0,1Gbps,0s", (1, 1), "from"),
-        ("host00,a,1Gbps,0s", (1, 1), "from"),
+        ("host0,a,1Gbps,0s\nhost1x,a,1Gbps,0s", (2, 1), "from"),
         ("a,\"b\",1Gbps,0s", (1, 3), "to"),
         ("a,,1Gbps,0s", (1, 3), "to"),
         ("a,a,1Gbps,0s", (1, 3), "to"),
@@ -189,6 +254,10 @@ fn parse__refuses_what_makes_no_fabric() {
         ("a,b,1Gbps,-1s", (1, 11), "delay"),
         ("a,b,1Gbps,1s,1", (1, 14), "loss"),
         ("a,b,1Gbps,1s,NaN", (1, 14), "loss"),
+        ("a,host0,1Gbps,0s,0,2", (1, 20), "bundle"),
+        ("a,b,1Gbps,0s,0,0", (1, 16), "bundle"),
+        ("to,from,rate,delay,to\na,b,1Gbps,0s", (1, 20), "to"),
+        ("from,rate,delay\na,1Gbps,0s", (1, 1), "to"),
     ];
     for (text, place, column) in cases {
         let error = parse("f.csv", text).unwrap_err();

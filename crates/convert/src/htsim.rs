@@ -1,0 +1,229 @@
+//! htsim's connection matrices and Opera's flow lists.
+//!
+//! One grammar stands for three units of time: ps in csg-htsim and uet-htsim, us in the older ones; Opera's code reads ns where its comment says us. The
+//! contents do not tell, so that `--time-unit` has to.
+
+use crate::error::{ConvertError, Kind, excerpt};
+use crate::flows::{Ids, Row, Rows};
+use crate::options::{Options, TimeUnit};
+use crate::outcome::{Notes, What};
+use crate::registry::Fit;
+use crate::source::{At, Source, decimal, whole};
+use std::collections::BTreeSet;
+
+pub(crate) fn fit(source: &Source<'_>) -> Fit {
+    let mut rows = source.rows().take(100);
+    let starts = rows.next().is_some_and(|row| row.text.starts_with("Nodes "));
+    if starts && rows.any(|row| ends(row.text).is_some()) { Fit::Sure } else { Fit::No }
+}
+
+/// The ends of `src->dst …`, and what follows.
+fn ends(row: &str) -> Option<(u64, u64, &str)> {
+    let (pair, rest) = row.split_once(' ').unwrap_or((row, ""));
+    let (src, dst) = pair.split_once("->")?;
+    Some((whole(src)?, whole(dst)?, rest))
+}
+
+/// The unit that is given; an error that says what the starts look like otherwise.
+fn time_unit(source: &Source<'_>, options: &Options<'_>, hint: &str) -> Result<TimeUnit, ConvertError> {
+    options.time_unit.ok_or_else(|| {
+        let problem = "the file does not say in which unit its starts are";
+        source.fault(None, Kind::Option("time-unit"), problem, format!("--time-unit ps, ns or us: {hint}"))
+    })
+}
+
+/// What the lines before the flows promise.
+#[derive(Default)]
+struct Promised {
+    nodes: Option<u64>,
+    connections: Option<u64>,
+    triggers: Option<u64>,
+    failures: Option<u64>,
+}
+
+/// What was found, and what Flowsieve has nothing for.
+#[derive(Default)]
+struct Found {
+    connections: u64,
+    triggers: BTreeSet<u64>,
+    failures: u64,
+    waiting: u64,
+    endless: u64,
+    with_priority: u64,
+    finer: u64,
+    /// The line of the first flow or failure that Flowsieve does not have.
+    lost_line: Option<u64>,
+}
+
+pub(crate) fn read(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
+    let has_point = source.rows().any(|row| after(row.text, "start").is_some_and(|start| start.contains('.')));
+    let hint = match has_point {
+        true => "some starts have a decimal point, as the older programs write us",
+        false => "csg-htsim and uet-htsim count ps, older programs us",
+    };
+    let unit = time_unit(source, options, hint)?;
+    let (mut promised, mut found, mut rows) = (Promised::default(), Found::default(), Rows::new(*source));
+    for row in source.rows() {
+        if let Some((src, dst, rest)) = ends(row.text) {
+            connection(source, row, (src, dst), rest, (unit, &promised), &mut found, &mut rows)?;
+        } else {
+            statement(source, row, &mut promised, &mut found)?;
+        }
+    }
+    let counts = [
+        ("Connections", promised.connections, found.connections),
+        ("Triggers", promised.triggers, found.triggers.len() as u64),
+        ("Failures", promised.failures, found.failures),
+    ];
+    for (what, promised, found) in counts {
+        if promised.unwrap_or(0) != found {
+            let promised = promised.map_or("no number".to_owned(), |number| number.to_string());
+            let problem = format!("{what}: {promised} promised, {found} there");
+            return Err(source.fault(None, Kind::Row, problem, "as many as are promised; htsim stops"));
+        }
+    }
+    let lost = [
+        (found.waiting, "flows that wait for a trigger"),
+        (found.endless, "endless flows (size 0)"),
+        (found.failures, "failures of links"),
+    ];
+    let lost: Vec<String> =
+        lost.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
+    if !lost.is_empty() {
+        let lost = lost.join(", ");
+        if !options.leave_out {
+            let problem = format!("Flowsieve has no {lost}");
+            return Err(source.fault(
+                found.lost_line,
+                Kind::Lost,
+                problem,
+                "--leave-out, to convert the flows that are left",
+            ));
+        }
+        notes.say(format!("left out: {lost}"));
+    }
+    notes.count(found.with_priority, "priorities are not carried over");
+    notes.count(found.finer, "starts were finer than a picosecond and are the nearest");
+    rows.finish(Ids::Hosts, options, notes).map(What::Flows)
+}
+
+/// The word behind `key` in a row.
+fn after<'a>(row: &'a str, key: &str) -> Option<&'a str> {
+    let mut words = row.split_ascii_whitespace();
+    words.find(|word| *word == key)?;
+    words.next()
+}
+
+/// A line that is no flow: a count, a trigger or a failure.
+fn statement(source: &Source<'_>, row: At<'_>, promised: &mut Promised, found: &mut Found) -> Result<(), ConvertError> {
+    let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
+    let number = |what: &str, text: &str| source.whole(row.line, what, text, u32::MAX.into());
+    match words[..] {
+        ["Nodes", count] => promised.nodes = Some(number("Nodes", count)?),
+        ["Connections", count] => promised.connections = Some(number("Connections", count)?),
+        ["Triggers", count] => promised.triggers = Some(number("Triggers", count)?),
+        ["Failures", count] => promised.failures = Some(number("Failures", count)?),
+        ["trigger", "id", id, "oneshot" | "multishot"] | ["trigger", "id", id, "barrier", "count", _] => {
+            if !found.triggers.insert(number("the trigger's id", id)?) {
+                return Err(source.wrong_field(row.line, "the trigger's id", id, "each trigger once"));
+            }
+        }
+        ["failure", ..] => {
+            found.failures += 1;
+            found.lost_line.get_or_insert(row.line);
+        }
+        _ => {
+            let problem = format!("`{}` is no line of a connection matrix", excerpt(row.text));
+            let expected = "`src->dst key value …`, a count, `trigger id …` or `failure …`";
+            return Err(source.wrong(row.line, problem, expected));
+        }
+    }
+    Ok(())
+}
+
+fn connection(
+    source: &Source<'_>,
+    row: At<'_>,
+    (src, dst): (u64, u64),
+    rest: &str,
+    (unit, promised): (TimeUnit, &Promised),
+    found: &mut Found,
+    rows: &mut Rows<'_>,
+) -> Result<(), ConvertError> {
+    found.connections += 1;
+    for host in [src, dst] {
+        if let Some(nodes) = promised.nodes.filter(|nodes| host >= *nodes) {
+            return Err(source.wrong(
+                row.line,
+                format!("there is no node {host}"),
+                format!("0 to {}", nodes.saturating_sub(1)),
+            ));
+        }
+    }
+    let (mut start, mut size, mut waits) = (None, None, false);
+    let mut words = rest.split_ascii_whitespace();
+    while let Some(key) = words.next() {
+        let Some(value) = words.next() else {
+            return Err(source.wrong(row.line, format!("`{}` has no value", excerpt(key)), "a value after each key"));
+        };
+        match key {
+            "start" => start = Some(source.scaled(row.line, "start", value, unit.ps(), &mut found.finer)?),
+            "size" => size = Some(source.whole(row.line, "size", value, i32::MAX as u64)?),
+            "trigger" => waits = true,
+            "prio" => found.with_priority += 1,
+            // Names of flows and triggers, and what is sent on: nothing without triggers.
+            "id" | "msg" | "addon" | "send_done_trigger" | "recv_done_trigger" => {}
+            _ => {
+                return Err(source.wrong_field(
+                    row.line,
+                    "a key",
+                    key,
+                    "id, start, size, trigger, prio or a done_trigger",
+                ));
+            }
+        }
+    }
+    let Some(bytes) = size else {
+        return Err(source.wrong(row.line, "a flow without `size`", "its bytes"));
+    };
+    match start {
+        _ if waits => found.waiting += 1,
+        None => return Err(source.wrong(row.line, "a flow without `start`", "its start, or a trigger")),
+        Some(_) if bytes == 0 => found.endless += 1,
+        Some(start_ps) => return rows.add(Row { line: row.line, start_ps, src, dst, bytes }),
+    }
+    found.lost_line.get_or_insert(row.line);
+    Ok(())
+}
+
+/// Four whole numbers a line may be Homa's trace, too.
+pub(crate) fn fit_opera(source: &Source<'_>) -> Fit {
+    let is_row = |row: At<'_>| {
+        let mut words = row.text.split_ascii_whitespace();
+        words.clone().count() == 4 && words.all(|word| decimal(word).is_some() && !word.contains(['.', 'e', 'E']))
+    };
+    let mut rows = source.rows().map(is_row).peekable();
+    if rows.peek().is_some() && rows.all(|is| is) { Fit::Possible } else { Fit::No }
+}
+
+pub(crate) fn read_opera(source: &Source<'_>, options: &Options<'_>, notes: &mut Notes) -> Result<What, ConvertError> {
+    let unit = time_unit(source, options, "Opera's code reads ns, although its comment says us")?;
+    let mut rows = Rows::new(*source);
+    for row in source.rows() {
+        let words: Vec<&str> = row.text.split_ascii_whitespace().collect();
+        let [src, dst, bytes, start] = words[..] else {
+            let problem = format!("a row of {} fields", words.len());
+            return Err(source.wrong(row.line, problem, "4: src dst bytes start"));
+        };
+        let field = |what, text, most| source.whole(row.line, what, text, most);
+        let start = field("the start", start, u64::MAX / unit.ps())?;
+        rows.add(Row {
+            line: row.line,
+            start_ps: start * unit.ps(),
+            src: field("the source", src, u32::MAX.into())?,
+            dst: field("the destination", dst, u32::MAX.into())?,
+            bytes: field("the size", bytes, u64::MAX)?,
+        })?;
+    }
+    rows.finish(Ids::Hosts, options, notes).map(What::Flows)
+}

@@ -1,0 +1,143 @@
+//! Files of other simulators, as Flowsieve's own: flow lists, topologies and distributions of flow sizes.
+//!
+//! 1. [`detect`] says which formats a text fits; [`format()`] gives one by its name;
+//! 2. [`convert`] reads the text with what a person has to add ([`Options`]);
+//! 3. the [`Outcome`] says what came of it: what was left out, with counts, and our file.
+//!
+//! Three rules hold for every format. Numbers are decimal and stay exact: times are kept to the picosecond. What the contents do not
+//! tell (a unit, which nodes are hosts) is asked for and never guessed. What Flowsieve does not have is refused, or said with its count.
+//!
+//! A format is one entry of the registry and one reader; a file holds a family of formats. The crate opens no files and knows no
+//! simulator.
+
+mod cdf;
+mod coflow;
+mod error;
+mod flows;
+mod homa;
+mod htsim;
+mod htsim_topo;
+mod netbench;
+mod ns3;
+mod ns3_topology;
+mod options;
+mod outcome;
+mod parsimon;
+mod registry;
+mod sizes;
+mod source;
+mod topology;
+mod units;
+mod yaps;
+
+pub use error::{ConvertError, Kind};
+pub use flows::Flows;
+pub use options::{Opt, Options, SizeUnit, TimeUnit};
+pub use outcome::{Notes, Outcome, What};
+pub use registry::{Fit, Format, Gives, format, formats};
+pub use sizes::{Drawn, Sizes};
+pub use source::Source;
+pub use topology::{Cable, Role, Topology};
+
+/// The formats that the text fits, the sure ones first; the others fit, too, and their contents cannot tell.
+pub fn detect(source: &Source<'_>) -> Vec<(&'static Format, Fit)> {
+    let fits = |format: &'static Format| Some((format, (format.fit)(source))).filter(|(_, fit)| *fit != Fit::No);
+    let mut found: Vec<_> = formats().iter().filter_map(fits).collect();
+    found.sort_by_key(|(_, fit)| *fit != Fit::Sure);
+    found
+}
+
+/// The one format that the text surely has; otherwise an error that names those that fit.
+pub fn detected(source: &Source<'_>) -> Result<&'static Format, ConvertError> {
+    match detect(source)[..] {
+        [(format, Fit::Sure)] | [(format, Fit::Sure), (_, Fit::Possible), ..] => Ok(format),
+        ref found => {
+            let names: Vec<&'static str> = found.iter().map(|(format, _)| format.name).collect();
+            let (problem, expected) = match names.as_slice() {
+                [] => (
+                    "no known format has these contents".to_owned(),
+                    "--from and one of the formats of `flowsieve list formats`".to_owned(),
+                ),
+                [name] => (
+                    format!("this may be {name}, but the contents do not tell for sure"),
+                    format!("`{}`, if it is", command(source.name, found[0].0)),
+                ),
+                [first, ..] => (
+                    format!("these contents fit {}", names.join(" and ")),
+                    format!("one of them by --from, such as `{}` for {first}", command(source.name, found[0].0)),
+                ),
+            };
+            Err(source.fault(None, Kind::Format(names), problem, expected))
+        }
+    }
+}
+
+/// The command that converts a file of this format.
+fn command(name: &str, format: &Format) -> String {
+    let out = match format.gives {
+        Gives::Flows => "flows.csv",
+        Gives::Topology => "fabric.csv",
+        Gives::Sizes => "sizes.csv",
+        Gives::Experiment => "experiment.toml",
+    };
+    let needs = if format.needs.is_empty() { String::new() } else { format!(" {}", format.needs) };
+    format!("flowsieve convert {} -o {out} --from {}{needs}", quoted(name), format.name)
+}
+
+/// A file's name for a shell.
+fn quoted(name: &str) -> String {
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c));
+    if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// What a reader of our own files can say of a text that is none of them: the formats of this kind that fit, and the one command that
+/// converts. None where no format fits.
+pub fn advice(source: &Source<'_>, wanted: Gives) -> Option<String> {
+    let mut found = detect(source);
+    found.retain(|(format, _)| format.gives == wanted);
+    let command = command(source.name, found.first()?.0);
+    match found.as_slice() {
+        [(format, Fit::Sure), ..] => {
+            let summary = format.summary.split(';').next().unwrap_or_default();
+            Some(format!("this is a file of {} ({summary}): `{command}` converts it", format.name))
+        }
+        found => {
+            let names: Vec<&str> = found.iter().map(|(format, _)| format.name).collect();
+            Some(format!("it may be a file of {}: `{command}` converts it, if it is", names.join(" or ")))
+        }
+    }
+}
+
+/// Reads a text of this format.
+///
+/// # Errors
+/// Options that the format does not read, what breaks its grammar, what it does not tell and no option does, and what Flowsieve
+/// does not have.
+pub fn convert(source: &Source<'_>, format: &Format, options: &Options<'_>) -> Result<Outcome, ConvertError> {
+    if let Some(option) = options.given().find(|option| !format.options.contains(option)) {
+        let read: Vec<String> = format.options.iter().map(|option| format!("--{}", option.name())).collect();
+        let expected = if read.is_empty() { "no option".to_owned() } else { read.join(", ") };
+        let problem = format!("--{} says nothing to {}", option.name(), format.name);
+        return Err(source.fault(None, Kind::Unread(option.name()), problem, expected));
+    }
+    let mut notes = Notes::default();
+    let what = (format.read)(source, options, &mut notes)?;
+    Ok(Outcome { format: format.name, what, notes })
+}
+
+/// The topology of a file that stands beside a flow list.
+fn topology_of(source: Source<'_>) -> Result<Topology, ConvertError> {
+    let format = detected(&source)?;
+    // NVSwitches are no matter here: only the hosts' ids are.
+    let options = Options { leave_out: format.options.contains(&Opt::LeaveOut), ..Options::default() };
+    if format.name == netbench::TOPOLOGY {
+        return netbench::graph(&source).map(|graph| graph.bare());
+    }
+    match (format.read)(&source, &options, &mut Notes::default())? {
+        What::Topology(topology) => Ok(topology),
+        _ => {
+            let problem = format!("{} is no topology", format.name);
+            Err(source.fault(None, Kind::Format(vec![format.name]), problem, "the topology to which the flows belong"))
+        }
+    }
+}

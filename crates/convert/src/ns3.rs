@@ -1,0 +1,184 @@
+//! Flow files of HPCC and its forks: a count N, then N records between white space. Line ends mean nothing to their readers, and
+//! what follows the records is not read.
+//!
+//! The dialects differ in their columns alone. A count that is too large repeats the last record in HPCC, because its reader does
+//! not look for the end of the file; here it is an error. HPCC's `traffic_gen.py` overwrites an estimate of N without clearing it, so that
+//! 998 over 1000 leaves 9980.
+
+use crate::error::{ConvertError, Kind};
+use crate::flows::{Ids, Row, Rows};
+use crate::options::{Options, SizeUnit};
+use crate::outcome::{Notes, What};
+use crate::registry::Fit;
+use crate::source::{At, Source, decimal, whole};
+use flowsieve_workload::flow_list::MAX_FLOWS;
+
+/// The columns of a dialect, by their places from 0.
+#[derive(Debug)]
+pub(crate) struct Dialect {
+    columns: usize,
+    src: usize,
+    size: usize,
+    start: usize,
+    stop: Option<usize>,
+    /// What else a record has, in words.
+    others: &'static str,
+    in_packets: bool,
+    /// The size that 0 stands for, where it stands for one.
+    zero_is: Option<u64>,
+}
+
+pub(crate) static HPCC: Dialect = Dialect {
+    columns: 6,
+    src: 0,
+    size: 4,
+    start: 5,
+    stop: None,
+    others: "priority groups and ports",
+    in_packets: false,
+    zero_is: None,
+};
+pub(crate) static HPCC_STOP: Dialect = Dialect { columns: 7, stop: Some(6), ..HPCC };
+pub(crate) static CONWEAVE: Dialect =
+    Dialect { columns: 5, size: 3, start: 4, others: "priority groups", zero_is: Some(1), ..HPCC };
+pub(crate) static RDMA: Dialect =
+    Dialect { columns: 6, size: 3, start: 4, stop: Some(5), others: "priority groups", in_packets: true, ..HPCC };
+pub(crate) static PARSIMON: Dialect =
+    Dialect { columns: 7, src: 1, size: 5, start: 6, others: "ids, priority groups and ports", ..HPCC };
+
+/// By the columns of the first rows. Two dialects have six columns and two have seven: they are told apart by whether a stop comes
+/// after its start and sizes are whole.
+pub(crate) fn fit(source: &Source<'_>, dialect: &Dialect) -> Fit {
+    let mut rows = source.rows();
+    let Some(first) = rows.next() else { return Fit::No };
+    if whole(first.text).is_none() {
+        return Fit::No;
+    }
+    let Some(count) = whole(first.text).map(|count| usize::try_from(count).unwrap_or(usize::MAX)) else {
+        return Fit::No;
+    };
+    let mut records = rows.take(count).map(|row| row.text.split_ascii_whitespace().collect::<Vec<_>>()).peekable();
+    let Some(columns) = records.peek().map(Vec::len) else { return Fit::No };
+    // A count that is too large, or prose behind one, does not hide the dialect.
+    let records: Vec<Vec<&str>> = records.take_while(|record| record.len() == columns).collect();
+    let others: Vec<&Dialect> = [&HPCC, &HPCC_STOP, &CONWEAVE, &RDMA, &PARSIMON]
+        .into_iter()
+        .filter(|other| !std::ptr::eq(*other, dialect) && reads(other, &records))
+        .collect();
+    match (reads(dialect, &records), others.is_empty()) {
+        (false, _) => Fit::No,
+        (true, true) => Fit::Sure,
+        (true, false) => Fit::Possible,
+    }
+}
+
+/// Whether all of these can be records of the dialect.
+fn reads(dialect: &Dialect, records: &[Vec<&str>]) -> bool {
+    let is_record = |record: &Vec<&str>| {
+        let whole_number = |at: usize| is_whole(record[at]);
+        record.len() == dialect.columns
+            && whole_number(dialect.src)
+            && whole_number(dialect.src + 1)
+            && whole_number(dialect.size)
+            && decimal(record[dialect.start]).is_some()
+            && dialect.stop.is_none_or(|stop| {
+                let stop = decimal(record[stop]);
+                stop.is_some_and(|stop| decimal(record[dialect.start]).is_some_and(|start| start <= stop))
+            })
+    };
+    records.iter().all(is_record)
+}
+
+/// Whether the text is digits alone.
+fn is_whole(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
+
+pub(crate) fn read(
+    source: &Source<'_>,
+    dialect: &Dialect,
+    options: &Options<'_>,
+    notes: &mut Notes,
+) -> Result<What, ConvertError> {
+    let unit = match (dialect.in_packets, options.size_unit) {
+        (false, _) => SizeUnit::Bytes,
+        (true, Some(unit)) => unit,
+        (true, None) => {
+            let problem = "sizes are packets, and the file does not say of how many bytes";
+            let expected =
+                "--size-unit packets:N with the PACKET_PAYLOAD_SIZE of the run, which is 1000 unless it is set";
+            return Err(source.fault(None, Kind::Option("size-unit"), problem, expected));
+        }
+    };
+    let mut tokens = source.tokens();
+    let Some(first) = tokens.next() else {
+        return Err(source.fault(None, Kind::Row, "the file is empty", "the number of flows first"));
+    };
+    let count = source.whole(first.line, "the number of flows", first.text, MAX_FLOWS as u64)?;
+    let mut rows = Rows::new(*source);
+    let (mut finer, mut zeros) = (0, 0);
+    let mut record: Vec<At<'_>> = Vec::with_capacity(dialect.columns);
+    for nth in 0..count {
+        record.clear();
+        record.extend(tokens.by_ref().take(dialect.columns));
+        if record.len() < dialect.columns {
+            return Err(too_few(source, first, count, nth));
+        }
+        let field = |at: usize, what, most| source.whole(record[at].line, what, record[at].text, most);
+        let mut size = field(dialect.size, "the size", u64::MAX)?;
+        if let (0, Some(stands_for)) = (size, dialect.zero_is) {
+            (size, zeros) = (stands_for, zeros + 1);
+        }
+        let bytes = size.checked_mul(unit.bytes()).unwrap_or(u64::MAX);
+        let start = record[dialect.start];
+        rows.add(Row {
+            line: record[0].line,
+            start_ps: source.scaled(start.line, "the start", start.text, PS_PER_SECOND, &mut finer)?,
+            src: field(dialect.src, "the source", u32::MAX.into())?,
+            dst: field(dialect.src + 1, "the destination", u32::MAX.into())?,
+            bytes,
+        })?;
+    }
+    let rest: Vec<At<'_>> = tokens.collect();
+    say_rest(dialect, &rest, notes);
+    if dialect.in_packets {
+        notes.say(format!("sizes are {}", unit.in_words()));
+    }
+    notes.count(zeros, "sizes of 0 are 1 byte, as their reader takes them");
+    notes.count(finer, "starts were finer than a picosecond and are the nearest");
+    let flows = rows.len();
+    notes.say(format!("{} of {flows} flows are not carried over", dialect.others));
+    if dialect.stop.is_some() {
+        notes.say(format!("{flows} stop times are not carried over: a flow ends when all of it has been delivered"));
+    }
+    rows.finish(Ids::Nodes, options, notes).map(What::Flows)
+}
+
+fn too_few(source: &Source<'_>, first: At<'_>, count: u64, found: u64) -> ConvertError {
+    let problem = format!("the first number promises {count} flows, and there are {found}");
+    let mut expected = format!("{count} records, or {found} as the first number; HPCC would repeat the last record");
+    let (count, found) = (count.to_string(), found.to_string());
+    if count.len() > found.len() && count.starts_with(&found) {
+        expected += "; its generator leaves digits of an older count behind";
+    }
+    source.fault(Some(first.line), Kind::Row, problem, expected)
+}
+
+/// What stands behind the records: m3's stop time, further records or prose.
+fn say_rest(dialect: &Dialect, rest: &[At<'_>], notes: &mut Notes) {
+    match rest {
+        [] => {}
+        [stop] if dialect.src == 1 && decimal(stop.text).is_some() => {
+            notes.say(format!("the stop time {} s at the end is not carried over", stop.text));
+        }
+        rest => {
+            let is_number = |at: &&At<'_>| decimal(at.text).is_some();
+            let records = rest.iter().take_while(is_number).count() / dialect.columns;
+            let lines = rest.iter().map(|at| at.line).collect::<std::collections::BTreeSet<_>>().len();
+            let which = if records > 0 { format!(", {records} further records among them,") } else { String::new() };
+            notes.say(format!("{lines} lines behind the promised records{which} are not read, as in HPCC"));
+        }
+    }
+}

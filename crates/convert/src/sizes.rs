@@ -1,0 +1,74 @@
+//! Distributions of flow sizes, and our file of them.
+
+use rust_decimal::Decimal;
+use std::io::{self, Write};
+
+/// Points of a distribution function: sizes and shares never fall, and the last share is 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sizes {
+    /// At least one.
+    pub points: Vec<Point>,
+    /// How its source draws from them.
+    pub drawn: Drawn,
+}
+
+/// A size, and the share of the flows up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// In bytes.
+    pub bytes: u64,
+    /// From 0 to 1.
+    pub share: Decimal,
+}
+
+/// How a source draws sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drawn {
+    /// Only listed sizes.
+    Stepped,
+    /// The file does not say.
+    Unsaid,
+}
+
+impl Sizes {
+    /// The mean in bytes where only listed sizes are drawn.
+    pub fn stepped_mean(&self) -> Decimal {
+        self.mean(|_, upper| Decimal::from(upper.bytes))
+    }
+
+    /// The mean in bytes where sizes between two points are equally likely.
+    pub fn interpolated_mean(&self) -> Decimal {
+        self.mean(|lower, upper| (Decimal::from(lower.bytes) + Decimal::from(upper.bytes)) / Decimal::TWO)
+    }
+
+    /// The sum of what stands for the flows between two points. Below the first point is a mass at it.
+    fn mean(&self, between: impl Fn(Point, Point) -> Decimal) -> Decimal {
+        let mut before = self
+            .points
+            .first()
+            .map_or(Point { bytes: 0, share: Decimal::ZERO }, |first| Point { share: Decimal::ZERO, ..*first });
+        let mut mean = Decimal::ZERO;
+        for point in &self.points {
+            mean += (point.share - before.share) * between(before, *point);
+            before = *point;
+        }
+        mean.round_dp(6).normalize()
+    }
+
+    /// Rows of `size_bytes,cdf`. Steps are written as point masses, so that both readings draw the same.
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "size_bytes,cdf")?;
+        let mut before: Option<Point> = None;
+        for point in &self.points {
+            match before {
+                Some(before) if self.drawn == Drawn::Stepped && point.bytes > before.bytes => {
+                    writeln!(out, "{},{}", point.bytes, before.share)?;
+                }
+                _ => {}
+            }
+            writeln!(out, "{},{}", point.bytes, point.share)?;
+            before = Some(*point);
+        }
+        Ok(())
+    }
+}

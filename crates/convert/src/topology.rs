@@ -1,0 +1,168 @@
+//! What topologies of all formats have in common: nodes and cables, and our edge list.
+
+use crate::error::{ConvertError, Kind};
+use crate::flows::write_ids;
+use crate::source::Source;
+use crate::units::{format_rate, format_time};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Nodes that a topology may have.
+pub(crate) const MAX_NODES: u64 = 1 << 20;
+/// Cables that a topology may have.
+pub(crate) const MAX_CABLES: u64 = 1 << 19;
+/// Rates of our links.
+const RATES_BPS: std::ops::RangeInclusive<u64> = 1_000_000..=800_000_000_000;
+/// The longest delay of our links: a second.
+const MAX_DELAY_PS: u64 = 1_000_000_000_000;
+
+/// Hosts, switches and the cables between them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// By id.
+    pub nodes: BTreeMap<u64, Role>,
+    /// In the file's order.
+    pub cables: Vec<Cable>,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// It sends and receives.
+    Host,
+    /// It forwards; this is its name in the edge list.
+    Switch(String),
+}
+
+/// A full-duplex cable, or several alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cable {
+    /// The ids of its ends.
+    pub ends: [u64; 2],
+    /// In bit/s, each way.
+    pub rate_bps: u64,
+    /// One way.
+    pub delay_ps: u64,
+    /// Probability that it loses a packet.
+    pub loss: Decimal,
+    /// How many cables alike.
+    pub count: u64,
+    /// The line that states it.
+    pub line: u64,
+}
+
+impl Topology {
+    /// The ids of the hosts, ascending: the n-th is host n of the edge list.
+    pub fn host_ids(&self) -> Vec<u64> {
+        self.nodes.iter().filter(|(_, role)| **role == Role::Host).map(|(id, _)| *id).collect()
+    }
+
+    /// How many switches there are.
+    pub fn switches(&self) -> usize {
+        self.nodes.len() - self.host_ids().len()
+    }
+
+    /// Refuses what an edge list of ours cannot have.
+    pub(crate) fn check(&self, source: &Source<'_>) -> Result<(), ConvertError> {
+        let lost =
+            |cable: &Cable, problem, expected| Err(source.fault(Some(cable.line), Kind::Lost, problem, expected));
+        let mut line_of_host: BTreeMap<u64, u64> = BTreeMap::new();
+        for cable in &self.cables {
+            for id in cable.ends.into_iter().filter(|id| self.nodes.get(id) == Some(&Role::Host)) {
+                let earlier = line_of_host.insert(id, cable.line);
+                if let Some(earlier) = earlier.or((cable.count > 1).then_some(cable.line)) {
+                    let problem = format!("node {id} is a host with a second link, after line {earlier}");
+                    return lost(cable, problem, ONE_LINK.to_owned());
+                }
+            }
+        }
+        for cable in &self.cables {
+            if !RATES_BPS.contains(&cable.rate_bps) {
+                let problem = format!("a link of {}", format_rate(cable.rate_bps));
+                return lost(cable, problem, "links of 1Mbps to 800Gbps".to_owned());
+            }
+            if cable.delay_ps > MAX_DELAY_PS {
+                let problem = format!("a delay of {}", format_time(cable.delay_ps));
+                return lost(cable, problem, "at most 1s".to_owned());
+            }
+        }
+        let hosts = self.host_ids();
+        if hosts.len() < 2 {
+            let problem = format!("a topology with {} hosts", hosts.len());
+            return Err(source.fault(None, Kind::Lost, problem, "at least two"));
+        }
+        match hosts.iter().find(|host| !line_of_host.contains_key(host)) {
+            Some(host) => Err(source.fault(None, Kind::Lost, format!("host {host} has no link"), "one for each host")),
+            None => Ok(()),
+        }
+    }
+
+    /// Our edge list. Cables between the same two switches that are alike become a bundle.
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let hosts = self.host_ids();
+        write_ids(&hosts, out)?;
+        let name = |id: u64| match self.nodes.get(&id) {
+            Some(Role::Switch(name)) => name.clone(),
+            _ => format!("host{}", hosts.binary_search(&id).unwrap_or_default()),
+        };
+        let cables = self.bundled();
+        let loses = cables.iter().any(|cable| !cable.loss.is_zero());
+        let bundles = cables.iter().any(|cable| cable.count > 1);
+        let columns = [(loses, ",loss"), (bundles, ",bundle")];
+        let columns: String = columns.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect();
+        writeln!(out, "from,to,rate,delay{columns}")?;
+        for cable in cables {
+            let [from, to] = cable.ends.map(name);
+            write!(out, "{from},{to},{},{}", format_rate(cable.rate_bps), format_time(cable.delay_ps))?;
+            if loses {
+                write!(out, ",{}", cable.loss.normalize())?;
+            }
+            if bundles {
+                write!(out, ",{}", cable.count)?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    /// The cables, those between the same two nodes as one.
+    fn bundled(&self) -> Vec<Cable> {
+        let mut place: BTreeMap<[u64; 2], usize> = BTreeMap::new();
+        let mut bundled: Vec<Cable> = Vec::with_capacity(self.cables.len());
+        for cable in &self.cables {
+            let [a, b] = cable.ends;
+            match place.get(&[a.min(b), a.max(b)]) {
+                Some(at) => bundled[*at].count += cable.count,
+                None => {
+                    place.insert([a.min(b), a.max(b)], bundled.len());
+                    bundled.push(*cable);
+                }
+            }
+        }
+        bundled
+    }
+
+    /// How many cables lie beside another between the same two nodes; an error where these differ.
+    pub(crate) fn parallel(&self, source: &Source<'_>) -> Result<u64, ConvertError> {
+        let mut first: BTreeMap<[u64; 2], &Cable> = BTreeMap::new();
+        let mut beside = 0;
+        for cable in &self.cables {
+            let [a, b] = cable.ends;
+            if let Some(other) = first.insert([a.min(b), a.max(b)], cable) {
+                if (other.rate_bps, other.delay_ps, other.loss) != (cable.rate_bps, cable.delay_ps, cable.loss) {
+                    let problem =
+                        format!("a second link between {a} and {b} that differs from that of line {}", other.line);
+                    let expected = "parallel links that are alike, which become a bundle";
+                    return Err(source.fault(Some(cable.line), Kind::Lost, problem, expected));
+                }
+                beside += 1;
+            }
+        }
+        Ok(beside)
+    }
+}
+
+/// What to do with a host of several links.
+const ONE_LINK: &str = "one link for each host: keep one of its links, or make each port a host of its own with flows of \
+                        its own; --leave-out leaves out NVSwitches and their links";
