@@ -77,14 +77,15 @@ def test_from_dict__errors_have_their_place() -> None:
     with pytest.raises(fs.ExperimentError) as caught:
         fs.Experiment.from_dict(wrong, name="mine.toml").plan()
     error = caught.value
-    assert (error.file, error.nearest) == ("mine.toml", "web-search")
+    assert (error.kind, error.file, error.key, error.nearest) == ("name", "mine.toml", "sizes", "web-search")
     text = fs.Experiment.from_dict(wrong).text.splitlines()
     assert error.line is not None and "web-serch" in text[error.line - 1]
     assert "did you mean `web-search`?" in str(error)
-    assert pickle.loads(pickle.dumps(error)).nearest == "web-search"
-    with pytest.raises(fs.ExperimentError, match="unknown key `lod`") as caught:
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.kind, again.key, again.nearest) == ("name", "sizes", "web-search")
+    with pytest.raises(fs.ExperimentError) as caught:
         fs.Experiment.from_dict({**SMALL, "sweep": {"lod": [0.5]}}).plan()
-    assert caught.value.nearest == "load"
+    assert (caught.value.kind, caught.value.key, caught.value.nearest) == ("name", "lod", "load")
 
 
 @pytest.mark.parametrize(
