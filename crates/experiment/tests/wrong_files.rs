@@ -140,7 +140,7 @@ const CASES: &[Case] = &[
     ]),
     ("no room for payload", &[("queues = 8", "queues = 8\nmtu = \"64B\"\nheader = \"64B\"")]),
     ("a number of flows beside a window", &[("seeds = 2", "measure = \"window\"\nwindow = [\"1ms\", \"2ms\"]")]),
-    ("a flow list beside a load", &[("sizes = \"web-search\"\nflows = 100", "list = \"flows.csv\"")]),
+    ("a flow list beside flows", &[("sizes = \"web-search\"", "list = \"flows.csv\"")]),
     ("a flow list of a larger fabric", &[("sizes = \"web-search\"\nflows = 100", "list = \"flows.csv\""), ("load = [0.6, 0.8]\n", "")]),
     ("a flow list with a missing field", &[("sizes = \"web-search\"\nflows = 100", "list = \"gaps.csv\""), ("load = [0.6, 0.8]\n", "")]),
     ("a flow list with a deadline of zero", &[("sizes = \"web-search\"\nflows = 100", "list = \"deadlines.csv\""), ("load = [0.6, 0.8]\n", "")]),
