@@ -109,6 +109,7 @@ fn result(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> PointResult {
         simulated_ps: 210_000_000_000,
         arrivals_end_ps: 200_000_000_000,
         goodput: Some(Goodput {
+            from_ps: 0,
             span_ps: 200_000_000_000,
             from_ps: 0,
             offered_bytes: 2_000_000_000,
