@@ -81,7 +81,7 @@ mod tests {
             let paused = scheme.ports.at(Place::Nic).without_limits();
             assert!(matches!(paused.kind, PortKind::Host(HostQueueRules { queues: 8 })));
             assert_eq!(paused.admission, Admission::Unlimited);
-            assert_eq!(scheme.nic == Nic::Scheme, set == "ns2");
+            assert_eq!(scheme.nic, Nic::Backpressure { backlog: 15_000 });
         }
     }
 

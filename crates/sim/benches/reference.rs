@@ -115,7 +115,8 @@ fn settings(fabric: &FabricKind) -> Settings {
 
 fn main() {
     let options = options();
-    let mut settings = settings(&options.fabric);
+    // The papers' hosts, as in every measurement that docs/performance.md has.
+    let mut settings = settings(&options.fabric).with(None, "nic", "scheme");
     if let Some(balancing) = &options.balancing {
         settings = settings.with(None, "load_balancing", balancing.as_str());
     }

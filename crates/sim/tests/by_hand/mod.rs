@@ -12,10 +12,10 @@ use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run};
 use flowsieve_workload::{Flow, Predict};
 
 /// 10 Gbit/s at the hosts and 40 Gbit/s between switches, 200 ns for each link, nothing for hosts: a full packet of
-/// 1,500 bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns.
+/// 1,500 bytes takes 1.2 us and 0.3 us, an ACK of 40 bytes 32 ns and 8 ns. Hosts have ports like switches'.
 pub(crate) fn settings(kind: &str) -> Settings {
     let none = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
-    none.with(None, "kind", kind).with(None, "host_delay", "0ns")
+    none.with(None, "kind", kind).with(None, "host_delay", "0ns").with(None, "nic", "scheme")
 }
 
 /// Several hosts on one switch.

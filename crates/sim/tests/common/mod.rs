@@ -114,9 +114,13 @@ fn raw(text: &str) -> Raw {
     }
 }
 
-/// Settings of these keys; `key@place` gives a port's key at one place, `n:key` one of the n-th changed link.
+/// Settings of these keys; `key@place` gives a port's key at one place, `n:key` one of the n-th changed link. Hosts have ports
+/// with buffers and marks unless `nic` says otherwise, so that cases meet losses there, too.
 pub(crate) fn settings(given: &[(String, String)]) -> Settings {
     let mut settings = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat());
+    if given.iter().all(|(key, _)| key != "nic") {
+        settings = settings.with(None, "nic", "scheme");
+    }
     for (key, value) in given {
         let (place, key) = match key.split_once('@') {
             Some((key, place)) => (Place::ALL.into_iter().find(|p| p.name() == place), key),
