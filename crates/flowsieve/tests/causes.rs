@@ -46,7 +46,7 @@ fn doctor__losses_at_the_senders_own_ports_are_no_matter_of_load() {
     assert!(texts(&own, "text")[1].contains("waiting for retransmission timers"), "{own:#}");
     assert!(texts(&own, "remedy").iter().all(|remedy| !remedy.contains("lower the load")), "{own:#}");
     let pushed_back = run("backpressure");
-    assert!(texts(&pushed_back, "text").iter().all(|text| !text.contains("own ports")), "{pushed_back:#}");
+    assert!(texts(&pushed_back, "text").iter().all(|text| !text.contains("senders' own ports")), "{pushed_back:#}");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn run__tells_timers_windows_and_queues_apart() {
         let list = format!("start_s,src,dst,bytes\n{}\n", flows.join("\n"));
         std::fs::write(folder.path().join("flows.csv"), list).unwrap();
         let text = format!(
-            "[topology]\nkind = \"single-switch\"\nhosts = 9\n[workload]\nlist = \"flows.csv\"\n[network]\nnic = \"backpressure\"\n\
+            "[topology]\nkind = \"single-switch\"\nhosts = 9\nrtt = \"200us\"\n[workload]\nlist = \"flows.csv\"\n[network]\nnic = \"backpressure\"\n\
              {network}[sweep]\nscheme = [\"dctcp\"]\n"
         );
         let delays = measured(folder.path(), &text)["delays"].clone();
@@ -69,7 +69,7 @@ fn run__tells_timers_windows_and_queues_apart() {
     let incast: Vec<&str> = incast.iter().map(String::as_str).collect();
     // One flow alone that begins slowly; eight that share a line; the same where the line's port holds next to nothing.
     let alone = shares(&["0,0,1,1000000"], "");
-    assert!(alone[0] == 0.0 && alone[1] > 0.9, "{alone:?}");
+    assert!(alone[0] == 0.0 && alone[1] > 0.8, "{alone:?}");
     let shared = shares(&incast, "buffer = \"10MB\"\n");
     assert!(shared[0] == 0.0 && shared[2] > 0.8, "{shared:?}");
     let lost = shares(&incast, "buffer = \"5pkt\"\n");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::configuration::in_words;
 use flowsieve_files::printable;
 
-/// The findings as text, what matters most first.
+/// The findings as text: causes, then what matters most first.
 pub fn doctor(dir: &ResultDir) -> String {
     let experiment = &dir.manifest().experiment;
     let findings = dir.findings();
@@ -32,7 +32,7 @@ pub fn doctor_json(dir: &ResultDir) -> Value {
         let at = points(dir, &finding);
         json!({
             "severity": finding.severity, "text": finding.text, "remedy": finding.remedy,
-            "points": finding.points, "at": at,
+            "is_cause": finding.is_cause, "points": finding.points, "at": at,
         })
     };
     let findings: Vec<Value> = dir.findings().into_iter().map(finding).collect();

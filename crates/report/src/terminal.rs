@@ -72,7 +72,7 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
             }
         }
         let heading =
-            format!("Runs{of_case}; links: wire load of the flows that arrived / measured meanwhile, in per cent");
+            format!("Runs{of_case}; links: wire load of the flows that arrived / measured, in per cent");
         text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
     }
     let claims = claim_rows(dir);

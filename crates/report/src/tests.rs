@@ -111,7 +111,6 @@ fn result(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> PointResult {
         goodput: Some(Goodput {
             from_ps: 0,
             span_ps: 200_000_000_000,
-            from_ps: 0,
             offered_bytes: 2_000_000_000,
             finished_bytes: 1_900_000_000,
         }),
