@@ -17,7 +17,7 @@ use crate::memory;
 use crate::points::Point;
 use crate::unacted;
 use crate::watch::{self, Trace};
-use crate::workload::{ARRIVALS, Extent, Hosts, LOAD, QUERIES, SIZES, Workload};
+use crate::workload::{ARRIVALS, CDF, Extent, Hosts, LOAD, QUERIES, SIZES, Workload};
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
@@ -282,8 +282,9 @@ pub(crate) fn flows(
         let endless = workload.parts().into_iter().find(|(_, part)| part.extent == Extent::Others);
         let name = endless.and_then(|(name, _)| Some(name?.0.to_owned()));
         let problem = "a workload goes on until the flows of the others have finished, which only a run tells";
-        let error = point.settings.workload(name.as_deref()).error(&SIZES, problem);
-        return Err(error.expected("`flows` or `duration` in each [[workload]]").into());
+        let scope = point.settings.workload(name.as_deref());
+        let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
+        return Err(scope.error(key, problem).expected("`flows` or `duration` in each [[workload]]").into());
     }
     let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
     let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
