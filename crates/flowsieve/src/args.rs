@@ -44,7 +44,7 @@ Examples:
   flowsieve report results/quickstart
   flowsieve compare results/quickstart pias dctcp
   flowsieve doctor results/quickstart
-  flowsieve reproduce qcluster/fig06-09 --scale quick
+  flowsieve reproduce awafs/fig05-26 --scale quick
   flowsieve thresholds --workload web-search --load 0.8 --queues 8 --method pias
   flowsieve convert flow.txt -o flows.csv --with topology.txt
   flowsieve validate --quick
@@ -296,7 +296,7 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  flowsieve reproduce qcluster/fig06-09 --scale quick
+  flowsieve reproduce awafs/fig05-26 --scale quick
       runs one figure and prints its claims beside what was measured
   flowsieve reproduce nos2 --scale quick --dry-run
       what all of a paper would take
