@@ -120,8 +120,10 @@ pub(crate) struct Twin<'a> {
     /// Which follow which, and when no more begin.
     closed: Option<(&'a ClosedLoop, Time)>,
     queries: Option<&'a Queries>,
-    /// When the last of them did.
-    queries_ended: Option<Time>,
+    /// The flows that others go on for, and that have not finished.
+    waited_for: BTreeSet<u32>,
+    /// When the last of them, or the last query, ended.
+    waiting_ended: Option<Time>,
     /// Those that began.
     pub(crate) begun: BTreeSet<usize>,
     pub(crate) records: Vec<Record>,
@@ -138,7 +140,7 @@ pub(crate) struct Twin<'a> {
 pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
     let fabric = run_spec.fabric;
     let (first, closed, queries): (Vec<Flow>, _, _) = match run_spec.flows {
-        Flows::Given(flows) => (flows().collect(), None, None),
+        Flows::Given(flows) | Flows::Until { flows, .. } => (flows().collect(), None, None),
         Flows::Closed { flows, until } => (flows.first(), Some((flows, until)), None),
         Flows::Queries { queries, beside } => {
             let requests = queries.first().map(|id| queries.message(id, 0));
@@ -197,7 +199,11 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         messages: Vec::new(),
         closed,
         queries,
-        queries_ended: None,
+        waited_for: match run_spec.flows {
+            Flows::Until { waited_for, .. } => waited_for.iter().copied().collect(),
+            _ => BTreeSet::new(),
+        },
+        waiting_ended: None,
         begun: BTreeSet::new(),
         hops: 0,
         arrivals: 0,
@@ -252,7 +258,7 @@ impl<'a> Twin<'a> {
         } else if halves(1).any(|answer| !self.has_arrived(answer)) {
             return;
         } else if query + 1 == queries.queries() {
-            self.queries_ended = Some(self.now);
+            self.waiting_ended = Some(self.now);
             return;
         } else {
             halves(2)
@@ -260,20 +266,28 @@ impl<'a> Twin<'a> {
         next.for_each(|id| self.add(queries.message(id, self.now.0)));
     }
 
+    /// A message has finished, as results have it: others may go on for it.
+    pub(crate) fn finish(&mut self, message: u32, as_results_have_it: FctEnd) {
+        let counts = self.run_spec.fct_end == as_results_have_it && self.waited_for.remove(&message);
+        if counts && self.waited_for.is_empty() {
+            self.waiting_ended = Some(self.now);
+        }
+    }
+
     fn has_arrived(&self, message: u32) -> bool {
         self.records.get(message as usize).is_some_and(|record| record.arrived.is_some())
     }
 
-    /// Whether a message beside queries would begin when nobody asks any more.
+    /// Whether a message would begin when what it goes on for has ended.
     pub(crate) fn is_too_late(&self, message: usize) -> bool {
         let start = self.messages[message].start_ps;
-        self.queries_ended.is_some_and(|ended| ended.0 < start - start % QUERY_EPOCH.0)
+        self.waiting_ended.is_some_and(|ended| ended.0 < start - start % QUERY_EPOCH.0)
     }
 
     fn run(&mut self) {
         // Where flows follow one another they arrive until the end.
         let last_start = match self.closed {
-            None if self.queries.is_none() => self.messages.last().map_or(0, |flow| flow.start_ps),
+            None if self.queries.is_none() && self.waited_for.is_empty() => self.messages.last().map_or(0, |flow| flow.start_ps),
             _ => u64::MAX,
         };
         let mut look = Time(last_start);
@@ -294,7 +308,7 @@ impl<'a> Twin<'a> {
             if time.0 > last_start || time.0 == last_start && !before_arrivals {
                 self.flows_arrive = false;
             }
-            if self.queries_ended.is_some_and(|ended| ended.0 / QUERY_EPOCH.0 < time.0 / QUERY_EPOCH.0) {
+            if self.waiting_ended.is_some_and(|ended| ended.0 / QUERY_EPOCH.0 < time.0 / QUERY_EPOCH.0) {
                 self.flows_arrive = false;
             }
             self.now = time;

@@ -10,6 +10,7 @@ use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
+use flowsieve_sim::FctEnd;
 use flowsieve_sim::topology::Sites;
 use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Said, Timer, Turn};
 use flowsieve_workload::{Flow, SizeBounds};
@@ -204,11 +205,13 @@ impl Twin<'_> {
                     record.effort = effort;
                     record.steps = self.seen.steps(now, self.run_spec.scheme, host, &message);
                     self.follow(message.id);
+                    self.finish(message.id, FctEnd::Ack);
                 }
                 FlowEvent::Delivered { message, out_of_order } => {
                     let record = &mut self.records[message as usize];
                     (record.arrived, record.out_of_order) = (Some(now), out_of_order);
                     self.answer(message);
+                    self.finish(message, FctEnd::Arrival);
                 }
                 FlowEvent::Reordered { message, held } => self.records[message as usize].held = held,
                 FlowEvent::Unneeded { message } => self.records[message as usize].unneeded += 1,

@@ -88,6 +88,7 @@ fn agree(case: &Case, run_spec: &RunSpec<'_>) -> Result<(), TestCaseError> {
     // Given flows have a row even if the run is stopped before they begin, unless queries ended before.
     let given = |message: &usize| match run_spec.flows {
         Flows::Given(_) => true,
+        Flows::Until { .. } => !twin.is_too_late(*message),
         Flows::Closed { .. } => false,
         Flows::Queries { queries, .. } => *message >= queries.messages() as usize && !twin.is_too_late(*message),
     };
@@ -177,6 +178,21 @@ fn check_queries(case: &Case, asked: Asked) -> Result<(), TestCaseError> {
     agree(case, &case.run_spec(Flows::Queries { queries: &queries, beside: &beside }))
 }
 
+/// Flows that go on until some of them have finished: every `every`-th, of flows that begin `later` times later.
+fn check_until(mut case: Case, (every, later): (usize, u64)) -> Result<(), TestCaseError> {
+    // The simulator reads no more flows than it needs of a run that is stopped.
+    case.max_time = None;
+    let case = &case;
+    let waited_for: Vec<u32> = case.flows.iter().step_by(every).map(|flow| flow.id).collect();
+    if waited_for.is_empty() {
+        return Ok(());
+    }
+    let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
+        Box::new(case.flows.iter().map(|flow| Flow { start_ps: later * flow.start_ps, ..*flow }))
+    };
+    agree(case, &case.run_spec(Flows::Until { flows: &flows, waited_for: &waited_for }))
+}
+
 proptest! {
     #![proptest_config(common::config(2_000))]
 
@@ -199,6 +215,14 @@ proptest! {
         asked in asked(),
     ) {
         check_queries(&case, asked)?;
+    }
+
+    #[test]
+    fn run__agrees_with_the_twin_where_flows_go_on_until_others_have_finished(
+        case in case(30).prop_filter("ACKs", is_answered),
+        until in (1usize..30, select(vec![1u64, 30, 300])),
+    ) {
+        check_until(case, until)?;
     }
 }
 
