@@ -89,7 +89,11 @@ impl From<InputError> for Error {
 }
 
 impl From<SettingsError> for Error {
-    fn from(error: SettingsError) -> Self {
+    fn from(mut error: SettingsError) -> Self {
+        // Parts that know no settings say what they expect in their message.
+        if let (None, Some((what, expected))) = (&error.expected, error.problem.rsplit_once("; expected ")) {
+            (error.expected, error.problem) = (Some(expected.to_owned()), what.to_owned());
+        }
         Error::Setting { error, experiment_text: None }
     }
 }
