@@ -16,6 +16,7 @@ use std::path::Path;
 pub(crate) const RECORDED_HOSTS: u32 = 1 << 20;
 
 /// A forest with the name of its contents.
+#[derive(Debug)]
 pub(crate) struct ForestFile {
     forest: Forest,
     pub(crate) digest: String,
