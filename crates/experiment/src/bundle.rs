@@ -121,7 +121,7 @@ pub struct Content {
 /// # Errors
 /// As [`pack`] and [`whole_file`] have. The experiment itself and its files are never replaced.
 pub fn pack_file(plan: &Plan, path: &Path, existing: Existing) -> Result<Content, Error> {
-    let same = |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| path == other));
+    let same = |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| other == path));
     if same(Path::new(&plan.name)) || named_files(plan).values().any(|source| same(source)) {
         let problem = "is a file of the experiment; expected another name for its bundle".to_owned();
         return Err(Error::File { path: path.display().to_string(), problem });
@@ -324,6 +324,10 @@ pub(crate) fn unpack(path: &Path) -> Result<Source, Error> {
         .map_err(|_| refuse(format!("{TEXT} is not UTF-8 text")))?;
     // What the machine's own folder lacks is no damage of the bundle.
     let no_room = |error: io::Error| {
+        let of_paths = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory];
+        if of_paths.contains(&error.kind()) {
+            return broken(error);
+        }
         let folder = std::env::temp_dir();
         let problem = format!("cannot be unpacked into {}: {error}", folder.display());
         let expected = format!("expected a folder with {} bytes of room; TMPDIR names another one", list.bytes());

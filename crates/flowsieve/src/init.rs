@@ -124,8 +124,9 @@ fn quoted(text: &str) -> String {
 
 /// Writes new files; none if one of them is there.
 fn write_all(files: &[(PathBuf, String)]) -> Result<(), Error> {
-    for (path, _) in files {
-        check_new(path, Existing::Refuse).map_err(|error| file_error(path, &error))?;
+    if let Some((path, _)) = files.iter().find(|(path, _)| check_new(path, Existing::Refuse).is_err()) {
+        let problem = "is there already, and is not overwritten; expected another folder, or its removal".to_owned();
+        return Err(Error::File { path: path.display().to_string(), problem });
     }
     for (path, text) in files {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

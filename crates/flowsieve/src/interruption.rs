@@ -25,7 +25,7 @@ pub(crate) fn answer() -> Result<(), Error> {
     let ignored = ignored_signals();
     let answered: Vec<i32> = match ignored {
         Some(ignored) => {
-            [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
+            [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| (ignored >> (signal - 1)) & 1 == 0).collect()
         }
         // Where that is not known, the end of the terminal does what it always does.
         None => vec![SIGINT, SIGTERM],
