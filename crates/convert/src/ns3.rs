@@ -131,7 +131,7 @@ pub(crate) fn read(
         if let (0, Some(stands_for)) = (size, dialect.zero_is) {
             (size, zeros) = (stands_for, zeros + 1);
         }
-        let bytes = size.checked_mul(unit.bytes()).unwrap_or(u64::MAX);
+        let bytes = size.saturating_mul(unit.bytes());
         let start = record[dialect.start];
         rows.add(Row {
             line: record[0].line,

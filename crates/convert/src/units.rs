@@ -61,7 +61,7 @@ pub(crate) fn format_time(ps: u64) -> String {
 }
 
 fn with_unit(number: u64, units: &[(&str, u64)], smallest: &str) -> String {
-    let whole = units.iter().find(|(_, factor)| number > 0 && number % factor == 0);
+    let whole = units.iter().find(|(_, factor)| number > 0 && number.is_multiple_of(*factor));
     whole.map_or_else(|| format!("{number}{smallest}"), |(unit, factor)| format!("{}{unit}", number / factor))
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn read_trace(source: &Source<'_>, options: &Options<'_>, notes: &mut
         rows.add(Row {
             line: row.line,
             start_ps: source.scaled(row.line, "the start", words[start], PS_PER_SECOND, &mut finer)?,
-            bytes: field("the size", words[size], u64::MAX)?.checked_mul(unit.bytes()).unwrap_or(u64::MAX),
+            bytes: field("the size", words[size], u64::MAX)?.saturating_mul(unit.bytes()),
             src: field("the source", words[src], u32::MAX.into())?,
             dst: field("the destination", words[src + 1], u32::MAX.into())?,
         })?;

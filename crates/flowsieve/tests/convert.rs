@@ -137,7 +137,7 @@ fn convert__a_bundle_of_htsim_carries_traffic_on_each_of_its_links() {
     assert!(list.contains("tor0,spine0,100Gbps,500ns,2\n"), "{list}");
     let tables = "[topology]\nkind = \"custom\"\nfile = \"bundled.csv\"\nhost_delay = \"0s\"\n\
                   [workload]\nsizes = \"fixed(10KB)\"\nload = 0.5\nflows = 200";
-    // Every direction of every link of the bundles is named, and carries packets.
+    // Each link of a bundle has a name of its own, and carries packets.
     std::fs::write(
         folder.join("bundled.toml"),
         format!(
