@@ -422,3 +422,17 @@ fn list__with_a_window_has_a_warm_up() {
     let more = "[run]\nmeasure = \"window\"\nwindow = [\"100us\", \"2ms\"]\n";
     assert_eq!(numbers(run_text(&text(&slow, more, "dctcp"), folder.path(), 1).unwrap()), [1, 2, 3]);
 }
+
+/// The example, a tenth of it.
+#[test]
+fn mixed_toml__runs_with_its_three_classes() {
+    let path = format!("{}/../../experiments/mixed.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let sets = ["workload.incast.flows=80", "workload.long.duration=1ms"];
+    let plan = planned_with(&text, Path::new(""), &sets).unwrap();
+    let loads: Vec<&str> = plan.points.iter().map(|point| point.values[0].1.as_str()).collect();
+    assert_eq!(loads, ["0.05", "0.05", "0.1", "0.1"]);
+    let result = (Simulator.prepare(&plan.points[0], 1, Path::new("")).unwrap().run)(&mut go_on, None).unwrap();
+    let of = |class: u8| result.flows.iter().filter(|flow| flow.class == class).count();
+    assert!(of(0) > 0 && of(1) == 80 && of(2) > 0, "{} {} {}", of(0), of(1), of(2));
+}
