@@ -116,7 +116,19 @@ def thresholds(
     loads = [float(each) for each in load] if isinstance(load, Iterable) else [float(load)]
     path = [None if given is None else os.fspath(given) for given in (cdf, sizes)]
     found: list[dict[str, Any]] = json.loads(
-        _flowsieve.thresholds(workload, path[0], path[1], column, loads, whole_or_none("queues", queues, 1), method, rate, rtt,
-            None if fabric is None else os.fspath(fabric), marking, model_only)
+        _flowsieve.thresholds(
+            workload,
+            path[0],
+            path[1],
+            column,
+            loads,
+            whole_or_none("queues", queues, 1),
+            method,
+            rate,
+            rtt,
+            None if fabric is None else os.fspath(fabric),
+            marking,
+            model_only,
+        )
     )
     return found

@@ -71,7 +71,7 @@ pub(crate) fn rules(of: &PortSettings<'_>) -> Result<AfqRules, SettingsError> {
     let count = |setting| scope.read(setting).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     Ok(AfqRules {
         queues: of.queues()?,
-        bytes_per_round: scope.read_or(&BYTES_PER_ROUND, 100 * of.mtu)?,
+        bytes_per_round: scope.read_or(&BYTES_PER_ROUND, 100 * of.mtu()?)?,
         bids: match scope.read(&BIDS)? {
             BidsName::Sketch => BidStore::Sketch { rows: count(&ROWS)?, columns: count(&COLUMNS)? },
             BidsName::Exact => BidStore::Exact,

@@ -7,6 +7,7 @@ mod port;
 mod sending;
 
 use flowsieve_core::{PortKind, Rate, Time};
+use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
 pub(crate) use balancing::SETTINGS as BALANCING_SETTINGS;
@@ -190,14 +191,21 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let nic = sending::nic(scope, &transport)?;
+    // Who sends all at once hears of no mark.
+    let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {
-        (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false),
-        _ => port::port(scope, place, parts, true),
+        (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false, reacts),
+        _ => port::port(scope, place, parts, true, reacts),
     })?;
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
+    // Ports look at tags, or receivers that compare priorities.
+    let compares = matches!(&transport, TransportSpec::Tcp(rules) if matches!(rules.params.loss_detection, LossDetection::ByPriority(_)));
+    let tags = compares
+        || matches!(transport, TransportSpec::Custom(_))
+        || Place::ALL.iter().any(|&place| port::reads_tags(&ports.at(place).kind));
     Ok(Scheme {
         name: scope.variant().to_owned(),
-        classes: vec![Class { transport, tagger: tagger(scope, parts)?, inference: Time::ZERO }],
+        classes: vec![Class { transport, tagger: tagger(scope, parts, tags)?, inference: Time::ZERO }],
         // Not given it is no part of the configuration.
         misusing_hosts: scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32,
         nic,
@@ -252,7 +260,8 @@ pub fn link_rate(scope: &Scope<'_>, key: &Key, bps: u64) -> Result<Rate, Setting
     Rate::new(bps).ok_or_else(|| scope.invalid(key, "1Mbps to 800Gbps"))
 }
 
-fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError> {
+/// `tags`: something looks at what it writes.
+fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<TaggerSpec, SettingsError> {
     let Some(default) = parts.tagger else {
         return match scope.is_given(&TAGGER) {
             true => {
@@ -262,7 +271,7 @@ fn tagger(scope: &Scope<'_>, parts: &Parts) -> Result<TaggerSpec, SettingsError>
             false => Ok(TaggerSpec::Plain),
         };
     };
-    Ok(match scope.read_or(&TAGGER, default)? {
+    Ok(match if tags { scope.read_or(&TAGGER, default)? } else { default } {
         TaggerName::Plain => TaggerSpec::Plain,
         TaggerName::Demotion if default == TaggerName::Demotion => TaggerSpec::Demotion(Vec::new()),
         TaggerName::Demotion => {

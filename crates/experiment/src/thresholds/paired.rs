@@ -102,7 +102,7 @@ impl Paired {
         let ends = format!("95 % interval: {} to {}", change(low), change(high));
         match low > 1.0 || high < 1.0 {
             true => format!("{} that of one queue ({ends})", change(self.ratio)),
-            false => format!("not told from that of one queue by these seeds ({ends})"),
+            false => format!("not resolved: {} to {} that of one queue (95 % interval)", change(low), change(high)),
         }
     }
 }
@@ -412,7 +412,7 @@ mod tests {
         );
         assert_eq!(
             compared(0.9, Some((0.7, 1.1))),
-            "not told from that of one queue by these seeds (95 % interval: 30.0 % below to 10.0 % above)"
+            "not resolved: 30.0 % below to 10.0 % above that of one queue (95 % interval)"
         );
     }
 }

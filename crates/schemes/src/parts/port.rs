@@ -49,7 +49,7 @@ disciplines! {
     /// Queues by priority, so many packets of each in turn.
     WeightedRoundRobin "wrr" => |of| bank(of.queues()?, Discipline::WeightedRoundRobin { weights: weights(of, 1)? });
     /// Queues by priority, so many bytes of each in turn.
-    DeficitRoundRobin "drr" => |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu)? });
+    DeficitRoundRobin "drr" => |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu()?)? });
     /// Queues by the host's own level, the first before the others.
     Levels "levels" => |of| Ok(PortKind::Host(HostQueueRules { queues: of.queues()? }));
     /// One queue sorted by rank.
@@ -183,12 +183,17 @@ pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsEr
     Ok(bytes)
 }
 
-/// A port at one place; `limited`: with its buffer and marks.
-pub(super) fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool) -> Result<PortSpec, SettingsError> {
+/// A port at one place; `limited`: with its buffer and marks; `reacts`: some transport may react to marks.
+pub(super) fn port(
+    scope: &Scope<'_>,
+    place: Place,
+    parts: &Parts,
+    limited: bool,
+    reacts: bool,
+) -> Result<PortSpec, SettingsError> {
     let scope = &scope.at(place);
     let own = place == Place::Nic && parts.host_queues > 0;
-    let mtu = scope.read(&MTU)?;
-    let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues }, mtu };
+    let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues } };
     let kind = match &parts.own_port {
         Some(kind) => kind.clone(),
         None => {
@@ -204,7 +209,18 @@ pub(super) fn port(scope: &Scope<'_>, place: Place, parts: &Parts, limited: bool
         let limit = buffer(scope, parts)?;
         return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
     }
-    Ok(PortSpec { kind, admission: admission(scope, place, parts)?, marker: marker(scope, parts, mtu)? })
+    let marker = if reacts { marker(scope, parts)? } else { Marker::Off };
+    Ok(PortSpec { kind, admission: admission(scope, place, parts)?, marker })
+}
+
+/// Whether a port looks at the tags that hosts write.
+pub(super) fn reads_tags(kind: &PortKind) -> bool {
+    match kind {
+        PortKind::Bank(rules) => rules.queues > 1,
+        PortKind::Flows(order) => *order != Order::RoundRobin,
+        PortKind::Fair(_) | PortKind::Afq(_) => false,
+        _ => true,
+    }
 }
 
 /// What a discipline may read.
@@ -215,14 +231,17 @@ pub(crate) struct PortSettings<'a> {
     parts: &'a Parts,
     /// Queues, unless they are set.
     queues: u64,
-    /// Bytes of a full packet.
-    pub(crate) mtu: u64,
 }
 
 impl PortSettings<'_> {
     /// How many queues.
     pub(crate) fn queues(&self) -> Result<usize, SettingsError> {
         Ok(self.scope.read_or(&QUEUES, self.queues)? as usize)
+    }
+
+    /// Bytes of a full packet.
+    pub(crate) fn mtu(&self) -> Result<u64, SettingsError> {
+        self.scope.read(&MTU)
     }
 }
 
@@ -283,7 +302,7 @@ fn admission(scope: &Scope<'_>, place: Place, parts: &Parts) -> Result<Admission
     }
 }
 
-fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, SettingsError> {
+fn marker(scope: &Scope<'_>, parts: &Parts) -> Result<Marker, SettingsError> {
     let (length, red) = match scope.read_or(&MARKING, parts.marking)? {
         MarkingName::Off => return Ok(Marker::Off),
         MarkingName::PerPort => (MarkScope::Port, false),
@@ -292,7 +311,7 @@ fn marker(scope: &Scope<'_>, parts: &Parts, mtu: u64) -> Result<Marker, Settings
         MarkingName::RedPerQueue => (MarkScope::Queue, true),
     };
     let counts_arriving = scope.read(&ECN_COUNTS_ARRIVING)?;
-    let from = parts.mark_packets * mtu;
+    let from = parts.mark_packets * scope.read(&MTU)?;
     if !red {
         let above = scope.read_or(&ECN_THRESHOLD, from)?;
         return Ok(Marker::Threshold { above, scope: length, counts_arriving });

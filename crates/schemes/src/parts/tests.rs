@@ -264,6 +264,11 @@ fn build__reads_only_what_acts() {
     // A connection of one flow is never idle, and a window that is given needs no buffer.
     let flows = read("dctcp", none_given().with(None, "connections", "per-flow").with(None, "max_window", 100));
     assert!(!has(&flows, "scheme.slow_start_restart") && !has(&flows, "scheme.buffer"), "{flows:?}");
+    // Nothing looks at a tag in a FIFO, and nothing reacts to a mark where all is sent at once.
+    assert!(!has(&usual, "scheme.tagger") && has(&read("pias", none_given()), "scheme.tagger"));
+    assert!(has(&read("dctcp", none_given().with(None, "discipline", "pifo")), "scheme.tagger"));
+    let open = read("srpt", none_given());
+    assert!(!has(&open, "scheme.leaf.marking") && !has(&open, "scheme.leaf.mtu"), "{open:?}");
     // Today's window is no queue's.
     assert!(!has(&read("dctcp", none_given().with(None, "parameters", "rfc")), "scheme.buffer"));
 }
