@@ -199,6 +199,11 @@ fn defeats__held_acks_and_first_timers() {
     let finding =
         only(&of("[run]\nparameters = \"rfc\"\n[transport]\ninitial_rto = \"50us\"\n"), &["`initial_rto` = 50us"]);
     assert_eq!(would_do(&finding, "initial_rto"), "250us");
+    let finding = only(
+        &of("[run]\nparameters = \"rfc\"\n[transport]\ninitial_rto = \"1ms\"\n"),
+        &["`initial_rto` = 1ms", "`delayed_ack` = 1ms"],
+    );
+    assert_eq!(would_do(&finding, "initial_rto"), "1.1ms");
     assert_eq!(of("[run]\nparameters = \"rfc\"\n"), [""; 0]);
 }
 
@@ -263,7 +268,7 @@ fn first_answers__a_few_flows_that_waited_for_a_second_are_said() {
 
     // The same flows where the timer knows the network from the start, and where it was told.
     for (which, wait_us) in
-        [("connections = \"warm\"", None), ("initial_rto = \"1ms\"\nconnections = \"per-flow\"", Some(1_000))]
+        [("connections = \"warm\"", None), ("initial_rto = \"3ms\"\nconnections = \"per-flow\"", Some(3_000))]
     {
         let folder = tempfile::tempdir().unwrap();
         let mended = result(&WAITING.replace("connections = \"per-flow\"", which), folder.path());

@@ -88,7 +88,8 @@ impl Waited {
 /// What to do about it.
 pub const REMEDY: &str = "compare percentiles; or set `initial_rto` for this network, or connections = \"warm\"";
 
-/// The classes of a point in which a few flows that waited make much of the mean, or raise it above the 99th percentile.
+/// The classes of a point of which flows that waited make much of the mean, where they are few or raise it above the 99th
+/// percentile.
 pub fn waited(point: &PointSummary) -> Vec<Waited> {
     point.classes.iter().filter_map(of_class).collect()
 }
@@ -107,8 +108,8 @@ fn of_class(class: &ClassSummary) -> Option<Waited> {
     let share = of_seed(|answers| answers.fct_ps) / of_seed(|answers| answers.all_fct_ps);
     let value = |statistic| class.estimate(Metric::Fct, statistic).map(|estimate| estimate.value);
     let is_above = value(Statistic::Mean)? > value(Statistic::P99)?;
-    let few_make_much = all.flows as f64 <= FEW * class.flows() as f64 && share >= MUCH;
-    (is_above || few_make_much).then(|| Waited {
+    let are_few = all.flows as f64 <= FEW * class.flows() as f64;
+    (share >= MUCH && (is_above || are_few)).then(|| Waited {
         class: class.class.clone(),
         flows: all.flows,
         waits_us: (all.least_us, all.most_us),

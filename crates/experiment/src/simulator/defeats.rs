@@ -173,17 +173,18 @@ impl Check<'_> {
     /// A receiver that holds back the ACK of a packet that is under way alone, as in a window of one, for longer than its sender
     /// waits.
     fn hasty_for_held_acks(&self) -> Option<String> {
-        let rto = match self.params.rto {
-            RtoRule::Constant(rto) => rto,
-            RtoRule::Rfc6298 { min, .. } => min,
+        let (key, rto) = match self.params.rto {
+            RtoRule::Constant(rto) => ("rto_min", rto),
+            RtoRule::Rfc6298 { min, initial } if initial < min => ("initial_rto", initial),
+            RtoRule::Rfc6298 { min, .. } => ("rto_min", min),
         };
         let needed = self.params.delayed_ack + self.longest.time;
         let held = self.params.ack_every > 1 && self.params.delayed_ack > Time::ZERO;
         // What is shorter than a round trip is found already.
         (held && rto < needed && rto >= self.longest.time).then(|| {
             format!(
-                "`rto_min` = {} is shorter than `delayed_ack` = {} after {}, so that a packet that is under way alone is sent again; \
-                 rto_min = \"{}\" would do",
+                "`{key}` = {} is shorter than `delayed_ack` = {} after {}, so that a packet that is under way alone is sent again; \
+                 {key} = \"{}\" would do",
                 units::format_time(rto.0),
                 units::format_time(self.params.delayed_ack.0),
                 self.longest_in_words(),
