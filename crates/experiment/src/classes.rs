@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flowsieve_schemes::registry::Entry;
 use flowsieve_schemes::settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
-use flowsieve_schemes::{Context, Scheme, declare};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, declare};
 use flowsieve_workload::{Flow, Predict, Prediction};
 
 use crate::error::Error;
@@ -66,7 +66,12 @@ impl Builder<'_> {
         let (mut classes, mut by_class) = (Vec::new(), Vec::new());
         for (class, name) in names.iter().enumerate() {
             let of_class = self.settings.scheme(name).of_class(class);
-            let entry = self.entry(&of_class, name)?;
+            let entry = self.entry(&of_class, name).map_err(|error| match of_class.is_given(&BASE) {
+                true => error,
+                // The list of classes names it, and no table of its own.
+                false => SettingsError { origin: scope.error(&CLASSES, "").origin, table: None, ..error }
+                    .of_key(CLASSES.name),
+            })?;
             by_class.push(predictions::read(&of_class, entry.knows, self.workload, (self.seed, self.folder))?);
             let other = self.scheme(entry, of_class)?;
             refuse_unlike(&scope, &scheme, name, &other)?;
@@ -95,7 +100,8 @@ impl Builder<'_> {
         let base = scope.read_or(&BASE, default.to_owned())?;
         (self.find)(&base).ok_or_else(|| {
             let problem = format!("there is no scheme `{base}`");
-            scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table")
+            let error = scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table");
+            error.names(base, REGISTRY.iter().map(|entry| entry.name))
         })
     }
 
