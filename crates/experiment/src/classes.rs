@@ -66,11 +66,13 @@ impl Builder<'_> {
         let (mut classes, mut by_class) = (Vec::new(), Vec::new());
         for (class, name) in names.iter().enumerate() {
             let of_class = self.settings.scheme(name).of_class(class);
-            let entry = self.entry(&of_class, name).map_err(|error| match of_class.is_given(&BASE) {
-                true => error,
-                // The list of classes names it, and no table of its own.
-                false => SettingsError { origin: scope.error(&CLASSES, "").origin, table: None, ..error }
-                    .of_key(CLASSES.name),
+            let entry = self.entry(&of_class, name).map_err(|mut error| {
+                // Without a table of its own, the list of classes alone names it.
+                if !of_class.is_given(&BASE) {
+                    error.origin = scope.error(&CLASSES, "").origin;
+                    error = error.of_key(CLASSES.name);
+                }
+                error
             })?;
             by_class.push(predictions::read(&of_class, entry.knows, self.workload, (self.seed, self.folder))?);
             let other = self.scheme(entry, of_class)?;

@@ -78,8 +78,7 @@ fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
     flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(Error::Output)
 }
 
-fn open(path: &Path) -> Result<File, FileError> {
-    let expected = "a file that can be read";
-    File::open(path)
-        .map_err(|error| FileError::new("unreadable", path, format!("cannot be read: {error}")).expected(expected))
+fn open(path: &Path) -> Result<File, Error> {
+    let wrong = |error| FileError::new("unreadable", path, format!("cannot be read: {error}"));
+    File::open(path).map_err(|error| wrong(error).expected("a file that can be read").into())
 }
