@@ -10,7 +10,7 @@ use std::sync::Arc;
 use flowsieve_schemes::parameters::Reference;
 use flowsieve_schemes::registry::Entry;
 use flowsieve_schemes::settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
-use flowsieve_schemes::{Context, Scheme, WorkloadFacts, declare};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts, declare};
 use flowsieve_workload::{Flow, Predict, Prediction};
 
 use crate::error::Error;
@@ -74,7 +74,14 @@ impl Builder<'_> {
         let (mut classes, mut by_class) = (Vec::new(), Vec::new());
         for (class, name) in names.iter().enumerate() {
             let of_class = self.settings.scheme(name).of_class(class);
-            let entry = self.entry(&of_class, name)?;
+            let entry = self.entry(&of_class, name).map_err(|mut error| {
+                // Without a table of its own, the list of classes alone names it.
+                if !of_class.is_given(&BASE) {
+                    error.origin = scope.error(&CLASSES, "").origin;
+                    error = error.of_key(CLASSES.name);
+                }
+                error
+            })?;
             by_class.push(predictions::read(
                 &of_class,
                 entry.knows,
@@ -108,7 +115,8 @@ impl Builder<'_> {
         let base = scope.read_or(&BASE, default.to_owned())?;
         (self.find)(&base).ok_or_else(|| {
             let problem = format!("there is no scheme `{base}`");
-            scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table")
+            let error = scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table");
+            error.names(base, REGISTRY.iter().map(|entry| entry.name))
         })
     }
 

@@ -129,7 +129,7 @@ impl Error {
         match self {
             Error::Setting { mut error, experiment_text: None } => {
                 if error.origin == settings::Origin::Default {
-                    error.origin = input.origin(Some(input.table(error.table)));
+                    error.origin = input.origin(Some(input.table(error.table())));
                 }
                 Error::Setting { error, experiment_text: Some(Box::new(input.clone())) }
             }
@@ -162,9 +162,9 @@ impl Error {
         let wrong_name = error.wrong_name.as_deref();
         let nearest = wrong_name.and_then(|name| nearest(&name.given, &name.valid)).map(str::to_owned);
         let here = experiment_text.as_deref().filter(|text| file.as_deref() == Some(&*text.name));
-        let key = error.key.as_deref().or_else(|| here?.key_in_line(line?));
+        let key = error.key().or_else(|| here?.key_in_line(line?));
         let key = key.or_else(|| error.origin.key_of_argument()).map(str::to_owned);
-        let kind = match (wrong_name, error.table) {
+        let kind = match (wrong_name, error.table()) {
             (Some(_), _) => "name",
             (None, Some(_)) => "missing",
             (None, None) if key.is_some() => "value",

@@ -125,8 +125,7 @@ fn variants(document: &Document, builtin: &[&str]) -> Result<Vec<Variant>, Error
     }
     let Some(axis) = document.axes.iter().find(|axis| axis.key.is_none()) else {
         return Err(SettingsError::new(Origin::Default, "no scheme is named")
-            .of_key("scheme")
-            .in_table("sweep")
+            .of_missing("scheme", "sweep")
             .expected("[sweep] with a line such as scheme = [\"dctcp\", \"pias\"]")
             .into());
     };

@@ -136,7 +136,7 @@ fn classes__that_cannot_share_the_ports_are_refused() {
     let classes = ("value", Some("classes"));
     assert_eq!(fault(&with("\"pias\", \"pfabric\"", "")), classes);
     let unknown = with("\"pias\", \"qclmb\"", "");
-    assert_eq!((unknown.kind, unknown.nearest.as_deref()), ("name", Some("qclimb")));
+    assert_eq!((fault(&unknown), unknown.nearest.as_deref()), (("name", Some("classes")), Some("qclimb")));
     let sprayed = with("\"pias\", \"spraying\"", "[schemes.spraying]\nbase = \"pias\"\nload_balancing = \"spray\"\n");
     assert_eq!(fault(&sprayed), classes, "{sprayed:?}");
     let own =

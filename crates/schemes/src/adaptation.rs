@@ -269,11 +269,11 @@ mod tests {
     #[test]
     fn controller__refuses_what_does_not_fit() {
         let two = none_given().with(None, "controller", "two-level");
-        assert_eq!(built("pias", &two, &UNIFORM).unwrap_err().key.as_deref(), Some("controller"));
+        assert_eq!(built("pias", &two, &UNIFORM).unwrap_err().key(), Some("controller"));
         let scheme = built("pias", &two.with(None, "queues", 2), &UNIFORM).unwrap();
         assert_eq!(network(&scheme).unwrap().1.levels, 2);
         let gap = none_given().with(None, "controller", "optimal").with(None, "message_gap", "1ms");
-        assert_eq!(built("pias", &gap, &UNIFORM).unwrap_err().key.as_deref(), Some("message_gap"));
+        assert_eq!(built("pias", &gap, &UNIFORM).unwrap_err().key(), Some("message_gap"));
     }
 
     #[test]

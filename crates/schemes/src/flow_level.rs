@@ -190,14 +190,14 @@ mod tests {
     fn read__other_orders_and_rates() {
         let of = |name: &str, keys: &[(&str, &str)]| {
             let settings = keys.iter().fold(none_given(), |settings, &(key, to)| settings.with(Some(name), key, to));
-            read(name, &settings.scheme(name)).map_err(|error| error.key)
+            read(name, &settings.scheme(name)).map_err(|error| error.key().map(str::to_owned))
         };
         let level = of("dsred", &[("coflow_order", "fifo")]).unwrap();
         assert_eq!(level.order.unwrap().levels, Some((LevelRule::Rank, 8)));
         let level = of("sincronia", &[("coflow_order", "tcf"), ("rates", "madd")]).unwrap();
         assert_eq!((level.rates, level.order.unwrap().rule), (Rates::Madd, OrderRule::Tcf));
         assert_eq!(of("sincronia", &[("rates", "max-min")]).unwrap().order, None);
-        let fault = |name, keys| of(name, keys).unwrap_err().map(String::from);
+        let fault = |name, keys| of(name, keys).unwrap_err();
         assert_eq!(fault("dctcp", &[("rates", "greedy")]), Some("rates".to_owned()));
         assert_eq!(fault("dsred", &[("rates", "greedy")]), Some("rates".to_owned()));
         assert_eq!(fault("sebf", &[("coflow_order", "d-clas")]), Some("coflow_order".to_owned()));
@@ -211,6 +211,6 @@ mod tests {
         };
         assert_eq!((of("parameters", "ns2"), of("parameters", "rfc")), (Ok(true), Ok(false)));
         assert_eq!((of("load_balancing", "ecmp"), of("load_balancing", "spray")), (Ok(false), Ok(true)));
-        assert_eq!(of("load_balancing", "flowlet").unwrap_err().key.as_deref(), Some("load_balancing"));
+        assert_eq!(of("load_balancing", "flowlet").unwrap_err().key(), Some("load_balancing"));
     }
 }

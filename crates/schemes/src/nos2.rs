@@ -108,7 +108,7 @@ mod tests {
         assert!(nothing(levels(&settings, &UNIFORM)));
         for key in ["thresholds", "host_thresholds"] {
             let settings = none_given().with(None, key, "equal-split");
-            assert_eq!(built(&settings, &unknown).unwrap_err().key.as_deref(), Some(key));
+            assert_eq!(built(&settings, &unknown).unwrap_err().key(), Some(key));
         }
     }
 

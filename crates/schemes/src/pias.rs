@@ -229,13 +229,13 @@ mod tests {
         let of = |name: &str| thresholds_of(&none_given().with(Some("pias"), "published_for", name), &uniform);
         assert_eq!(of("web-search").unwrap()[0], 909 * 1_460);
         assert_eq!(of("qcluster-w4").unwrap()[0], 39_976);
-        assert_eq!(of("web-serch").unwrap_err().key.as_deref(), Some("published_for"));
+        assert_eq!(of("web-serch").unwrap_err().key(), Some("published_for"));
     }
 
     #[test]
     fn thresholds__refused_where_they_cannot_be() {
         let unknown = Facts { name: None, load: None, uniform_to: None };
-        assert_eq!(thresholds_of(&none_given(), &unknown).unwrap_err().key.as_deref(), Some("thresholds"));
+        assert_eq!(thresholds_of(&none_given(), &unknown).unwrap_err().key(), Some("thresholds"));
         let settings = none_given().with(Some("pias"), "thresholds", "published");
         assert!(thresholds_of(&settings, &unknown).is_err());
     }

@@ -131,7 +131,7 @@ fn reordering__by_priority_on_one_path() {
 fn reordering__is_refused_where_it_cannot_be() {
     let refused = |name: &str, given: &[(&str, &str)]| {
         let settings = given.iter().fold(none_given(), |settings, (key, value)| settings.with(None, key, *value));
-        scheme(name, &settings).unwrap_err().key.map(String::from)
+        scheme(name, &settings).unwrap_err().key().map(String::from)
     };
     let by_priority = ("reordering", "by-priority");
     let key = |name: &str| Some(name.to_owned());
@@ -171,7 +171,7 @@ fn gaps__are_refused_where_priorities_are_not_compared() {
             Some(reordering) => settings.with(None, "reordering", reordering),
             None => settings,
         };
-        scheme(name, &settings).unwrap_err().key.map(String::from)
+        scheme(name, &settings).unwrap_err().key().map(String::from)
     };
     for (name, reordering) in [("pias", None), ("dctcp", Some("tcp")), ("qclimb", Some("tcp")), ("srpt", None)] {
         for gaps in ["first", "every"] {
@@ -208,7 +208,7 @@ fn parts__own_defaults_of_paths_and_reordering() {
     assert!(matches!(own.balancers.at(Place::Leaf), BalancerSpec::Ecmp));
     assert_eq!(settings.effective()["scheme.reordering"], "by-priority");
     let sprayed = none_given().with(None, "load_balancing", "spray");
-    assert_eq!(of(&sprayed).unwrap_err().key.as_deref(), Some("load_balancing"));
+    assert_eq!(of(&sprayed).unwrap_err().key(), Some("load_balancing"));
     let both = of(&sprayed.with(None, "reordering", "tcp")).unwrap();
     assert_eq!(tcp(&both).loss_detection, LossDetection::Off);
     assert!(matches!(both.balancers.at(Place::Leaf), BalancerSpec::SprayRoundRobin));
@@ -335,7 +335,7 @@ fn own_parts__are_refused_where_they_are_given() {
         ("awafs", "discipline", "drr"),
     ] {
         let error = refused(name, key, value);
-        assert_eq!(error.key.as_deref(), Some(key), "{error}");
+        assert_eq!(error.key(), Some(key), "{error}");
         assert!(
             matches!(error.origin, Origin::File { line: 7, column: 10, .. }) && error.expected.is_some(),
             "{error}"

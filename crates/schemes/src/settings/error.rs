@@ -58,9 +58,14 @@ pub struct SettingsError {
     /// The name and those it may be, when the problem is a name.
     pub wrong_name: Option<Box<WrongName>>,
     /// The key that is at fault, if one is.
-    pub key: Option<Box<str>>,
-    /// The table in which the key could be given, such as `workload`, if it is given nowhere.
-    pub table: Option<&'static str>,
+    fault: Option<Box<Fault>>,
+}
+
+/// A key at fault, and the table in which it could be given, if it is given nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fault {
+    key: String,
+    table: Option<&'static str>,
 }
 
 /// A name that is not among the valid ones.
@@ -75,7 +80,7 @@ pub struct WrongName {
 impl SettingsError {
     /// An error without a list of names.
     pub fn new(origin: Origin, problem: impl Into<String>) -> Self {
-        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None, key: None, table: None }
+        SettingsError { origin, problem: problem.into(), expected: None, wrong_name: None, fault: None }
     }
 
     /// Adds what was expected.
@@ -84,16 +89,26 @@ impl SettingsError {
         self
     }
 
-    /// Adds the key that is at fault.
+    /// Adds the key that is at fault, where it is given.
     pub fn of_key(mut self, key: &str) -> Self {
-        self.key = Some(key.into());
+        self.fault = Some(Box::new(Fault { key: key.to_owned(), table: None }));
         self
     }
 
-    /// Adds the table in which it could be given, and is not.
-    pub fn in_table(mut self, table: &'static str) -> Self {
-        self.table = Some(table);
+    /// Adds the key that is at fault because it is not given, and the table in which it could be.
+    pub fn of_missing(mut self, key: &str, table: &'static str) -> Self {
+        self.fault = Some(Box::new(Fault { key: key.to_owned(), table: Some(table) }));
         self
+    }
+
+    /// The key that is at fault, if one is.
+    pub fn key(&self) -> Option<&str> {
+        self.fault.as_ref().map(|fault| fault.key.as_str())
+    }
+
+    /// The table in which that key could be given, such as `workload`, if it is given nowhere.
+    pub fn table(&self) -> Option<&'static str> {
+        self.fault.as_ref()?.table
     }
 
     /// Adds the wrong name and the valid ones, from which the nearest is shown.

@@ -129,7 +129,7 @@ impl<'a> Scope<'a> {
     pub fn error(&self, key: &Key, problem: impl Into<String>) -> SettingsError {
         match self.lookup(key) {
             Some((_, given)) => SettingsError::new(given.origin.clone(), problem).of_key(key.name),
-            None => SettingsError::new(Origin::Default, problem).of_key(key.name).in_table(key.section.path()),
+            None => SettingsError::new(Origin::Default, problem).of_missing(key.name, key.section.path()),
         }
     }
 

@@ -262,7 +262,7 @@ fn parse__refuses_what_makes_no_fabric() {
     for (text, place, column) in cases {
         let error = parse("f.csv", text).unwrap_err();
         let Origin::File { line, column: at, .. } = &error.origin else { panic!("{error}") };
-        assert_eq!(((*line, *at), error.key.as_deref()), (place, Some(column)), "{text}");
+        assert_eq!(((*line, *at), error.key()), (place, Some(column)), "{text}");
         assert!(error.expected.is_some(), "{error}");
     }
 }

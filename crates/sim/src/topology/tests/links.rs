@@ -52,7 +52,7 @@ fn rtt__refuses_what_cannot_be() {
         (&[("rtt", "5s")], "rtt", "4s"),
     ] {
         let error = Fabric::from_settings(&times("leaf-spine", given)).unwrap_err();
-        assert_eq!(error.key.as_deref(), Some(key), "{error}");
+        assert_eq!(error.key(), Some(key), "{error}");
         assert!(error.expected.as_ref().is_some_and(|expected| expected.contains(would_do)), "{error}");
     }
 }
