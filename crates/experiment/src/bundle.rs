@@ -121,7 +121,8 @@ pub struct Content {
 /// # Errors
 /// As [`pack`] and [`whole_file`] have. The experiment itself and its files are never replaced.
 pub fn pack_file(plan: &Plan, path: &Path, existing: Existing) -> Result<Content, Error> {
-    let same = |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| other == path));
+    let same =
+        |other: &Path| path.canonicalize().is_ok_and(|path| other.canonicalize().is_ok_and(|other| other == path));
     if same(Path::new(&plan.name)) || named_files(plan).values().any(|source| same(source)) {
         let problem = "is a file of the experiment; expected another name for its bundle".to_owned();
         return Err(Error::File { path: path.display().to_string(), problem });

@@ -3,7 +3,7 @@
 
 mod command;
 
-use command::{Output, SMALL, flowsieve, folder, small_result};
+use command::{Output, SMALL, bytes, flowsieve, folder, small_result};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
@@ -38,8 +38,8 @@ fn pack__replaces_no_file_unasked_and_the_experiment_never() {
     assert_eq!(fs::read(at("there")).unwrap(), b"kept");
     assert_eq!(pack("there", &["--replace"]).status, 0);
     assert_eq!(flowsieve(folder.path(), &["plan", "there"]).status, 0);
-    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "{names:?}");
+    let names: Vec<String> = bytes(folder.path()).into_keys().collect();
+    assert_eq!(names, ["small.toml", "there"]);
 }
 
 #[test]
@@ -285,8 +285,8 @@ fn export__safe_csv_has_no_formulas() {
             done.out
         };
         let (plain, safe) = (export(&[]), export(&["--safe-csv"]));
-        assert!(plain.contains(",=cmd|") && !plain.contains("'=cmd|"), "{what}");
-        assert!(!safe.contains(",=cmd|") && safe.contains(",'=cmd|"), "{what}");
+        assert!(plain.contains("=cmd|") && !plain.contains("'=cmd|"), "{what}");
+        assert_eq!(safe.matches("'=cmd|").count(), plain.matches("=cmd|").count(), "{what}");
         // Nothing else is another.
         assert_eq!(safe.replace("'=cmd|", "=cmd|"), plain, "{what}");
     }
@@ -308,7 +308,7 @@ fn header(kind: u8, name: &str, bytes: u64) -> tar::Header {
 fn bundle__of_other_headers_than_those_of_files_is_refused_before_their_bytes() {
     use std::io::Write;
     let folder = folder();
-    for kind in *b"xgLK12S\0" {
+    for kind in *b"xgLK12S" {
         let mut file = File::create(folder.path().join("x.flowsieve")).unwrap();
         file.write_all(header(kind, "bundle.json", 1_500_000_000).as_bytes()).unwrap();
         // Holes: a reader that keeps them takes as much memory.

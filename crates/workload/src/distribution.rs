@@ -15,9 +15,10 @@ use crate::law::{self, Law, LawError};
 use crate::points::{self, CdfPoint};
 use crate::random::uniform01;
 use rand_core::Rng;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the sizes between two points of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,19 @@ pub struct SizeDistribution {
     reading: Option<Reading>,
     rounding: Rounding,
     shape: Shape,
+    means: Arc<Means>,
+}
+
+/// Means of [`SizeDistribution::mean_groups`] by group: every point of a sweep asks for the same few, and each takes a look at all
+/// points of a file.
+#[derive(Debug, Default)]
+struct Means(Mutex<BTreeMap<u64, f64>>);
+
+/// What is known of a distribution makes no other one of it.
+impl PartialEq for Means {
+    fn eq(&self, _: &Means) -> bool {
+        true
+    }
 }
 
 /// Sizes before they are rounded.
@@ -98,7 +112,7 @@ impl SizeDistribution {
     pub fn parse(name: &str, text: &str, reading: Reading, rounding: Rounding) -> Result<SizeDistribution, InputError> {
         let points = points::parse(name, text)?;
         let shape = Shape::Pieces(pieces(&points, reading).into());
-        Ok(SizeDistribution { name: name.to_string(), reading: Some(reading), rounding, shape })
+        Ok(SizeDistribution { name: name.to_string(), reading: Some(reading), rounding, shape, means: Arc::default() })
     }
 
     /// Every flow has `bytes`.
@@ -137,7 +151,7 @@ impl SizeDistribution {
     }
 
     fn shaped(name: String, rounding: Rounding, shape: Shape) -> SizeDistribution {
-        SizeDistribution { name, reading: None, rounding, shape }
+        SizeDistribution { name, reading: None, rounding, shape, means: Arc::default() }
     }
 
     /// The name given to [`parse`](Self::parse), or the formula with its parameters in bytes.
@@ -240,6 +254,11 @@ impl SizeDistribution {
             Shape::Pieces(pieces) => pieces,
             Shape::Law(law) => return law.mean_groups(self.unit(), group),
         };
+        let mut means = self.means.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *means.entry(group).or_insert_with(|| self.mean_groups_of(pieces, group))
+    }
+
+    fn mean_groups_of(&self, pieces: &[Piece], group: u64) -> f64 {
         let mean_of = |piece: &Piece| match piece.to - piece.from {
             0 => self.round_up(piece.to).div_ceil(group) as f64,
             width => (self.groups_up_to(piece.to, group) - self.groups_up_to(piece.from, group)) as f64 / width as f64,
