@@ -331,7 +331,7 @@ fn own_parts__are_refused_where_they_are_given() {
         "x.toml:7:10: `tagger` = plain does not fit here; expected no `tagger` for `qc-srpt`, which writes its own into packets"
     );
     assert!(refused("awafs", "tagger", "attained").contains("no `tagger` for `awafs`"));
-    assert!(refused("dctcp", "tagger", "demotion").contains("only schemes that demote flows"));
+    assert!(refused("pfabric", "tagger", "demotion").contains("only schemes that demote flows"));
     for name in ["qc-las", "awafs"] {
         let error = refused(name, "discipline", "drr");
         assert!(error.contains("another discipline") && error.contains(name), "{error}");
