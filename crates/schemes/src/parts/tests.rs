@@ -330,7 +330,7 @@ fn own_parts__are_refused_where_they_are_given() {
     );
     for (name, key, value) in [
         ("awafs", "tagger", "attained"),
-        ("dctcp", "tagger", "demotion"),
+        ("pfabric", "tagger", "demotion"),
         ("qc-las", "discipline", "drr"),
         ("awafs", "discipline", "drr"),
     ] {
