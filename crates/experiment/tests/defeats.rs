@@ -62,7 +62,7 @@ const RACK: &str = "kind = \"single-switch\"\nhosts = 4";
 #[test]
 fn defeats__a_constant_timer_below_the_base_round_trip() {
     let topology = format!("{RACK}\nrtt = \"300us\"");
-    let alone = |rest: &str| Alone { bytes: 1_000_000, topology: &topology, scheme: "pfabric", rest };
+    let alone = |rest| Alone { bytes: 1_000_000, topology: &topology, scheme: "pfabric", rest };
     let findings = alone("").findings();
     let finding = findings.iter().find(|text| text.contains("rto_min")).unwrap_or_else(|| panic!("{findings:#?}"));
     assert!(finding.contains("`rto_min` = 250us") && finding.contains("302.464us"), "{finding}");
