@@ -450,7 +450,12 @@ fn lost(places: &[(&str, u64)], run: &mut PointResult) {
 
 #[test]
 fn doctor__says_where_packets_were_lost_and_what_flows_waited_for_before_any_advice() {
-    let of = |run, point| all_findings(Made { run, point, ..Made::default() });
+    fn of(
+        run: fn(&str, f64, u64, &mut PointResult),
+        point: fn(&mut flowsieve_results::PointInfo),
+    ) -> Vec<(Severity, String, String, bool)> {
+        all_findings(Made { run, point, ..Made::default() })
+    }
     let plain = |_: &mut flowsieve_results::PointInfo| {};
     let in_hosts = |_: &str, _: f64, _: u64, run: &mut PointResult| {
         lost(&[("host-up", 180), ("leaf-up", 0), ("host-down", 20)], run);
@@ -491,11 +496,11 @@ fn doctor__says_where_packets_were_lost_and_what_flows_waited_for_before_any_adv
 
 #[test]
 fn doctor__a_slow_drain_is_named_by_what_made_it() {
-    let of = |run| {
+    fn of(run: fn(&str, f64, u64, &mut PointResult)) -> (String, String) {
         let found = all_findings(Made { run, ..Made::default() });
         let drain = found.into_iter().find(|finding| finding.1.starts_with("after the last arrival")).unwrap();
         (drain.1.split(": ").nth(1).unwrap_or_default().to_owned(), drain.2)
-    };
+    }
     let (why, remedy) = of(|_: &str, _: f64, _: u64, run: &mut PointResult| {
         run.simulated_ps = 2 * run.arrivals_end_ps;
         run.links[0].offered_load = 1.2;
