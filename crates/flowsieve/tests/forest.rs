@@ -116,7 +116,7 @@ fn import__refuses_with_the_place_and_writes_nothing() {
     std::fs::write(folder.path().join("1.csv"), "index,flow_size,cpu\n0,700,1\n1,700,0.5\n").unwrap();
     for (arguments, expected) in [
         (&["import", "1.csv"][..], "1.csv:3: cpu is `0.5`; expected a whole number"),
-        (&["import", "1.csv", "--drop", "disk"], "1.csv:1: no column `disk`; the columns are index, flow_size, cpu"),
+        (&["import", "1.csv", "--drop", "disk"], "1.csv:1: no column `disk`; expected one of index, flow_size, cpu"),
         (&["import", "no.csv"], "no.csv: No such file"),
         (&["import", "1.csv", "--simulator"], "1.csv:2: column 0 (the size) is `0`"),
         (&["import", "1.csv", "--predicted", "1"], "--simulator"),
