@@ -77,7 +77,7 @@ impl HostNames {
     /// What a flow list may have in the place of `name`, which is no host's: a switch is said to be one.
     pub fn in_words_for(&self, name: &str) -> String {
         match self.switches.contains(name) {
-            true => format!("a host: `{name}` is a switch, which has several links in the edge list; a host has one"),
+            true => format!("a host: `{name}` is a switch, which has several links; a host has one"),
             false if self.numeric => format!("{}, where numbers are names", self.in_words()),
             false => format!("a number from 0 to {}, or {}", self.count.saturating_sub(1), self.in_words()),
         }
