@@ -146,7 +146,7 @@ fn thresholds__advice_first() {
     assert_eq!((&queues[0]["dscp"], &queues.last().unwrap()["dscp"]), (&40.into(), &0.into()));
     for (arguments, says) in [
         (&["thresholds", "--sizes", "none.csv"][..], "none.csv: cannot read"),
-        (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; expected one of flow, bytes"),
+        (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; the columns are flow, bytes"),
         (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
         (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
         (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),
