@@ -66,21 +66,20 @@ impl HostNames {
         self.own.keys().cloned().chain(numbered.map(|host| format!("host{host}")))
     }
 
-    /// What may be written for one, in words.
+    /// What may be written for one by name, in words.
     pub fn in_words(&self) -> String {
-        let last = self.count.saturating_sub(1);
-        match (self.own.is_empty(), self.numeric) {
-            (true, _) => format!("a number from 0 to {last}, or host0 to host{last}"),
-            (false, false) => format!("a number from 0 to {last}, or the name of a host in the edge list"),
-            (false, true) => "the name of a host in the edge list, where numbers are names".to_owned(),
+        match self.own.is_empty() {
+            true => format!("host0 to host{}", self.count.saturating_sub(1)),
+            false => "the name of a host in the edge list".to_owned(),
         }
     }
 
-    /// The same for `name`, which is no host's: a switch is said to be one.
+    /// What a flow list may have in the place of `name`, which is no host's: a switch is said to be one.
     pub fn in_words_for(&self, name: &str) -> String {
         match self.switches.contains(name) {
-            true => format!("a host: `{name}` is a switch, which has several links in the edge list; a host has one"),
-            false => self.in_words(),
+            true => format!("a host: `{name}` is a switch, which has several links; a host has one"),
+            false if self.numeric => format!("{}, where numbers are names", self.in_words()),
+            false => format!("a number from 0 to {}, or {}", self.count.saturating_sub(1), self.in_words()),
         }
     }
 }

@@ -143,7 +143,11 @@ impl Layout {
         }
         match layout.at[..REQUIRED].iter().position(Option::is_none) {
             Some(column) => Err(header.error(0, format!("no column `{}`", NAMES[column])).expected(COLUMNS)),
-            None => Ok(layout),
+            None => {
+                // A row may leave out what stands behind all that there have to be.
+                layout.fields.0 = layout.at[..REQUIRED].iter().flatten().max().map_or(REQUIRED, |last| last + 1);
+                Ok(layout)
+            }
         }
     }
 
