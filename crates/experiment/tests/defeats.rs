@@ -47,7 +47,7 @@ impl Alone<'_> {
 /// The value that a finding says would do for a key.
 fn would_do(finding: &str, key: &str) -> String {
     let (_, rest) = finding.rsplit_once(&format!(" {key} = ")).unwrap_or_else(|| panic!("no {key} in {finding}"));
-    rest.split(|end: char| end == ' ' || end == ',' || end == ';').next().unwrap().trim_matches('"').to_owned()
+    rest.split([' ', ',', ';']).next().unwrap().trim_matches('"').to_owned()
 }
 
 /// The only finding, which is about these words.

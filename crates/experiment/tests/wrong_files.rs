@@ -375,11 +375,9 @@ fn files_that_are_no_experiments() {
 fn read__the_key_nic_beside_the_place_nic() {
     // A buffer is read where hosts have ports like switches', which the scheme's own table may say.
     let buffer = "[network.nic]\nbuffer = \"9pkt\"\n[schemes.dctcp]\nnic = \"scheme\"";
-    for (table, nic) in [
-        ("nic = \"scheme\"", "scheme"),
-        ("[network.nic]\ndiscipline = \"fifo\"", "backpressure"),
-        (buffer, "scheme"),
-    ] {
+    for (table, nic) in
+        [("nic = \"scheme\"", "scheme"), ("[network.nic]\ndiscipline = \"fifo\"", "backpressure"), (buffer, "scheme")]
+    {
         let text = GOOD.replace("[sweep]", &format!("{table}\n[sweep]"));
         let plan =
             plan(&ExperimentText::new("good.toml", &text), Path::new(""), &Changes::default(), &Simulator).unwrap();
