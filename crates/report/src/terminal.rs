@@ -71,8 +71,7 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
                 text += &at_flow_level(dir, layout, case, unit);
             }
         }
-        let heading =
-            format!("Runs{of_case}; links: wire load of the flows that arrived / measured, in per cent");
+        let heading = format!("Runs{of_case}; links: wire load of the flows that arrived / measured, in per cent");
         text += &format!("\n{}\n{}", Tone::Heading.paint(&heading, colour), runs(dir, layout, case).text(colour));
     }
     let claims = claim_rows(dir);
