@@ -262,12 +262,11 @@ fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<
     })
 }
 
+/// Flows, one after the other.
+type Flowing = Box<dyn Iterator<Item = Flow>>;
+
 /// The workload of a point, and its flows that count in the order of their starts.
-pub(crate) fn flows(
-    point: &Point,
-    seed: u64,
-    folder: &Path,
-) -> Result<(Workload, Box<dyn Iterator<Item = Flow>>, Vec<String>), Error> {
+pub(crate) fn flows(point: &Point, seed: u64, folder: &Path) -> Result<(Workload, Flowing, Vec<String>), Error> {
     refuse_own_rack(&point.settings)?;
     let fabric = foreign::fabric(&point.settings, folder)?;
     let hosts = Hosts::of(&fabric);

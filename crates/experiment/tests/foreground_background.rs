@@ -42,7 +42,6 @@ fn simulated(thresholds: &str, queues: usize, seed: u64) -> f64 {
          queues = {queues}\n\
          [schemes.pias]\n\
          transport = \"open-loop\"\n\
-         marking = \"none\"\n\
          buffer = \"1TB\"\n\
          thresholds = [{thresholds}]\n\
          [sweep]\n\

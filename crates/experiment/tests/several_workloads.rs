@@ -124,8 +124,9 @@ fn several__a_class_of_ones_own_goes_to_the_scheme_of_that_class() {
     assert_eq!((of(0), of(1)), (60, 20));
     // A class without a scheme is refused where the class is given.
     let beyond = format!("{BACKGROUND}flows = 20\n{INCAST}class = 2\n");
-    let error = planned(&text(&beyond, by_class, "mixed"), folder.path()).map(drop).unwrap_err().to_string();
-    assert!(error.starts_with("test.toml:") && error.contains("class is 2; expected 0 to 1"), "{error}");
+    let details = planned(&text(&beyond, by_class, "mixed"), folder.path()).map(drop).unwrap_err().details();
+    assert_eq!((details.file.as_deref(), details.key.as_deref()), (Some("test.toml"), Some("class")));
+    assert!(details.line.is_some() && details.expected.is_some_and(|expected| expected.starts_with("0 to 1")));
 }
 
 #[test]

@@ -173,8 +173,25 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 /// The same of schemes that order coflows alone: their bands mark few packets, or at random.
 const OF_COFLOWS: (&[&str], &[&str]) = (
-    &["dctcp_g", "leaf.ecn_counts_arriving", "leaf.red_average"],
-    &["aalo", "dsred", "pcoflow-move", "sebf", "sincronia"],
+    &[
+        "dctcp_g",
+        "initial_alpha",
+        "leaf.ecn_counts_arriving",
+        "leaf.red_average",
+        "leaf.red_max",
+        "leaf.red_probability",
+    ],
+    &[
+        "aalo",
+        "dsred",
+        "pcoflow-drop",
+        "pcoflow-ecn",
+        "pcoflow-move",
+        "pcoflow-sp-pifo",
+        "sebf",
+        "sincronia",
+        "sp-elastic",
+    ],
 );
 
 /// Those that the schemes' own parts are made of: they act wherever they stand, at hosts or leaves at the least.

@@ -164,8 +164,8 @@ fn thresholds__advice_first() {
     let rates: Vec<_> = there["ecn_thresholds"].as_array().unwrap().iter().map(|mark| mark["bytes"].clone()).collect();
     assert_eq!(rates, [97_500, 390_000]);
     for (arguments, says) in [
-        (&["thresholds", "--sizes", "none.csv"][..], "none.csv: cannot read"),
-        (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; the columns are flow, bytes"),
+        (&["thresholds", "--sizes", "none.csv"][..], "none.csv: cannot be read"),
+        (&["thresholds", "--sizes", "sizes.csv", "--column", "size"], "no column `size`; expected one of flow, bytes"),
         (&["thresholds", "--sizes", "sizes.csv", "--load", "0"], "--load 0"),
         (&["thresholds", "--sizes", "sizes.csv", "--method", "simulate"], "give --workload or --cdf"),
         (&["thresholds", "--workload", "web-search", "--rtt", "40"], "--rtt"),

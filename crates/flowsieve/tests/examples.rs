@@ -77,6 +77,10 @@ const EXAMPLES: &[(&str, As)] = &[
     ("flowsieve reproduce nos2 --scale quick --resolve --budget 2h", With("--dry-run")),
     ("flowsieve flows quickstart --set load=0.6 > flows.csv", Whole),
     ("flowsieve coflows trace.txt > flows.csv", Whole),
+    ("flowsieve convert topology.txt -o fabric.csv", Whole),
+    ("flowsieve convert flow.txt -o flows.csv --with topology.txt", With("--replace")),
+    ("flowsieve convert permutation.cm -o flows.csv --time-unit ps", With("--replace")),
+    ("flowsieve convert CDF_search.txt -o sizes.csv --size-unit packets:1460", With("--replace")),
     ("flowsieve thresholds --workload web-search --load 0.8 --rate 25Gbps,100Gbps --rtt 40us", With("--flows 60")),
     ("flowsieve thresholds --workload web-search --load 0.6 --fabric quickstart --marking port", With("--flows 60")),
     ("flowsieve thresholds --sizes flows.csv --column bytes --load 0.6", With("--flows 60")),
@@ -100,6 +104,10 @@ const EXAMPLES: &[(&str, As)] = &[
 
 /// What the examples' files are: those of the person who reads the help.
 const FILES: &[(&str, &str)] = &[
+    ("topology.txt", include_str!("../../convert/tests/samples/hpcc-topology.txt")),
+    ("flow.txt", "2\n2 3 3 100 5000 2.0\n3 2 3 100 70000 2.1\n"),
+    ("permutation.cm", "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 3000\n2->3 id 2 start 2500 size 9000\n"),
+    ("CDF_search.txt", "1 1 0\n1 1 0.4\n3 1 0.7\n100 1 1\n"),
     ("trace.txt", "4 2\n1 0 2 0 1 1 2:3\n2 1 1 3 1 1:1\n"),
     ("sizes.csv", "size_bytes,cdf\n1000,0.5\n100000,1\n"),
     ("ml/KMeans/training/0.csv", "index,flow_size,job,cpu\n0,700,1,0.5\n"),

@@ -287,7 +287,7 @@ fn run__of_a_bundle_that_would_do_harm_is_refused() {
         (list("..", size), (&hash, Regular, cdf), "the path \"..\""),
         (list("", size), (&hash, Regular, cdf), "the path \"\""),
         (list("c.csv", 20_000_000_000), (&hash, Regular, cdf), "16000000000 at most"),
-        (list("c.csv", size), (&hash, Symlink, ""), "where the file"),
+        (list("c.csv", size), (&hash, Symlink, ""), "a header of type '2'"),
         (list("c.csv", size), ("../c.csv", Regular, cdf), "nothing needs its"),
         (list("c.csv", size), ("/tmp/c.csv", Regular, cdf), "nothing needs its"),
         (list("c.csv", 3), (&hash, Regular, cdf), "3 at most"),

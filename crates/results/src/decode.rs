@@ -180,13 +180,13 @@ mod tests {
         table.batches()?.try_fold(0, |rows, batch| Ok(rows + batch?.num_rows()))
     }
 
-    /// What becomes of each change of each of these bytes: how many are refused, and how many of these by the fence.
-    fn refused(places: impl FnOnce(&[u8]) -> std::ops::Range<usize>, changes: &[u8]) -> (usize, usize) {
+    /// How many changes of each of these bytes are refused. The fence around panics has tests of its own.
+    fn refused(places: impl FnOnce(&[u8]) -> std::ops::Range<usize>, changes: &[u8]) -> usize {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.parquet");
         let kept = table(&path);
         assert_eq!(read(&path, &kept).unwrap(), 40);
-        let (mut refused, mut fenced) = (0, 0);
+        let mut refused = 0;
         for at in places(&kept) {
             for change in changes {
                 let mut bytes = kept.clone();
@@ -197,11 +197,10 @@ mod tests {
                 if let Err(error) = done {
                     assert!(matches!(&error, ResultError::Damaged { path: named, .. } if *named == path), "{error}");
                     refused += 1;
-                    fenced += usize::from(error.to_string().contains("gave up"));
                 }
             }
         }
-        (refused, fenced)
+        refused
     }
 
     /// Where the footer begins (parquet-format, "File format").
@@ -213,14 +212,13 @@ mod tests {
     #[test]
     fn batches__of_a_hostile_footer_are_an_error_of_the_file_without_much_memory() {
         let changes = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff];
-        let (refused, fenced) = refused(|bytes| footer(bytes)..bytes.len(), &changes);
-        // Some bytes of a footer make the decoder panic.
-        assert!(refused > 1_000 && fenced > 0, "{refused} {fenced}");
+        let refused = refused(|bytes| footer(bytes)..bytes.len(), &changes);
+        assert!(refused > 1_000, "{refused}");
     }
 
     #[test]
     fn batches__of_hostile_pages_are_an_error_of_the_file_without_much_memory() {
-        let (refused, _) = refused(|bytes| 4..footer(bytes), &[0x01, 0x10, 0x80, 0xff]);
+        let refused = refused(|bytes| 4..footer(bytes), &[0x01, 0x10, 0x80, 0xff]);
         assert!(refused > 100, "{refused}");
     }
 

@@ -234,10 +234,11 @@ fn summary__pairs_schemes_and_warns() {
     let ratio = points[3].classes[0].ratio(&points[2].classes[0], Metric::Fct, Statistic::Mean).unwrap();
     assert!((ratio.value - 0.5).abs() < 1e-3 && ratio.is_resolved(), "{ratio:?}");
     let warnings: Vec<_> = dir.warnings().into_iter().map(|warning| (warning.points, warning.text)).collect();
-    assert_eq!(warnings.len(), 3);
-    assert!(warnings[0].1.starts_with("thresholds acted 3 times") && warnings[0].0 == [0, 1, 2, 3]);
-    assert!(warnings[1].1.contains("through one of them") && warnings[1].0 == [1, 3]);
-    assert!(warnings[2].1.contains("had not finished") && warnings[2].0 == [1, 3]);
+    assert_eq!(warnings.len(), 4, "{warnings:#?}");
+    assert!(warnings[0].1.starts_with("9 packets were lost") && warnings[0].0 == [0, 1, 2, 3]);
+    assert!(warnings[1].1.starts_with("thresholds acted 3 times") && warnings[1].0 == [0, 1, 2, 3]);
+    assert!(warnings[2].1.contains("through one of them") && warnings[2].0 == [1, 3]);
+    assert!(warnings[3].1.contains("had not finished") && warnings[3].0 == [1, 3]);
 }
 
 #[test]
@@ -246,13 +247,18 @@ fn warnings__links_that_carried_little_of_their_load() {
     let writer = ResultWriter::create(folder.path()).unwrap();
     for (scheme, load, seed) in jobs() {
         let mut result = result(scheme, load, seed);
+        // Flows arrive over some time, so that there is a load.
+        result.arrivals_end_ps = 1_000_000_000;
         if (scheme, load, seed) == ("dctcp", 0.8, 3) {
             result.links[0].utilisation = 0.5;
         }
         writer.write_part(&key(scheme, load, seed), seed, &result).unwrap();
     }
     let warnings = writer.join(experiment()).unwrap().warnings();
-    let little = warnings.iter().find(|warning| warning.text.contains("less than 80 % of the load")).unwrap();
+    let little = warnings
+        .iter()
+        .find(|warning| warning.text.contains("carried less than 80 % of what the flows that arrived asked"))
+        .unwrap();
     assert_eq!(little.points, [2]);
 }
 

@@ -404,7 +404,8 @@ impl<K: Key> Run<'_, '_, K> {
 
     /// When to adapt next, up to `horizon`, and while the fabric drains as long as it is not empty.
     fn next_decision(&self, horizon: Time, drains: bool) -> Option<Time> {
-        let at = self.controllers.as_ref()?.next()?;
+        // A controller that never decides again has no instant.
+        let at = self.controllers.as_ref()?.next().filter(|&at| at < Time::NEVER)?;
         (at <= horizon && (!drains || self.waits())).then_some(at)
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use common::{BY_THE_CLOCK, Case, case, case_of};
 use flowsieve_core::levels::NetworkParams;
 use flowsieve_core::{PortKind, Time};
-use flowsieve_results::{FlowRow, LinkClass, PointResult};
+use flowsieve_results::{FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
 use flowsieve_schemes::settings::Place;
@@ -67,6 +67,7 @@ fn timeless(result: PointResult) -> PointResult {
     PointResult {
         flows: result.flows.into_iter().map(|row| FlowRow { start_ps: 0, ..row }).collect(),
         links: result.links.into_iter().map(without_rates).collect(),
+        goodput: result.goodput.map(|goodput| Goodput { from_ps: 0, ..goodput }),
         simulated_ps: 0,
         arrivals_end_ps: 0,
         warnings: Vec::new(),

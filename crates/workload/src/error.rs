@@ -317,7 +317,13 @@ mod tests {
     #[test]
     fn in_two__is_the_message_before_and_after_expected() {
         let problem = Problem::CdfEndsEarly { found: 0.5 };
-        assert_eq!(problem.in_two(), ("cdf ends at 0.5".to_owned(), Some("the last row to reach 1".to_owned())));
+        assert_eq!(
+            problem.in_two(),
+            (
+                "cdf ends at 0.5".to_owned(),
+                Some("the last row to reach 1, or 100 where shares are per cent".to_owned())
+            )
+        );
         assert_eq!((problem.kind(), problem.column()), ("ends-early", Some("cdf")));
     }
 }

@@ -68,7 +68,7 @@ mod tests {
             (b"bytes\n", None, "empty", whole),
             (b"100\n-3\n", None, "value", (Some(2), Some("the size"))),
             (b"100\n# half\n0\n", None, "value", (Some(3), Some("the size"))),
-            (b"a,b\n1,2\n", Some("size"), "header", (Some(1), Some("size"))),
+            (b"a,b\n1,2\n", Some("size"), "unknown-column", (Some(1), Some("size"))),
             (b"a,b\n1,2\n1\n", Some("b"), "columns", (Some(3), None)),
             (b"a\n1\n\xff\n", Some("a"), "not-text", (Some(3), None)),
         ] {
@@ -84,7 +84,7 @@ mod tests {
             let text = read(text, name).unwrap_err().to_string();
             text[text.rfind("sizes.csv").unwrap()..].to_owned()
         };
-        assert_eq!(shown(b"a,b\n1,2\n1\n", Some("b")), "sizes.csv:3: columns: 1; expected 2, as before");
+        assert_eq!(shown(b"a,b\n1,2\n1\n", Some("b")), "sizes.csv:3: columns: 1; expected 2 as in the first row");
         assert_eq!(
             shown(b"bytes,b\n1,2\n", Some("byte")),
             "sizes.csv:1: no column `byte`; expected one of bytes, b; did you mean `bytes`?"

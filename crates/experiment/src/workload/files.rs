@@ -451,7 +451,9 @@ mod tests {
     #[test]
     fn once__keeps_the_latest_within_the_limit() {
         let kept: Kept<u32, usize> = Mutex::default();
-        let get = |key: u32, length: usize| once(&kept, key, |item| *item, || Ok::<_, Error>(length)).map(|item| *item).unwrap();
+        let get = |key: u32, length: usize| {
+            once(&kept, key, |item| *item, || Ok::<_, Error>(length)).map(|item| *item).unwrap()
+        };
         let keys = || kept.lock().unwrap().iter().map(|(key, _)| *key).collect::<Vec<u32>>();
         assert_eq!([get(1, 10), get(2, MAX_FLOWS - 10)], [10, MAX_FLOWS - 10]);
         assert_eq!(keys(), [1, 2]);

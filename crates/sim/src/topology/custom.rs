@@ -134,7 +134,10 @@ impl Layout {
         for (place, name) in names.iter().enumerate() {
             match NAMES.iter().position(|known| known == name) {
                 Some(column) if layout.at[column].is_some() => {
-                    return Err(header.error(place, format!("a second column `{name}`")).expected("each column once"));
+                    return Err(header
+                        .error(place, format!("a second column `{name}`"))
+                        .of_key(name)
+                        .expected("each column once"));
                 }
                 Some(column) => layout.at[column] = Some(place),
                 // The index of a table of pandas has no name.
@@ -142,7 +145,10 @@ impl Layout {
             }
         }
         match layout.at[..REQUIRED].iter().position(Option::is_none) {
-            Some(column) => Err(header.error(0, format!("no column `{}`", NAMES[column])).expected(COLUMNS)),
+            Some(column) => {
+                let name = NAMES[column];
+                Err(header.error(0, format!("no column `{name}`")).of_key(name).expected(COLUMNS))
+            }
             None => {
                 // A row may leave out what stands behind all that there have to be.
                 layout.fields.0 = layout.at[..REQUIRED].iter().flatten().max().map_or(REQUIRED, |last| last + 1);
@@ -175,9 +181,6 @@ fn rows<'a>(file: &'a Arc<str>, text: &'a str) -> impl Iterator<Item = Row<'a>> 
     lines.filter(|row| !row.text.is_empty() && !row.text.starts_with('#'))
 }
 
-/// What a row holds; the loss may be left out.
-const FIELDS: [&str; 5] = ["from", "to", "rate", "delay", "loss"];
-
 /// A line that holds a link.
 #[derive(Clone, Copy)]
 struct Row<'a> {
@@ -205,7 +208,7 @@ impl<'a> Row<'a> {
         let span = from..from + field.trim().len();
         let origin = Origin::File { file: self.file.clone(), line: self.line, column, span };
         let error = SettingsError::new(origin, problem);
-        match FIELDS.get(nth) {
+        match NAMES.get(nth) {
             Some(name) => error.of_key(name),
             None => error,
         }

@@ -287,7 +287,9 @@ impl<'a> Twin<'a> {
     fn run(&mut self) {
         // Where flows follow one another they arrive until the end.
         let last_start = match self.closed {
-            None if self.queries.is_none() && self.waited_for.is_empty() => self.messages.last().map_or(0, |flow| flow.start_ps),
+            None if self.queries.is_none() && self.waited_for.is_empty() => {
+                self.messages.last().map_or(0, |flow| flow.start_ps)
+            }
             _ => u64::MAX,
         };
         let mut look = Time(last_start);

@@ -237,7 +237,6 @@ fn parse__refuses_what_makes_no_fabric() {
         ("", (1, 1), "from"),
         ("host0,a,1Gbps,0s", (1, 1), "from"),
         ("a,b,1Gbps,0s\nb,c,1Gbps,0s\nc,a,1Gbps,0s", (3, 1), "from"),
-        ("7,a,1Gbps,0s\na,web,1Gbps,0s", (2, 1), "from"),
         ("host0,a,1Gbps", (1, 1), "from"),
         ("hostess,host0,1Gbps,0s", (1, 1), "from"),
         ("host0,a,1Gbps,0s\nhost1x,a,1Gbps,0s", (2, 1), "from"),

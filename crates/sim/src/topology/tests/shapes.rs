@@ -203,7 +203,7 @@ fn hosts__as_many_as_are_said_and_not_one_more() {
         assert_eq!(error.expected.as_deref(), Some("at most 65535"));
     }
     // A fat-tree has an even number of hosts.
-    let tree = |hosts| shape("fat-tree", &[("k", 64), ("hosts_per_edge", hosts)]);
-    assert_eq!(Fabric::from_settings(&tree(31)).unwrap().hosts, 63_488);
-    assert_eq!(Fabric::from_settings(&tree(32)).unwrap_err().expected.as_deref(), Some("at most 65535"));
+    let tree = |hosts| shape("fat-tree", &[("k", 32), ("hosts_per_edge", hosts)]);
+    assert_eq!(Fabric::from_settings(&tree(127)).unwrap().hosts, 65_024);
+    assert_eq!(Fabric::from_settings(&tree(128)).unwrap_err().expected.as_deref(), Some("at most 65535"));
 }
