@@ -31,12 +31,21 @@ impl Alone<'_> {
         self.planned(tempfile::tempdir().unwrap().path()).warnings
     }
 
+    fn result(&self, folder: &Path) -> ResultDir {
+        let how = How { jobs: 1, fresh: true, replace: false };
+        execute(&self.planned(folder), &Simulator, &folder.join("out"), how, &go_on).unwrap()
+    }
+
+    /// What the result warns of.
+    fn warnings(&self) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        self.result(folder.path()).warnings().into_iter().map(|warning| warning.text).collect()
+    }
+
     /// Slowdown and timeouts of the flow.
     fn run(&self) -> (f64, u32) {
         let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("out");
-        let how = How { jobs: 1, fresh: true, replace: false };
-        let result = execute(&self.planned(folder.path()), &Simulator, &out, how, &go_on).unwrap();
+        let result = self.result(folder.path());
         let mut row = None;
         result.for_each_run(|_, flows| row = Some(flows[0])).unwrap();
         let row = row.unwrap();
@@ -68,6 +77,8 @@ fn defeats__a_constant_timer_below_the_base_round_trip() {
     assert!(finding.contains("`rto_min` = 250us") && finding.contains("302.464us"), "{finding}");
     let (slowdown, timeouts) = alone("").run();
     assert!(slowdown > 50.0 && timeouts > 200, "{slowdown} {timeouts}");
+    let in_vain = |text: &String| text.contains("no packet was lost: what was on its way was sent again");
+    assert!(alone("").warnings().iter().any(in_vain));
 
     let number = would_do(finding, "rto_min");
     let mended = format!("[transport]\nrto_min = \"{number}\"\n");

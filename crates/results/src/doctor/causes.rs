@@ -181,10 +181,15 @@ impl Causes {
         self.timeouts as f64 > TIMEOUTS * self.flows as f64
     }
 
+    /// Whether more than one timeout fired for ten flows, and none of them for a loss.
+    pub(super) fn times_out_in_vain(&self) -> bool {
+        self.times_out() && self.all_lost() == 0 && self.sent > 0
+    }
+
     /// What helps against timeouts.
     pub(super) fn against_timeouts(&self) -> String {
-        if self.all_lost() == 0 && self.sent > 0 {
-            return "no packet was lost: the timers are shorter than round trips; raise `rto_min`".to_owned();
+        if self.times_out_in_vain() {
+            return "the timers are shorter than round trips; raise `rto_min`".to_owned();
         }
         self.against_losses()
     }
