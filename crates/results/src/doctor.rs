@@ -277,7 +277,8 @@ fn of_point(
         add(Severity::Careful, waited.text(), first_answers::REMEDY);
     }
     if causes.times_out_in_vain() {
-        let text = "there was more than one timeout for ten flows, and no packet was lost: what was on its way was sent again";
+        let text =
+            "there was more than one timeout for ten flows, and no packet was lost: what was on its way was sent again";
         add(Severity::Careful, text.into(), &causes.against_timeouts());
     } else if causes.times_out() {
         let text = "there was more than one timeout for ten flows: retransmission timers make much of the FCT";
