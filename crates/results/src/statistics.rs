@@ -4,7 +4,7 @@
 //!   measured and not one between two.
 //! - An estimate over seeds is the mean of one value a seed; its 95 % interval is Student's t with (seeds − 1) degrees
 //!   of freedom. Flows of one run depend on each other, seeds do not, so intervals are over seeds alone; one seed
-//!   gives none. What is measured has bounds ([`crate::bounds`]): a slowdown is not below 1, nothing is below zero, a share is not
+//!   gives none. What is measured has bounds (`bounds.rs`): a slowdown is not below 1, nothing is below zero, a share is not
 //!   above 1. So the interval is that of a function of the mean without bounds (delta method): of the logarithm of its distance
 //!   from the lower bound, of a share that of its odds. Where some seed lies on a bound it is cut there.
 //! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken

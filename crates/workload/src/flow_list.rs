@@ -260,7 +260,7 @@ pub fn write<'a>(
     write_named(out, extras, &[], rows)
 }
 
-/// As [`write`], with hosts by their names, where these are given in the order of their numbers.
+/// As [`write()`], with hosts by their names, where these are given in the order of their numbers.
 pub fn write_named<'a>(
     out: &mut impl Write,
     extras: &Extras,
