@@ -42,7 +42,7 @@ fn whole_share(last: Decimal) -> Option<Decimal> {
     [Decimal::ONE, Decimal::ONE_HUNDRED].into_iter().find(|whole| near(*whole))
 }
 
-/// The shares of rows with so many numbers, at this column; none where a row is none.
+/// The shares in this column, if every row has this many numbers and the column holds shares; otherwise none.
 fn fits(source: &Source<'_>, columns: usize) -> bool {
     let mut rows = numbers(source).peekable();
     let mut last: Option<(Decimal, Decimal)> = None;

@@ -17,7 +17,7 @@ use std::fmt::Write;
 const PAYLOAD: u32 = 1_460;
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
-/// Whether all rows have so many numbers, those at `whole_at` whole.
+/// Whether all rows have this many numbers, and whole ones at `whole_at`.
 fn has_columns(source: &Source<'_>, columns: usize, whole_at: &[usize]) -> bool {
     let is_row = |row: At<'_>| {
         let words: Vec<&str> = row.text.split_ascii_whitespace().collect();

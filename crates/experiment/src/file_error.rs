@@ -30,6 +30,13 @@ impl FileError {
         FileError { kind, file: file.display().to_string(), problem: problem.into(), ..FileError::default() }
     }
 
+    /// A file that cannot be read; `otherwise` is expected where the system's error does not say what is.
+    pub fn unreadable(file: &Path, error: &std::io::Error, otherwise: &str) -> FileError {
+        let wrong = FileError::whole(file, &format!("cannot be read: {error}"));
+        let expected = wrong.expected.clone().unwrap_or_else(|| otherwise.to_owned());
+        FileError { kind: "unreadable", ..wrong }.expected(expected)
+    }
+
     /// The same of a message that may say what was expected.
     pub fn whole(file: &Path, message: &str) -> FileError {
         match message.rsplit_once("; expected ") {

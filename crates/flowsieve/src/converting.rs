@@ -38,7 +38,7 @@ pub(crate) fn convert(args: &Convert) -> Result<(), Error> {
 /// A file's name and its text.
 fn read(path: &Path) -> Result<(String, String), Error> {
     let name = path.display().to_string();
-    let refused = |error: io::Error| Error::Input(format!("{name}: {error}; expected a text file of at most 1 GiB"));
+    let refused = |error: io::Error| FileError::unreadable(path, &error, "a text file of at most 1 GiB");
     let bytes = files::read(path, MAX_BYTES).map_err(refused)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let line =

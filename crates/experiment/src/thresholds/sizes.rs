@@ -31,9 +31,8 @@ impl Sizes {
 impl Column {
     pub(super) fn read(&self) -> Result<Sizes, Error> {
         let path = &self.path;
-        let file = files::open_text(path, MOST_BYTES).map_err(|error| {
-            FileError::new("unreadable", path, format!("cannot be read: {error}")).expected("a CSV file")
-        })?;
+        let file =
+            files::open_text(path, MOST_BYTES).map_err(|error| FileError::unreadable(path, &error, "a CSV file"))?;
         let mut sizes = samples::read(&path.display().to_string(), BufReader::new(file), self.name.as_deref())?;
         sizes.sort_unstable();
         Ok(Sizes(sizes))

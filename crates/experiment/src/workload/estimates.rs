@@ -104,7 +104,7 @@ impl Workload {
         Some(crossings.iter().map(|crossing| bps * crossing).collect())
     }
 
-    /// The share of its flows of at most so many bytes.
+    /// The share of its flows that are not larger than `bytes`.
     pub(super) fn cdf(&self, bytes: u64) -> f64 {
         match &self.origin {
             Origin::Drawn(drawn) => drawn.traffic.from_start.mean_of(|sizes| sizes.cdf(bytes)),

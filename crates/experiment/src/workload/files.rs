@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Longest file of a distribution that is read, in bytes.
 const MAX_CDF_BYTES: u64 = 16 << 20;
 
-/// A forest is kept like a list of so many flows, which take as much memory as the largest forest.
+/// A forest counts as a list of this many flows: they take as much memory as the largest forest.
 const FOREST_FLOWS: usize = 1_000_000;
 
 /// A flow list, and what was found out about it.
@@ -66,7 +66,7 @@ impl List {
         self.list.flows.iter().map(|flow| flow.bytes).max().unwrap_or(0)
     }
 
-    /// The error of a flow of so many bytes; the line is known of the largest of a file alone.
+    /// The error of a flow of this size. Its line is known for the largest flow of a file only.
     pub(crate) fn wrong_size(&self, bytes: u64) -> FileError {
         let (largest, line) = self.list.largest;
         let error = self.wrong("bytes", &bytes);
@@ -82,7 +82,7 @@ impl List {
         &self.name
     }
 
-    /// The share of the flows of at most so many bytes.
+    /// The share of the flows that are not larger than `bytes`.
     pub(super) fn cdf(&self, bytes: u64) -> f64 {
         self.sizes.get_or_init(|| ListedSizes::of(&self.list.flows)).cdf(bytes)
     }
