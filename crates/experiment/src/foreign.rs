@@ -3,7 +3,7 @@
 
 use crate::file_error::FileError;
 use crate::workload::Workload;
-use flowsieve_convert::{self as convert, Gives, Source};
+use flowsieve_convert::{self as convert, ConvertError, Gives, Kind, Source};
 use flowsieve_schemes::settings::{Origin, Settings, SettingsError};
 use flowsieve_sim::topology::Fabric;
 use std::io::Read;
@@ -51,6 +51,20 @@ pub(crate) fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, Setti
     })
 }
 
+impl From<ConvertError> for FileError {
+    fn from(error: ConvertError) -> FileError {
+        let ConvertError { file, line, kind, problem, expected } = error;
+        let (kind, key) = match kind {
+            Kind::Format(_) => ("format", None),
+            Kind::Option(option) => ("option", Some(option.to_owned())),
+            Kind::Unread(option) => ("unread", Some(option.to_owned())),
+            Kind::Lost => ("lost", None),
+            Kind::Row => ("row", None),
+        };
+        FileError { kind, file, line, key, problem, expected: Some(expected), nearest: None }
+    }
+}
+
 /// What of the files of a run is not read, or read in another way than it stands there.
 pub(crate) fn notes(fabric: &Fabric, workload: &Workload) -> Vec<String> {
     let of_fabric = unread("the edge list", &fabric.unread);
@@ -61,4 +75,23 @@ pub(crate) fn notes(fabric: &Fabric, workload: &Workload) -> Vec<String> {
 pub(crate) fn unread(file: &str, columns: &[String]) -> Option<String> {
     let named = || format!("{file} has columns that nothing reads: {}", columns.join(", "));
     (!columns.is_empty()).then(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowsieve_convert::{Options, convert, format};
+
+    #[test]
+    fn file_error__of_a_conversion_says_where_and_which_option() {
+        let refused = |text: &str, name: &str| {
+            let source = Source { name: "flows.txt", text };
+            FileError::from(convert(&source, format(name).unwrap(), &Options::default()).unwrap_err())
+        };
+        let row = refused("1\n0 1 3 100 1000 oops\n", "hpcc");
+        assert_eq!((row.kind, row.file.as_str(), row.line, row.key), ("row", "flows.txt", Some(2), None));
+        let unit = refused("Nodes 2\nConnections 1\n0->1 id 1 start 0 size 100\n", "htsim");
+        assert_eq!((unit.kind, unit.key.as_deref()), ("option", Some("time-unit")));
+        assert!(unit.expected.is_some_and(|expected| expected.contains("--time-unit")));
+    }
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 const MAX_BYTES: u64 = 1 << 30;
 
 pub(crate) fn convert(args: &Convert) -> Result<(), Error> {
-    let refused = |error: convert::ConvertError| Error::Input(error.to_string());
+    let refused = |error: convert::ConvertError| Error::from(FileError::from(error));
     let (name, text) = read(&args.file)?;
     let beside = args.with.as_deref().map(read).transpose()?;
     let source = Source { name: &name, text: &text };
@@ -42,8 +42,9 @@ fn read(path: &Path) -> Result<(String, String), Error> {
     let bytes = files::read(path, MAX_BYTES).map_err(refused)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let line =
-            1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        Error::Input(format!("{name}:{line}: this line is not UTF-8 text; expected a text file"))
+            1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count()
+                as u64;
+        FileError::new("text", path, "this line is not UTF-8 text").at(line).expected("a text file")
     })?;
     Ok((name, text))
 }
