@@ -17,7 +17,7 @@ use crate::plan::{Changes, Plan};
 use crate::scale::Scale;
 use crate::source::Source;
 use flowsieve_files::Existing;
-use flowsieve_schemes::settings::{Address, Kind, Value};
+use flowsieve_settings::{Address, Kind, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

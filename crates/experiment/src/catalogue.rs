@@ -9,7 +9,7 @@ use crate::settings::KEYS;
 use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_report::printable;
 use flowsieve_results::SchemeInfo;
-use flowsieve_schemes::settings::{Key, Origin, Place, Section, SettingsError, units};
+use flowsieve_settings::{Key, Origin, Place, Section, SettingsError, units};
 use flowsieve_sim::topology::{FabricKind, kinds};
 use flowsieve_workload::{Builtin, SOURCE_MEAN, StandIn, builtins, stand_ins};
 use serde_json::{Value, json};

@@ -29,7 +29,7 @@
 use crate::document::{Wrong, entries, raw_value, tables};
 use crate::experiment_text::ExperimentText;
 use flowsieve_results::{Claim, Experiment, Unmeasured};
-use flowsieve_schemes::settings::{Origin, Raw, one_of};
+use flowsieve_settings::{Origin, Raw, one_of};
 use toml_edit::Item;
 
 mod expected;

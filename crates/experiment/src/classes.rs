@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use flowsieve_schemes::parameters::Reference;
 use flowsieve_schemes::registry::Entry;
-use flowsieve_schemes::settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
-use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts, declare};
+use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
 use flowsieve_workload::{Flow, Predict, Prediction};
 
 use crate::error::Error;

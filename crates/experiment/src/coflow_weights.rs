@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use flowsieve_schemes::Scheme;
 use flowsieve_schemes::controller::ControllerKind;
-use flowsieve_schemes::settings::{Scope, Section, Setting, Settings};
-use flowsieve_schemes::{Scheme, declare};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Scope, Section, Setting, Settings};
 
 use crate::error::Error;
 use crate::workload::Files;

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::scale::ScaleTable;
 use crate::settings::{self, KEYS};
-use flowsieve_schemes::settings::{Key, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
+use flowsieve_settings::{Key, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
@@ -474,7 +474,7 @@ pub fn axis(
 mod tests {
     use super::*;
     use crate::overrides;
-    use flowsieve_schemes::settings::Kind;
+    use flowsieve_settings::Kind;
 
     const HINT: &str = "lists go into [sweep]";
 

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::follow::Timeline;
 use crate::points::Point;
 use flowsieve_results::{Controls, PointResult, SchemeInfo};
-use flowsieve_schemes::settings::units::format_time;
+use flowsieve_settings::units::format_time;
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
 use std::path::Path;

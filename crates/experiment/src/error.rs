@@ -6,7 +6,7 @@ use crate::file_error::FileError;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use flowsieve_report::{CompareError, UnknownKey};
 use flowsieve_results::ResultError;
-use flowsieve_schemes::settings::{self, SettingsError};
+use flowsieve_settings::{self as settings, SettingsError};
 use flowsieve_workload::InputError;
 use std::io;
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::file_error::FileError;
-use flowsieve_schemes::settings::Origin;
+use flowsieve_settings::Origin;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::files;
 use crate::plan::Plan;
 use crate::simulator;
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_settings::{Origin, SettingsError};
 pub use flowsieve_workload::coflow_trace::Like;
 use flowsieve_workload::coflow_trace::{self, OwnRack, Placing};
 use flowsieve_workload::flow_list::{self, Extras, FlowList};

@@ -13,7 +13,7 @@ use flowsieve_fluid::{self as fluid, Discipline, Network};
 use flowsieve_results::PointResult;
 use flowsieve_schemes::flow_level::{self, FIDELITY, FlowLevel, Rates};
 use flowsieve_schemes::parameters::{self, ParameterSet};
-use flowsieve_schemes::settings::{Key, Scope, Settings, SettingsError};
+use flowsieve_settings::{Key, Scope, Settings, SettingsError};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::Flow;
 

@@ -58,7 +58,7 @@ pub use flowsieve_report as report;
 pub use flowsieve_results::claims::Measured;
 pub use flowsieve_results::{ResultDir, ResultError};
 pub use flowsieve_schemes::Entry;
-pub use flowsieve_schemes::settings::units;
+pub use flowsieve_settings::units;
 pub use points::{BASE, Point, Variant};
 pub use scale::Scale;
 pub use simulator::{OwnSchemes, Simulator};

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 pub use flowsieve_builtin::{ROOT, is_builtin};
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_settings::{Origin, SettingsError};
 use std::path::{Path, PathBuf};
 
 /// Where catalogues are looked for first: in the current directory.

@@ -9,7 +9,7 @@
 use crate::document::{self, Axis, Document};
 use crate::error::{Error, nearest};
 use crate::settings::{self, KEYS};
-use flowsieve_schemes::settings::{Key, Kind, Origin, Place, Raw, Section, SettingsError, Table};
+use flowsieve_settings::{Key, Kind, Origin, Place, Raw, Section, SettingsError, Table};
 
 /// Applies one `--set`.
 pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {

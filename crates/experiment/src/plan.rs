@@ -17,8 +17,8 @@ use flowsieve_results::claims::LOOKS;
 use flowsieve_results::{
     Axis, Claim, CoflowClassBounds, Experiment, PartId, PointInfo, Record, SchemeInfo, SizeClasses,
 };
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Origin, Raw, Section, Setting, Table};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Origin, Raw, Section, Setting, Table};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;

@@ -7,9 +7,9 @@ use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
 use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::{Files, MEASURE, WINDOW};
-use flowsieve_schemes::declare;
 use flowsieve_schemes::flow_level::RATES;
-use flowsieve_schemes::settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 

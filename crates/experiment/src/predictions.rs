@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use flowsieve_schemes::settings::{Scope, Section, Setting, SettingsError};
-use flowsieve_schemes::{Knows, declare};
+use flowsieve_schemes::Knows;
+use flowsieve_settings::declare;
+use flowsieve_settings::{Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
 use std::path::Path;
 

@@ -18,7 +18,7 @@ use crate::plan::{self, Changes, Plan};
 use flowsieve_report::PageFigure;
 use flowsieve_results::claims::{Claim, Kept, LOOKS, Measured};
 use flowsieve_results::{Experiment, ResultDir, ResultError, refuse_other_model};
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_settings::{Origin, SettingsError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@
 //! next, at each of its points; other claims of these points see them, too.
 
 use flowsieve_results::claims::{Claim, LOOKS, Measured};
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_settings::{Origin, SettingsError};
 
 use crate::error::Error;
 use crate::plan::Plan;

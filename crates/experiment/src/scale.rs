@@ -20,7 +20,7 @@ use crate::overrides;
 use crate::points::Point;
 use crate::watch::TRACE_SPAN;
 use crate::workload::{CHANGE_AT, DURATION, FLOWS, QUERIES, SIZES, WINDOW};
-use flowsieve_schemes::settings::{Key, Origin, Raw, Section, Settings, Table, Value, one_of};
+use flowsieve_settings::{Key, Origin, Raw, Section, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 
 /// The share of an experiment that is run where the file has no table for it. The flows keep their sizes and load; there are
@@ -284,7 +284,7 @@ impl ScaleTable {
 mod tests {
     use super::*;
     use crate::settings::none_given;
-    use flowsieve_schemes::settings::{Origin, Raw, Section};
+    use flowsieve_settings::{Origin, Raw, Section};
 
     fn flows_of(scale: Scale, flows: i64) -> u64 {
         let mut settings = none_given().with(None, "flows", flows);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use flowsieve_schemes::settings::{Key, Section, Settings};
+use flowsieve_settings::{Key, Section, Settings};
 use flowsieve_sim::topology::FABRIC_SETTINGS;
 
 use crate::{classes, coflow_weights, plan, points, predictions, simulator, watch, workload};

@@ -4,7 +4,7 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::points::{self, Point};
 use crate::scale::Scale;
-use flowsieve_schemes::settings::{Address, Origin, Section, Table, Value};
+use flowsieve_settings::{Address, Origin, Section, Table, Value};
 
 /// The points as the file says them.
 pub(crate) struct Whole(Vec<Point>);

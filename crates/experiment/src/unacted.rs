@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use flowsieve_schemes::settings::{Place, Settings};
+use flowsieve_settings::{Place, Settings};
 use flowsieve_sim::topology::Fabric;
 
 /// Takes back what no port of the fabric and no class of flow has used.

@@ -3,8 +3,8 @@
 use crate::workload::Extent;
 use flowsieve_core::Time;
 use flowsieve_results::{TraceFormats, TracedLink};
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::topology::Fabric;
 use flowsieve_sim::trace::Tracing;

@@ -28,9 +28,9 @@ use crate::error::Error;
 use coflows::{COFLOWS, PlacedFacts};
 use files::List;
 use flowsieve_schemes::WorkloadFacts;
-use flowsieve_schemes::declare;
 use flowsieve_schemes::parameters::{self, ParameterSet};
-use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{
     ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,

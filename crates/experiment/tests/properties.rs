@@ -2,10 +2,8 @@
 
 use flowsieve_experiment::settings::KEYS;
 use flowsieve_experiment::{ExperimentText, OwnSchemes, document, explain, lookup};
-use flowsieve_schemes::settings::Section;
-use flowsieve_schemes::settings::units::{
-    Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
-};
+use flowsieve_settings::Section;
+use flowsieve_settings::units::{Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time};
 use proptest::prelude::*;
 use std::path::Path;
 

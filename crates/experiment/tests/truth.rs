@@ -7,7 +7,7 @@ use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::settings::find;
 use flowsieve_experiment::{ExperimentText, Simulator, units};
 use flowsieve_schemes::REGISTRY;
-use flowsieve_schemes::settings::Kind;
+use flowsieve_settings::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;

@@ -11,11 +11,11 @@ use flowsieve_core::{PortKind, Time};
 use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 
 use crate::controller::{ControllerKind, ControllerSpec};
-use crate::declare;
 use crate::registry::Context;
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Key, MAX_TIME_PS, Place, Section, Setting, SettingsError, SizesOr, one_of};
 use crate::thresholds::{Computed, Start};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MAX_TIME_PS, Place, Section, Setting, SettingsError, SizesOr, one_of};
 
 declare! {
     static HOST_THRESHOLDS: Setting<SizesOr<Start>> = Setting::sizes_or(
@@ -231,9 +231,9 @@ pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<
 mod tests {
     use super::*;
     use crate::registry::find;
-    use crate::settings::Settings;
     use crate::testing::{Facts, network, none_given};
     use flowsieve_core::observed::SizeSketch;
+    use flowsieve_settings::Settings;
     use proptest::prelude::*;
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };

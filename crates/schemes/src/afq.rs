@@ -9,11 +9,11 @@
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
-use crate::declare;
 use crate::parts::{self, DisciplineName, Parts, PortSettings};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
-use crate::settings::{Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Section, Setting, SettingsError};
 
 /// Where flows' bids are kept, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,12 +18,12 @@ use flowsieve_transport::tcp::Connections;
 
 use crate::adaptation::Rule;
 use crate::controller::{ControllerKind, ControllerSpec};
-use crate::declare;
 use crate::parts::{self, DisciplineName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 use crate::thresholds::{self, THRESHOLDS};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
 /// How a switch knows of a flow's end, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,9 +231,9 @@ fn percentiles(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Origin, Place, Raw, Settings};
     use crate::testing::{Facts, none_given};
     use flowsieve_core::bank::BankRules;
+    use flowsieve_settings::{Origin, Place, Raw, Settings};
 
     fn scheme(settings: &Settings) -> Result<Scheme, String> {
         let workload = Facts { name: None, load: Some(0.9), uniform_to: None };

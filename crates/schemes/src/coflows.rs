@@ -21,11 +21,11 @@ use flowsieve_core::discipline::Discipline;
 use flowsieve_core::{PortKind, Time};
 
 use crate::controller::{ControllerKind, ControllerSpec};
-use crate::declare;
 use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
 /// How coflows are ordered, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

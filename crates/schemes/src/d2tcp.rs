@@ -4,7 +4,7 @@
 use crate::parts::{self, Parts, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
-use crate::settings::SettingsError;
+use flowsieve_settings::SettingsError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {

@@ -6,8 +6,8 @@ use flowsieve_core::levels::LevelParams;
 use crate::pias;
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::SettingsError;
 use crate::thresholds::{Computed, Start};
+use flowsieve_settings::SettingsError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -32,10 +32,10 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Place;
     use crate::testing::{Facts, none_given};
     use flowsieve_core::PortKind;
     use flowsieve_core::bank::BankRules;
+    use flowsieve_settings::Place;
 
     #[test]
     fn build__an_equal_split_whatever_was_published() {

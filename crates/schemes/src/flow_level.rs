@@ -9,12 +9,12 @@
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 
 use crate::coflows::{self, OrderName};
-use crate::declare;
 use crate::parameters::ParameterSet;
 use crate::parts::{self, BalancingName};
 use crate::registry::{Entry, Knows};
-use crate::settings::{Scope, Section, Setting, SettingsError};
 use crate::{afq, dctcp, fair_queueing, textbook};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Scope, Section, Setting, SettingsError};
 
 /// How much of a network there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,6 @@ pub mod qclimb;
 pub mod qcluster;
 pub mod registry;
 pub mod scheme;
-pub mod settings;
 pub mod sp_pifo;
 #[cfg(test)]
 mod testing;
@@ -32,8 +31,8 @@ pub mod textbook;
 pub mod thresholds;
 
 /// Every setting that schemes read, by the part that declares it.
-pub const SETTINGS: &[&[&settings::Key]] = &[
-    settings::SETTINGS,
+pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
+    flowsieve_settings::SETTINGS,
     parameters::SETTINGS,
     parts::PORT_SETTINGS,
     afq::SETTINGS,

@@ -2,9 +2,9 @@
 
 use flowsieve_core::Time;
 
-use crate::declare;
 use crate::registry::Context;
-use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
 declare! {
     pub(crate) static MESSAGE_GAP: Setting<u64> = Setting::time(

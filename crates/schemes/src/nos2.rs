@@ -7,8 +7,8 @@ use crate::adaptation::{self, Rule};
 use crate::parts::{self, DisciplineName, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::SettingsError;
 use crate::thresholds::THRESHOLDS;
+use flowsieve_settings::SettingsError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -49,13 +49,13 @@ mod tests {
     use super::*;
     use crate::controller::ControllerKind;
     use crate::scheme::Nic;
-    use crate::settings::{Place, Settings};
     use crate::testing::{Facts, network, none_given};
     use flowsieve_core::admission::Admission;
     use flowsieve_core::bank::BankRules;
     use flowsieve_core::host_queues::HostQueueRules;
     use flowsieve_core::levels::LevelParams;
     use flowsieve_core::{PortKind, Time};
+    use flowsieve_settings::{Place, Settings};
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
 

@@ -9,8 +9,8 @@ use std::num::NonZeroU16;
 
 use flowsieve_core::Time;
 
-use crate::declare;
-use crate::settings::{MTU, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
 
 declare! {
     /// Where defaults come from; the same for all schemes.

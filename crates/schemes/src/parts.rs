@@ -20,12 +20,12 @@ pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
 
-use crate::declare;
 use crate::marking_rule::ecn_threshold_bytes;
 use crate::parameters::{self, ParameterSet, Reference};
 use crate::registry::Context;
 use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
-use crate::settings::{Key, MTU, Origin, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MTU, Origin, Place, Scope, Section, Setting, SettingsError};
 use std::num::NonZeroU32;
 
 /// The taggers by the names that settings use.

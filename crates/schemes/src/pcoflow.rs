@@ -15,11 +15,11 @@ use flowsieve_core::pcoflow::{Keeps, MOST_SLOTS, Marks, PcoflowRules};
 use flowsieve_core::pcoflow_sp_pifo::PcoflowSpPifoRules;
 
 use crate::coflows::{self, ELASTIC_PARTS, OrderName};
-use crate::declare;
 use crate::parts::{self, AdmissionName, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme};
-use crate::settings::{Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Section, Setting, SettingsError};
 
 declare! {
     static PCOFLOW_KEY: Setting<Keeps> = Setting::choice(

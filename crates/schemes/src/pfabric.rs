@@ -14,11 +14,11 @@
 use flowsieve_core::Time;
 use flowsieve_core::predicted::Outlived;
 
-use crate::declare;
 use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Section, Setting, SettingsError};
 
 declare! {
     static OUTLIVED: Setting<Outlived> = Setting::choice(

@@ -11,13 +11,13 @@
 use flowsieve_core::Time;
 
 use crate::adaptation;
-use crate::declare;
 use crate::messages::MESSAGE_GAP;
 use crate::parts::{self, DisciplineName, Parts, QUEUES, TaggerName};
 use crate::registry::{Context, Entry, Knows, WorkloadFacts};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{Section, Setting, SettingsError, SizesOr};
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Section, Setting, SettingsError, SizesOr};
 
 declare! {
     static PUBLISHED_FOR: Setting<String> = Setting::text(
@@ -195,8 +195,8 @@ const PUBLISHED: [Table; 6] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
     use crate::testing::{Facts, none_given};
+    use flowsieve_settings::Settings;
 
     fn thresholds_of(settings: &Settings, facts: &Facts) -> Result<Vec<u64>, SettingsError> {
         let context = Context { scope: settings.scheme("pias"), workload: facts };

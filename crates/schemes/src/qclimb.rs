@@ -11,12 +11,12 @@
 use flowsieve_core::Time;
 use flowsieve_core::climb::{ClimbParams, SizeKnowledge, Unseen};
 
-use crate::declare;
 use crate::parts::{self, BalancingName, DisciplineName, Parts, QUEUES, ReorderingName};
 use crate::pias;
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{Scheme, TaggerSpec};
-use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
 declare! {
     static SLACK: Setting<u64> = Setting::size(

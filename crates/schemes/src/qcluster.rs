@@ -16,12 +16,12 @@ use flowsieve_core::{PortKind, Time};
 pub(crate) use group::SETTINGS as GROUP_SETTINGS;
 use group::{OrderName, Property, group, initial, spread};
 
-use crate::declare;
 use crate::messages::message_gap;
 use crate::parts::{self, DisciplineName, Parts};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
-use crate::settings::{MAX_TIME_PS, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
 /// Which flows have queues of their own, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,12 +258,12 @@ fn sketch(context: &Context<'_>) -> Result<SketchParams, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Origin, Place, Raw, Settings};
     use crate::testing::{Facts, none_given};
     use flowsieve_core::qcluster::sketch::Keep;
     use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule};
     use flowsieve_core::qcluster::{ClusterGroup, Service};
     use flowsieve_core::tagger::Left;
+    use flowsieve_settings::{Origin, Place, Raw, Settings};
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };
 

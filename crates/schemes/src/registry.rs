@@ -2,11 +2,11 @@
 
 use crate::parameters::Reference;
 use crate::scheme::Scheme;
-use crate::settings::{Scope, SettingsError};
 use crate::{
     afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, las, nos2, parts, pcoflow, pfabric, pias, qclimb, qcluster,
     sp_pifo, textbook,
 };
+use flowsieve_settings::{Scope, SettingsError};
 
 /// What a scheme must know of a flow beyond its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use flowsieve_core::levels::NetworkParams;
 use crate::controller::{ControllerKind, ControllerSpec};
 use crate::registry::WorkloadFacts;
 use crate::scheme::Scheme;
-use crate::settings::Settings;
+use flowsieve_settings::Settings;
 
 /// None given, of all that schemes read.
 pub(crate) fn none_given() -> Settings {

@@ -5,7 +5,7 @@
 use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
-use crate::settings::SettingsError;
+use flowsieve_settings::SettingsError;
 
 const OPEN: Parts =
     Parts { transport: TransportName::OpenLoop, marking: MarkingName::Off, unlimited: true, ..Parts::DEFAULT };

@@ -2,9 +2,9 @@
 
 use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
-use crate::declare;
 use crate::registry::Context;
-use crate::settings::{Scope, Section, Setting, SettingsError, SizesOr};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Scope, Section, Setting, SettingsError, SizesOr};
 
 /// Where thresholds come from that are not given as sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

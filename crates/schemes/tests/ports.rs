@@ -10,8 +10,8 @@ use flowsieve_core::{
     Kind, Meta, NONE, PortContext, PortKind, PortScheduler, Rate, Scheduler, Tag, Time, Verdict, Victims,
 };
 use flowsieve_schemes::scheme::PortSpec;
-use flowsieve_schemes::settings::{Kind as Holds, Place, Raw, Section, Settings};
 use flowsieve_schemes::{Context, REGISTRY, SETTINGS, Scheme, WorkloadFacts};
+use flowsieve_settings::{Kind as Holds, Place, Raw, Section, Settings};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};

@@ -9,7 +9,7 @@ use flowsieve_core::scheduler::Line;
 use flowsieve_core::site::Racks;
 use flowsieve_core::{Scheduler, Time, Victims};
 use flowsieve_schemes::scheme::Nic;
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use flowsieve_workload::random::{Purpose, stream};
 use rand_core::Rng;
 

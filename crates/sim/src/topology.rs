@@ -35,8 +35,8 @@ pub use shapes::{FabricKind, kinds};
 pub use sites::Sites;
 
 use flowsieve_core::units::{Rate, Time};
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Place, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Place, Section, Setting, Settings, SettingsError};
 use std::path::Path;
 
 declare! {

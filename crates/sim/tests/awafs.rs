@@ -6,7 +6,7 @@ mod by_hand;
 use by_hand::{Trial, flow, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_results::{PointResult, Series};
-use flowsieve_schemes::settings::{Raw, Settings};
+use flowsieve_settings::{Raw, Settings};
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::{Flows, Partitioning, run_sampled};
 use flowsieve_workload::Flow;
@@ -51,7 +51,7 @@ fn arrivals(flows: u32, within_ps: u64, of: impl Fn(u32, &mut Xoshiro256PlusPlus
 
 /// The topology of §5.3: four hosts at 10 Gbit/s around a switch, 20.2 us a link, two queues.
 fn micro() -> Settings {
-    let percentile = Raw::List(vec![(Raw::from(0.1), flowsieve_schemes::settings::Origin::Default)]);
+    let percentile = Raw::List(vec![(Raw::from(0.1), flowsieve_settings::Origin::Default)]);
     by_hand::rack(4).with(None, "link_delay", "20200ns").with(None, "queues", 2).with(None, "percentiles", percentile)
 }
 

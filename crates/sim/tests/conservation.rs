@@ -12,7 +12,7 @@ use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::REGISTRY;
 use flowsieve_schemes::scheme::BalancerSpec;
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_sim::{Flows, Measure, RunSpec, SimError, run};
 use flowsieve_transport::TransportSpec;

@@ -5,7 +5,7 @@ mod by_hand;
 
 use by_hand::{Trial, fcts, flow, rack, scheme};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::settings::Settings;
+use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;
 
 const US: u64 = 1_000_000;

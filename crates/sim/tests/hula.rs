@@ -12,7 +12,7 @@
 mod by_hand;
 
 use by_hand::{Trial, fcts, flow, scheme, settings};
-use flowsieve_schemes::settings::{Origin, Raw, Settings, Table};
+use flowsieve_settings::{Origin, Raw, Settings, Table};
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;

@@ -6,7 +6,7 @@ mod by_hand;
 use std::path::{Path, PathBuf};
 
 use flowsieve_schemes::REGISTRY;
-use flowsieve_schemes::settings::Kind;
+use flowsieve_settings::Kind;
 
 /// The registry's names, and those of transports in settings, each as one word: `openloop`.
 fn names() -> Vec<String> {

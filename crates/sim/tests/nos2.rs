@@ -10,7 +10,7 @@ use by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_core::Time;
 use flowsieve_core::levels::{CONTROLLER_THRESHOLD, HOST_THRESHOLD, TAG_THRESHOLD};
 use flowsieve_results::{PacketKind, PacketRow, PointResult, Series, TraceSink};
-use flowsieve_schemes::settings::{Raw, Settings};
+use flowsieve_settings::{Raw, Settings};
 use flowsieve_sim::sample::{CONTROLLER, Sampling};
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{Flows, Partitioning, RunSpec, run_sampled, run_traced};

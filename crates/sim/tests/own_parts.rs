@@ -27,7 +27,7 @@ use flowsieve_core::{Kind, Message, Meta, PortContext, PortKind, PortScheduler, 
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec, TaggerSpec};
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;

@@ -9,7 +9,7 @@ use by_hand::{Nothing, Trial, fcts, flow, marks_and_drops, rack, scheme};
 use credits::{ENTRY, with_credits};
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{Nic, Scheme};
-use flowsieve_schemes::settings::Settings;
+use flowsieve_settings::Settings;
 
 fn context(settings: &Settings) -> Context<'_> {
     Context { scope: settings.scheme(ENTRY.name), workload: &Nothing }

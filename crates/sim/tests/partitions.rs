@@ -12,7 +12,7 @@ use flowsieve_core::{PortKind, Time};
 use flowsieve_results::{FlowRow, Goodput, LinkClass, PointResult};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
 use hula::hula_case;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_results::FlowRow;
-use flowsieve_schemes::settings::{Origin, Place, Raw, Settings, Table};
+use flowsieve_settings::{Origin, Place, Raw, Settings, Table};
 use flowsieve_workload::{Flow, Prediction, SizeBounds, Unknown};
 
 const PACKET: u64 = 1_460;

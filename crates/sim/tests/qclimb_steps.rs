@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use by_hand::{Trial, fcts, flow, rack, scheme, settings};
 use flowsieve_results::{PointResult, Step};
-use flowsieve_schemes::settings::{Raw, Settings};
+use flowsieve_settings::{Raw, Settings};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Flow, Prediction, SizeBounds};
 
 /// Bounds in packets.

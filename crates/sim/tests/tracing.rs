@@ -13,7 +13,7 @@ use common::{Case, case, config};
 use flowsieve_core::Time;
 use flowsieve_results::{LinkClass, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
 use flowsieve_schemes::scheme::BalancerSpec;
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{Flows, Partitioning, RunSpec, SimError, run, run_sampled, run_traced};

@@ -2,8 +2,8 @@
 
 use crate::document::Wrong;
 use flowsieve_results::{Expected, Unit};
-use flowsieve_schemes::settings::units::{Size, parse_rate, parse_size, parse_time};
-use flowsieve_schemes::settings::{Origin, Raw, one_of};
+use flowsieve_settings::units::{Size, parse_rate, parse_size, parse_time};
+use flowsieve_settings::{Origin, Raw, one_of};
 
 /// The largest number that a claim states: ten days in ps are less.
 const LARGEST: f64 = 1e18;

@@ -5,7 +5,7 @@ use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
 use crate::document::Wrong;
 use crate::settings::{KEYS as SETTINGS, find};
 use flowsieve_results::{Axis, Claim, CoflowClass, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
-use flowsieve_schemes::settings::{Key, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
+use flowsieve_settings::{Key, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
 
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use flowsieve_results::{FlowRow, SizeClass, SizeClasses};
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_settings::{Origin, SettingsError};
 
 use crate::error::Error;
 

@@ -14,7 +14,7 @@ use flowsieve_core::{PortKind, Rate, Time};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
 use flowsieve_schemes::scheme::{Nic, PortSpec};
-use flowsieve_schemes::settings::{Place, units};
+use flowsieve_settings::{Place, units};
 use flowsieve_sim::round_trip::Exchange;
 use flowsieve_sim::topology::{Fabric, Node};
 use flowsieve_transport::TransportSpec;

@@ -7,7 +7,7 @@ use super::text::{UNIT, cells_of};
 use super::{Asked, Expected, Method, Queue, Wanted, carried, passed, refused};
 use crate::error::Error;
 use flowsieve_schemes::marking_rule;
-use flowsieve_schemes::settings::units::{format_rate, format_size, format_time};
+use flowsieve_settings::units::{format_rate, format_size, format_time};
 use flowsieve_thresholds::{background, background_time};
 use serde::Serialize;
 use std::fmt::Write;

@@ -13,8 +13,8 @@ use crate::workload::{CDF, FLOWS, LOAD, SIZES};
 use crate::workload::{Files, Hosts, Workload};
 pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
 use flowsieve_schemes::parts::QUEUES;
-use flowsieve_schemes::settings::{Key, Origin, Raw, SettingsError, Table, units};
 use flowsieve_schemes::{WorkloadFacts, pias};
+use flowsieve_settings::{Key, Origin, Raw, SettingsError, Table, units};
 use flowsieve_thresholds::{
     Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
     two_level_numeric,

@@ -14,7 +14,7 @@ use crate::source::Source;
 use flowsieve_core::Place;
 use flowsieve_results::Ratio;
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
-use flowsieve_schemes::settings::units::{format_rate, format_size, format_time};
+use flowsieve_settings::units::{format_rate, format_size, format_time};
 use flowsieve_sim::topology::{Fabric, Node};
 use serde::Serialize;
 use std::collections::BTreeSet;

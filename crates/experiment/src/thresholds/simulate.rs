@@ -12,7 +12,7 @@ use crate::engine::{Engine, go_on};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::plan::{self, Changes};
-use flowsieve_schemes::settings::units::format_size;
+use flowsieve_settings::units::format_size;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

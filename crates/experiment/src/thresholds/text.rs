@@ -2,7 +2,7 @@
 
 use super::simulate::Found;
 use super::{Expected, Queue, Thresholds};
-use flowsieve_schemes::settings::units::format_size;
+use flowsieve_settings::units::format_size;
 use std::fmt::Write;
 
 /// What the expected times are in.

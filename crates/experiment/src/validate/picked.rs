@@ -3,7 +3,7 @@
 use super::case::{Case, Extent, cases};
 use super::steady::FLOWS;
 use crate::error::Error;
-use flowsieve_schemes::settings::{Origin, SettingsError};
+use flowsieve_settings::{Origin, SettingsError};
 
 /// Cases, in the order of the tables.
 #[derive(Debug, Clone, PartialEq)]

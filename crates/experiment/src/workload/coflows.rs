@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, TraceError};
 use flowsieve_workload::flow_list::FlowList;
 use flowsieve_workload::{Framing, MAX_BYTES};

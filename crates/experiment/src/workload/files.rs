@@ -11,7 +11,7 @@ use crate::file_error::FileError;
 use crate::foreign;
 use crate::forest::ForestFile;
 use flowsieve_convert::Gives;
-use flowsieve_schemes::settings::{Key, Scope, SettingsError};
+use flowsieve_settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
 use flowsieve_workload::samples;

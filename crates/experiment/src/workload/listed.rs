@@ -5,7 +5,7 @@ use super::traffic::{LOAD, load_counts};
 use super::{Extent, Hosts, MEASURE, WINDOW, window};
 use crate::error::Error;
 use flowsieve_schemes::parameters::ParameterSet;
-use flowsieve_schemes::settings::{Scope, SettingsError, units};
+use flowsieve_settings::{Scope, SettingsError, units};
 use flowsieve_workload::{Framing, LoadCounts, Pace, PaceError};
 use std::sync::Arc;
 

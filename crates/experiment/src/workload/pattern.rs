@@ -1,8 +1,8 @@
 //! The keys of `[workload]` that say who sends to whom.
 
 use crate::workload::Hosts;
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{ListedPair, Pattern};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::sizes::{Reader, Sizes};
 use super::traffic::Drawn;
 use super::{ARRIVALS, CLASS_SHARE, DURATION, FLOWS, Hosts, LIST, MEASURE, RECORDED};
 use crate::error::Error;
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{Framing, Queries, QueriesError, SizeDistribution};
 
 declare! {

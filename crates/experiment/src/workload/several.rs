@@ -11,8 +11,8 @@ use super::{
     ARRIVALS, CLASS_SHARE, COFLOWS, Extent, FLOWS, Hosts, LIST, MEASURE, Origin, QUERIES, RECORDED, Workload, window,
 };
 use crate::error::Error;
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::{self, Key, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{self as settings, Key, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::flow_list::Extras;
 use flowsieve_workload::random::seed_of_workload;

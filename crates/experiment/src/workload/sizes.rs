@@ -4,9 +4,9 @@
 use crate::error::Error;
 use crate::workload::files::Files;
 use crate::workload::recorded::Recorded;
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::units::{Size, parse_size};
-use flowsieve_schemes::settings::{Key, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::units::{Size, parse_size};
+use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{Builtin, LawError, Reading, Rounding, SizeDistribution, builtin_names, builtin_with_mean};
 use std::num::NonZeroU32;
 use std::path::Path;

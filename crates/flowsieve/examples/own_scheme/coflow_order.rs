@@ -9,8 +9,8 @@ use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Message, Meta, NONE, PortContext, PortKind, PortScheduler, Site, Tag, Time, Verdict};
 use flowsieve_schemes::parts::{self, DisciplineName, Parts};
 use flowsieve_schemes::scheme::{PortSpec, Scheme, TaggerSpec};
-use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_settings::SettingsError;
 use std::collections::btree_map::{BTreeMap, Entry::Occupied};
 use std::sync::Arc;
 

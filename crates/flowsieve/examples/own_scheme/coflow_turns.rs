@@ -7,8 +7,8 @@ use flowsieve_core::{Kind, Tag, Time};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::parts::{self, DisciplineName, Parts};
 use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
-use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_settings::SettingsError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

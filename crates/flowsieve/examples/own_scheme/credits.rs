@@ -6,8 +6,8 @@ use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
 use flowsieve_core::{Kind, Message, NONE, Time};
 use flowsieve_schemes::parts::{self, MarkingName, Parts};
 use flowsieve_schemes::scheme::Scheme;
-use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_settings::SettingsError;
 use flowsieve_transport::{
     CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportFacts, TransportSpec, Turn,
 };

@@ -4,8 +4,8 @@
 use flowsieve_core::{Meta, Place, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_schemes::parts::{self, Parts};
 use flowsieve_schemes::scheme::{BalancerSpec, Scheme};
-use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_settings::SettingsError;
 use std::sync::Arc;
 
 /// The registry's line.

@@ -5,9 +5,9 @@ use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Kind, Tag, Time};
 use flowsieve_schemes::parts::{self, DisciplineName, Parts};
 use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
-use flowsieve_schemes::settings::SettingsError;
 use flowsieve_schemes::thresholds::{self, THRESHOLDS};
 use flowsieve_schemes::{Context, Entry, Knows};
+use flowsieve_settings::SettingsError;
 use std::sync::Arc;
 
 /// The registry's line.

@@ -4,10 +4,10 @@ use flowsieve_core::Time;
 use flowsieve_core::hula::HulaParams;
 
 use super::Parts;
-use crate::declare;
 use crate::parameters::ParameterSet;
 use crate::scheme::{BalancerSpec, ByPlace};
-use crate::settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
 
 /// How a switch chooses among equal paths, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,10 +13,11 @@ use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 
 use super::Parts;
+use crate::afq;
 use crate::scheme::PortSpec;
-use crate::settings::units::format_size;
-use crate::settings::{MTU, Place, Scope, Section, Setting, SettingsError};
-use crate::{afq, declare};
+use flowsieve_settings::declare;
+use flowsieve_settings::units::format_size;
+use flowsieve_settings::{MTU, Place, Scope, Section, Setting, SettingsError};
 
 /// Makes the disciplines of lines `Variant "name in settings" => what makes its rules from a port's settings`.
 macro_rules! disciplines {

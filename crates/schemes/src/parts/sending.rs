@@ -9,10 +9,10 @@ use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, Restart,
 use flowsieve_transport::tcp::{Connections, Handshake, TcpParams, TcpRules};
 
 use super::{Parts, port};
-use crate::declare;
 use crate::parameters::{ParameterSet, header, segment};
 use crate::scheme::Nic;
-use crate::settings::{Key, MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
 
 /// The transports by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 use super::*;
 use crate::registry::REGISTRY;
 use crate::scheme::PortSpec;
-use crate::settings::{Kind, Origin, Raw, Settings, Table};
 use crate::testing::{Facts, none_given};
 use flowsieve_core::PortKind;
 use flowsieve_core::admission::Admission;
@@ -11,6 +10,7 @@ use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
+use flowsieve_settings::{Kind, Origin, Raw, Settings, Table};
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
 use flowsieve_transport::{CustomTransport, TransportSpec};

@@ -6,8 +6,8 @@ use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams
 use flowsieve_core::qcluster::{ClusterGroup, Service, Unit, Weight};
 use flowsieve_core::tagger::{Left, Rank};
 
-use crate::declare;
-use crate::settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
 
 /// What packets are clustered by, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

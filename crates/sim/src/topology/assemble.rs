@@ -4,7 +4,7 @@ use super::plan::Plan;
 use super::routes::{self, Cut};
 use super::{Fabric, Link, Node, Switch};
 use flowsieve_core::units::{Rate, Time};
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use std::collections::BTreeMap;
 
 /// Every class of links that there can be, in the order in which fabrics list theirs: up, down, sideways.

@@ -9,9 +9,9 @@
 use super::plan::Plan;
 use super::{Fabric, overrides};
 use flowsieve_core::units::Time;
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::units::format_time;
-use flowsieve_schemes::settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::units::format_time;
+use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 
 /// Largest delay of a link or a host, in ps: one second. Sums over a way stay far below the end of `u64`.
 pub(super) const MAX_DELAY_PS: u64 = 1_000_000_000_000;

@@ -8,7 +8,7 @@ use super::assemble::Tier;
 use super::{Fabric, Link, Node};
 use crate::ideal::{self, Hop, Train};
 use flowsieve_core::units::Time;
-use flowsieve_schemes::settings::units::{format_rate, format_time};
+use flowsieve_settings::units::{format_rate, format_time};
 use std::collections::BTreeMap;
 
 /// Columns of a drawing.

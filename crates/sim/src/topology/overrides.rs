@@ -8,9 +8,9 @@ use super::delays::{AT_MOST, MAX_DELAY_PS};
 use super::plan::{Edge, Plan};
 use super::routes::Cut;
 use flowsieve_core::units::Rate;
-use flowsieve_schemes::declare;
-use flowsieve_schemes::settings::units::{format_rate, format_time};
-use flowsieve_schemes::settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::declare;
+use flowsieve_settings::units::{format_rate, format_time};
+use flowsieve_settings::{Key, MAX_TIME_PS, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::host_number;
 use std::collections::BTreeSet;
 

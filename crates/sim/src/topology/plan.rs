@@ -2,7 +2,7 @@
 
 use super::{MAX_HOSTS, MAX_LINKS, MAX_ROUTES, Node};
 use flowsieve_core::units::Rate;
-use flowsieve_schemes::settings::{Key, Place, Scope, SettingsError};
+use flowsieve_settings::{Key, Place, Scope, SettingsError};
 use flowsieve_workload::host_number;
 
 /// A link in both directions.

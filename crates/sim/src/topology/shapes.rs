@@ -6,9 +6,9 @@ use super::custom::{self, FILE};
 use super::plan::{Edge, Plan, check_size};
 use super::{Fabric, MAX_HOSTS, Node};
 use flowsieve_core::units::Rate;
-use flowsieve_schemes::declare;
 use flowsieve_schemes::parts::{HOST_LINK, link_rate};
-use flowsieve_schemes::settings::{Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
 use std::path::Path;
 
 /// A kind of fabric.

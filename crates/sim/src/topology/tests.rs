@@ -6,7 +6,7 @@ mod sites;
 mod ways;
 
 use super::*;
-use flowsieve_schemes::settings::{Origin, Raw, Table};
+use flowsieve_settings::{Origin, Raw, Table};
 
 /// Settings of a kind with these counts.
 fn shape(kind: &str, counts: &[(&str, i64)]) -> Settings {

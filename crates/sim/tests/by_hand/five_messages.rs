@@ -15,7 +15,7 @@
 //!
 //! Every window lets a whole message go at once, and the first ACK comes back after 53 us, so that ACKs change nothing.
 
-use flowsieve_schemes::settings::Settings;
+use flowsieve_settings::Settings;
 
 use crate::NS;
 use crate::by_hand::{Trial, fcts, flow, marks_and_drops, scheme, settings};

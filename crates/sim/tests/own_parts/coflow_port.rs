@@ -5,8 +5,8 @@ use std::sync::Arc;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
 use flowsieve_core::{Tag, Time};
 use flowsieve_schemes::scheme::{Nic, Scheme, TaggerSpec};
-use flowsieve_schemes::settings::Settings;
 use flowsieve_schemes::{Context, Entry};
+use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;
 
 use crate::NS;

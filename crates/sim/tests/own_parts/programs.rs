@@ -10,7 +10,7 @@ use flowsieve_core::{
 };
 use flowsieve_schemes::Context;
 use flowsieve_schemes::scheme::{BalancerSpec, Custom, PortSpec, TaggerSpec};
-use flowsieve_schemes::settings::{Origin, Raw, Settings, Table};
+use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
 

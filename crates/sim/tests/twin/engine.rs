@@ -13,7 +13,7 @@ use flowsieve_core::scheduler::Line;
 use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
-use flowsieve_schemes::settings::Place;
+use flowsieve_settings::Place;
 use flowsieve_sim::topology::{Node, Sites};
 use flowsieve_sim::{FctEnd, Flows, QUERY_EPOCH, RunSpec};
 use flowsieve_transport::Packet;

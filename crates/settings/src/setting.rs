@@ -293,6 +293,6 @@ macro_rules! declare {
         $($(#[$doc])* $visible static $name: $type = $setting;)*
 
         /// Every setting that this part declares.
-        pub(crate) static SETTINGS: &[&$crate::settings::Key] = &[$($name.key()),*];
+        pub(crate) static SETTINGS: &[&$crate::Key] = &[$($name.key()),*];
     };
 }

@@ -18,7 +18,6 @@ mod value;
 
 pub use error::{Origin, SettingsError, WrongName};
 pub use flowsieve_core::Place;
-pub(crate) use scope::SETTINGS;
 pub use scope::{MTU, Scope};
 pub use setting::{Key, Section, Setting, SizesOr};
 pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
@@ -26,6 +25,9 @@ pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The settings that every reader of sizes reads.
+pub const SETTINGS: &[&Key] = scope::SETTINGS;
 
 /// A table of an experiment file that holds keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
