@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::key;
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_fluid::{self as fluid, Discipline, Network};
 use flowsieve_results::PointResult;
 use flowsieve_schemes::flow_level::{self, FIDELITY, FlowLevel, Rates};
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_settings::{Key, Scope, Settings, SettingsError};
-use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::Flow;
 
 use crate::coflow_weights;

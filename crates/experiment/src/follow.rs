@@ -10,9 +10,9 @@ mod which;
 pub use which::Which;
 
 use crate::error::Error;
+use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_results::trace::Ends;
 use flowsieve_results::{FlowRow, PacketEvent, PacketKind, PacketRow, TraceSink};
-use flowsieve_sim::topology::{Fabric, Node};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -34,13 +34,13 @@ pub(crate) struct Hop {
 impl Hop {
     /// Every link of a fabric, by number.
     pub(crate) fn all(fabric: &Fabric, overhead: u16) -> Vec<Hop> {
-        let of = |(number, link): (u32, &flowsieve_sim::topology::Link)| Hop {
+        let of = |(number, link): (u32, &flowsieve_fabric::topology::Link)| Hop {
             name: fabric.link_name(number),
             from: link.from,
             to: link.to,
             bits_per_ps: link.rate.bps() as f64 / 1e12,
             delay_ps: link.delay.0,
-            forwards_after: link.cut_through.then_some(flowsieve_sim::CUT_THROUGH_BYTES),
+            forwards_after: link.cut_through.then_some(flowsieve_fabric::ideal::CUT_THROUGH_BYTES),
             overhead: overhead.into(),
         };
         (0..).zip(&fabric.links).map(of).collect()

@@ -4,8 +4,8 @@
 use crate::file_error::FileError;
 use crate::workload::Workload;
 use flowsieve_convert::{self as convert, ConvertError, Gives, Kind, Source};
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Origin, Settings, SettingsError};
-use flowsieve_sim::topology::Fabric;
 use std::io::Read;
 use std::path::Path;
 

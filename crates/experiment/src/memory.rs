@@ -4,7 +4,7 @@
 //! web-search flows under PIAS on the papers' 144 hosts, 162 and 407 MB for 100,000 and 500,000 flows of 1 KB there, 72 MB
 //! for 1,000 flows on 1,024 hosts. A connection costs most, and there are no more of them than pairs of hosts.
 
-use flowsieve_sim::topology::Fabric;
+use flowsieve_fabric::topology::Fabric;
 
 /// What the program takes without any flow, in bytes, as all of these.
 const PROGRAM: f64 = 45e6;

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
+use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_settings::{Key, Section, Settings};
-use flowsieve_sim::topology::FABRIC_SETTINGS;
 
 use crate::{classes, coflow_weights, plan, points, predictions, simulator, watch, workload};
 

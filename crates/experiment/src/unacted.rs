@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Place, Settings};
-use flowsieve_sim::topology::Fabric;
 
 /// Takes back what no port of the fabric and no class of flow has used.
 pub(crate) fn take_back(settings: &Settings, fabric: &Fabric) {

@@ -17,10 +17,10 @@ use flowsieve_experiment::engine::{Engine, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{Entry, OwnSchemes, ResultDir, explain, report};
+use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_settings::Settings;
-use flowsieve_sim::topology::{Fabric, Sites};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

@@ -22,6 +22,7 @@ use crate::parts::{self, DisciplineName, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::{PortSpec, Scheme, TaggerSpec};
 use crate::thresholds::{self, THRESHOLDS};
+use flowsieve_fabric::topology::host_rate;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
@@ -160,7 +161,7 @@ fn shares_connections(transport: &TransportSpec) -> bool {
 fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
     let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
     let boost = scope.optional(&BOOST)?.map(Time);
-    let rate = parts::link_rate(scope, &parts::HOST_LINK, parts::host_link(scope)?)?;
+    let rate = host_rate(scope)?;
     let actuator = Arc::new(actuator(scope, queues, chooses)?);
     let initial = actuator.initial.iter().copied().map(u64::from).collect();
     let params = Arc::new(HostParams { initial, boost, rate });

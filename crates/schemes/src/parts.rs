@@ -6,7 +6,7 @@ mod balancing;
 mod port;
 mod sending;
 
-use flowsieve_core::{PortKind, Rate, Time};
+use flowsieve_core::{PortKind, Time};
 use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
@@ -24,8 +24,9 @@ use crate::marking_rule::ecn_threshold_bytes;
 use crate::parameters::{self, ParameterSet, Reference};
 use crate::registry::Context;
 use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
+use flowsieve_fabric::topology::{host_rate, link_rate};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MTU, Origin, Place, Scope, Section, Setting, SettingsError};
+use flowsieve_settings::{MTU, Origin, Place, Scope, Section, Setting, SettingsError};
 use std::num::NonZeroU32;
 
 /// The taggers by the names that settings use.
@@ -68,11 +69,6 @@ declare! {
         Section::Transport, "misusing_hosts", 0, 65_535,
         "hosts, the first ones, that claim the highest priority and rank for all that they send",
     );
-    /// The rate of the hosts' links in bit/s, which some schemes have to know.
-    pub static HOST_LINK: Setting<u64> = Setting::rate(
-        Section::Topology, "host_link", "rate of the links between hosts and switches",
-    )
-    .with_default(10_000_000_000);
 }
 
 /// A scheme's own defaults.
@@ -250,16 +246,6 @@ pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), Se
     Ok(())
 }
 
-/// The rate of the hosts' links, in bit/s.
-pub fn host_link(scope: &Scope<'_>) -> Result<u64, SettingsError> {
-    scope.common().read(&HOST_LINK)
-}
-
-/// A setting's rate in bit/s as a link's.
-pub fn link_rate(scope: &Scope<'_>, key: &Key, bps: u64) -> Result<Rate, SettingsError> {
-    Rate::new(bps).ok_or_else(|| scope.invalid(key, "1Mbps to 800Gbps"))
-}
-
 /// `tags`: something looks at what it writes.
 fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<TaggerSpec, SettingsError> {
     let Some(default) = parts.tagger else {
@@ -282,7 +268,7 @@ fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<TaggerSpec, Se
         TaggerName::ToTheEnd => TaggerSpec::ToTheEnd,
         TaggerName::Attained => TaggerSpec::Attained,
         TaggerName::Deadline => {
-            let rate = scope.read_or(&EDF_RATE, host_link(scope)?)?;
+            let rate = scope.read_or(&EDF_RATE, host_rate(scope)?.bps())?;
             TaggerSpec::DeadlineFirst(link_rate(scope, &EDF_RATE, rate)?)
         }
     })

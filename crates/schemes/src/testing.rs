@@ -5,11 +5,12 @@ use flowsieve_core::levels::NetworkParams;
 use crate::controller::{ControllerKind, ControllerSpec};
 use crate::registry::WorkloadFacts;
 use crate::scheme::Scheme;
+use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_settings::Settings;
 
-/// None given, of all that schemes read.
+/// None given, of all that schemes and fabrics read.
 pub(crate) fn none_given() -> Settings {
-    Settings::of(crate::SETTINGS.concat())
+    Settings::of([crate::SETTINGS, FABRIC_SETTINGS].concat().concat())
 }
 
 /// Facts as a test says them; sizes are uniform up to `uniform_to`.

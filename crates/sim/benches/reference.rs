@@ -9,9 +9,9 @@
 //! Prints packet-hops per CPU-second of each run, and the median. One run and nothing else (`--runs 1`) is what
 //! callgrind counts. Schemes that schedule by bounds have some within a half and twice the size.
 
+use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_schemes::{Context, Knows, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Generator, LoadCounts, Predict, arrival_rate_per_host, builtin};
 use rustix::time::{ClockId, clock_gettime};

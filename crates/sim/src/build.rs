@@ -22,7 +22,7 @@ use crate::prefetch_queue::PrefetchQueue;
 use crate::programs::{Program, Programs};
 use crate::run_spec::{Partitioning, RunSpec, SimError};
 use crate::slab::Slab;
-use crate::topology::{self, Fabric, Node, Sites};
+use flowsieve_fabric::topology::{self, Fabric, Node, Sites};
 
 /// Where everything went: (partition, index there).
 pub(crate) struct Placement {

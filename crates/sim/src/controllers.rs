@@ -18,7 +18,7 @@ use flowsieve_schemes::controller::ControllerSpec;
 use crate::build::Built;
 use crate::event::Key;
 use crate::run_spec::{RunSpec, SimError};
-use crate::topology::{Fabric, Sites};
+use flowsieve_fabric::topology::{Fabric, Sites};
 
 /// The controllers of a run.
 pub(crate) struct Controllers {

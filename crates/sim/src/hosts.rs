@@ -19,11 +19,11 @@ use flowsieve_workload::{Flow, Predict, Prediction, SizeBounds};
 use crate::event::Key;
 use crate::following::Following;
 use crate::network::Network;
-use crate::round_trip::Exchange;
 use crate::run_spec::RunSpec;
 use crate::slab::{SWITCH, pack};
-use crate::topology::{Fabric, Sites};
 use crate::trace::Begun;
+use flowsieve_fabric::round_trip::Exchange;
+use flowsieve_fabric::topology::{Fabric, Sites};
 
 /// The hosts of a partition.
 pub(crate) struct Hosts {
@@ -173,7 +173,8 @@ pub(crate) fn sides(
     scheme.classes.iter().zip(0..).zip(taggers).map(move |((class, number), tagger)| {
         let mut endpoint = class.transport.build(number, pauses, || sites.endpoint(host, number));
         if let Some(fabric) = fabric.filter(|_| class.transport.wants_round_trips()) {
-            let (fabric, exchange) = (Arc::clone(fabric), Exchange::of(class.transport.facts(), wire_overhead));
+            let (fabric, facts) = (Arc::clone(fabric), class.transport.facts());
+            let exchange = Exchange::new(facts.segment, facts.header, wire_overhead);
             endpoint.tell_round_trips(Box::new(move |to| fabric.round_trip(host, to.into(), exchange).time));
         }
         Side { endpoint, tagger, in_ring: 0, not_before: Time::NEVER }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use flowsieve_core::{Rate, Time};
 
-use crate::ideal::Train;
+use flowsieve_fabric::ideal::Train;
 
 /// What the data of a coflow's flows needs of one host's link.
 #[derive(Clone, Copy)]

@@ -10,7 +10,8 @@ use flowsieve_results::Drops;
 use flowsieve_workload::random::{Purpose, Xoshiro256PlusPlus, stream};
 
 use crate::queued_before::QueuedBefore;
-use crate::topology;
+use flowsieve_fabric::ideal::CUT_THROUGH_BYTES;
+use flowsieve_fabric::topology;
 
 /// Whom a link hands its packets: a host or a switch of its partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,9 +165,6 @@ impl Port {
         self.scheduler.dequeue(metas, &mut PortContext { now, pool, victims, random, marks })
     }
 }
-
-/// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
-pub const CUT_THROUGH_BYTES: u32 = 64;
 
 impl LinkState {
     /// A link of a fabric behind a port.

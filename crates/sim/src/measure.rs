@@ -13,13 +13,13 @@ use flowsieve_workload::Flow;
 use crate::build::Built;
 use crate::event::Key;
 use crate::hosts::{Received, Sent};
-use crate::ideal::{self, Hop, Train};
 use crate::ideal_cct::{self, IdealCcts};
 use crate::link::Tally;
 use crate::observations::Observations;
 use crate::queued_before::QueuedBefore;
 use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
-use crate::topology::Stage;
+use flowsieve_fabric::ideal::{self, Hop, Train};
+use flowsieve_fabric::topology::Stage;
 
 /// Each message's two records, by its number.
 struct Records {
@@ -162,8 +162,9 @@ fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> 
         }
     }
     let seconds = span.as_secs();
-    let load =
-        |(bytes, share): (&f64, &crate::topology::ClassShare)| 8.0 * bytes / (share.rate_total_bps as f64 * seconds);
+    let load = |(bytes, share): (&f64, &flowsieve_fabric::topology::ClassShare)| {
+        8.0 * bytes / (share.rate_total_bps as f64 * seconds)
+    };
     bytes.iter().zip(shares).map(load).map(|load| if load.is_finite() { load } else { 0.0 }).collect()
 }
 

@@ -8,7 +8,7 @@ use flowsieve_core::coflow::coordinator::{Announced, Announcements};
 use flowsieve_schemes::Scheme;
 use flowsieve_workload::{ClosedLoop, Flow, Predict, Queries};
 
-use crate::topology::Fabric;
+use flowsieve_fabric::topology::Fabric;
 
 /// Everything that one run depends on.
 #[derive(Clone, Copy)]

@@ -18,7 +18,7 @@ use flowsieve_results::Series;
 use crate::build::Built;
 use crate::controllers::Controllers;
 use crate::event::Key;
-use crate::topology::{Fabric, Node};
+use flowsieve_fabric::topology::{Fabric, Node};
 use rates::Rates;
 
 /// What to sample, and how often.

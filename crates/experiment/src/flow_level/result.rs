@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_fluid::{Outcome, Spec};
 use flowsieve_results::{FlowRow, Goodput, LinkClass, PointResult};
-use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::Flow;
 
 use super::Framing;

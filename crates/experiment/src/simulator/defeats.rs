@@ -11,15 +11,15 @@ use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_core::{PortKind, Rate, Time};
+use flowsieve_fabric::round_trip::Exchange;
+use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
 use flowsieve_schemes::scheme::{Nic, PortSpec};
 use flowsieve_settings::{Place, units};
-use flowsieve_sim::round_trip::Exchange;
-use flowsieve_sim::topology::{Fabric, Node};
-use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::RtoRule;
+use flowsieve_transport::{TransportFacts, TransportSpec};
 
 /// pFabric's timer is three of its round trips (SIGCOMM 2013, §5.1: 45 us for 14.6 us), and so is that of its rescaled set (250
 /// us for 80 us).
@@ -33,7 +33,7 @@ const BUFFER_TO_THRESHOLD: (u64, u64) = (240, 65);
 
 /// The base round trips of a scheme's packets, by kind of path.
 pub(super) fn round_trips(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> Vec<BaseRoundTrip> {
-    let exchanges = scheme.classes.iter().map(|class| Exchange::of(class.transport.facts(), wire_overhead));
+    let exchanges = scheme.classes.iter().map(|class| exchange(class.transport.facts(), wire_overhead));
     let Some(exchange) = exchanges.max_by_key(|exchange| exchange.packet) else { return Vec::new() };
     paths(fabric, exchange).into_iter().map(|path| BaseRoundTrip { links: path.links, ps: path.time.0 }).collect()
 }
@@ -49,12 +49,16 @@ struct Path {
 }
 
 fn paths(fabric: &Fabric, exchange: Exchange) -> Vec<Path> {
-    let path = |reach: &flowsieve_sim::topology::Reach| {
+    let path = |reach: &flowsieve_fabric::topology::Reach| {
         let found = fabric.round_trip(reach.from, reach.to, exchange);
         let ends = [reach.from, reach.to].map(|host| fabric.name(Node::Host(host))).join(" and ");
         Path { links: reach.links, time: found.time, rate: found.rate, ends }
     };
     fabric.reaches().iter().map(path).collect()
+}
+
+fn exchange(facts: TransportFacts, wire_overhead: u16) -> Exchange {
+    Exchange::new(facts.segment, facts.header, wire_overhead)
 }
 
 /// Everything that is found, in sentences.
@@ -63,8 +67,7 @@ pub(super) fn defeats(scheme: &Scheme, fabric: &Fabric, wire_overhead: u16) -> V
     for class in &scheme.classes {
         let TransportSpec::Tcp(rules) = &class.transport else { continue };
         let facts = class.transport.facts();
-        let (exchange, packet) =
-            (Exchange::of(facts, wire_overhead), u64::from(facts.segment) + u64::from(facts.header));
+        let (exchange, packet) = (exchange(facts, wire_overhead), u64::from(facts.segment) + u64::from(facts.header));
         let paths = paths(fabric, exchange);
         let Some(longest) = paths.iter().max_by_key(|path| path.time) else { continue };
         let check = Check { scheme, fabric, params: &rules.params, exchange, paths: &paths, longest, packet };

@@ -1,6 +1,6 @@
 //! How many links of each class a packet crosses on average, by who sends to whom.
 
-use flowsieve_sim::topology::{Fabric, Stage};
+use flowsieve_fabric::topology::{Fabric, Stage};
 use flowsieve_workload::{ListedPair, Pattern, permutation};
 
 /// Host pairs of a permutation that are looked at: all of most fabrics.

@@ -1,7 +1,7 @@
 //! About how much a workload is before any of it is drawn: flows, packets, time, and the load of links.
 
 use super::{Extent, Origin, Workload, crossings, listed};
-use flowsieve_sim::topology::Fabric;
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_workload::SizeDistribution;
 
 impl Workload {

@@ -11,9 +11,9 @@ use super::{
     ARRIVALS, CLASS_SHARE, COFLOWS, Extent, FLOWS, Hosts, LIST, MEASURE, Origin, QUERIES, RECORDED, Workload, window,
 };
 use crate::error::Error;
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::declare;
 use flowsieve_settings::{self as settings, Key, Scope, Section, Setting, Settings, SettingsError};
-use flowsieve_sim::topology::Fabric;
 use flowsieve_workload::flow_list::Extras;
 use flowsieve_workload::random::seed_of_workload;
 use flowsieve_workload::{Flow, MAX_COFLOW, Merged, Pattern};

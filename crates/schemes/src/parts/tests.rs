@@ -10,7 +10,7 @@ use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
-use flowsieve_settings::{Kind, Origin, Raw, Settings, Table};
+use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
 use flowsieve_transport::{CustomTransport, TransportSpec};

@@ -6,7 +6,7 @@ use super::Run;
 use crate::event::Key;
 use crate::measure;
 use crate::run_spec::SimError;
-use crate::topology::{Fabric, Node};
+use flowsieve_fabric::topology::{Fabric, Node};
 
 /// Events for each packet-hop that a run may take: timers, of which few are set for each packet.
 const EVENTS_PER_HOP: u64 = 8;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::Announcements;
+use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_results::PointResult;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};
 use flowsieve_settings::Settings;
-use flowsieve_sim::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run};
 use flowsieve_workload::{Flow, Predict};
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::tagger::{FlowFacts, TagPackets};
 use flowsieve_core::{FlowEvent, Kind, Node, Site, Tag, Time};
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::TaggerSpec;
-use flowsieve_sim::topology::Fabric;
 
 /// The controller of a host, or of the fabric.
 struct Rumour {

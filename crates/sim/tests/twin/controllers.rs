@@ -4,9 +4,9 @@
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
 use flowsieve_core::{FlowEvent, Node, PortScheduler, Time};
+use flowsieve_fabric::topology::Sites;
 use flowsieve_schemes::controller::ControllerSpec;
 use flowsieve_sim::RunSpec;
-use flowsieve_sim::topology::Sites;
 
 use crate::engine::{Event, Twin};
 

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use flowsieve_core::message::{Bounds, Effort, Held};
 use flowsieve_core::tagger::{FlowEvent, Tagger};
 use flowsieve_core::{Message, Meta, PortScheduler, Time};
+use flowsieve_fabric::topology::Sites;
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;
 use flowsieve_sim::FctEnd;
-use flowsieve_sim::topology::Sites;
 use flowsieve_transport::{Effects, HostEndpoint, Out, Packet, Said, Timer, Turn};
 use flowsieve_workload::{Flow, SizeBounds};
 

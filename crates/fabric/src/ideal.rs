@@ -9,8 +9,10 @@
 
 use flowsieve_core::{Rate, Time};
 
-use crate::link::CUT_THROUGH_BYTES;
 use crate::topology::Stage;
+
+/// Bytes of a packet after which a cut-through switch forwards it: Ethernet, IPv4 and TCP headers.
+pub const CUT_THROUGH_BYTES: u32 = 64;
 
 /// One stage of the way between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl Train {
     }
 
     /// How long a link of this rate takes for all of it.
-    pub(crate) fn time_on(&self, rate: Rate) -> Time {
+    pub fn time_on(&self, rate: Rate) -> Time {
         Time((self.packets - 1).saturating_mul(rate.serialise(self.full).0).saturating_add(rate.serialise(self.last).0))
     }
 }

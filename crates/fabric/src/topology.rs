@@ -31,7 +31,7 @@ mod tests;
 pub use flowsieve_core::Node;
 pub use reach::Reach;
 pub use routes::{ClassShare, Stage, SwitchRoutes};
-pub use shapes::{FabricKind, kinds};
+pub use shapes::{FabricKind, host_rate, kinds, link_rate};
 pub use sites::Sites;
 
 use flowsieve_core::units::{Rate, Time};
@@ -50,7 +50,7 @@ declare! {
     .with_default(false);
 }
 
-/// Every setting of fabrics but the rate of the hosts' links, which schemes read, too; by the part that declares it.
+/// Every setting of fabrics, by the part that declares it.
 pub const FABRIC_SETTINGS: &[&[&Key]] =
     &[shapes::SETTINGS, custom::SETTINGS, delays::SETTINGS, SETTINGS, overrides::SETTINGS];
 

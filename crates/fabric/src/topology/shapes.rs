@@ -6,7 +6,6 @@ use super::custom::{self, FILE};
 use super::plan::{Edge, Plan, check_size};
 use super::{Fabric, MAX_HOSTS, Node};
 use flowsieve_core::units::Rate;
-use flowsieve_schemes::parts::{HOST_LINK, link_rate};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Origin, Raw, Scope, Section, Setting, Settings, SettingsError, Table};
 use std::path::Path;
@@ -85,6 +84,10 @@ declare! {
         Section::Topology, "cores", 1, 4_096, "core switches of a three-tier fabric",
     )
     .with_default(4);
+    static HOST_LINK: Setting<u64> = Setting::rate(
+        Section::Topology, "host_link", "rate of the links between hosts and switches",
+    )
+    .with_default(10_000_000_000);
     static FABRIC_LINK: Setting<u64> = Setting::rate(
         Section::Topology, "fabric_link",
         "rate of the links between leaves and spines, or edge and aggregation switches",
@@ -165,14 +168,20 @@ impl FabricKind {
     }
 }
 
+/// A setting's rate in bit/s as a link's.
+pub fn link_rate(scope: &Scope<'_>, key: &Key, bps: u64) -> Result<Rate, SettingsError> {
+    Rate::new(bps).ok_or_else(|| scope.invalid(key, "1Mbps to 800Gbps"))
+}
+
 /// A link's rate.
 fn rate(scope: &Scope<'_>, setting: &Setting<u64>, default: u64) -> Result<Rate, SettingsError> {
     link_rate(scope, setting, scope.read_or(setting, default)?)
 }
 
 /// The rate of the hosts' links.
-fn host_rate(scope: &Scope<'_>) -> Result<Rate, SettingsError> {
-    link_rate(scope, &HOST_LINK, scope.read(&HOST_LINK)?)
+pub fn host_rate(scope: &Scope<'_>) -> Result<Rate, SettingsError> {
+    let scope = scope.common();
+    link_rate(&scope, &HOST_LINK, scope.read(&HOST_LINK)?)
 }
 
 /// Names `what0`, `what1`, ….

@@ -10,7 +10,8 @@ use flowsieve_settings::{Origin, Raw, Table};
 
 /// Settings of a kind with these counts.
 fn shape(kind: &str, counts: &[(&str, i64)]) -> Settings {
-    let start = Settings::of([flowsieve_schemes::SETTINGS, FABRIC_SETTINGS].concat().concat()).with(None, "kind", kind);
+    let start =
+        Settings::of([&[flowsieve_settings::SETTINGS], FABRIC_SETTINGS].concat().concat()).with(None, "kind", kind);
     counts.iter().fold(start, |settings, (key, count)| settings.with(None, key, *count))
 }
 

@@ -1,10 +1,8 @@
 //! The base round trip: a full packet alone in the fabric and its answer, serialisation included.
 
 use flowsieve_core::{Rate, Time};
-use flowsieve_transport::TransportFacts;
 
-use crate::ideal::{self, Hop, Train};
-use crate::link::CUT_THROUGH_BYTES;
+use crate::ideal::{self, CUT_THROUGH_BYTES, Hop, Train};
 use crate::topology::{Fabric, Link, Node};
 
 /// The sizes of a packet and of its answer on the wire, in bytes with preamble and gap.
@@ -17,10 +15,10 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Of a transport, with what a packet takes on the wire beside its length.
-    pub fn of(transport: TransportFacts, wire_overhead: u16) -> Exchange {
-        let answer = u32::from(transport.header) + u32::from(wire_overhead);
-        Exchange { packet: u32::from(transport.segment) + answer, answer }
+    /// Of a transport with this payload of a full packet and these headers, in bytes; `wire_overhead`: preamble, checksum and gap.
+    pub fn new(segment: u16, header: u16, wire_overhead: u16) -> Exchange {
+        let answer = u32::from(header) + u32::from(wire_overhead);
+        Exchange { packet: u32::from(segment) + answer, answer }
     }
 }
 
