@@ -1,7 +1,7 @@
 //! Any text is a formula whose sizes rise with their share, or an error, or no formula.
 #![no_main]
 
-use flowsieve_experiment::workload::formula;
+use flowsieve_engines::workload::formula;
 use flowsieve_workload::Rounding;
 use libfuzzer_sys::fuzz_target;
 

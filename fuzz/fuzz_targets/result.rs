@@ -3,7 +3,8 @@
 
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, ResultDir, Simulator, report};
+use flowsieve_experiment::{ExperimentText, ResultDir, report};
+use flowsieve_engines::built_in;
 use libfuzzer_sys::fuzz_target;
 use std::fs;
 use std::ops::ControlFlow;
@@ -22,9 +23,9 @@ fn result() -> &'static (PathBuf, [Vec<u8>; 4]) {
     RESULT.get_or_init(|| {
         let folder = std::env::temp_dir().join(format!("flowsieve-fuzz-{}", std::process::id()));
         let source = Source::new(ExperimentText::new("fuzz.toml", EXPERIMENT), folder.clone());
-        let plan = source.plan(&Simulator).unwrap();
+        let plan = source.plan(&built_in()).unwrap();
         let how = How { jobs: 1, fresh: false, replace: true };
-        execute(&plan, &Simulator, &folder, how, &|_| ControlFlow::Continue(())).unwrap();
+        execute(&plan, &built_in(), &folder, how, &|_| ControlFlow::Continue(())).unwrap();
         let mut files = FILES.map(|name| fs::read(folder.join(name)).unwrap());
         let manifest = String::from_utf8(files[3].clone()).unwrap();
         let (body, _) = manifest.rsplit_once(",\n  \"blake3\": ").unwrap();

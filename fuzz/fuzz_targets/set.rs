@@ -1,9 +1,9 @@
 //! Any changes of settings, a line each, give a plan or an error, and short runs end. libFuzzer's timeout finds those that do not.
 #![no_main]
 
-use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::plan::{Changes, plan};
-use flowsieve_experiment::{ExperimentText, Simulator};
+use flowsieve_experiment::ExperimentText;
+use flowsieve_engines::built_in;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -12,9 +12,9 @@ const BASE: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[wor
 
 fuzz_target!(|text: &str| {
     let changes = Changes { sets: text.lines().take(4).map(str::to_owned).collect(), ..Changes::default() };
-    let Ok(plan) = plan(&ExperimentText::new("fuzz.toml", BASE), Path::new(""), &changes, &Simulator) else { return };
+    let Ok(plan) = plan(&ExperimentText::new("fuzz.toml", BASE), Path::new(""), &changes, &built_in()) else { return };
     for run in plan.runs.iter().filter(|run| run.packet_hops < 100_000.0).take(2) {
-        if let Ok(prepared) = Simulator.prepare(&plan.points[run.point], run.seed, Path::new("")) {
+        if let Ok(prepared) = built_in().prepare(&plan.points[run.point], run.seed, Path::new("")) {
             let _ = (prepared.run)(&mut flowsieve_experiment::engine::go_on, None);
         }
     }

@@ -17,7 +17,7 @@ use crate::plan::{Changes, Plan};
 use crate::scale::Scale;
 use crate::source::Source;
 use flowsieve_files::Existing;
-use flowsieve_settings::{Address, Kind, Value};
+use flowsieve_settings::{Address, Kind, Settings, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -175,12 +175,14 @@ pub fn pack(plan: &Plan, out: impl Write) -> Result<Content, Error> {
 
 /// The files that the points of a plan name: as written, and where they are.
 fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
-    let given = plan.points.iter().flat_map(|point| point.settings.all_given());
-    let path = |((_, name), value, _): (&Address, &Value, _)| match value {
-        Value::Text(path) if matches!(crate::settings::find(name)?.kind, Kind::File) => Some(path.clone()),
+    let path = |settings: &Settings, (_, name): &Address, value: &Value| match value {
+        Value::Text(path) if matches!(settings.find(name)?.kind, Kind::File) => Some(path.clone()),
         _ => None,
     };
-    let sources = given.filter_map(path).map(|path| (path.clone(), plan.folder.join(path)));
+    let of_point = |settings: &'_ Settings| -> Vec<String> {
+        settings.all_given().filter_map(|(address, value, _)| path(settings, address, value)).collect()
+    };
+    let sources = plan.points.iter().flat_map(|point| of_point(&point.settings)).map(|path| (path.clone(), plan.folder.join(path)));
     // Some settings take names, too: of what stands in for a recorded trace.
     sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
 }
@@ -236,7 +238,8 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
     Ok((hasher.finalize().to_hex().to_string(), bytes))
 }
 
-pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+/// The error of a file that cannot be read.
+pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| Error::File { path: path.display().to_string(), problem: error.to_string() }
 }
 
@@ -408,11 +411,11 @@ mod tests {
     /// A bundle of an experiment with a distribution, and its bytes.
     fn bundle(folder: &Path) -> Vec<u8> {
         fs::write(folder.join("c.csv"), "size_bytes,cdf\n1000,0.5\n20000,1\n").unwrap();
-        let text = "[topology]\nkind = \"single-switch\"\nhosts = 4\n[workload]\ncdf = \"c.csv\"\nload = 0.4\nflows = 5\n\
+        let text = "[workload]\ncdf = \"c.csv\"\nload = 0.4\nflows = 5\n\
                     [sweep]\nscheme = [\"dctcp\"]\n";
         let source = Source::new(ExperimentText::new("t.toml", text), folder.to_owned());
         let mut bytes = Vec::new();
-        let content = pack(&source.plan(&crate::Simulator).unwrap(), &mut bytes).unwrap();
+        let content = pack(&source.plan(&crate::toy::Made::default().engines()).unwrap(), &mut bytes).unwrap();
         assert_eq!(content, Content { files: 1, bytes: 32 });
         bytes
     }
@@ -451,7 +454,7 @@ mod tests {
             let path = folder.path().join("x.flowsieve");
             fs::write(&path, bytes).unwrap();
             if let Ok(source) = Source::open(&path) {
-                let _ = source.plan(&crate::Simulator);
+                let _ = source.plan(&crate::toy::Made::default().engines());
             }
             let unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).clone();
             prop_assert!(unpacked.iter().all(|other| other.starts_with(std::env::temp_dir())));

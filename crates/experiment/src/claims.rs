@@ -29,7 +29,7 @@
 use crate::document::{Wrong, entries, raw_value, tables};
 use crate::experiment_text::ExperimentText;
 use flowsieve_results::{Claim, Experiment, Unmeasured};
-use flowsieve_settings::{Origin, Raw, one_of};
+use flowsieve_settings::{Keys, Origin, Raw, one_of};
 use toml_edit::Item;
 
 mod expected;
@@ -57,10 +57,10 @@ pub(crate) struct Given {
 }
 
 /// Reads the tables.
-pub(crate) fn read(input: &ExperimentText, item: &Item, origin: &Origin) -> Result<Claims, Wrong> {
+pub(crate) fn read(input: &ExperimentText, settings: &Keys, item: &Item, origin: &Origin) -> Result<Claims, Wrong> {
     let (mut claims, mut ids) = (Claims::default(), Vec::new());
     for table in tables("claims", "[[claims]]", item, origin)? {
-        let mut fields = Fields { origin: origin.clone(), given: Vec::new() };
+        let mut fields = Fields { settings, origin: origin.clone(), given: Vec::new() };
         for (name, key, item) in entries(table) {
             let at = input.origin(key);
             if fields.given.is_empty() {

@@ -7,8 +7,7 @@ use crate::claims::{self, Claims};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::scale::ScaleTable;
-use crate::settings::{self, KEYS};
-use flowsieve_settings::{Key, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
+use flowsieve_settings::{Key, Keys, Origin, Place, Raw, Section, Settings, SettingsError, Table, one_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike, Value};
@@ -64,9 +63,9 @@ pub struct Document {
     pub(crate) claims: Claims,
 }
 
-/// Reads an experiment file's text.
-pub fn parse(input: &ExperimentText) -> Result<Document, Error> {
-    Reader { input, document: Document { settings: settings::none_given(), ..Document::default() } }
+/// Reads an experiment file's text, in which these settings may stand.
+pub fn parse(input: &ExperimentText, keys: &Keys) -> Result<Document, Error> {
+    Reader { input, document: Document { settings: keys.none_given(), ..Document::default() } }
         .read()
         .map_err(|error| Error::from(error).in_text(input))
 }
@@ -99,9 +98,9 @@ impl Reader<'_> {
                 "report" => self.section(Section::Report, table(name, item, &origin)?)?,
                 "sweep" => self.sweep(table(name, item, &origin)?)?,
                 "scale" => self.scales(table(name, item, &origin)?)?,
-                "claims" => self.document.claims = claims::read(self.input, item, &origin)?,
+                "claims" => self.document.claims = claims::read(self.input, self.keys(), item, &origin)?,
                 "schemes" => self.schemes(table(name, item, &origin)?)?,
-                _ => return Err(unknown_at_top(name, origin)),
+                _ => return Err(unknown_at_top(self.keys(), name, origin)),
             }
         }
         for axis in &self.document.axes {
@@ -109,6 +108,10 @@ impl Reader<'_> {
             check_workload(&self.document.settings, &table, key, &axis.origin)?;
         }
         Ok(self.document)
+    }
+
+    fn keys(&self) -> &Keys {
+        self.document.settings.declared()
     }
 
     /// The tables `[[workload]]`.
@@ -165,7 +168,7 @@ impl Reader<'_> {
 
     fn network(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
         for (name, key, item) in entries(entries_of) {
-            match place_with(name, item) {
+            match place_with(self.keys(), name, item) {
                 Some(place) => self.place(Table::NetworkAt(place), name, key, item)?,
                 None => self.key(Table::Section(Section::Network), name, key, item)?,
             }
@@ -178,7 +181,7 @@ impl Reader<'_> {
             let origin = self.input.origin(key);
             check_variant_name(variant, &origin)?;
             for (name, key, item) in entries(table(&format!("schemes.{variant}"), item, &origin)?) {
-                match place_with(name, item) {
+                match place_with(self.keys(), name, item) {
                     Some(place) => self.place(Table::SchemeAt(variant.to_owned(), place), name, key, item)?,
                     None => self.key(Table::Scheme(variant.to_owned()), name, key, item)?,
                 }
@@ -206,9 +209,9 @@ impl Reader<'_> {
     }
 
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
-        let known = known_key(&at, name, self.input.origin(key))?;
+        let known = known_key(self.keys(), &at, name, self.input.origin(key))?;
         let (raw, origin) = raw_item(self.input, item);
-        self.document.settings.give(at, known, &raw, origin).map_err(|error| into_sweep(error, known, &raw))
+        self.document.settings.give(at, known, &raw, origin).map_err(|error| into_sweep(self.document.settings.declared(), error, known, &raw))
     }
 
     fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {
@@ -226,7 +229,7 @@ impl Reader<'_> {
                 .try_for_each(|(name, key, item)| self.axis(&format!("{path}.{name}"), key, item));
         }
         let origin = self.input.origin(key);
-        let (workload, key) = swept_path(path, &origin)?;
+        let (workload, key) = swept_path(self.keys(), path, &origin)?;
         let values = match raw_item(self.input, item) {
             (Raw::List(values), _) => values,
             single => vec![single],
@@ -257,7 +260,7 @@ fn check_workload_name(raw: &Raw, settings: &Settings, origin: &Origin) -> Resul
         return Err(Wrong::new(origin.clone(), format!("{raw} cannot name a workload"))
             .expected("a text of letters, digits and `_` that begins with a letter, 64 at most"));
     };
-    if settings::find(name).is_some_and(|key| key.section == Section::Workload) {
+    if settings.find(name).is_some_and(|key| key.section == Section::Workload) {
         return Err(Wrong::new(origin.clone(), format!("`{name}` is a key of workloads and cannot name one"))
             .expected("another name"));
     }
@@ -289,12 +292,16 @@ pub(crate) fn check_workload(settings: &Settings, table: &Table, key: &Key, orig
 }
 
 /// What a name or path in [sweep] stands for: the workload, of several, and the key.
-pub(crate) fn swept_path(path: &str, origin: &Origin) -> Result<(Option<String>, Option<&'static Key>), Wrong> {
+pub(crate) fn swept_path(
+    keys: &Keys,
+    path: &str,
+    origin: &Origin,
+) -> Result<(Option<String>, Option<&'static Key>), Wrong> {
     let Some((workload, name)) = path.strip_prefix("workload.").and_then(|rest| rest.split_once('.')) else {
-        return Ok((None, sweepable(path, origin)?));
+        return Ok((None, sweepable(keys, path, origin)?));
     };
     let table = Table::Workload(workload.to_owned());
-    known_key(&table, name, origin.clone()).map(|key| (Some(workload.to_owned()), Some(key)))
+    known_key(keys, &table, name, origin.clone()).map(|key| (Some(workload.to_owned()), Some(key)))
 }
 
 /// What an item holds, and where it stands.
@@ -355,8 +362,8 @@ pub fn raw_value(value: &Value, origin: &dyn Fn(Span) -> Origin) -> Raw {
 }
 
 /// The same where a key has the name, too: `nic = "scheme"` is the key, `[network.nic]` the place.
-fn place_with(name: &str, item: &Item) -> Option<Place> {
-    place_of(name).filter(|_| item.is_table_like() || settings::find(name).is_none())
+fn place_with(keys: &Keys, name: &str, item: &Item) -> Option<Place> {
+    place_of(name).filter(|_| item.is_table_like() || keys.find(name).is_none())
 }
 
 /// The place of this name, as a sub-table.
@@ -365,24 +372,24 @@ pub fn place_of(name: &str) -> Option<Place> {
 }
 
 /// The key of this name, if it may stand in the table.
-pub fn known_key(at: &Table, name: &str, origin: Origin) -> Result<&'static Key, Wrong> {
-    if let Some(key) = settings::find(name).filter(|key| at.takes(key)) {
+pub fn known_key(keys: &Keys, at: &Table, name: &str, origin: Origin) -> Result<&'static Key, Wrong> {
+    if let Some(key) = keys.find(name).filter(|key| at.takes(key)) {
         return Ok(key);
     }
-    if let Some(key) = settings::find(name) {
+    if let Some(key) = keys.find(name) {
         let home = home(key);
         return Err(
             Wrong::new(origin, format!("`{name}` does not stand in [{at}]")).expected(format!("`{name}` in {home}"))
         );
     }
-    let valid = KEYS.iter().filter(|key| at.takes(key)).map(|key| key.name);
+    let valid = keys.iter().filter(|key| at.takes(key)).map(|key| key.name);
     Err(Wrong::new(origin, format!("unknown key `{name}` in [{at}]"))
         .expected(format!("a key of [{at}] (see `flowsieve list settings`)"))
         .names(name, valid))
 }
 
 /// The table in which a key stands.
-pub(crate) fn home(key: &Key) -> String {
+pub fn home(key: &Key) -> String {
     match key.section {
         Section::Link => "[[topology.link]]".to_owned(),
         Section::Scheme => "[schemes.<name>]".to_owned(),
@@ -390,8 +397,8 @@ pub(crate) fn home(key: &Key) -> String {
     }
 }
 
-fn unknown_at_top(name: &str, origin: Origin) -> Wrong {
-    match settings::find(name) {
+fn unknown_at_top(keys: &Keys, name: &str, origin: Origin) -> Wrong {
+    match keys.find(name) {
         Some(key) => Wrong::new(origin, format!("`{name}` stands outside of every table"))
             .expected(format!("`{name}` in {}", home(key))),
         None => Wrong::new(origin, format!("unknown table or key `{name}`")).expected(one_of(&TOP)).names(name, TOP),
@@ -399,7 +406,7 @@ fn unknown_at_top(name: &str, origin: Origin) -> Wrong {
 }
 
 /// Names of variants become parts of paths, labels and `--set` addresses.
-pub(crate) fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
+pub fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wrong> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.len() <= 64 && name.chars().all(good) {
         return Ok(());
@@ -409,7 +416,7 @@ pub(crate) fn check_variant_name(name: &str, origin: &Origin) -> Result<(), Wron
 }
 
 /// The key of an axis; none for the schemes.
-pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wrong> {
+pub fn sweepable(keys: &Keys, name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wrong> {
     if name == SCHEME {
         return Ok(None);
     }
@@ -417,24 +424,24 @@ pub fn sweepable(name: &str, origin: &Origin) -> Result<Option<&'static Key>, Wr
         !matches!(key.section, Section::Link | Section::Report)
             && !["base", "seeds", "seed", "flow_records"].contains(&key.name)
     };
-    match settings::find(name) {
+    match keys.find(name) {
         Some(key) if can(&key) => Ok(Some(key)),
         Some(key) => Err(Wrong::new(origin.clone(), format!("`{name}` cannot be swept"))
             .expected(format!("`{name}` in {}", home(key)))),
         None => Err(Wrong::new(origin.clone(), format!("unknown key `{name}` in [sweep]"))
             .expected("`scheme` or any other setting's name (see `flowsieve list settings`)")
-            .names(name, KEYS.iter().copied().filter(can).map(|key| key.name).chain([SCHEME]))),
+            .names(name, keys.iter().filter(can).map(|key| key.name).chain([SCHEME]))),
     }
 }
 
 /// The error of a value, which says where lists go if it is a list for a key that takes one value.
-pub(crate) fn into_sweep(error: Wrong, key: &'static Key, raw: &Raw) -> Wrong {
+pub(crate) fn into_sweep(keys: &Keys, error: Wrong, key: &'static Key, raw: &Raw) -> Wrong {
     let is_list = |raw: &Raw| matches!(raw, Raw::List(_));
     let has_several = match raw {
         Raw::List(items) => !key.kind.is_list() || items.iter().any(|(item, _)| is_list(item)),
         _ => false,
     };
-    match sweepable(key.name, &error.origin) {
+    match sweepable(keys, key.name, &error.origin) {
         Ok(Some(_)) if has_several => error.expected(format!("{}; lists go into [sweep]", key.kind.expects())),
         _ => error,
     }
@@ -468,48 +475,4 @@ pub fn axis(
         seen.push(text);
     }
     Ok(Axis { key, workload, values, origin })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::overrides;
-    use flowsieve_settings::Kind;
-
-    const HINT: &str = "lists go into [sweep]";
-
-    fn expected_of(text: &str) -> String {
-        let input = ExperimentText::new("test.toml", text);
-        parse(&input).map(|_| ()).unwrap_err().details().expected.unwrap_or_default()
-    }
-
-    #[test]
-    fn parse__a_list_for_one_value_is_told_where_lists_go() {
-        assert!(expected_of("[workload]\nload = [0.5, 0.7]\n").ends_with(HINT));
-        for key in KEYS.iter() {
-            let table = if key.section == Section::Scheme { "schemes.mine" } else { key.section.path() };
-            let list = if key.kind.is_list() { "[[1], [2]]" } else { "[1, 2]" };
-            let text = match key.section {
-                Section::Link => format!("[[{table}]]\n{} = {list}\n", key.name),
-                _ => format!("[{table}]\n{} = {list}\n", key.name),
-            };
-            let can_be_swept = sweepable(key.name, &Origin::Default).is_ok();
-            assert_eq!(expected_of(&text).ends_with(HINT), can_be_swept, "{text}");
-        }
-        assert!(expected_of("[network.leaf]\nqueues = [2, 4]\n").ends_with(HINT));
-    }
-
-    #[test]
-    fn set__a_list_for_one_value_is_told_where_lists_go() {
-        let one_value = |key: &&&Key| !key.kind.is_list() && sweepable(key.name, &Origin::Default).is_ok();
-        let mut tried = 0;
-        for key in KEYS.iter().filter(one_value).filter(|key| Table::Scheme(String::new()).takes(key)) {
-            let Kind::Count(low, _) = key.kind else { continue };
-            let set = format!("schemes.mine.{}={low},{}", key.name, low + 1);
-            let error = overrides::apply(&mut Document::default(), &set).unwrap_err();
-            assert!(error.details().expected.unwrap_or_default().ends_with(HINT), "{set}");
-            tried += 1;
-        }
-        assert!(tried > 10, "{tried}");
-    }
 }

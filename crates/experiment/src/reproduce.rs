@@ -10,7 +10,7 @@
 //! experiments/PAPER/checks.md                     what was checked where a claim and the measured value disagree
 //! ```
 
-use crate::engine::Engine;
+use crate::engine::Engines;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::lookup::is_builtin;
@@ -86,7 +86,7 @@ pub fn read(
     what: &str,
     changes: &Changes,
     fresh: bool,
-    engine: &dyn Engine,
+    engines: &Engines,
 ) -> Result<Reproduction, Error> {
     let (paper, figure) = what.split_once('/').map_or((what, None), |(paper, figure)| (paper, Some(figure)));
     let papers = entries(folder, flowsieve_builtin::is_dir);
@@ -100,7 +100,7 @@ pub fn read(
     }
     let measured = folder.join(paper).join(MEASURED);
     let plan_of = |(name, file): (String, PathBuf)| {
-        let mut plan = plan::read(&file, changes, engine)?;
+        let mut plan = plan::read(&file, changes, engines)?;
         let kept_in = measured.join(format!("{name}.{}.json", changes.scale.name()));
         let kept = if fresh { Kept::none(&plan.experiment) } else { read_kept(&kept_in, &plan.experiment)? };
         if changes.resolve {
@@ -289,7 +289,7 @@ impl Reproduction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Simulator;
+    use crate::toy::Made;
 
     #[test]
     fn read__unknown_papers_and_figures_are_named() {
@@ -297,7 +297,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("pias")).unwrap();
         std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
         let refused =
-            |what: &str| read(folder.path(), what, &Changes::default(), false, &Simulator).unwrap_err().details();
+            |what: &str| read(folder.path(), what, &Changes::default(), false, &Made::default().engines()).unwrap_err().details();
         assert_eq!(refused("pais").nearest.as_deref(), Some("pias"));
         assert_eq!(refused("pias/fig-8").nearest.as_deref(), Some("fig-9"));
         assert_eq!((refused("..").kind, refused("..").nearest), ("name", None));

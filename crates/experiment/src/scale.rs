@@ -13,14 +13,12 @@
 //! Without such a table a scale is a share of the flows.
 
 use crate::claims::Given;
-use crate::document::{Document, Span, Wrong, entries, raw_item};
+use crate::document::{Document, Span, Wrong, entries, known_key, raw_item};
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::overrides;
 use crate::points::Point;
-use crate::watch::TRACE_SPAN;
-use crate::workload::{CHANGE_AT, DURATION, FLOWS, QUERIES, SIZES, WINDOW};
-use flowsieve_settings::{Key, Origin, Raw, Section, Settings, Table, Value, one_of};
+use flowsieve_settings::{Key, Keys, Origin, Raw, Scaled, Section, Settings, Table, Value, one_of};
 use toml_edit::{Item, TableLike};
 
 /// The share of an experiment that is run where the file has no table for it. The flows keep their sizes and load; there are
@@ -86,8 +84,8 @@ impl Scale {
         if divisor == 1 {
             return;
         }
-        let keys: [&'static Key; 6] = [&FLOWS, &QUERIES, &DURATION, &WINDOW, &CHANGE_AT, &TRACE_SPAN];
-        for (table, key) in keys.into_iter().flat_map(|key| tables_of(point, key)).collect::<Vec<_>>() {
+        let scaled = point.declared().iter().filter(|key| key.scaled != Scaled::No);
+        for (table, key) in scaled.flat_map(|key| tables_of(point, key)).collect::<Vec<_>>() {
             let Some((value, origin)) = point.given(&(table.clone(), key.name)) else { continue };
             let smaller = match value {
                 Value::Count(flows) => Value::Count((flows / divisor).max(FEWEST_FLOWS).min(*flows)),
@@ -142,6 +140,10 @@ impl Share {
     }
 }
 
+/// The setting of which a scale may say another value for each workload, and the one that says which workload it is.
+const FLOWS: &str = "flows";
+const SIZES: &str = "sizes";
+
 /// The key of a scale's table for the times of a run's course.
 const TIMES: &str = "times";
 
@@ -164,7 +166,7 @@ impl ScaleTable {
                 read.times = Some((Share::read(&raw, at)?, input.origin(key)));
                 continue;
             }
-            match item.as_table_like().filter(|_| name == FLOWS.name) {
+            match item.as_table_like().filter(|_| name == FLOWS) {
                 Some(workloads) => {
                     let of = |(name, key, item): (&str, Span, &Item)| {
                         (name.to_owned(), input.origin(key), raw_item(input, item))
@@ -194,7 +196,9 @@ impl ScaleTable {
         for (path, origin, value) in &self.values {
             overrides::apply_value(document, path, origin, value)?;
         }
-        self.flows.iter().try_for_each(|(_, _, (raw, at))| FLOWS.kind.read(FLOWS.name, raw, at).map(drop))
+        let Some((_, first, _)) = self.flows.first() else { return Ok(()) };
+        let flows = known_key(document.settings.declared(), &Table::Section(Section::Workload), FLOWS, first.clone())?;
+        self.flows.iter().try_for_each(|(_, _, (raw, at))| flows.kind.read(FLOWS, raw, at).map(drop))
     }
 
     /// Gives each point the flows of its workload. `whole` is whether the points are all that the file asks for.
@@ -206,7 +210,7 @@ impl ScaleTable {
                 Wrong::new(first.clone(), problem).expected("`workload.<name>.flows` for each that has `flows`")
             );
         }
-        let sizes = |point: &Point| match point.settings.given(&(Table::Section(SIZES.section), SIZES.name)) {
+        let sizes = |point: &Point| match point.settings.given(&(Table::Section(Section::Workload), SIZES)) {
             Some((Value::Text(sizes), _)) => sizes.clone(),
             _ => String::new(),
         };
@@ -219,7 +223,8 @@ impl ScaleTable {
             }
         }
         for (point, sizes) in points.iter_mut().zip(there) {
-            let address = (Table::Section(FLOWS.section), FLOWS.name);
+            let Some(flows) = point.settings.find(FLOWS) else { continue };
+            let address = (Table::Section(flows.section), flows.name);
             match point.settings.given(&address) {
                 Some((_, Origin::CommandLine(_))) => continue,
                 _ if !point.is_swept(&address) => {}
@@ -232,7 +237,7 @@ impl ScaleTable {
                 return Err(Wrong::new(first.clone(), format!("`flows` has no number for the workload `{sizes}`"))
                     .expected("one for each workload of the sweep, or one number for all"));
             };
-            point.settings.give(address.0, &FLOWS, raw, at.clone())?;
+            point.settings.give(address.0, flows, raw, at.clone())?;
         }
         Ok(())
     }
@@ -241,9 +246,10 @@ impl ScaleTable {
     pub(crate) fn shorten(&self, points: &mut [Point], claims: &mut [Given]) -> Result<(), Wrong> {
         let Some((share, at)) = &self.times else { return Ok(()) };
         let mut is_read = false;
-        let keys: [&'static Key; 3] = [&DURATION, &WINDOW, &CHANGE_AT];
+        let course = |keys: &Keys| keys.iter().filter(|key| key.scaled == Scaled::Course).collect::<Vec<_>>();
         for settings in points.iter_mut().map(|point| &mut point.settings) {
-            for (table, key) in keys.into_iter().flat_map(|key| tables_of(settings, key)).collect::<Vec<_>>() {
+            let keys = course(settings.declared()).into_iter();
+            for (table, key) in keys.flat_map(|key| tables_of(settings, key)).collect::<Vec<_>>() {
                 let Some((value, origin)) = settings.given(&(table.clone(), key.name)) else { continue };
                 is_read = true;
                 let shorter = match (value, origin) {
@@ -258,7 +264,9 @@ impl ScaleTable {
         }
         if !is_read {
             let problem = format!("`{TIMES}` shortens nothing: this experiment has none of them");
-            return Err(Wrong::new(at.clone(), problem).expected(one_of(&keys.map(|key| key.name))));
+            let names: Vec<&str> =
+                points.first().into_iter().flat_map(|point| course(point.settings.declared())).map(|key| key.name).collect();
+            return Err(Wrong::new(at.clone(), problem).expected(one_of(&names)));
         }
         for Given { claim, .. } in claims {
             claim.only.started_ps = claim.only.started_ps.map(|(from, to)| (share.of(from), share.of(to)));
@@ -283,13 +291,16 @@ impl ScaleTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::none_given;
+    use crate::toy::Made;
     use flowsieve_settings::{Origin, Raw, Section};
 
     fn flows_of(scale: Scale, flows: i64) -> u64 {
-        let mut settings = none_given().with(None, "flows", flows);
+        let mut settings = Made::default().engines().keys().none_given().with(None, "flows", flows);
         scale.lower(&mut settings);
-        settings.common().read(&FLOWS).unwrap()
+        match settings.given(&(Table::Section(Section::Workload), FLOWS)) {
+            Some((Value::Count(flows), _)) => *flows,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -305,10 +316,11 @@ mod tests {
 
     #[test]
     fn lower__keeps_the_place_in_the_file() {
-        let mut settings = none_given();
+        let mut settings = Made::default().engines().keys().none_given();
         let origin = Origin::CommandLine("--set duration=1s".into());
         let table = Table::Section(Section::Workload);
-        settings.give(table.clone(), &DURATION, &Raw::from("1s"), origin.clone()).unwrap();
+        let duration = settings.find("duration").unwrap();
+        settings.give(table.clone(), duration, &Raw::from("1s"), origin.clone()).unwrap();
         Scale::Quick.lower(&mut settings);
         assert_eq!(settings.given(&(table, "duration")), Some((&Value::Time(100_000_000_000), &origin)));
     }

@@ -257,10 +257,10 @@ mod tests {
 
     fn plan(loads: &str, seeds: u64) -> Plan {
         let text = format!(
-            "[topology]\nkind = \"single-switch\"\nhosts = 4\n[workload]\nsizes = \"fixed(20KB)\"\nflows = 6\n\
+            "[workload]\nflows = 6\n\
              [sweep]\nload = [{loads}]\nscheme = [\"dctcp\", \"pias\"]\n[run]\nseeds = {seeds}\n"
         );
-        plan::plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &crate::Simulator)
+        plan::plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &crate::toy::Made::default().engines())
             .unwrap()
     }
 

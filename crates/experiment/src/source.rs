@@ -1,7 +1,7 @@
 //! What an experiment is before it is planned: a text, the folder that its paths are relative to, and what is changed in it.
 
 use crate::bundle::{self, Unpacked};
-use crate::engine::Engine;
+use crate::engine::Engines;
 use crate::error::Error;
 use crate::experiment_text::ExperimentText;
 use crate::lookup;
@@ -50,8 +50,8 @@ impl Source {
     ///
     /// # Errors
     /// Where anything of it is wrong.
-    pub fn plan(&self, engine: &dyn Engine) -> Result<Plan, Error> {
-        let plan = plan::plan(&self.text, &self.folder, &self.changes, engine)?;
+    pub fn plan(&self, engines: &Engines) -> Result<Plan, Error> {
+        let plan = plan::plan(&self.text, &self.folder, &self.changes, engines)?;
         Ok(Plan { unpacked: self.unpacked.clone(), ..plan })
     }
 
@@ -60,11 +60,11 @@ impl Source {
     ///
     /// # Errors
     /// Where the experiment does not take it: with the list's line, or the setting that it does not go with.
-    pub fn with_list(&self, path: &Path, engine: &dyn Engine) -> Result<Source, Error> {
+    pub fn with_list(&self, path: &Path, engines: &Engines) -> Result<Source, Error> {
         let path = std::path::absolute(path).map_err(bundle::unreadable(path))?;
         let given =
             self.clone().with(&Changes { sets: vec![format!("list={}", path.display())], ..Changes::default() });
-        let plan = given.plan(engine)?;
+        let plan = given.plan(engines)?;
         // Of the flows, however a file writes them.
         let digest = plan.experiment.points.first().and_then(|point| point.settings.get("workload.list.digest"));
         let name = format!("flows-{:.16}.csv", digest.map_or("", String::as_str));

@@ -1,21 +1,17 @@
-//! Running a plan: order, jobs, finished parts, failures. The engine here makes results up from the settings, so that
-//! the tests see what the machinery around an engine does.
+//! Running a plan: order, jobs, finished parts, failures.
 
-mod common;
+mod toy;
 
-use common::bytes;
-use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
+use flowsieve_experiment::engine::{Progress, go_on};
 use flowsieve_experiment::execute::{Event, How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::workload::{FLOWS, LOAD};
-use flowsieve_experiment::{BASE, Error, ExperimentText, Point, Scale, Simulator};
-use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
-use flowsieve_schemes::parts::QUEUES;
-use std::collections::BTreeSet;
+use flowsieve_experiment::{Error, ExperimentText, Point, Scale};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use toy::Made;
 
 const FILE: &str = r#"
 title = "Made up"
@@ -33,73 +29,22 @@ base = "pias"
 queues = 2
 "#;
 
-/// Counts its runs; the run of `fails` (a scheme's name) fails.
-#[derive(Default)]
-struct Made {
-    runs: AtomicUsize,
-    fails: Option<&'static str>,
-}
-
-impl Engine for Made {
-    fn schemes(&self) -> Vec<SchemeInfo> {
-        let info = |name: &str| SchemeInfo {
-            name: name.into(),
-            paper: "none".into(),
-            summary: "made up".into(),
-            knows: "nothing".into(),
-        };
-        ["dctcp", "pias", "pfabric"].map(info).to_vec()
-    }
-
-    fn prepare(&self, point: &Point, seed: u64, _folder: &Path) -> Result<Prepared, Error> {
-        let scope = point.settings.scheme(&point.variant.name);
-        scope.read_or(&BASE, point.variant.base.clone())?;
-        let queues = if point.variant.base == "pias" { scope.read_or(&QUEUES, 8)? } else { 1 };
-        let common = point.settings.common();
-        let flows = common.read(&FLOWS)? as u32;
-        let slow = (common.read_or(&LOAD, 0.5)? * 1e6) as u64 / queues;
-        self.runs.fetch_add(1, Ordering::Relaxed);
-        let fails = self.fails == Some(point.variant.name.as_str());
-        let label = point.label();
-        let row = move |flow: u32| FlowRow {
-            flow,
-            src: 0,
-            dst: 1,
-            class: 0,
-            bytes: 1_000 + u64::from(flow) * seed,
-            start_ps: u64::from(flow),
-            fct_ps: Some(1_000_000 + slow + u64::from(flow)),
-            ideal_ps: 1_000_000,
-            retransmissions: 0,
-            ..FlowRow::default()
-        };
-        let run = move |show: &mut dyn FnMut(Progress) -> ControlFlow<()>, _: Option<&Path>| {
-            if fails {
-                return Err(Error::Simulation { point: label, problem: "made to fail".into() });
-            }
-            if show(Progress { share: 0.5, packet_hops: 7 }).is_break() {
-                return Err(Error::Stopped);
-            }
-            Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
-        };
-        Ok(Prepared {
-            fabric: "a line".into(),
-            packet_hops: 100.0,
-            memory_bytes: 1_000_000,
-            trace: None,
-            loads: Vec::new(),
-            round_trips: Vec::new(),
-            thresholds_bytes: Vec::new(),
-            average: None,
-            warnings: Vec::new(),
-            follow: None,
-            run: Box::new(run),
-        })
-    }
-}
-
 fn planned(engine: &Made, changes: &Changes) -> Plan {
-    plan(&ExperimentText::new("made.toml", FILE), Path::new(""), changes, engine).unwrap()
+    plan(&ExperimentText::new("made.toml", FILE), Path::new(""), changes, &engine.engines()).unwrap()
+}
+
+/// The bytes of every file of a result but `run.json`, by path.
+fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            found.extend(bytes(&entry.path()).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+        } else if name != "run.json" {
+            found.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    found
 }
 
 fn keys_of(plan: &Plan) -> BTreeSet<String> {
@@ -109,7 +54,7 @@ fn keys_of(plan: &Plan) -> BTreeSet<String> {
 fn run(engine: &Made, out: &Path, jobs: usize) -> Result<usize, Error> {
     let plan = planned(engine, &Changes::default());
     engine.runs.store(0, Ordering::Relaxed);
-    execute(&plan, engine, out, How { jobs, fresh: false, replace: false }, &go_on)?;
+    execute(&plan, &engine.engines(), out, How { jobs, fresh: false, replace: false }, &go_on)?;
     Ok(engine.runs.load(Ordering::Relaxed))
 }
 
@@ -218,7 +163,7 @@ fn execute__finds_finished_parts_again() {
         events.lock().unwrap().push(event);
         ControlFlow::Continue(())
     };
-    execute(&plan, &again, &stopped, How { jobs: 1, fresh: false, replace: false }, &show).unwrap();
+    execute(&plan, &again.engines(), &stopped, How { jobs: 1, fresh: false, replace: false }, &show).unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 10);
     assert!(bytes(&stopped) == bytes(&whole));
     let events = events.into_inner().unwrap();
@@ -229,35 +174,8 @@ fn execute__finds_finished_parts_again() {
     // And nothing is left to do, unless asked.
     assert_eq!(run(&again, &stopped, 3).unwrap(), 0);
     again.runs.store(0, Ordering::Relaxed);
-    execute(&plan, &again, &stopped, How { jobs: 3, fresh: true, replace: false }, &go_on).unwrap();
+    execute(&plan, &again.engines(), &stopped, How { jobs: 3, fresh: true, replace: false }, &go_on).unwrap();
     assert_eq!(again.runs.load(Ordering::Relaxed), 12);
-}
-
-#[test]
-fn execute__stops_in_the_middle_of_a_run_when_told_to_and_keeps_what_is_finished() {
-    let text = "[topology]\nkind = \"single-switch\"\nhosts = 8\n[workload]\nsizes = \"fixed(1MB)\"\nflows = 1_000\n\
-                [sweep]\nload = [0.5]\nscheme = [\"dctcp\"]\n[run]\nseeds = 3\n";
-    let folder = tempfile::tempdir().unwrap();
-    let plan = plan(&ExperimentText::new("t.toml", text), Path::new(""), &Changes::default(), &Simulator).unwrap();
-    let how = How { jobs: 1, fresh: false, replace: false };
-    let looks = AtomicUsize::new(0);
-    let show = |event: Event| match event {
-        Event::Going(1, _) => {
-            looks.fetch_add(1, Ordering::Relaxed);
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    };
-    let stopped = execute(&plan, &Simulator, folder.path(), how, &show).unwrap_err();
-    assert!(matches!(stopped, Error::Stopped), "{stopped}");
-    assert_eq!(looks.load(Ordering::Relaxed), 1, "the run ended at once");
-    let events = Mutex::new(Vec::new());
-    let show = |event: Event| {
-        events.lock().unwrap().push(event);
-        ControlFlow::Continue(())
-    };
-    execute(&plan, &Simulator, folder.path(), how, &show).unwrap();
-    assert!(matches!(events.into_inner().unwrap()[0], Event::Found(1, _)));
 }
 
 #[test]

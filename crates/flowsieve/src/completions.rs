@@ -6,14 +6,16 @@ use crate::args::Cli;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
-use flowsieve_experiment::engine::Engine;
-use flowsieve_experiment::{OwnSchemes, convert, explain, lookup, settings};
+use flowsieve_experiment::lookup;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_convert::{self as convert};
+use flowsieve_studies::explain;
 use std::path::Path;
 
 /// The script for a shell.
-pub(crate) fn script(shell: Shell, engine: OwnSchemes) -> String {
+pub(crate) fn script(shell: Shell, engines: &Engines) -> String {
     let mut script = Vec::new();
-    let names = Names::of(engine);
+    let names = Names::of(engines);
     clap_complete::generate(shell, &mut names.put_into(Cli::command()), program(), &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     match shell {
@@ -42,19 +44,19 @@ struct Names {
 }
 
 impl Names {
-    fn of(engine: OwnSchemes) -> Names {
+    fn of(engines: &Engines) -> Names {
         let experiments: Vec<String> =
             lookup::found(Path::new(lookup::ROOT)).iter().map(|path| lookup::name(path)).collect();
-        let keys = settings::KEYS.iter().map(|key| key.name).chain(["scheme"]);
+        let keys = engines.keys().iter().map(|key| key.name).chain(["scheme"]);
         Names {
             papers: papers(&experiments),
             experiments,
             keys: keys.map(|name| format!("{name}=")).collect(),
-            schemes: engine.schemes().into_iter().map(|scheme| scheme.name).collect(),
+            schemes: engines.schemes().into_iter().map(|scheme| scheme.name).collect(),
             workloads: explain::workloads(),
             formats: convert::formats().iter().map(|format| format.name.to_owned()).collect(),
             // Shells take apart what has a space.
-            explained: explain::names(engine).into_iter().filter(|name| !name.contains(' ')).collect(),
+            explained: explain::names(engines).into_iter().filter(|name| !name.contains(' ')).collect(),
         }
     }
 
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     fn script_for(shell: Shell) -> String {
-        script(shell, OwnSchemes::default())
+        script(shell, &flowsieve_engines::built_in())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::args::Convert;
 use crate::output::{print, tell};
 use flowsieve_experiment::bundle::whole_file;
-use flowsieve_experiment::convert::{self, Options, Source};
+use flowsieve_convert::{self as convert, Options, Source};
 use flowsieve_experiment::files::{self, Existing};
 use flowsieve_experiment::{Error, FileError};
 use std::io;

@@ -2,20 +2,21 @@
 
 use crate::output::{print, print_json, tell};
 use crate::progress::Progress;
-use flowsieve_experiment::engine::Engine;
 use flowsieve_experiment::execute::Event;
-use flowsieve_experiment::follow::{Timeline, Which};
+use flowsieve_engines::follow::Which;
+use flowsieve_results::timeline::Timeline;
 use flowsieve_experiment::plan::Plan;
-use flowsieve_experiment::{Error, OwnSchemes};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::engine::Engines;
 
 /// Follows a flow through the first seed of each point; nothing is written. One that is asked for by how slow it is is looked for
 /// in each of these runs by itself, which makes it twice.
-pub(crate) fn follow(plan: &Plan, engine: &OwnSchemes, which: &Which, json: bool) -> Result<(), Error> {
+pub(crate) fn follow(plan: &Plan, engines: &Engines, which: &Which, json: bool) -> Result<(), Error> {
     let first = plan.runs.iter().map(|run| run.seed).min();
     let mut timelines = Vec::new();
     let progress = Progress::new(plan);
     for (index, run) in plan.runs.iter().enumerate().filter(|(_, run)| Some(run.seed) == first) {
-        let prepared = engine.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
+        let prepared = engines.prepare(&plan.points[run.point], run.seed, &plan.folder)?;
         let Some(follow) = prepared.follow else {
             let problem = "a run at flow level has no packets to follow; expected fidelity = \"packet\" in [run]";
             return Err(Error::Input(problem.to_owned()));

@@ -4,7 +4,7 @@ use crate::args::Init;
 use crate::output::{print, tell};
 use flowsieve_experiment::bundle::whole_file;
 use flowsieve_experiment::files::{Existing, check_new};
-use flowsieve_experiment::{Error, OwnSchemes, lookup};
+use flowsieve_experiment::{Error, lookup};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn first_experiment(dir: &Path) -> Result<(), Error> {
 }
 
 fn scheme_crate(name: &str, args: &Init) -> Result<(), Error> {
-    OwnSchemes::check_name(name)?;
+    flowsieve_engines::check_name(name)?;
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("flowsieve-{name}")));
     let source = Source::read(args.flowsieve.as_deref())?;
     let named = |template: &str| template.replace("NAME", name);

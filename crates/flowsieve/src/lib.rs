@@ -18,13 +18,17 @@ mod validation;
 
 use args::{Cli, Coflows, Command, Compare, Doctor, Explain, Flows, Forest, List, Report, Run, Traced};
 use clap::Parser;
-use flowsieve_experiment as experiment;
 use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_experiment::execute::{How, execute};
-use flowsieve_experiment::explain::{self, Explained};
+use flowsieve_studies::explain::{self, Explained};
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Entry, Error, Measured, OwnSchemes, ResultDir, catalogue, export, lookup, machine, report};
+use flowsieve_experiment::{Error, Measured, ResultDir, lookup, machine, report};
+use flowsieve_engines::Packets;
+use flowsieve_schemes::Entry;
+use flowsieve_settings::Key;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_studies::{catalogue, export};
 use output::{errors_in_colour, in_colour, is_closed_output, print, print_json, tell, to_output};
 use progress::Progress;
 use resolving::{Resolvable, Resolving};
@@ -43,13 +47,17 @@ const FAILED: u8 = 1;
 const WRONG: u8 = 2;
 
 /// Does what the command line says, with schemes of one's own beside the built-in ones. It is all that `main` has to call:
-/// `flowsieve::main_with(&[scheme::ENTRY])`.
-pub fn main_with(own: &'static [Entry]) -> ExitCode {
-    carry_out(std::env::args_os(), own).into()
+/// `flowsieve::main_with(&[scheme::ENTRY], &[])`. `settings`: what these schemes declare of their own.
+pub fn main_with(schemes: &'static [Entry], settings: &'static [&'static Key]) -> ExitCode {
+    carry_out(std::env::args_os(), schemes, settings).into()
 }
 
 /// The same of a command line that is given, the program's name first; gives the exit status.
-pub fn carry_out(arguments: impl IntoIterator<Item = OsString>, own: &'static [Entry]) -> u8 {
+pub fn carry_out(
+    arguments: impl IntoIterator<Item = OsString>,
+    schemes: &'static [Entry],
+    settings: &'static [&'static Key],
+) -> u8 {
     interruption::heed_file_limit();
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command,
@@ -64,7 +72,7 @@ pub fn carry_out(arguments: impl IntoIterator<Item = OsString>, own: &'static [E
             return 0;
         }
     };
-    match OwnSchemes::new(own).and_then(|engine| do_what_it_says(command, engine)) {
+    match Packets::new(schemes, settings).and_then(|packets| do_what_it_says(command, packets)) {
         Ok(()) => 0,
         Err(error) if is_closed_output(&error) => 0,
         Err(error) => {
@@ -74,41 +82,42 @@ pub fn carry_out(arguments: impl IntoIterator<Item = OsString>, own: &'static [E
     }
 }
 
-fn do_what_it_says(command: Command, engine: OwnSchemes) -> Result<(), Error> {
+fn do_what_it_says(command: Command, packets: Packets) -> Result<(), Error> {
+    let unguarded = matches!(&command, Command::Run(args) if args.no_guard);
+    let engines = &flowsieve_engines::of(if unguarded { packets.without_guard() } else { packets })?;
     match command {
-        Command::Run(args) => run(&args, engine),
-        Command::Plan(args) => spreading::plan(&args, engine),
-        Command::Join(args) => spreading::join(&args, engine),
-        Command::Pack(args) => spreading::pack(&args, engine),
-        Command::List(args) => list(&args, engine),
+        Command::Run(args) => run(&args, engines),
+        Command::Plan(args) => spreading::plan(&args, engines),
+        Command::Join(args) => spreading::join(&args, engines),
+        Command::Pack(args) => spreading::pack(&args, engines),
+        Command::List(args) => list(&args, engines),
         Command::Init(args) => init::init(&args),
-        Command::Explain(args) => explained(&args, engine),
+        Command::Explain(args) => explained(&args, engines),
         Command::Report(args) => show(&args),
         Command::Compare(args) => compare(&args),
         Command::Doctor(args) => doctor(&args),
         Command::Export(args) => exporting::write_export(&args),
-        Command::Reproduce(args) => reproduction::reproduce(&args, engine),
-        Command::Flows(args) => write_flows(&args, engine),
+        Command::Reproduce(args) => reproduction::reproduce(&args, engines),
+        Command::Flows(args) => write_flows(&args, engines),
         Command::Coflows(args) => write_coflows(&args),
         Command::Convert(args) => converting::convert(&args),
         Command::Thresholds(args) => computation::thresholds(&args),
         Command::Forest { what } => forest(&what),
         Command::Validate(args) => validation::validate(&args),
-        Command::Completions { shell } => print(&completions::script(shell, engine)),
+        Command::Completions { shell } => print(&completions::script(shell, engines)),
     }
 }
 
-fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
-    let engine = if args.no_guard { engine.without_guard() } else { engine };
+fn run(args: &Run, engines: &Engines) -> Result<(), Error> {
     let resolve = args.resolve.is_some();
     let changes = Changes { resolve, ..args.of.changes() };
-    let plan = plan::read(&args.of.file, &changes, &engine)?;
+    let plan = plan::read(&args.of.file, &changes, engines)?;
     if let Some(which) = &args.follow_flow {
-        return following::follow(&plan, &engine, which, args.json);
+        return following::follow(&plan, engines, which, args.json);
     }
     let jobs = args.jobs.map_or_else(machine::cores, |jobs| jobs as usize);
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.of.file, &changes));
-    if spreading::run_some(args, &plan, &engine, &out, jobs)? {
+    if spreading::run_some(args, &plan, engines, &out, jobs)? {
         return Ok(());
     }
     let resolving = args.resolve.as_deref().map(|metric| Resolving {
@@ -123,7 +132,7 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
     announce(&plan, jobs);
     interruption::answer()?;
     let (fresh, replace) = (args.fresh, args.replace);
-    let mut resolved = Resolved { plan, engine, result: None, out, jobs, fresh, replace };
+    let mut resolved = Resolved { plan, engines, result: None, out, jobs, fresh, replace };
     resolved.make()?;
     if let Some(resolving) = resolving {
         resolving.go_on(std::slice::from_mut(&mut resolved))?;
@@ -132,9 +141,9 @@ fn run(args: &Run, engine: OwnSchemes) -> Result<(), Error> {
 }
 
 /// One experiment whose claims are to be resolved.
-struct Resolved {
+struct Resolved<'a> {
     plan: Plan,
-    engine: OwnSchemes,
+    engines: &'a Engines,
     result: Option<ResultDir>,
     out: PathBuf,
     jobs: usize,
@@ -142,7 +151,7 @@ struct Resolved {
     replace: bool,
 }
 
-impl Resolvable for Resolved {
+impl Resolvable for Resolved<'_> {
     fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -162,7 +171,7 @@ impl Resolvable for Resolved {
     fn make(&mut self) -> Result<(), Error> {
         let progress = Progress::new(&self.plan);
         let how = How { jobs: self.jobs, fresh: std::mem::take(&mut self.fresh), replace: self.replace };
-        let result = execute(&self.plan, &self.engine, &self.out, how, &|event| progress.hear(event));
+        let result = execute(&self.plan, self.engines, &self.out, how, &|event| progress.hear(event));
         progress.end();
         self.result = Some(result?);
         Ok(())
@@ -221,17 +230,17 @@ fn show(args: &Report) -> Result<(), Error> {
     show_result(&ResultDir::open(&args.of.dir)?, args.x.as_deref(), args.of.json)
 }
 
-fn list(args: &List, engine: OwnSchemes) -> Result<(), Error> {
+fn list(args: &List, engines: &Engines) -> Result<(), Error> {
     let folder = lookup::catalogue(args.folder.as_deref());
     let (what, word) = (args.what.into(), args.word.as_deref());
     if args.json {
-        return print_json(&catalogue::json(what, word, &engine, &folder)?);
+        return print_json(&catalogue::json(what, word, engines, &folder)?);
     }
-    print(&catalogue::text(what, word, &engine, &folder)?)
+    print(&catalogue::text(what, word, engines, &folder)?)
 }
 
-fn explained(args: &Explain, engine: OwnSchemes) -> Result<(), Error> {
-    let explained = explain::explain(&args.name, engine)?;
+fn explained(args: &Explain, engines: &Engines) -> Result<(), Error> {
+    let explained = explain::explain(&args.name, engines)?;
     if args.json {
         return print_json(&explained);
     }
@@ -257,9 +266,9 @@ fn doctor(args: &Doctor) -> Result<(), Error> {
     print(&report::doctor(&result))
 }
 
-fn write_flows(args: &Flows, engine: OwnSchemes) -> Result<(), Error> {
+fn write_flows(args: &Flows, engines: &Engines) -> Result<(), Error> {
     let changes = Changes { sets: args.set.clone(), ..Changes::default() };
-    let plan = plan::read(&args.file, &changes, &engine)?;
+    let plan = plan::read(&args.file, &changes, engines)?;
     to_output(|out| export::flows(&plan, args.seed, out))
 }
 
@@ -276,7 +285,7 @@ fn write_coflows(args: &Coflows) -> Result<(), Error> {
 }
 
 fn forest(what: &Forest) -> Result<(), Error> {
-    let read = |of: &Traced| experiment::forest::Predicted::read(&of.forest, &of.trace, of.from);
+    let read = |of: &Traced| flowsieve_engines::forest::Predicted::read(&of.forest, &of.trace, of.from);
     match what {
         Forest::Apply { of } => {
             let predicted = read(of)?;
@@ -285,11 +294,11 @@ fn forest(what: &Forest) -> Result<(), Error> {
         Forest::Trace { name, calibration, seed } => to_output(|out| export::stand_in(name, calibration, *seed, out)),
         Forest::Import(args) => to_output(|out| export::flux(&args.files, args.layout(), out)),
         Forest::Report { of, json } => {
-            let worth = read(of)?.worth(&experiment::forest::SizeClasses::default());
+            let worth = read(of)?.worth(&flowsieve_engines::forest::SizeClasses::default());
             if *json {
                 return print_json(&worth);
             }
-            print(&experiment::forest::text(&worth))
+            print(&flowsieve_engines::forest::text(&worth))
         }
     }
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    flowsieve::main_with(&[])
+    flowsieve::main_with(&[], &[])
 }

@@ -12,7 +12,8 @@ use flowsieve_experiment::plan::{Changes, Plan};
 use flowsieve_experiment::report::PageFigure;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
 use flowsieve_experiment::shards::hops_in_words;
-use flowsieve_experiment::{Error, Measured, OwnSchemes, ResultError, lookup, machine, report};
+use flowsieve_experiment::{Error, Measured, ResultError, lookup, machine, report};
+use flowsieve_experiment::engine::Engines;
 
 use crate::announce;
 use crate::args::Reproduce;
@@ -21,19 +22,19 @@ use crate::output::{print, tell};
 use crate::progress::{Progress, in_words};
 use crate::resolving::{Resolvable, Resolving};
 
-pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Error> {
+pub(crate) fn reproduce(args: &Reproduce, engines: &Engines) -> Result<(), Error> {
     let begun = Instant::now();
     interruption::answer()?;
     let folder = lookup::catalogue(args.folder.as_deref());
     let changes = Changes { sets: Vec::new(), seeds: args.seeds, scale: args.scale.into(), resolve: args.resolve };
     if args.from_measured {
-        return show_kept(args, &folder, &changes, &engine);
+        return show_kept(args, &folder, &changes, engines);
     }
     if args.keep && lookup::is_builtin(&folder) {
         let problem = "--keep: the experiments are built in, and there is no folder beside them to keep into";
         return Err(Error::Input(format!("{problem}; expected --folder with a folder of experiments")));
     }
-    let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh || !args.keep, &engine)?;
+    let mut reproduction = reproduce::read(&folder, &args.what, &changes, args.fresh || !args.keep, engines)?;
     let out = out(args, &reproduction);
     if out.join("manifest.json").exists() {
         return Err(Error::Input(format!(
@@ -53,7 +54,7 @@ pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Erro
     }
     let page = Page::of(args, &out)?;
     let unreported = Cell::new(None);
-    let place = Place { engine, out: &out, parts: &parts, jobs, keep: args.keep, unreported: &unreported };
+    let place = Place { engines, out: &out, parts: &parts, jobs, keep: args.keep, unreported: &unreported };
     let mut figures: Vec<Running> =
         reproduction.figures.iter_mut().map(|figure| Running { figure, place: &place }).collect();
     for running in &mut figures {
@@ -63,7 +64,7 @@ pub(crate) fn reproduce(args: &Reproduce, engine: OwnSchemes) -> Result<(), Erro
     if args.resolve {
         Resolving { metric: None, begun, budget: args.budget.0, jobs }.go_on(&mut figures)?;
     }
-    show(&reproduction, &page, &|| other_totals(args, &folder, &reproduction, &engine))?;
+    show(&reproduction, &page, &|| other_totals(args, &folder, &reproduction, engines))?;
     unreported.take().map_or(Ok(()), |error| Err(Error::Unreported(error)))
 }
 
@@ -102,8 +103,8 @@ fn show(reproduction: &Reproduction, page: &Page, beside: &dyn Fn() -> Option<St
 }
 
 /// What is kept of runs beside the experiments, with as many seeds as are there; runs nothing.
-fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSchemes) -> Result<(), Error> {
-    let reproduction = kept(args, folder, changes, engine)?;
+fn show_kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<(), Error> {
+    let reproduction = kept(args, folder, changes, engines)?;
     let runs: usize = reproduction.figures.iter().map(|figure| figure.plan.runs.len()).sum();
     let kept: usize = reproduction.figures.iter().map(kept_runs).sum();
     let scale = changes.scale.name();
@@ -126,10 +127,10 @@ fn kept_runs(figure: &Figure) -> usize {
 
 /// The same experiments with what is kept of their runs, and the seeds that these have: those that were added to resolve claims, or
 /// else the files'.
-fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engine: &OwnSchemes) -> Result<Reproduction, Error> {
+fn kept(args: &Reproduce, folder: &Path, changes: &Changes, engines: &Engines) -> Result<Reproduction, Error> {
     let read = |resolve| {
         let changes = Changes { resolve, seeds: None, ..changes.clone() };
-        reproduce::read(folder, &args.what, &changes, false, engine)
+        reproduce::read(folder, &args.what, &changes, false, engines)
     };
     let resolved = read(true)?;
     if is_whole(&resolved) { Ok(resolved) } else { read(false) }
@@ -140,10 +141,10 @@ fn is_whole(kept: &Reproduction) -> bool {
 }
 
 /// What the runs say that are kept beside the experiments, where they are all there and that is something else.
-fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engine: &OwnSchemes) -> Option<String> {
+fn other_totals(args: &Reproduce, folder: &Path, reproduction: &Reproduction, engines: &Engines) -> Option<String> {
     let changes = Changes { scale: args.scale.into(), ..Changes::default() };
     // Where nothing can be read of them, there is nothing to compare with.
-    let kept = kept(args, folder, &changes, engine).ok()?;
+    let kept = kept(args, folder, &changes, engines).ok()?;
     let (ours, theirs) = (reproduction.totals(), kept.totals());
     let seeds = |of: &Reproduction| {
         let seeds =
@@ -207,7 +208,7 @@ fn file_error(path: &Path, error: std::io::Error) -> Error {
 
 /// Where runs are made, and how.
 struct Place<'a> {
-    engine: OwnSchemes,
+    engines: &'a Engines,
     out: &'a Path,
     parts: &'a Path,
     jobs: usize,
@@ -241,11 +242,11 @@ impl Resolvable for Running<'_> {
     }
 
     fn make(&mut self) -> Result<(), Error> {
-        let Place { engine, out, parts, jobs, keep, unreported } = *self.place;
+        let Place { engines, out, parts, jobs, keep, unreported } = *self.place;
         let Some(plan) = self.figure.left(parts) else { return Ok(()) };
         let progress = Progress::new(&plan);
         let (folder, how) = (out.join(&self.figure.name), How { jobs, fresh: false, replace: true });
-        let result = execute_sharing(&plan, &engine, &folder, parts, how, &|event| progress.hear(event));
+        let result = execute_sharing(&plan, engines, &folder, parts, how, &|event| progress.hear(event));
         progress.end();
         let result = result?;
         if let Err(error) = report::write(&result, &report::Layout::new(&result.manifest().experiment, None)?) {

@@ -9,17 +9,18 @@ use flowsieve_experiment::execute::{How, execute_parts};
 use flowsieve_experiment::files::Existing;
 use flowsieve_experiment::joining::{self, Missing};
 use flowsieve_experiment::plan::{self, Plan};
-use flowsieve_experiment::{Error, OwnSchemes, machine, report};
+use flowsieve_experiment::{Error, machine, report};
+use flowsieve_experiment::engine::Engines;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-pub(crate) fn planned(of: &Planned, engine: &OwnSchemes) -> Result<Plan, Error> {
-    plan::read(&of.file, &of.changes(), engine)
+pub(crate) fn planned(of: &Planned, engines: &Engines) -> Result<Plan, Error> {
+    plan::read(&of.file, &of.changes(), engines)
 }
 
-pub(crate) fn plan(args: &PlanArgs, engine: OwnSchemes) -> Result<(), Error> {
-    let listing = planned(&args.of, &engine)?.listing();
+pub(crate) fn plan(args: &PlanArgs, engines: &Engines) -> Result<(), Error> {
+    let listing = planned(&args.of, engines)?.listing();
     for warning in listing.warnings.iter().filter(|_| !args.json) {
         tell(format!("warning: {warning}"));
     }
@@ -36,7 +37,7 @@ struct Shared {
 }
 
 /// Makes the runs that `--shard` or `--keys` names, if either is there; says whether it was.
-pub(crate) fn run_some(args: &Run, plan: &Plan, engine: &OwnSchemes, out: &Path, jobs: usize) -> Result<bool, Error> {
+pub(crate) fn run_some(args: &Run, plan: &Plan, engines: &Engines, out: &Path, jobs: usize) -> Result<bool, Error> {
     let (keys, which): (BTreeSet<String>, String) = match (args.shard, &args.keys) {
         (Some(shard), _) => (plan.shard(shard), format!("shard {shard}")),
         (None, Some(file)) => (plan.read_keys(file)?, file.display().to_string()),
@@ -47,7 +48,7 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engine: &OwnSchemes, out: &Path,
     interruption::answer()?;
     let progress = Progress::new(&some);
     let how = How { jobs, fresh: args.fresh, replace: false };
-    let made = execute_parts(&some, engine, out, how, &|event| progress.hear(event));
+    let made = execute_parts(&some, engines, out, how, &|event| progress.hear(event));
     progress.end();
     let made = made?;
     let parts = out.join("parts").display().to_string();
@@ -64,8 +65,8 @@ pub(crate) fn run_some(args: &Run, plan: &Plan, engine: &OwnSchemes, out: &Path,
     Ok(true)
 }
 
-pub(crate) fn join(args: &Join, engine: OwnSchemes) -> Result<(), Error> {
-    let plan = planned(&args.of, &engine)?;
+pub(crate) fn join(args: &Join, engines: &Engines) -> Result<(), Error> {
+    let plan = planned(&args.of, engines)?;
     let missing = match (args.partial, args.run_missing) {
         (true, _) => Missing::LeaveOut,
         (_, true) => Missing::Make,
@@ -76,13 +77,13 @@ pub(crate) fn join(args: &Join, engine: OwnSchemes) -> Result<(), Error> {
     let progress = Progress::new(&plan);
     let how = How { jobs, fresh: false, replace: args.replace };
     interruption::answer()?;
-    let result = joining::join(&plan, &engine, &out, &args.parts, missing, how, &|event| progress.hear(event));
+    let result = joining::join(&plan, engines, &out, &args.parts, missing, how, &|event| progress.hear(event));
     progress.end();
     show_result(&result?, None, args.json)
 }
 
-pub(crate) fn pack(args: &Pack, engine: OwnSchemes) -> Result<(), Error> {
-    let plan = planned(&args.of, &engine)?;
+pub(crate) fn pack(args: &Pack, engines: &Engines) -> Result<(), Error> {
+    let plan = planned(&args.of, engines)?;
     let content = bundle::pack_file(&plan, &args.out, Existing::replaced(args.replace))?;
     let (files, size) = (content.files, report::size(content.bytes));
     let s = if files == 1 { "" } else { "s" };

@@ -3,7 +3,8 @@
 use assert_cmd::Command;
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
-use flowsieve_experiment::{Scale, Simulator};
+use flowsieve_experiment::Scale;
+use flowsieve_engines::built_in;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ fn experiments() -> PathBuf {
 
 fn planned(paper: &str, scale: Scale) -> Reproduction {
     let changes = Changes { scale, ..Changes::default() };
-    reproduce::read(&experiments(), paper, &changes, true, &Simulator).unwrap_or_else(|error| panic!("{error}"))
+    reproduce::read(&experiments(), paper, &changes, true, &built_in()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What tells the runs of a figure from others.

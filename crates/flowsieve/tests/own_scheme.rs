@@ -13,10 +13,13 @@ mod shortest_first;
 
 use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
-use flowsieve_experiment::engine::{Engine, go_on};
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::{Entry, OwnSchemes, ResultDir, explain, report};
+use flowsieve_experiment::{ResultDir, report};
+use flowsieve_schemes::Entry;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_studies::explain;
 use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::{Context, WorkloadFacts};
@@ -24,16 +27,16 @@ use flowsieve_settings::Settings;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-static ENGINE: LazyLock<OwnSchemes> = LazyLock::new(|| {
-    let own = OwnSchemes::new(&[
+static ENGINES: LazyLock<Engines> = LazyLock::new(|| {
+    const SCHEMES: &[Entry] = &[
         shortest_first::ENTRY,
         emptier_uplink::ENTRY,
         coflow_order::PRIORITY,
         coflow_order::ORDER,
         coflow_turns::ENTRY,
         credits::ENTRY,
-    ]);
-    own.unwrap()
+    ];
+    flowsieve_engines::with(SCHEMES, &[]).unwrap()
 });
 
 fn root() -> PathBuf {
@@ -45,8 +48,8 @@ fn example(file: &str) -> PathBuf {
 }
 
 fn result(file: &str, out: &Path) -> ResultDir {
-    let plan = plan::read(&example(file), &Changes::default(), &*ENGINE).unwrap();
-    execute(&plan, &*ENGINE, out, How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap()
+    let plan = plan::read(&example(file), &Changes::default(), &ENGINES).unwrap();
+    execute(&plan, &ENGINES, out, How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap()
 }
 
 /// The blocks of the page, each with its language.
@@ -108,21 +111,21 @@ fn variant__of_an_own_scheme_has_its_own_threshold() {
         sets: vec![format!("schemes.shortest-first.thresholds={sizes}"), "scheme=shortest-first".into()],
         ..Changes::default()
     };
-    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &*ENGINE);
+    let plan = |changes| plan::read(&example("comparison.toml"), &changes, &ENGINES);
     assert_eq!(plan(variant("[\"10KB\"]")).unwrap().points.len(), 1);
     let refused = plan(variant("[\"10KB\", \"20KB\"]")).unwrap_err();
     assert!(refused.to_string().contains("thresholds"), "{refused}");
     // The plain simulator does not know it.
-    assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_experiment::Simulator).is_err());
+    assert!(plan::read(&example("comparison.toml"), &Changes::default(), &flowsieve_engines::built_in()).is_err());
 }
 
 /// Credits do not describe their packets, and take the defaults for what traces ask.
 #[test]
 fn follow__a_flow_of_an_own_transport() {
     let sets = vec!["scheme=credits".into(), "flows=96".into()];
-    let plan = plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
+    let plan = plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &ENGINES).unwrap();
     let followed = |flow| {
-        let prepared = ENGINE.prepare(&plan.points[0], 1, &plan.folder).unwrap();
+        let prepared = ENGINES.prepare(&plan.points[0], 1, &plan.folder).unwrap();
         prepared.follow.unwrap()(flow, &mut go_on).unwrap()
     };
     let mut waited = 0;
@@ -144,8 +147,8 @@ fn follow__a_flow_of_an_own_transport() {
 fn port__that_is_set_otherwise_is_not_replaced() {
     let sets = vec!["schemes.coflow-order.discipline=pifo".into(), "scheme=coflow-order".into()];
     let out = tempfile::tempdir().unwrap();
-    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap();
-    let result = execute(&plan, &*ENGINE, out.path(), How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap();
+    let plan = plan::read(&example("coflows.toml"), &Changes { sets, ..Changes::default() }, &ENGINES).unwrap();
+    let result = execute(&plan, &ENGINES, out.path(), How { jobs: 2, fresh: true, replace: false }, &go_on).unwrap();
     let queues = |run: &flowsieve_results::Run| run.measured.links.iter().map(|link| link.packets_by_queue.len()).max();
     assert_eq!(result.manifest().runs.iter().map(queues).collect::<Vec<_>>(), [Some(1)]);
 }
@@ -153,7 +156,7 @@ fn port__that_is_set_otherwise_is_not_replaced() {
 #[test]
 fn balancer__that_a_scheme_brings_refuses_another() {
     let sets = vec!["schemes.emptier-uplink.load_balancing=ecmp".into()];
-    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE).unwrap_err();
+    let refused = plan::read(&example("uplinks.toml"), &Changes { sets, ..Changes::default() }, &ENGINES).unwrap_err();
     assert!(refused.to_string().contains("no `load_balancing` for `emptier-uplink`"), "{refused}");
 }
 
@@ -161,7 +164,7 @@ fn balancer__that_a_scheme_brings_refuses_another() {
 fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
     let plan = |sets: &[&str]| {
         let sets = ["scheme=credits", "flows=48"].iter().chain(sets).map(|set| (*set).to_owned()).collect();
-        plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE)
+        plan::read(&example("credits.toml"), &Changes { sets, ..Changes::default() }, &ENGINES)
     };
     let planned = plan(&[]).unwrap();
     let settings = &planned.experiment.points[0].settings;
@@ -180,7 +183,7 @@ fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
     }
     assert!(settings.contains_key("scheme.header") && settings.contains_key("scheme.leaf.discipline"), "{settings:?}");
     // It is what acts: nothing of TCP's is done.
-    let prepared = ENGINE.prepare(&planned.points[0], 1, &planned.folder).unwrap();
+    let prepared = ENGINES.prepare(&planned.points[0], 1, &planned.folder).unwrap();
     let result = (prepared.run)(&mut go_on, None).unwrap();
     assert_eq!((result.timeouts, result.duplicate_acks), (0, 0));
 }
@@ -220,7 +223,7 @@ fn tagger__puts_messages_up_to_the_median_first() {
 
 /// What is said where these are the schemes of one's own.
 fn refused(own: &'static [Entry]) -> String {
-    OwnSchemes::new(own).err().expect("they are refused").render(false)
+    flowsieve_engines::with(own, &[]).err().expect("they are refused").render(false)
 }
 
 const fn called(name: &'static str) -> Entry {
@@ -242,7 +245,7 @@ fn new__refuses_names_that_are_taken_or_will_not_do() {
 
 #[test]
 fn part__of_an_own_scheme_alone_tells_the_program() {
-    let plan = plan::read(&example("comparison.toml"), &Changes::default(), &*ENGINE).unwrap();
+    let plan = plan::read(&example("comparison.toml"), &Changes::default(), &ENGINES).unwrap();
     let told = |scheme: &str| {
         let point = plan.experiment.points.iter().find(|point| point.scheme == scheme).unwrap();
         point.settings.contains_key("scheme.program.digest")
@@ -253,15 +256,15 @@ fn part__of_an_own_scheme_alone_tells_the_program() {
     let classes = "schemes.both.classes=[\"dctcp\", \"shortest-first\"]";
     let both = ["scheme=both", "class_share=0.5", "schemes.both.base=dctcp", classes].map(str::to_owned);
     let sets = [&both[..], &queues("both"), &queues("dctcp")].concat();
-    let plan = plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE);
+    let plan = plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &ENGINES);
     let both = plan.map(|plan| plan.experiment.points[0].settings.contains_key("scheme.program.digest"));
     assert!(both.unwrap());
 }
 
 #[test]
 fn explain__knows_an_own_scheme() {
-    let explained = explain::explain("shortest-first", *ENGINE).unwrap();
+    let explained = explain::explain("shortest-first", &ENGINES).unwrap();
     assert!(explained[0].text().contains("messages up to a threshold before longer ones"), "{}", explained[0].text());
-    let queues = explain::explain("queues", *ENGINE).unwrap();
+    let queues = explain::explain("queues", &ENGINES).unwrap();
     assert!(queues[0].text().contains("shortest-first"), "{}", queues[0].text());
 }

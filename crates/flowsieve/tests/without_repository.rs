@@ -3,7 +3,8 @@
 use assert_cmd::Command;
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::reproduce;
-use flowsieve_experiment::{Scale, Simulator, lookup};
+use flowsieve_experiment::{Scale, lookup};
+use flowsieve_engines::built_in;
 use std::path::Path;
 
 struct Output {
@@ -104,13 +105,13 @@ fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     let changes = Changes { scale: Scale::Smoke, ..Changes::default() };
     let keys = |plan: Plan| plan.runs.into_iter().map(|run| run.key).collect::<Vec<_>>();
     for name in ["quickstart", "nos2/fig01", "coflows/fidelity", "stand-ins", "qclimb/fig26", "pcoflow/fig01-02"] {
-        let built_in = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &Simulator);
-        let file = plan::read(&root.join(format!("{name}.toml")), &changes, &Simulator).unwrap();
+        let built_in = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &built_in());
+        let file = plan::read(&root.join(format!("{name}.toml")), &changes, &built_in()).unwrap();
         assert_eq!(keys(built_in.unwrap()), keys(file), "{name}");
     }
     let read = |folder: &Path| {
         let changes = Changes { scale: Scale::Quick, ..Changes::default() };
-        reproduce::read(folder, "nos2", &changes, false, &Simulator).unwrap()
+        reproduce::read(folder, "nos2", &changes, false, &built_in()).unwrap()
     };
     let (built_in, file) = (read(&lookup::catalogue(Some(Path::new("built-in:")))), read(root));
     assert!(built_in.checks == file.checks && !file.checks.is_empty());

@@ -10,7 +10,11 @@ use flowsieve_experiment::joining::{self, Missing};
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::shards::Shard;
 use flowsieve_experiment::source::Source;
-use flowsieve_experiment::{ExperimentText, OwnSchemes, Scale, bundle, export, machine, plan};
+use flowsieve_experiment::{ExperimentText, Scale, bundle, machine, plan};
+use flowsieve_engines::{Packets, built_in};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_studies::export;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeSet;
@@ -81,17 +85,17 @@ impl Experiment {
 
     /// The same with a flow list as its workload.
     fn with_list(&self, py: Python<'_>, path: PathBuf) -> PyResult<Experiment> {
-        working(py, || self.0.with_list(&path, &OwnSchemes::default())).map(Experiment)
+        working(py, || self.0.with_list(&path, &built_in())).map(Experiment)
     }
 
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
-        working(py, || self.0.plan(&OwnSchemes::default())).map(Plan)
+        working(py, || self.0.plan(&built_in())).map(Plan)
     }
 
     /// Writes its flows as a list, as `flowsieve flows` does.
     fn write_flows(&self, py: Python<'_>, path: PathBuf, seed: u64) -> PyResult<()> {
         working(py, || {
-            let plan = self.0.plan(&OwnSchemes::default())?;
+            let plan = self.0.plan(&built_in())?;
             bundle::whole_file(&path, Existing::Refuse, |out| export::flows(&plan, seed, out))
         })
     }
@@ -145,8 +149,7 @@ impl Plan {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh, replace };
-        let engine = engine(guard);
-        run(py, &self.0, progress, |show| execute(&self.0, &engine, &out, how, show)).map(Outcome)
+        run(py, &self.0, progress, |show| execute(&self.0, &engines(guard)?, &out, how, show)).map(Outcome)
     }
 
     /// Makes these runs alone, into parts.
@@ -162,9 +165,8 @@ impl Plan {
     ) -> PyResult<usize> {
         let some = self.0.only(&keys).map_err(|error| raised(py, &error))?;
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace: false };
-        let engine = engine(guard);
         run(py, &some, progress, |show| {
-            execute_parts(&some, &engine, &out, how, show).map(|made| made.run + made.found)
+            execute_parts(&some, &engines(guard)?, &out, how, show).map(|made| made.run + made.found)
         })
     }
 
@@ -188,7 +190,7 @@ impl Plan {
             other => return Err(wrong(py, &format!("missing={other:?}; expected refuse, leave-out or make"))),
         };
         let how = How { jobs: jobs.unwrap_or_else(machine::cores), fresh: false, replace };
-        run(py, &self.0, progress, |show| joining::join(&self.0, &engine(true), &out, &parts, missing, how, show))
+        run(py, &self.0, progress, |show| joining::join(&self.0, &built_in(), &out, &parts, missing, how, show))
             .map(Outcome)
     }
 
@@ -208,6 +210,7 @@ impl Plan {
     }
 }
 
-fn engine(guard: bool) -> OwnSchemes {
-    if guard { OwnSchemes::default() } else { OwnSchemes::default().without_guard() }
+fn engines(guard: bool) -> Result<Engines, Error> {
+    let packets = Packets::default();
+    flowsieve_engines::of(if guard { packets } else { packets.without_guard() })
 }

@@ -2,15 +2,16 @@
 
 use crate::errors::{panicked, working, wrong};
 use crate::result::json;
-use flowsieve_experiment::catalogue::{self, What};
-use flowsieve_experiment::explain::{self as explaining, Explained};
+use flowsieve_studies::catalogue::{self, What};
+use flowsieve_studies::explain::{self as explaining, Explained};
 use flowsieve_experiment::files::{MOST_BYTES, digest_of};
-use flowsieve_experiment::forest::{Predicted, SizeClasses};
+use flowsieve_engines::forest::{Predicted, SizeClasses};
 use flowsieve_experiment::machine;
-use flowsieve_experiment::thresholds::{
+use flowsieve_studies::thresholds::{
     self as computing, Column, Deployment, Marking, Method, Network, Trial, Wanted,
 };
-use flowsieve_experiment::{Error, OwnSchemes, lookup, plan, units};
+use flowsieve_experiment::{Error, lookup, plan, units};
+use flowsieve_engines::built_in;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,14 +31,14 @@ pub(crate) fn list_of(py: Python<'_>, what: &str, word: Option<String>, folder: 
         other => return Err(wrong(py, &format!("there is no list of {other:?}"))),
     };
     let folder = lookup::catalogue(folder.as_deref());
-    let list = working(py, || catalogue::json(what, word.as_deref(), &OwnSchemes::default(), &folder))?;
+    let list = working(py, || catalogue::json(what, word.as_deref(), &built_in(), &folder))?;
     json(py, &list)
 }
 
 /// `flowsieve explain NAME`.
 #[pyfunction]
 pub(crate) fn explain(py: Python<'_>, name: String) -> PyResult<String> {
-    let explained = working(py, || explaining::explain(&name, OwnSchemes::default()))?;
+    let explained = working(py, || explaining::explain(&name, &built_in()))?;
     Ok(explained.iter().map(Explained::text).collect::<Vec<_>>().join("\n"))
 }
 
@@ -132,6 +133,6 @@ pub(crate) fn panic(py: Python<'_>, text: String) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
     let arguments = [OsString::from("flowsieve")].into_iter().chain(arguments);
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| flowsieve::carry_out(arguments, &[]))));
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| flowsieve::carry_out(arguments, &[], &[]))));
     done.map_err(|panic| panicked(py, &*panic))
 }

@@ -47,6 +47,7 @@ pub mod statistics;
 pub mod steps;
 pub mod summary;
 mod summary_csv;
+pub mod timeline;
 pub mod trace;
 mod untold;
 mod writer;

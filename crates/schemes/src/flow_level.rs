@@ -53,7 +53,8 @@ declare! {
         &[("max-min", Rates::MaxMin), ("strict", Rates::Strict), ("greedy", Rates::Greedy), ("madd", Rates::Madd)],
         "fidelity = \"flow\": rates that are max-min fair, so by classes of coflows, all that is left flow by flow in the order of \
          coflows, or Varys', by which a coflow's flows end together",
-    );
+    )
+    .needs("fidelity = \"flow\" in [run]: packets have no rates");
 }
 
 /// Varys, with its own rates: at flow level alone.

@@ -19,7 +19,7 @@ mod value;
 pub use error::{Origin, SettingsError, WrongName};
 pub use flowsieve_core::Place;
 pub use scope::{MTU, Scope};
-pub use setting::{Key, Section, Setting, SizesOr};
+pub use setting::{Key, Scaled, Section, Setting, SizesOr};
 pub use value::{Kind, MAX_TIME_PS, Names, Raw, Value, one_of};
 
 use std::borrow::Cow;
@@ -28,6 +28,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The settings that every reader of sizes reads.
 pub const SETTINGS: &[&Key] = scope::SETTINGS;
+
+/// Every setting that an experiment may give, each name once.
+#[derive(Debug, Clone, Default)]
+pub struct Keys(Arc<[&'static Key]>);
+
+impl Keys {
+    /// Those of several declarations, section by section.
+    pub fn joined(lists: &[&[&'static Key]]) -> Keys {
+        let of = |section: Section| lists.iter().copied().flatten().copied().filter(move |key| key.section == section);
+        Keys(Section::ALL.into_iter().flat_map(of).collect())
+    }
+
+    /// The setting of this name.
+    pub fn find(&self, name: &str) -> Option<&'static Key> {
+        self.iter().find(|key| key.name == name)
+    }
+
+    /// All of them, section by section.
+    pub fn iter(&self) -> impl Iterator<Item = &'static Key> + Clone + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The settings of a point to which none is given yet.
+    pub fn none_given(&self) -> Settings {
+        Settings { declared: self.clone(), ..Settings::default() }
+    }
+}
 
 /// A table of an experiment file that holds keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +128,7 @@ struct Record {
 /// The settings of one point of an experiment.
 #[derive(Debug, Default)]
 pub struct Settings {
-    declared: Arc<[&'static Key]>,
+    declared: Keys,
     given: BTreeMap<Address, Given>,
     links: usize,
     /// The names of the `[[workload]]`s in the order of the file, and where each stands.
@@ -113,7 +140,7 @@ impl Clone for Settings {
     fn clone(&self) -> Self {
         let record = Mutex::new(self.record().clone());
         Settings {
-            declared: Arc::clone(&self.declared),
+            declared: self.declared.clone(),
             given: self.given.clone(),
             links: self.links,
             workloads: self.workloads.clone(),
@@ -125,12 +152,17 @@ impl Clone for Settings {
 impl Settings {
     /// None given yet, of those that some parts declare.
     pub fn of(declared: impl IntoIterator<Item = &'static Key>) -> Settings {
-        Settings { declared: declared.into_iter().collect(), ..Settings::default() }
+        Keys(declared.into_iter().collect()).none_given()
+    }
+
+    /// Every setting that may be given.
+    pub fn declared(&self) -> &Keys {
+        &self.declared
     }
 
     /// The declared setting of this name.
     pub fn find(&self, name: &str) -> Option<&'static Key> {
-        self.declared.iter().find(|key| key.name == name).copied()
+        self.declared.find(name)
     }
 
     /// Gives `key` in `table` a value; an earlier one of the same address is replaced.

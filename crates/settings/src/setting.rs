@@ -73,6 +73,27 @@ pub struct Key {
     pub kind: Kind,
     /// What it does, in one sentence.
     pub help: &'static str,
+    /// Whether a smaller scale lowers it.
+    pub scaled: Scaled,
+    /// What has to stand next to it, where nothing reads it otherwise.
+    pub needs: Option<&'static str>,
+}
+
+/// Whether a smaller scale of an experiment lowers a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaled {
+    /// It stays.
+    No,
+    /// It says how much is run, or how much is written of it.
+    Amount,
+    /// It is a time of the run's course: a scale may also shorten the course alone.
+    Course,
+}
+
+impl Key {
+    const fn new(section: Section, name: &'static str, kind: Kind, help: &'static str) -> Key {
+        Key { section, name, kind, help, scaled: Scaled::No, needs: None }
+    }
 }
 
 /// A setting as its reader declares it, which gets a `T`: bytes, ps, bit/s and whole numbers are `u64`.
@@ -99,6 +120,18 @@ impl<T> Setting<T> {
     /// As files, help and error messages know it.
     pub const fn key(&self) -> &Key {
         &self.key
+    }
+
+    /// The same, and a smaller scale lowers it.
+    pub const fn scaled(mut self, scaled: Scaled) -> Setting<T> {
+        self.key.scaled = scaled;
+        self
+    }
+
+    /// The same, and errors say that it needs this next to it where nothing reads it.
+    pub const fn needs(mut self, needs: &'static str) -> Setting<T> {
+        self.key.needs = Some(needs);
+        self
     }
 
     const fn new(
@@ -164,7 +197,7 @@ macro_rules! constructors {
             ) -> Setting<$held> {
                 let read = |value| if let Value::$variant(value) = value { Some(value) } else { None };
                 let write = |of: &$held| Some(Value::$variant(of.clone()));
-                Setting::new(Key { section, name, kind: $kind, help }, &[], read, write)
+                Setting::new(Key::new(section, name, $kind, help), &[], read, write)
             }
         }
     )*)*};
@@ -210,7 +243,7 @@ constructors! {
 impl Setting<u64> {
     /// A size from and up to these, in bytes.
     pub const fn size(section: Section, name: &'static str, from: u64, to: u64, help: &'static str) -> Setting<u64> {
-        let key = Key { section, name, kind: Kind::Size(from, to), help };
+        let key = Key::new(section, name, Kind::Size(from, to), help);
         Setting::new(
             key,
             &[],
@@ -223,7 +256,7 @@ impl Setting<u64> {
 impl Setting<Vec<u64>> {
     /// Sizes in bytes.
     pub const fn sizes(section: Section, name: &'static str, help: &'static str) -> Setting<Vec<u64>> {
-        let key = Key { section, name, kind: Kind::SizeList, help };
+        let key = Key::new(section, name, Kind::SizeList, help);
         Setting::new(key, &[], bytes, |sizes| Some(size_list(sizes)))
     }
 }
@@ -236,7 +269,7 @@ impl<T: Debug + Sync> Setting<T> {
         choices: &'static [(&'static str, T); N],
         help: &'static str,
     ) -> Setting<T> {
-        let key = Key { section, name, kind: Kind::Choice(choices), help };
+        let key = Key::new(section, name, Kind::Choice(choices), help);
         Setting::new(key, choices, |_| None, |_| None)
     }
 }
@@ -258,7 +291,7 @@ impl<T: Debug + Sync> Setting<SizesOr<T>> {
         choices: &'static [(&'static str, SizesOr<T>); N],
         help: &'static str,
     ) -> Setting<SizesOr<T>> {
-        let key = Key { section, name, kind: Kind::SizeListOr(choices), help };
+        let key = Key::new(section, name, Kind::SizeListOr(choices), help);
         Setting::new(
             key,
             choices,

@@ -3,9 +3,8 @@
 use super::Given;
 use super::expected::{claimed_order, claimed_ratio, claimed_value, share};
 use crate::document::Wrong;
-use crate::settings::{KEYS as SETTINGS, find};
 use flowsieve_results::{Axis, Claim, CoflowClass, Expected, Figure, Only, SeriesAt, SizeClass, Unmeasured};
-use flowsieve_settings::{Key, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
+use flowsieve_settings::{Key, Keys, Kind, MAX_TIME_PS, Origin, Raw, Section, Value as Setting, one_of};
 
 /// How much what is measured may differ from what is stated where the file does not say.
 const TOLERANCE: f64 = 0.05;
@@ -53,7 +52,9 @@ pub(super) enum Value {
 }
 
 /// The keys that are given, in their order.
-pub(super) struct Fields {
+pub(super) struct Fields<'a> {
+    /// What may be swept.
+    pub(super) settings: &'a Keys,
     /// Where the table begins.
     pub(super) origin: Origin,
     pub(super) given: Vec<(String, Origin, Value)>,
@@ -62,7 +63,7 @@ pub(super) struct Fields {
 /// The schemes of a claim with their places.
 type Names = Vec<(Origin, String)>;
 
-impl Fields {
+impl Fields<'_> {
     /// What is listed and not measured, if that is what it is.
     pub(super) fn unmeasured(&self) -> Result<Option<Unmeasured>, Wrong> {
         if self.find("unmeasured").is_none() {
@@ -329,14 +330,14 @@ impl Fields {
             return Err(Wrong::new(origin.clone(), "`at` is no table").expected("at = { \"topology.rtt\" = \"80us\" }"));
         };
         let axis = |(name, raw, origin): &(String, Raw, Origin)| {
-            let key = find(name.rsplit('.').next().unwrap_or(name)).filter(|key| {
+            let key = self.settings.find(name.rsplit('.').next().unwrap_or(name)).filter(|key| {
                 let path = format!("{}.{}", key.section.path(), key.name);
                 *name == path || name == key.name || is_of_workload(name, key)
             });
             let key = key.ok_or_else(|| {
                 Wrong::new(origin.clone(), format!("unknown key `{name}`"))
                     .expected("a swept key by its name or path")
-                    .names(name.as_str(), SETTINGS.iter().map(|key| key.name))
+                    .names(name.as_str(), self.settings.iter().map(|key| key.name))
             })?;
             // As results name the axes of a point.
             let value = key.kind.read(key.name, raw, origin)?.to_string();

@@ -6,15 +6,17 @@ mod credits;
 mod emptier_uplink;
 mod shortest_first;
 
+use flowsieve_schemes::Entry;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    flowsieve::main_with(&[
+    const SCHEMES: &[Entry] = &[
         shortest_first::ENTRY,
         emptier_uplink::ENTRY,
         coflow_order::PRIORITY,
         coflow_order::ORDER,
         coflow_turns::ENTRY,
         credits::ENTRY,
-    ])
+    ];
+    flowsieve::main_with(SCHEMES, &[])
 }

@@ -1,7 +1,7 @@
 //! The command line of what there is to choose from, and of what to begin with.
 
 use clap::{Args, ValueEnum, ValueHint};
-use flowsieve_experiment::catalogue;
+use flowsieve_studies::catalogue;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! The command line of `flowsieve convert`.
 
 use clap::{Args, ValueHint};
-use flowsieve_experiment::convert::{self, Format, SizeUnit, TimeUnit};
+use flowsieve_convert::{self as convert, Format, SizeUnit, TimeUnit};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

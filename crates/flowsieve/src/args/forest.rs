@@ -1,7 +1,7 @@
 //! The command line of forests.
 
 use clap::{Args, Subcommand, ValueHint};
-use flowsieve_experiment::export::Layout;
+use flowsieve_studies::export::Layout;
 use std::path::PathBuf;
 
 const FOREST_EXAMPLES: &str = "\

@@ -1,0 +1,183 @@
+//! Schemes that hold for one class of flow each, over one fabric with one set of ports (QCLIMB, NSDI 2024 §5.2.2: flows that
+//! use it beside flows that use PIAS).
+//!
+//! Ports and load balancing are those of the scheme that names the others; each of these gives its class what hosts do:
+//! transport, tagger, and who predicts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use flowsieve_schemes::parameters::Reference;
+use flowsieve_schemes::registry::Entry;
+use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
+use flowsieve_workload::{Flow, Predict, Prediction};
+
+use flowsieve_experiment::Error;
+use flowsieve_experiment::{BASE, Point};
+use crate::predictions;
+use crate::workload::{Files, Workload};
+
+declare! {
+    /// The schemes of the classes.
+    pub static CLASSES: Setting<Vec<String>> = Setting::texts(
+        Section::Scheme, "classes",
+        "the scheme of each class of flow, from class 0 on; ports and load balancing are those of the scheme that names them",
+    );
+}
+
+/// A scheme, and who predicts for it.
+pub(crate) struct Built {
+    pub(crate) scheme: Scheme,
+    pub(crate) predictions: Option<Arc<dyn Predict>>,
+}
+
+/// What makes the schemes of a point.
+pub(crate) struct Builder<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) workload: &'a Workload,
+    pub(crate) seed: u64,
+    /// Paths are relative to this.
+    pub(crate) folder: &'a Path,
+    /// What windows and buffers may be scaled to.
+    pub(crate) reference: Reference,
+    /// The built-in scheme of a name.
+    pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
+}
+
+impl Builder<'_> {
+    /// The scheme of a point with those of its classes.
+    pub(crate) fn build(&self, point: &Point) -> Result<Built, Error> {
+        let scope = self.settings.scheme(&point.variant.name);
+        let entry = self.entry(&scope, &point.variant.base)?;
+        let Some(names) = scope.optional(&CLASSES)? else {
+            return Ok(Built {
+                predictions: predictions::read(
+                    &scope,
+                    entry.knows,
+                    self.workload,
+                    (self.seed, self.folder, &point.shared.of::<Files>()),
+                )?,
+                scheme: self.scheme(entry, scope)?,
+            });
+        };
+        if names.is_empty() {
+            return Err(scope.invalid(&CLASSES, "a scheme for class 0 at least").into());
+        }
+        let listed = self.workload.highest_class();
+        if let Some((_, wrong)) = listed.filter(|(class, _)| usize::from(*class) >= names.len()) {
+            let expected = format!("0 to {}, the classes of `{}`", names.len() - 1, scope.variant());
+            return Err(wrong.expecting(expected));
+        }
+        self.refuse_own_hosts(&scope)?;
+        let mut scheme = self.scheme(entry, scope.clone())?;
+        let (mut classes, mut by_class) = (Vec::new(), Vec::new());
+        for (class, name) in names.iter().enumerate() {
+            let of_class = self.settings.scheme(name).of_class(class);
+            let entry = self.entry(&of_class, name).map_err(|mut error| {
+                // Without a table of its own, the list of classes alone names it.
+                if !of_class.is_given(&BASE) {
+                    error.origin = scope.error(&CLASSES, "").origin;
+                    error = error.of_key(CLASSES.name);
+                }
+                error
+            })?;
+            by_class.push(predictions::read(
+                &of_class,
+                entry.knows,
+                self.workload,
+                (self.seed, self.folder, &point.shared.of::<Files>()),
+            )?);
+            let other = self.scheme(entry, of_class)?;
+            refuse_unlike(&scope, &scheme, name, &other)?;
+            classes.extend(other.classes.into_iter().take(1));
+        }
+        scheme.classes = classes;
+        let predicts = by_class.iter().any(Option::is_some);
+        Ok(Built { scheme, predictions: predicts.then(|| Arc::new(ByClass(by_class)) as Arc<dyn Predict>) })
+    }
+
+    /// Refuses what the table of a scheme with classes says of hosts, which have their settings from the classes' tables.
+    fn refuse_own_hosts(&self, scope: &Scope<'_>) -> Result<(), SettingsError> {
+        let of_hosts = |key: &&&Key| matches!(key.section, Section::Transport | Section::Scheme);
+        let own = Table::Scheme(scope.variant().to_owned());
+        let keys = flowsieve_schemes::SETTINGS.iter().chain([&predictions::SETTINGS]).copied().flatten();
+        match keys.filter(of_hosts).find(|key| self.settings.given(&(own.clone(), key.name)).is_some()) {
+            None => Ok(()),
+            Some(key) => {
+                let problem = format!("`{}` says nothing beside `classes`", key.name);
+                Err(scope.error(key, problem).expected("it in the table of the scheme of a class"))
+            }
+        }
+    }
+
+    fn entry(&self, scope: &Scope<'_>, default: &str) -> Result<&'static Entry, SettingsError> {
+        let base = scope.read_or(&BASE, default.to_owned())?;
+        (self.find)(&base).ok_or_else(|| {
+            let problem = format!("there is no scheme `{base}`");
+            let error = scope.error(&BASE, problem).expected("a built-in scheme, or one with a `base` in its table");
+            error.names(base, REGISTRY.iter().map(|entry| entry.name))
+        })
+    }
+
+    fn scheme(&self, entry: &Entry, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
+        entry.scheme(&Context { scope, workload: &Carried { workload: self.workload, reference: self.reference } })
+    }
+}
+
+/// A workload on its fabric.
+struct Carried<'a> {
+    workload: &'a Workload,
+    reference: Reference,
+}
+
+impl WorkloadFacts for Carried<'_> {
+    fn distribution(&self) -> Option<&str> {
+        self.workload.distribution()
+    }
+
+    fn load(&self) -> Option<f64> {
+        self.workload.load()
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        self.workload.quantile_bytes(p)
+    }
+
+    fn reference(&self) -> Reference {
+        self.reference
+    }
+}
+
+/// Who predicts, by class of flow; a flow of a higher class asks the last.
+struct ByClass(Vec<Option<Arc<dyn Predict>>>);
+
+impl Predict for ByClass {
+    fn predict(&self, flow: &Flow) -> Prediction {
+        let class = usize::from(flow.class).min(self.0.len().saturating_sub(1));
+        self.0.get(class).and_then(Option::as_ref).map_or_else(Prediction::default, |of_class| of_class.predict(flow))
+    }
+}
+
+/// Refuses a scheme of a class that cannot use the ports of the one that names it.
+fn refuse_unlike(scope: &Scope<'_>, scheme: &Scheme, name: &str, other: &Scheme) -> Result<(), SettingsError> {
+    let refuse = |what: &str, expected: &str| {
+        let problem = format!("`{name}` cannot be a class of `{}`: {what}", scope.variant());
+        Err(scope.error(&CLASSES, problem).expected(expected))
+    };
+    let kinds = |of: &Scheme| Place::ALL.map(|place| format!("{:?}", of.ports.at(place).kind));
+    if kinds(scheme) != kinds(other) {
+        return refuse("their ports differ in discipline, queues or thresholds", "schemes whose ports are alike");
+    }
+    if format!("{:?}", scheme.balancers) != format!("{:?}", other.balancers) {
+        return refuse("they balance load differently", "one `load_balancing` for both, such as \"ecmp\" in [network]");
+    }
+    if scheme.nic != other.nic || scheme.header() != other.header() {
+        return refuse("their hosts' ports or their headers differ", "one `nic`, `nic_backlog` and `header` for both");
+    }
+    if !scheme.controllers.is_empty() || !other.controllers.is_empty() {
+        return refuse("a controller adapts its thresholds", "thresholds that are given or computed once");
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Weights of coflows, which a coordinator's order heeds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::controller::ControllerKind;
+use flowsieve_settings::declare;
+use flowsieve_settings::{Scope, Section, Setting, Settings};
+
+use flowsieve_experiment::Error;
+use crate::workload::Files;
+
+declare! {
+    static COFLOW_WEIGHTS: Setting<String> = Setting::file(
+        Section::Scheme, "coflow_weights",
+        "weights of coflows, of which one of weight 2 counts as half as large: CSV rows of coflow,weight; of others 1",
+    );
+}
+
+/// Gives the scheme's coordinator the weights that the settings name, if its order heeds any. Paths are relative to `folder`.
+pub(crate) fn give(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    scheme: &mut Scheme,
+    (files, folder): (&Files, &Path),
+) -> Result<(), Error> {
+    let coordinators = scheme.controllers.iter_mut().filter_map(|spec| match &mut spec.kind {
+        ControllerKind::Coordinator(params) if params.decides.heeds_weights() => Some(params),
+        _ => None,
+    });
+    for params in coordinators {
+        params.weights = read(settings, scope, (files, folder))?;
+    }
+    Ok(())
+}
+
+/// The weights that the settings name; none where they name none. Paths are relative to `folder`.
+pub(crate) fn read(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    (files, folder): (&Files, &Path),
+) -> Result<Arc<BTreeMap<u32, f64>>, Error> {
+    let Some(path) = scope.optional(&COFLOW_WEIGHTS)? else { return Ok(Arc::default()) };
+    let path = folder.join(path);
+    let read = files.weights(scope, &COFLOW_WEIGHTS, &path)?;
+    let mut hasher = blake3::Hasher::new();
+    for (coflow, weight) in read.iter() {
+        hasher.update(&coflow.to_le_bytes()).update(&weight.to_le_bytes());
+    }
+    settings.note("coflow_weights.digest", hasher.finalize().to_hex());
+    Ok(read)
+}

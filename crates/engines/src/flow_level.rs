@@ -1,0 +1,249 @@
+//! The flow level as an engine of experiments: settings become links, paths and flows, and rates decide the rest.
+
+mod paths;
+mod result;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use flowsieve_core::Time;
+use flowsieve_core::coflow::key;
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_fluid::{self as fluid, Discipline, Network};
+use flowsieve_results::{PointResult, SchemeInfo};
+use flowsieve_schemes::flow_level::{self, FIDELITY, Fidelity, FlowLevel, ONLY, Rates};
+use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_settings::{Key, Scope, Settings, SettingsError};
+use flowsieve_workload::Flow;
+
+use crate::coflow_weights;
+use crate::usual;
+use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
+use flowsieve_experiment::Error;
+use crate::foreign;
+use crate::memory;
+use flowsieve_experiment::{BASE, Point};
+use crate::simulator::{MAX_TIME, need_coflows};
+use crate::workload::{ARRIVALS, Extent, FLOWS, Files, Hosts, LOAD, MEASURE, QUERIES, Workload};
+
+/// How a flow lies on the wire: its data with headers and framing. There are no ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Framing {
+    /// Payload of a full packet.
+    segment: u64,
+    header: u64,
+    /// Preamble and gap.
+    overhead: u64,
+}
+
+impl Framing {
+    fn read(scope: &Scope<'_>) -> Result<Framing, SettingsError> {
+        Ok(Framing {
+            segment: parameters::segment(scope)?.get().into(),
+            header: parameters::header(scope)?.into(),
+            overhead: ParameterSet::read(scope)?.wire_overhead(scope)?.into(),
+        })
+    }
+
+    /// Bytes of packets.
+    fn packets(&self, payload: u64) -> u64 {
+        payload + payload.div_ceil(self.segment) * self.header
+    }
+
+    /// Bytes on the wire.
+    fn wire(&self, payload: u64) -> u64 {
+        payload + payload.div_ceil(self.segment) * (self.header + self.overhead)
+    }
+}
+
+/// Rates of flows in place of packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowRates;
+
+impl Engine for FlowRates {
+    fn keys(&self) -> Vec<&'static Key> {
+        crate::keys()
+    }
+
+    fn schemes(&self) -> Vec<SchemeInfo> {
+        ONLY.iter().map(crate::info).collect()
+    }
+
+    fn carries(&self, settings: &Settings) -> Result<bool, Error> {
+        Ok(settings.common().optional(&FIDELITY)? == Some(Fidelity::Flow))
+    }
+
+    fn without(&self) -> Option<&'static str> {
+        Some("with fidelity = \"flow\", where there are rates and no packets")
+    }
+
+    fn read_scheme(&self, scheme: &str, settings: &Settings) {
+        usual::read(ONLY.iter(), scheme, settings);
+    }
+
+    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
+        let run = read(point, seed, folder)?;
+        let (mut loads, mut warnings) = (Vec::new(), Vec::new());
+        for placed in run.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
+            placed.say(&mut loads, &mut warnings);
+        }
+        warnings.extend(run.workload.sentences());
+        warnings.extend(foreign::notes(&run.fabric, &run.workload));
+        Ok(Prepared {
+            fabric: run.fabric.draw(),
+            packet_hops: 0.0,
+            memory_bytes: memory::of_flows(run.workload.expected_flows()),
+            trace: None,
+            loads,
+            round_trips: Vec::new(),
+            thresholds_bytes: Vec::new(),
+            average: None,
+            warnings,
+            run: Box::new(move |show, _| run.carry_out(show)),
+            follow: None,
+        })
+    }
+}
+
+/// The mean CCT that the coflows of a packet run would have at flow level; `None` where that has no meaning.
+pub(crate) fn mean_cct_ps(point: &Point, seed: u64, folder: &Path) -> Option<u64> {
+    read(point, seed, folder).ok()?.carry_out(&mut go_on).ok()?.mean_cct_ps()
+}
+
+fn read(point: &Point, seed: u64, folder: &Path) -> Result<Run, Error> {
+    let settings = &point.settings;
+    let scope = settings.scheme(&point.variant.name);
+    let level = flow_level::read(&scope.read_or(&BASE, point.variant.base.clone())?, &scope)?;
+    let fabric = foreign::fabric(settings, folder)?;
+    refuse_loss(settings, &fabric)?;
+    let files = point.shared.of::<Files>();
+    let workload = Workload::read(settings, &Hosts::of(&fabric), &files, (folder, seed))?;
+    refuse_unknown_starts(settings, &workload, seed)?;
+    if level.order.is_some() {
+        need_coflows(&scope, &workload)?;
+    }
+    Ok(Run {
+        discipline: discipline(settings, &scope, level, (&files, folder))?,
+        spreads: level.spreads,
+        framing: Framing::read(&scope)?,
+        max_time: settings.common().optional(&MAX_TIME)?.map_or(Time::NEVER, Time),
+        label: format!("{}, seed {seed}", point.label()),
+        fabric,
+        workload,
+        seed,
+    })
+}
+
+fn discipline(
+    settings: &Settings,
+    scope: &Scope<'_>,
+    level: FlowLevel,
+    (files, folder): (&Files, &Path),
+) -> Result<Discipline, Error> {
+    let Some(of_scheme) = level.order else { return Ok(Discipline::MaxMin) };
+    let weights = match of_scheme.rule.heeds_weights() {
+        true => coflow_weights::read(settings, scope, (files, folder))?,
+        false => Arc::default(),
+    };
+    let order = fluid::Order { rule: of_scheme.rule, remaining: of_scheme.remaining, weights };
+    Ok(match (level.rates, of_scheme.levels) {
+        (Rates::Strict, Some((rule, levels))) => Discipline::Strict { order, rule, levels },
+        (Rates::Greedy, _) => Discipline::Greedy(order),
+        (Rates::Madd, _) => Discipline::Madd(order),
+        _ => Discipline::MaxMin,
+    })
+}
+
+/// Refuses links that lose packets.
+fn refuse_loss(settings: &Settings, fabric: &Fabric) -> Result<(), SettingsError> {
+    if fabric.links.iter().all(|link| link.loss == 0.0) {
+        return Ok(());
+    }
+    let problem = "`loss` of a link says nothing at flow level, where there are no packets";
+    Err(settings.common().error(&FIDELITY, problem).expected("no `loss`, or fidelity = \"packet\""))
+}
+
+/// Refuses workloads whose flows are not known to the last one before the run.
+fn refuse_unknown_starts(settings: &Settings, workload: &Workload, seed: u64) -> Result<(), SettingsError> {
+    let scope = settings.common();
+    let refuse = |key: &Key, what: &str| {
+        let problem = format!("{what} at flow level, where all flows are known beforehand");
+        Err(scope.error(key, problem).expected("fidelity = \"packet\", or flows that all count and wait for no other"))
+    };
+    if workload.queries(seed).is_some() {
+        return refuse(&QUERIES, "queries");
+    }
+    if workload.closed_loop(seed).is_some() {
+        return refuse(&ARRIVALS, "a closed loop");
+    }
+    match workload.extent {
+        Extent::Window(..) => refuse(&MEASURE, "a measuring window"),
+        Extent::Entries { endless: true } => {
+            refuse(&FLOWS, "a workload that goes on until the flows of the others have finished")
+        }
+        _ => Ok(()),
+    }
+}
+
+struct Run {
+    fabric: Fabric,
+    workload: Workload,
+    discipline: Discipline,
+    /// Whether flows take all of their ways.
+    spreads: bool,
+    framing: Framing,
+    max_time: Time,
+    seed: u64,
+    label: String,
+}
+
+impl Run {
+    fn carry_out(&self, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<PointResult, Error> {
+        let refuse = |problem: &str| Error::Simulation { point: self.label.clone(), problem: problem.to_owned() };
+        let flows = self.flows().map_err(|problem| refuse(&problem))?;
+        if flows.is_empty() {
+            return Err(refuse("no flow starts"));
+        }
+        let (network, of_flows) = self.network(&flows);
+        let expected = flows.len() as f64;
+        let mut stopped = false;
+        let mut report = |now: fluid::Progress| {
+            let goes_on = show(Progress { share: now.ended as f64 / expected, packet_hops: 0 });
+            stopped = goes_on.is_break();
+            goes_on
+        };
+        let spec =
+            fluid::Spec { network: &network, flows: &of_flows, discipline: &self.discipline, until: self.max_time };
+        let outcome = fluid::run(&spec, &mut report);
+        if stopped {
+            return Err(Error::Stopped);
+        }
+        Ok(result::result(&self.fabric, &self.framing, &flows, &spec, &outcome))
+    }
+
+    fn flows(&self) -> Result<Vec<Flow>, String> {
+        let flows = self.workload.flows(self.seed).map_err(|_| LOAD.name.to_owned())?;
+        Ok(match self.workload.extent {
+            Extent::Flows(count) => flows.take(usize::try_from(count).unwrap_or(usize::MAX)).collect(),
+            Extent::Until(end) => flows.take_while(|flow| flow.start_ps < end).collect(),
+            Extent::Entries { endless: false } => flows.collect(),
+            // Refused while the run was prepared.
+            _ => Vec::new(),
+        })
+    }
+
+    /// The links with the paths of the flows, and the flows on them.
+    fn network(&self, flows: &[Flow]) -> (Network, Vec<fluid::Flow>) {
+        let mut paths = paths::Paths::new(&self.fabric, self.spreads, self.seed);
+        let of_flow = |flow: &Flow| fluid::Flow {
+            start: Time(flow.start_ps),
+            payload: flow.bytes,
+            wire: self.framing.wire(flow.bytes),
+            path: paths.of(flow),
+            coflow: key(flow.coflow, flow.id),
+        };
+        let flows = flows.iter().map(of_flow).collect();
+        (paths.into_network(), flows)
+    }
+}

@@ -1,0 +1,64 @@
+//! Files of other simulators where one of ours is expected: what they may be, and the one command that converts them; and what of ours
+//! is not read.
+
+use flowsieve_experiment::FileError;
+use crate::workload::Workload;
+use flowsieve_convert::{self as convert, Gives, Source};
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_settings::{Origin, Settings, SettingsError};
+use std::io::Read;
+use std::path::Path;
+
+/// How much of a file is looked at, in bytes.
+const LOOKED_AT: u64 = 16 << 20;
+
+/// The error of a reader of our own files, and which format of another simulator the file may have, if any.
+pub(crate) fn with_advice(mut error: FileError, path: &Path, wanted: Gives) -> FileError {
+    if let Some(advice) = advice(path, wanted) {
+        error.expected = Some(with(error.expected, advice));
+    }
+    error
+}
+
+/// What was expected, and the advice.
+fn with(expected: Option<String>, advice: String) -> String {
+    match expected {
+        Some(expected) => format!("{expected}; {advice}"),
+        None => advice,
+    }
+}
+
+fn advice(path: &Path, wanted: Gives) -> Option<String> {
+    let mut bytes = Vec::new();
+    flowsieve_builtin::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 == LOOKED_AT {
+        // The last line may be cut.
+        bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n')? + 1);
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    convert::advice(&Source { name: &path.display().to_string(), text: &text }, wanted)
+}
+
+/// The fabric of settings; an error about an edge list says what the file may be.
+pub(crate) fn fabric(settings: &Settings, folder: &Path) -> Result<Fabric, SettingsError> {
+    Fabric::from_settings_in(settings, folder).map_err(|mut error| {
+        if let Origin::File { file, .. } = &error.origin
+            && let Some(advice) = advice(Path::new(file.as_ref()), Gives::Topology)
+        {
+            error.expected = Some(with(error.expected, advice));
+        }
+        error
+    })
+}
+
+/// What of the files of a run is not read, or read in another way than it stands there.
+pub(crate) fn notes(fabric: &Fabric, workload: &Workload) -> Vec<String> {
+    let of_fabric = unread("the edge list", &fabric.unread);
+    of_fabric.into_iter().chain(workload.list_notes()).collect()
+}
+
+/// Columns that are not read, in a sentence; none without any.
+pub(crate) fn unread(file: &str, columns: &[String]) -> Option<String> {
+    let named = || format!("{file} has columns that nothing reads: {}", columns.join(", "));
+    (!columns.is_empty()).then(named)
+}

@@ -1,0 +1,131 @@
+//! What is predicted of flow sizes, for schemes that know bounds or a predicted size.
+//!
+//! Schemes may differ in it: the settings stand in `[transport]` for all of them, or in a scheme's own table.
+
+use std::sync::Arc;
+
+use flowsieve_schemes::Knows;
+use flowsieve_settings::declare;
+use flowsieve_settings::{Scope, Section, Setting, SettingsError};
+use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
+use std::path::Path;
+
+use flowsieve_experiment::Error;
+use crate::workload::{Files, Workload};
+
+/// Where bounds come from, by the names that settings use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BoundsName {
+    List,
+    Exact,
+    Nothing,
+    Law,
+    Forest,
+}
+
+declare! {
+    static BOUNDS: Setting<BoundsName> = Setting::choice(
+        Section::Transport,
+        "bounds",
+        &[
+            ("list", BoundsName::List),
+            ("exact", BoundsName::Exact),
+            ("none", BoundsName::Nothing),
+            ("law", BoundsName::Law),
+            ("forest", BoundsName::Forest),
+        ],
+        "where hosts have bounds of flow sizes and predicted sizes from: the flow list's columns, the true sizes, nowhere, drawn \
+         around the true sizes, or a forest and the list's features",
+    );
+    static FOREST: Setting<String> = Setting::file(
+        Section::Transport, "forest", "bounds = \"forest\": the file of a forest, as python/ trains them",
+    );
+    static BOUNDS_LOWER: Setting<Vec<f64>> = Setting::numbers(
+        Section::Transport, "bounds_lower", 0.0, 1.0,
+        "bounds = \"law\": by what a flow's size is multiplied for its lower bound, a number or two between which it is drawn",
+    );
+    static BOUNDS_UPPER: Setting<Vec<f64>> = Setting::numbers(
+        Section::Transport, "bounds_upper", 1.0, 1e6, "bounds = \"law\": the same for its upper bound",
+    );
+    static BOUNDS_OUTSIDE: Setting<f64> = Setting::number(
+        Section::Transport, "bounds_outside", 0.0, 1.0,
+        "bounds = \"law\": share of the flows whose size lies outside of their bounds",
+    )
+    .with_default(0.0);
+}
+
+/// Who predicts, for a scheme that knows so much; `None`: it asks nobody.
+///
+/// There is no default but the list's own columns: a scheme without bounds is its baseline under another name.
+pub(crate) fn read(
+    scope: &Scope<'_>,
+    knows: Knows,
+    workload: &Workload,
+    (seed, folder, files): (u64, &Path, &Files),
+) -> Result<Option<Arc<dyn Predict>>, Error> {
+    if !matches!(knows, Knows::Bounds | Knows::PredictedSize) {
+        return Ok(None);
+    }
+    let list = workload.predictions();
+    let name = match (&list, scope.is_given(&BOUNDS)) {
+        (Some(_), _) => scope.read_or(&BOUNDS, BoundsName::List)?,
+        (None, true) => scope.read(&BOUNDS)?,
+        (None, false) => {
+            let problem = format!("`{}` schedules by predicted sizes, and nobody predicts any", scope.variant());
+            let expected = "a flow list with the columns lower, upper and predicted, or `bounds` in [transport] or in the \
+                            scheme's table: \"forest\", \"law\", \"exact\" or \"none\"";
+            return Err(scope.error(&BOUNDS, problem).expected(expected).into());
+        }
+    };
+    Ok(Some(match name {
+        BoundsName::List => list.ok_or_else(|| {
+            let problem = "`bounds` = \"list\", and the workload is no flow list that predicts anything";
+            scope
+                .error(&BOUNDS, problem)
+                .expected("a list with the columns lower, upper or predicted, or other `bounds`")
+        })?,
+        BoundsName::Exact => Arc::new(Exact),
+        BoundsName::Nothing => Arc::new(Unknown),
+        BoundsName::Law => Arc::new(DrawnBounds { law: law(scope)?, seed }),
+        BoundsName::Forest => by_forest(scope, workload, (files, folder))?,
+    }))
+}
+
+/// What a forest says of the features that were recorded when the flows began, whatever the load and the scheme are now: so
+/// all schemes have the same bounds.
+fn by_forest(
+    scope: &Scope<'_>,
+    workload: &Workload,
+    (files, folder): (&Files, &Path),
+) -> Result<Arc<dyn Predict>, Error> {
+    let Some(file) = scope.optional(&FOREST)? else {
+        return Err(scope.invalid(&FOREST, "a forest's file beside bounds = \"forest\"").into());
+    };
+    let path = folder.join(file);
+    let unfit = |problem: String| {
+        let expected = "a forest that can be read, of features that the flows have; its path is relative to the experiment \
+                        file's folder";
+        scope.error(&FOREST, format!("{}: {problem}", path.display())).expected(expected)
+    };
+    let forest = files.forest(&path).map_err(&unfit)?;
+    scope.note_digest(&FOREST, &forest.digest);
+    let Some(features) = workload.features().filter(|features| !features.names().is_empty()) else {
+        let problem = "`bounds` = \"forest\", and nothing was recorded of these flows";
+        let expected = "`list` or `recorded` with columns feature:NAME";
+        return Err(scope.error(&BOUNDS, problem).expected(expected).into());
+    };
+    Ok(workload.predicting(forest.predictions(features).map_err(unfit)?))
+}
+
+fn law(scope: &Scope<'_>) -> Result<BoundsLaw, SettingsError> {
+    let ends = |setting: &Setting<Vec<f64>>, default: [f64; 2]| match *scope.read_or(setting, default.to_vec())? {
+        [one] => Ok((one, one)),
+        [from, to] if from <= to => Ok((from, to)),
+        _ => Err(scope.invalid(setting, "one number, or two of which the second is no smaller")),
+    };
+    Ok(BoundsLaw {
+        lower: ends(&BOUNDS_LOWER, [0.5, 1.0])?,
+        upper: ends(&BOUNDS_UPPER, [1.0, 2.0])?,
+        outside: scope.read(&BOUNDS_OUTSIDE)?,
+    })
+}

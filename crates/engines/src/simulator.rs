@@ -1,0 +1,479 @@
+//! The packet-level simulator as an engine of experiments: settings become a fabric, a scheme and flows.
+
+mod defeats;
+mod refusals;
+
+pub(crate) use refusals::need_coflows;
+
+use crate::classes::{Builder, Built};
+use crate::coflow_weights;
+use flowsieve_experiment::document;
+use flowsieve_experiment::engine::{Engine, Prepared, Progress, TraceSize};
+use flowsieve_experiment::Error;
+use crate::flow_level;
+use crate::follow::{self, Follower, Hop};
+use crate::usual;
+use flowsieve_results::timeline::Timeline;
+use crate::foreign;
+use crate::memory;
+use flowsieve_experiment::Point;
+use crate::unacted;
+use crate::watch::{self, Trace};
+use crate::workload::{ARRIVALS, CDF, Extent, Files, Hosts, LOAD, QUERIES, SIZES, Workload};
+use flowsieve_core::Time;
+use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
+use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
+use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
+use flowsieve_schemes::parameters::{ParameterSet, Reference};
+use flowsieve_schemes::scheme::{Class, TaggerSpec};
+use flowsieve_schemes::{REGISTRY, Scheme, registry};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
+use flowsieve_sim::sample::Sampling;
+use flowsieve_sim::trace::Tracing;
+use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
+use flowsieve_workload::{Flow, Predict};
+use refusals::{
+    overload, refuse_endless_samples, refuse_hasty_timers, refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches,
+    refuse_own_rack, refuse_probes_without_a_choice, refuse_without_coflows,
+};
+use std::cell::Cell;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+declare! {
+    static FCT_END: Setting<FctEnd> = Setting::choice(
+        Section::Run,
+        "fct_end",
+        &[("ack", FctEnd::Ack), ("arrival", FctEnd::Arrival)],
+        "a flow ends when its last ACK is back, or when its last byte has arrived",
+    )
+    .with_default(FctEnd::Ack);
+    pub(crate) static MAX_TIME: Setting<u64> = Setting::time(
+        Section::Run, "max_time", 1, MAX_TIME_PS, "simulated time at which a run stops whatever is left",
+    );
+}
+
+/// The packet-level simulator, with schemes of the user's own next to the built-in ones. A part of a result that one of them made is
+/// known by its settings and by the program that made it: after a change of the scheme it is made anew.
+#[derive(Clone, Copy, Default)]
+pub struct Packets {
+    own: &'static [registry::Entry],
+    /// The settings that these declare.
+    settings: &'static [&'static Key],
+    unguarded: bool,
+}
+
+/// Names the running program by its contents.
+static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let file = std::env::current_exe().and_then(File::open);
+    let hashed = file.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
+    hashed.map(|hash| hash.to_hex().to_string()).map_err(|error| error.to_string())
+});
+
+impl Packets {
+    /// With these schemes, and the settings that they declare.
+    ///
+    /// # Errors
+    /// Where a name is taken, or cannot stand in an experiment.
+    pub fn new(own: &'static [registry::Entry], settings: &'static [&'static Key]) -> Result<Packets, Error> {
+        for (index, entry) in own.iter().enumerate() {
+            let name = entry.name;
+            check_name(name)?;
+            if own[..index].iter().any(|other| other.name == name) {
+                let problem = format!("two schemes are called `{name}`");
+                return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
+            }
+        }
+        Ok(Packets { own, settings, unguarded: false })
+    }
+
+    /// The same, with runs that go on however far they exceed their estimate.
+    pub fn without_guard(self) -> Packets {
+        Packets { unguarded: true, ..self }
+    }
+
+    /// Every scheme that a point may name, those of the flow level included, which say so.
+    fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
+        REGISTRY.iter().chain(ONLY).chain(self.own)
+    }
+
+    fn is_own(&self, name: &str) -> bool {
+        self.own.iter().any(|entry| entry.name == name)
+    }
+}
+
+/// Whether a scheme of one's own may have this name.
+///
+/// # Errors
+/// Where a built-in scheme has it, or it cannot stand in an experiment.
+pub fn check_name(name: &str) -> Result<(), Error> {
+    document::check_variant_name(name, &Origin::Default)?;
+    if Packets::default().entries().any(|other| other.name == name) {
+        let problem = format!("there is a built-in scheme `{name}`");
+        return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
+    }
+    Ok(())
+}
+
+/// Adds to the effective configuration which program runs a scheme of one's own: settings do not tell its code.
+fn note_program(settings: &Settings) -> Result<(), Error> {
+    let unreadable =
+        |error| Error::Input(format!("the program's own file, which tells results of your schemes apart: {error}"));
+    settings.note("scheme.program.digest", PROGRAM.as_ref().map_err(unreadable)?);
+    Ok(())
+}
+
+/// What a scheme of one's own needs where its name is taken.
+const OTHER_NAME: &str = "another name for the scheme (see `flowsieve list schemes`)";
+
+impl Engine for Packets {
+    fn keys(&self) -> Vec<&'static Key> {
+        [crate::keys(), self.settings.to_vec()].concat()
+    }
+
+    fn schemes(&self) -> Vec<SchemeInfo> {
+        REGISTRY.iter().chain(self.own).map(crate::info).collect()
+    }
+
+    fn carries(&self, settings: &Settings) -> Result<bool, Error> {
+        Ok(settings.common().optional(&FIDELITY)? != Some(Fidelity::Flow))
+    }
+
+    fn read_scheme(&self, scheme: &str, settings: &Settings) {
+        usual::read(self.entries(), scheme, settings);
+    }
+
+    fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
+        let settings = &point.settings;
+        refuse_own_rack(settings)?;
+        let fabric = foreign::fabric(settings, folder)?;
+        let files = point.shared.of::<Files>();
+        let workload = Workload::read(settings, &Hosts::of(&fabric), &files, (folder, seed))?;
+        let has_own = Cell::new(false);
+        let find = |name: &str| {
+            has_own.set(has_own.get() || self.is_own(name));
+            self.entries().find(|entry| entry.name == name)
+        };
+        let Built { mut scheme, predictions } =
+            Builder { settings, workload: &workload, seed, folder, find: &find, reference: reference(&fabric) }
+                .build(point)?;
+        if has_own.get() {
+            note_program(settings)?;
+        }
+        unacted::take_back(settings, &fabric);
+        let scope = settings.scheme(&point.variant.name);
+        refuse_without_coflows(&scope, &scheme, &workload)?;
+        refuse_huge_flows(&scheme, &workload, seed)?;
+        refuse_huge_sizes(settings, &scheme, &workload)?;
+        coflow_weights::give(settings, &scope, &mut scheme, (&files, folder))?;
+        let announcements = announcements(&scheme, &workload, seed);
+        refuse_huge_sketches(&scope, &scheme, &fabric)?;
+        refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
+        refuse_hasty_timers(&scope, &scheme, &fabric)?;
+        refuse_endless_samples(settings, &workload)?;
+        let run = Run {
+            wire_overhead: wire_overhead(settings, point)?,
+            fct_end: fct_end(settings, &workload)?,
+            max_time: settings.common().optional(&MAX_TIME)?.map(Time),
+            sampling: watch::sampling(settings, &fabric, workload.extent)?,
+            trace: watch::trace(settings, &fabric)?,
+            label: format!("{}, seed {seed}", point.label()),
+            guarded: !self.unguarded,
+            seed,
+            crossings: workload.crossings(&fabric, seed),
+            fabric,
+            scheme,
+            workload,
+            predictions,
+            announcements,
+        };
+        let mut loads = run.wire_loads();
+        let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
+        warnings.extend(run.workload.sentences());
+        for placed in run.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
+            placed.say(&mut loads, &mut warnings);
+        }
+        warnings.extend(defeats::defeats(&run.scheme, &run.fabric, run.wire_overhead));
+        let round_trips = defeats::round_trips(&run.scheme, &run.fabric, run.wire_overhead);
+        let (trace, cut) = run.expected_trace().unzip();
+        let (point, folder) = (point.clone(), folder.to_owned());
+        let run = Arc::new(run);
+        let followed = Arc::clone(&run);
+        warnings.extend(cut.flatten());
+        warnings.extend(foreign::notes(&run.fabric, &run.workload));
+        Ok(Prepared {
+            thresholds_bytes: thresholds(&run.scheme),
+            average: run.workload.average(),
+            fabric: run.fabric.draw(),
+            packet_hops: run.expected_hops(),
+            memory_bytes: run.expected_memory(),
+            trace,
+            loads,
+            round_trips,
+            warnings,
+            run: Box::new(move |show, trace| {
+                let mut result = run.simulate(show, trace)?;
+                if run.workload.has_coflows() {
+                    result.flow_level_cct_ps = flow_level::mean_cct_ps(&point, seed, &folder);
+                }
+                Ok(result)
+            }),
+            follow: Some(Box::new(move |flow, show| followed.follow(flow, show))),
+        })
+    }
+}
+
+/// What windows and buffers are scaled to: the fastest host's rate, and the base round trip.
+fn reference(fabric: &Fabric) -> Reference {
+    let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
+    Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
+}
+
+/// The thresholds of the first class of flows that is tagged by any.
+fn thresholds(scheme: &Scheme) -> Vec<u64> {
+    let of = |class: &Class| match &class.tagger {
+        TaggerSpec::Demotion(thresholds) => Some(thresholds.clone()),
+        TaggerSpec::Climb(params) => Some(params.thresholds.clone()),
+        TaggerSpec::Levels(params) => Some(params.network.clone()),
+        _ => None,
+    };
+    scheme.classes.iter().find_map(of).unwrap_or_default()
+}
+
+/// The flows of all coflows, where a coordinator of the scheme hears of them at once.
+fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<Announcements>> {
+    let whole = |spec: &ControllerSpec| match &spec.kind {
+        ControllerKind::Coordinator(params) => params.announcement == Announcement::Whole,
+        ControllerKind::Central(_) => true,
+        _ => false,
+    };
+    (workload.has_coflows() && scheme.controllers.iter().any(whole)).then(|| {
+        // An error would have shown while the workload was read.
+        flowsieve_sim::announcements(workload.flows(seed).into_iter().flatten())
+    })
+}
+
+/// Flows, one after the other.
+type Flowing = Box<dyn Iterator<Item = Flow>>;
+
+/// The workload of a point, and its flows that count in the order of their starts.
+pub fn flows(point: &Point, seed: u64, folder: &Path) -> Result<(Workload, Flowing, Vec<String>), Error> {
+    refuse_own_rack(&point.settings)?;
+    let fabric = foreign::fabric(&point.settings, folder)?;
+    let hosts = Hosts::of(&fabric);
+    let workload = Workload::read(&point.settings, &hosts, &point.shared.of::<Files>(), (folder, seed))?;
+    let scope = point.settings.common();
+    if workload.queries(seed).is_some() {
+        let problem = "messages of queries start when others have been delivered, which only a run tells";
+        return Err(scope.error(&QUERIES, problem).into());
+    }
+    let key: &Key = if workload.closed_loop(seed).is_some() { &ARRIVALS } else { &LOAD };
+    if let Extent::Entries { endless: true } = workload.extent {
+        let endless = workload.parts().into_iter().find(|(_, part)| part.extent == Extent::Others);
+        let name = endless.and_then(|(name, _)| Some(name?.0.to_owned()));
+        let problem = "a workload goes on until the flows of the others have finished, which only a run tells";
+        let scope = point.settings.workload(name.as_deref());
+        let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
+        return Err(scope.error(key, problem).expected("`flows` or `duration` in each [[workload]]").into());
+    }
+    let flows = workload.flows(seed).map_err(|problem| scope.error(key, problem))?;
+    let flows: Box<dyn Iterator<Item = Flow>> = match workload.extent {
+        Extent::Flows(count) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+        Extent::Until(end) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+        Extent::Window(from, to) => {
+            Box::new(flows.take_while(move |flow| flow.start_ps < to).filter(move |flow| flow.start_ps >= from))
+        }
+        Extent::Queries | Extent::Others | Extent::Entries { .. } => flows,
+    };
+    Ok((workload, flows, hosts.names.needed_in_lists()))
+}
+
+/// When flows end. Those of queries have to end as queries do, so that the coflow of a query ends with it.
+fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsError> {
+    let scope = settings.common();
+    let end = scope.read(&FCT_END)?;
+    if workload.extent == Extent::Queries && end != FctEnd::Arrival {
+        let expected = "fct_end = \"arrival\" in [run]: a query ends when its last answer has arrived at its client";
+        return Err(scope.invalid(&FCT_END, expected));
+    }
+    Ok(end)
+}
+
+fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
+    let scope = settings.scheme(&point.variant.name);
+    ParameterSet::read(&scope)?.wire_overhead(&scope)
+}
+
+struct Run {
+    fabric: Fabric,
+    scheme: Scheme,
+    workload: Workload,
+    wire_overhead: u16,
+    predictions: Option<Arc<dyn Predict>>,
+    /// The flows of coflows, where a coordinator hears of them.
+    announcements: Option<Arc<Announcements>>,
+    fct_end: FctEnd,
+    max_time: Option<Time>,
+    sampling: Option<Sampling>,
+    trace: Option<Trace>,
+    /// By class of links, how many of them a packet crosses on average.
+    crossings: Vec<f64>,
+    seed: u64,
+    label: String,
+    /// Whether it ends when it exceeds its estimate by far.
+    guarded: bool,
+}
+
+/// So many times its estimate a run may take.
+const GUARD: f64 = 10.0;
+/// What every run may take, however little was expected of it: a second or two.
+const GUARD_FROM: f64 = 1e7;
+
+impl Run {
+    /// What it may take. Nothing is known of how many flows closed loops and queries will have.
+    fn most_packet_hops(&self) -> Option<u64> {
+        let open = self.workload.closed_loop(self.seed).is_none() && self.workload.queries(self.seed).is_none();
+        (self.guarded && open).then(|| (GUARD * self.expected_hops()).max(GUARD_FROM) as u64)
+    }
+
+    fn expected_hops(&self) -> f64 {
+        let hops: f64 = self.crossings.iter().sum();
+        self.workload.expected_flows() * self.workload.packets_per_flow() * hops
+    }
+
+    fn expected_memory(&self) -> u64 {
+        memory::of_run(&self.fabric, self.workload.expected_flows(), refusals::sketch_bytes(&self.scheme, &self.fabric))
+    }
+
+    /// The size of the packet trace, and a warning where it ends before all of it is there.
+    fn expected_trace(&self) -> Option<(TraceSize, Option<String>)> {
+        let trace = self.trace.as_ref()?;
+        let (span, most) = (&trace.tracing.span, trace.tracing.most);
+        let crossings = trace.share_of_classes.iter().zip(&self.crossings).map(|(share, crossing)| share * crossing);
+        let flows = self.workload.expected_flows_within(span.start.0, span.end.0);
+        let all = flows * self.workload.packets_per_flow() * crossings.sum::<f64>();
+        let packets = all.min(most as f64);
+        let size = TraceSize { packets, bytes: packets * trace.formats.bytes_per_packet(&trace.links) };
+        let ends =
+            || format!("the packet trace would have about {all:.0} packets, and ends after {most} (`trace_packets`)");
+        Some((size, (all > most as f64).then(ends)))
+    }
+
+    /// The share of each class of links that data and ACKs take, by its name.
+    fn wire_loads(&self) -> Vec<(String, f64)> {
+        let Some(bps) = self.workload.class_bps(&self.crossings, &self.fabric, self.seed) else { return Vec::new() };
+        let rates = self.fabric.class_shares().iter().map(|share| share.rate_total_bps.max(1) as f64);
+        let loads = bps.iter().zip(rates).map(|(bps, rate)| bps / rate);
+        self.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
+    }
+
+    fn simulate(
+        &self,
+        show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        trace: Option<&Path>,
+    ) -> Result<PointResult, Error> {
+        self.with_run_spec(show, |run_spec, progress| match (self.trace.as_ref().zip(trace), &self.sampling) {
+            (Some((trace, folder)), sampling) => {
+                let mut files = TraceFiles::new(folder, trace.formats, trace.links.clone());
+                let tracing = &trace.tracing;
+                let result = flowsieve_sim::run_traced(run_spec, sampling.as_ref(), tracing, &mut files, progress);
+                // What kept the files from being written says more than that the run was abandoned for it.
+                files.finish()?;
+                result.map_err(|error| self.failed(&error))
+            }
+            (None, Some(sampling)) => {
+                flowsieve_sim::run_sampled(run_spec, sampling, progress).map_err(|error| self.failed(&error))
+            }
+            (None, None) => flowsieve_sim::run(run_spec, progress).map_err(|error| self.failed(&error)),
+        })
+    }
+
+    /// The run with all links traced, of which the timeline of a flow is kept.
+    fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> {
+        let mut follower = Follower::new(flow, Hop::all(&self.fabric, self.wire_overhead));
+        let links = (0..self.fabric.links.len() as u32).collect();
+        let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
+        let result = self.with_run_spec(show, |run_spec, progress| {
+            flowsieve_sim::run_traced(run_spec, None, &tracing, &mut follower, progress)
+                .map_err(|error| self.failed(&error))
+        })?;
+        let row = follow::find(&result.flows, flow, &self.label)?;
+        if !follower.has_packets() && row.fct_ps.is_some() {
+            let problem = format!("{}: no packet says that it belongs to flow {flow}", self.label);
+            return Err(Error::Input(format!(
+                "{problem}; expected its `message` in each data packet of your transport"
+            )));
+        }
+        Ok(follower.timeline(self.label.clone(), &row, &self.fabric))
+    }
+
+    fn failed(&self, error: &SimError) -> Error {
+        match error {
+            SimError::Stopped => Error::Stopped,
+            error => Error::Simulation { point: self.label.clone(), problem: error.to_string() },
+        }
+    }
+
+    /// Calls `carry_out` with what the simulator is to do.
+    fn with_run_spec<T>(
+        &self,
+        show: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        carry_out: impl FnOnce(&RunSpec<'_>, &mut dyn FnMut(flowsieve_sim::Progress) -> ControlFlow<()>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        // An error would have shown while the workload was read.
+        let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
+            match (self.workload.flows(self.seed), self.workload.extent) {
+                (Err(_), _) => Box::new(std::iter::empty()),
+                (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
+                (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
+                (Ok(flows), _) => flows,
+            }
+        };
+        let queries = self.workload.queries(self.seed);
+        // The numbers of queries come first, those of their messages among flows, and their own among coflows.
+        let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
+        let after_queries = move |flow: Flow| -> Option<Flow> {
+            let coflow = flow.coflow.map(|coflow| coflow.saturating_add(asked));
+            Some(Flow { id: flow.id.checked_add(messages)?, coflow, ..flow })
+        };
+        let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
+        let closed = self.workload.closed_loop(self.seed);
+        let waited_for = self.workload.waited_for(self.seed);
+        let flows = match (&queries, &closed, self.workload.extent) {
+            (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
+            (_, _, Extent::Entries { endless: true }) => Flows::Until { flows: &flows, waited_for: &waited_for },
+            (_, None, _) => Flows::Given(&flows),
+            (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
+            (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
+        };
+        let measure = match self.workload.extent {
+            Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
+            _ => Measure::All,
+        };
+        let run_spec = RunSpec {
+            fabric: &self.fabric,
+            scheme: &self.scheme,
+            wire_overhead: self.wire_overhead,
+            flows,
+            predictions: self.predictions.as_ref(),
+            announcements: self.announcements.as_ref(),
+            measure,
+            fct_end: self.fct_end,
+            seed: self.seed,
+            max_time: self.max_time,
+            partitioning: Partitioning::Whole,
+            most_packet_hops: self.most_packet_hops(),
+            fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
+        };
+        let expected = self.workload.expected_flows().max(1.0);
+        let mut progress = |now: flowsieve_sim::Progress| {
+            show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops })
+        };
+        carry_out(&run_spec, &mut progress)
+    }
+}

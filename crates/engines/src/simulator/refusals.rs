@@ -1,0 +1,211 @@
+//! What is refused although every setting by itself may stand: what would be without effect, take no end of memory, or never end.
+
+use flowsieve_experiment::Error;
+use crate::watch::SAMPLE_INTERVAL;
+use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
+use flowsieve_core::Time;
+use flowsieve_fabric::topology::{Fabric, Link, Node};
+use flowsieve_schemes::coflows::COFLOW_ORDER;
+use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
+use flowsieve_schemes::parts::{LOAD_BALANCING, RTO_MIN};
+use flowsieve_schemes::scheme::{BalancerSpec, Class};
+use flowsieve_schemes::{Scheme, afq, pcoflow, qcluster};
+use flowsieve_settings::{Key, Place, Scope, Settings, SettingsError, units};
+use flowsieve_sim::MOST_SEGMENTS;
+use flowsieve_sim::sample::MOST_VALUES;
+use flowsieve_transport::TransportSpec;
+use flowsieve_workload::Flow;
+use flowsieve_workload::coflow_trace::OwnRack;
+
+/// The most memory that the sketches of all ports may take, in bytes.
+const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
+
+/// What the sketches of all ports take, in bytes.
+pub(super) fn sketch_bytes(scheme: &Scheme, fabric: &Fabric) -> u64 {
+    let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).kind.sketch_bytes();
+    fabric.links.iter().map(of_port).sum()
+}
+
+pub(super) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+    let bytes = sketch_bytes(scheme, fabric);
+    if bytes <= MOST_SKETCH_BYTES {
+        return Ok(());
+    }
+    let counts: [&Key; 3] = [&qcluster::SKETCH_BUCKETS, &afq::COLUMNS, &pcoflow::PCOFLOW_SLOTS];
+    let key = counts.into_iter().find(|key| scope.is_given(key)).unwrap_or(&qcluster::SKETCH);
+    let (ports, took) = (fabric.links.len(), units::format_size(bytes));
+    let most = units::format_size(MOST_SKETCH_BYTES);
+    Err(scope
+        .error(key, format!("the sketches of {ports} ports take {took}"))
+        .expected(format!("at most {most} in all")))
+}
+
+/// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all would be sent again and again.
+pub(super) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+    let packet = |class: &Class| {
+        let TransportSpec::Tcp(rules) = &class.transport else { return None };
+        let facts = rules.facts();
+        facts.answers().then(|| u32::from(facts.segment) + u32::from(facts.header))
+    };
+    let Some(bytes) = scheme.classes.iter().filter_map(packet).max() else { return Ok(()) };
+    let Some(least) = scope.optional(&RTO_MIN)? else { return Ok(()) };
+    let lines = fabric.links.iter().filter(|link| matches!(link.from, Node::Host(_)));
+    let takes = lines.map(|link| link.rate.byte_time().serialise(bytes)).max().unwrap_or(Time::ZERO);
+    if least >= takes.0 {
+        return Ok(());
+    }
+    let problem = format!("a timeout of {} is shorter than a full packet takes on a host's link", Time(least));
+    Err(scope.error(&RTO_MIN, problem).expected(format!("at least {takes}")))
+}
+
+/// Refuses flows of a list that have more segments than can be numbered.
+pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64) -> Result<(), Error> {
+    let segment = |class: &Class| u64::from(class.transport.facts().segment);
+    let Some(least) = scheme.classes.iter().map(segment).min() else { return Ok(()) };
+    for (one, part) in workload.parts() {
+        let Some(list) = part.listed().filter(|list| list.largest_bytes() > MOST_SEGMENTS * least) else { continue };
+        let of_flow = |flow: &Flow| {
+            let class = usize::from(one.map_or(flow.class, |(_, class)| class));
+            scheme.classes.get(class).or(scheme.classes.last()).map_or(least, segment)
+        };
+        let is_huge = |flow: &Flow| flow.bytes > MOST_SEGMENTS * of_flow(flow);
+        let flows = part.flows(seed).map_err(Error::Input)?;
+        let Some(flow) = flows.filter(is_huge).max_by_key(|flow| flow.bytes) else { continue };
+        let segment = of_flow(&flow);
+        let most = MOST_SEGMENTS * segment;
+        let expected = format!("at most {most}, which are {MOST_SEGMENTS} packets of {segment} B");
+        return Err(list.wrong_size(flow.bytes).expected(expected).into());
+    }
+    Ok(())
+}
+
+/// Refuses a distribution of which more than one flow in a million could not be sent.
+pub(super) fn refuse_huge_sizes(
+    settings: &Settings,
+    scheme: &Scheme,
+    workload: &Workload,
+) -> Result<(), SettingsError> {
+    let Some(segment) = scheme.classes.iter().map(|class| u64::from(class.transport.facts().segment)).max() else {
+        return Ok(());
+    };
+    let most = MOST_SEGMENTS * segment;
+    for (one, part) in workload.parts() {
+        let Some(sizes) = part.drawn_sizes().filter(|sizes| sizes.quantile(1.0 - 1e-6) > most) else { continue };
+        let scope = settings.workload(one.map(|(name, _)| name));
+        let key: &Key = if scope.is_given(&CDF) { &CDF } else { &SIZES };
+        let problem = format!("{} has flows of up to {} bytes", sizes.name(), sizes.max_bytes());
+        let expected = format!("at most {most} bytes, which are {MOST_SEGMENTS} packets of {segment} B");
+        return Err(scope.error(key, problem).expected(expected));
+    }
+    Ok(())
+}
+
+/// The most samples that a run may be expected to take.
+const MOST_SAMPLES: f64 = MOST_VALUES as f64;
+
+/// Refuses samples that would be taken more often than their values could be kept.
+pub(super) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
+    let scope = settings.common();
+    let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(()) };
+    let Some(span_ps) = workload.arrivals_span_ps() else { return Ok(()) };
+    let samples = span_ps / interval as f64;
+    if samples <= MOST_SAMPLES {
+        return Ok(());
+    }
+    let problem =
+        format!("flows arrive for {}, in which a run would be sampled {samples:.0} times", Time(span_ps as u64));
+    let least = Time((span_ps / MOST_SAMPLES).ceil() as u64);
+    Err(scope.error(&SAMPLE_INTERVAL, problem).expected(format!("at least {least}, for {MOST_SAMPLES:.0} samples")))
+}
+
+/// Refuses HULA where it would be without effect: its probes go up and down, and tell of ways among which switches choose.
+pub(super) fn refuse_probes_without_a_choice(
+    scope: &Scope<'_>,
+    scheme: &Scheme,
+    fabric: &Fabric,
+) -> Result<(), SettingsError> {
+    if !matches!(scheme.balancers.at(Place::Leaf), BalancerSpec::Hula(_)) {
+        return Ok(());
+    }
+    let refuse = |problem: String| {
+        let expected = "another load_balancing, or a fabric of tiers with several shortest ways";
+        Err(scope.at(Place::Leaf).error(&LOAD_BALANCING, problem).expected(expected))
+    };
+    if fabric.routes.iter().flat_map(|routes| &routes.groups).all(|group| group.len() == 1) {
+        return refuse("HULA has nothing to choose: between any two hosts there is one shortest way".to_owned());
+    }
+    let beside =
+        |link: &&Link| !matches!(link.to, Node::Host(_)) && fabric.place_of(link.from) == fabric.place_of(link.to);
+    match fabric.links.iter().find(beside) {
+        None => Ok(()),
+        Some(link) => {
+            let [from, to] = [link.from, link.to].map(|node| fabric.name(node));
+            refuse(format!("HULA's probes go up and down, and the link between {from} and {to} does neither"))
+        }
+    }
+}
+
+/// Refuses who orders coflows where there are none.
+pub(super) fn refuse_without_coflows(
+    scope: &Scope<'_>,
+    scheme: &Scheme,
+    workload: &Workload,
+) -> Result<(), SettingsError> {
+    let orders = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Coordinator(_));
+    if workload.extent == Extent::Queries || !scheme.controllers.iter().any(orders) {
+        return Ok(());
+    }
+    need_coflows(scope, workload)
+}
+
+/// Refuses a workload without coflows.
+pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(), SettingsError> {
+    if workload.has_coflows() {
+        return Ok(());
+    }
+    let which = match (workload.extras().coflows, workload.extent) {
+        (true, Extent::Entries { endless: true }) => "a workload without an end is not known before the run",
+        (true, _) => "the requests of incast are not known before the run",
+        (false, _) => "this workload has none",
+    };
+    let problem = format!("`{}` orders coflows, and {which}", scope.variant());
+    let expected = "`coflows`, `queries` or a `list` with a column `coflow` in [workload], or coflow_order = \"none\"";
+    Err(scope.error(&COFLOW_ORDER, problem).expected(expected))
+}
+
+/// Refuses flows from a host to itself, which no packet and no flow list has.
+pub(super) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
+    let names = settings.workloads().iter().map(|(name, _)| Some(name.as_str()));
+    let names: Vec<Option<&str>> = if settings.workloads().is_empty() { vec![None] } else { names.collect() };
+    for scope in names.into_iter().map(|name| settings.workload(name)) {
+        if scope.optional(&OWN_RACK)? == Some(OwnRack::Keep) {
+            let expected = "\"drop\", or fidelity = \"flow\" in [run]: packets and flow lists are between two hosts";
+            return Err(scope.invalid(&OWN_RACK, expected));
+        }
+    }
+    Ok(())
+}
+
+/// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
+/// ones have finished, a warning where the fabric drains.
+pub(super) fn overload(
+    settings: &Settings,
+    loads: &[(String, f64)],
+    extent: Extent,
+) -> Result<Option<String>, SettingsError> {
+    // Of equal loads the first.
+    let worst = loads.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((class, load)) = worst.filter(|(_, load)| *load >= 1.0) else { return Ok(None) };
+    let problem = format!(
+        "the {class} links are offered {load:.3} of their rate by flows of the mean size, ACKs and framing included"
+    );
+    let expected = match extent {
+        Extent::Window(..) => "less than 1 with measure = \"window\"",
+        Extent::Entries { endless: true } => {
+            "less than 1 where a workload goes on until the flows of the others have finished"
+        }
+        _ => return Ok(Some(format!("{problem}: queues grow for as long as flows arrive"))),
+    };
+    let first = settings.workloads().first().map(|(name, _)| name.as_str());
+    Err(settings.workload(first).error(&LOAD, problem).expected(expected))
+}

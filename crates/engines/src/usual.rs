@@ -1,0 +1,35 @@
+//! A scheme under the workload for which it is explained.
+
+use std::sync::LazyLock;
+
+use flowsieve_schemes::{Context, Entry, WorkloadFacts};
+use flowsieve_settings::Settings;
+use flowsieve_workload::{SizeDistribution, builtin};
+
+/// The sizes of the workload for which schemes are explained, by name.
+pub const WORKLOAD: &str = "web-search";
+
+static SIZES: LazyLock<Option<SizeDistribution>> = LazyLock::new(|| builtin(WORKLOAD)?.distribution().ok());
+
+struct Usual;
+
+impl WorkloadFacts for Usual {
+    fn distribution(&self) -> Option<&str> {
+        Some(WORKLOAD)
+    }
+
+    fn load(&self) -> Option<f64> {
+        Some(0.6)
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        SIZES.as_ref().map(|sizes| sizes.quantile(p))
+    }
+}
+
+/// Builds a scheme, which reads its settings. One that lacks a setting has read others until then.
+pub(crate) fn read<'a>(mut entries: impl Iterator<Item = &'a Entry>, scheme: &str, settings: &Settings) {
+    if let Some(entry) = entries.find(|entry| entry.name == scheme) {
+        let _ = (entry.build)(&Context { scope: settings.scheme(scheme), workload: &Usual });
+    }
+}

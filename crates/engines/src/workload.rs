@@ -1,0 +1,497 @@
+//! The `[workload]` of a point: which flows it sends, and how many of them.
+//!
+//! Everything is read from what holds for all schemes, so that schemes get the same flows. Loads are of the host
+//! links; the arrival rate comes from the mean of the very distribution that is drawn from, unless the experiment names
+//! its source's mean.
+
+mod average;
+mod coflows;
+mod crossings;
+mod estimates;
+mod files;
+mod hosts;
+mod listed;
+mod pattern;
+mod queries;
+mod recorded;
+mod several;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod traffic;
+
+pub use files::Files;
+pub use hosts::Hosts;
+pub use sizes::formula;
+
+use flowsieve_experiment::Error;
+use coflows::{COFLOWS, PlacedFacts};
+use files::List;
+use flowsieve_schemes::WorkloadFacts;
+use flowsieve_schemes::parameters::{self, ParameterSet};
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, MAX_TIME_PS, Scope, Scaled, Section, Setting, Settings, SettingsError};
+use flowsieve_workload::flow_list::{Extras, Features};
+use flowsieve_workload::{
+    ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
+};
+use listed::Paced;
+use queries::Asked;
+use recorded::{RECORDED, Recorded};
+use several::Several;
+use sizes::Reader;
+use std::path::Path;
+use std::sync::Arc;
+use traffic::Drawn;
+
+pub(crate) use coflows::OWN_RACK;
+pub(crate) use queries::QUERIES;
+pub use sizes::{CDF, SIZES};
+pub use traffic::LOAD;
+pub(crate) use traffic::ARRIVALS;
+
+declare! {
+    /// How many flows arrive.
+    pub static FLOWS: Setting<u64> = Setting::count(
+        Section::Workload, "flows", 1, 50_000_000, "how many flows arrive",
+    )
+    .scaled(Scaled::Amount);
+    pub(crate) static DURATION: Setting<u64> = Setting::time(
+        Section::Workload, "duration", 1, MAX_TIME_PS, "for how long flows arrive, instead of a number of flows",
+    )
+    .scaled(Scaled::Course);
+    static LIST: Setting<String> = Setting::file(
+        Section::Workload, "list",
+        "a flow list to replay instead, at its own pace or at `load`: CSV rows of start_s,src,dst,bytes and optionally deadline_s, coflow, class, lower, upper, predicted and \
+         feature:NAME",
+    );
+    static CLASS_SHARE: Setting<f64> = Setting::number(
+        Section::Workload, "class_share", 0.0, 1.0,
+        "share of the flows that are of class 1, drawn flow by flow; the others are of class 0",
+    );
+    /// Whether it is a window.
+    pub(crate) static MEASURE: Setting<bool> = Setting::choice(
+        Section::Run,
+        "measure",
+        &[("all", false), ("window", true)],
+        "count every flow and drain, or the flows that start in a window under load",
+    )
+    .with_default(false);
+    pub(crate) static WINDOW: Setting<Vec<u64>> = Setting::times(
+        Section::Run, "window", "start and end of the measuring window",
+    )
+    .scaled(Scaled::Course)
+    .needs("`measure` = \"window\" beside it");
+}
+
+/// Every setting of a workload, by the part that declares it.
+pub(crate) const WORKLOAD_SETTINGS: &[&[&Key]] = &[
+    sizes::SETTINGS,
+    coflows::SETTINGS,
+    recorded::SETTINGS,
+    traffic::SETTINGS,
+    pattern::SETTINGS,
+    SETTINGS,
+    queries::SETTINGS,
+    several::SETTINGS,
+];
+
+/// Which flows of a run there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// This many arrive; all count, and the fabric drains.
+    Flows(u64),
+    /// They arrive until this time; all count, and the fabric drains.
+    Until(u64),
+    /// They arrive until all that started from the first time to before the second have finished; these count.
+    Window(u64, u64),
+    /// They arrive until all queries have ended; all count, and the fabric drains.
+    Queries,
+    /// Of one of several workloads: they arrive until the flows of the others have finished.
+    Others,
+    /// Of several workloads: they arrive as each of them says; all count, and the fabric drains.
+    Entries {
+        /// Whether one goes on until the flows of the others have finished.
+        endless: bool,
+    },
+}
+
+/// Where flows come from.
+#[derive(Debug, Clone)]
+enum Origin {
+    Drawn(Box<Drawn>),
+    Listed(Arc<List>),
+    Several(Several),
+}
+
+/// The workload of a point.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    origin: Origin,
+    /// Which of its flows are of class 1, where that is drawn.
+    classes: Option<ClassShare>,
+    /// Flows whose sizes its own have, in their order.
+    recorded: Option<Recorded>,
+    /// What goes on beside drawn flows.
+    asked: Option<Asked>,
+    /// What a coflow trace became on these hosts.
+    pub(crate) placed: Option<PlacedFacts>,
+    /// What a load made of a list.
+    paced: Option<Paced>,
+    /// Which flows there are.
+    pub extent: Extent,
+    /// How packets lie on the wire, as the load counts them.
+    pub framing: Framing,
+}
+
+impl WorkloadFacts for Workload {
+    fn distribution(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::Drawn(drawn) => drawn.builtin,
+            Origin::Listed(_) | Origin::Several(_) => None,
+        }
+    }
+
+    fn load(&self) -> Option<f64> {
+        match &self.origin {
+            Origin::Drawn(drawn) => drawn.load,
+            Origin::Listed(_) | Origin::Several(_) => None,
+        }
+    }
+
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        match &self.origin {
+            Origin::Drawn(drawn) => Some(drawn.traffic.from_start.quantile(p)),
+            Origin::Listed(list) => list.quantile(p),
+            Origin::Several(several) => several.quantile(p),
+        }
+    }
+}
+
+impl Workload {
+    /// Reads the workload for these hosts. Paths are relative to `folder`; `files` keeps what is read from them. `seed` is
+    /// the run's, by which coflows are placed.
+    pub fn read(
+        settings: &Settings,
+        hosts: &Hosts,
+        files: &Files,
+        (folder, seed): (&Path, u64),
+    ) -> Result<Workload, Error> {
+        match settings.workloads() {
+            [] => Workload::read_one(&settings.common(), hosts, files, (folder, seed)),
+            _ => several::read(settings, hosts, files, (folder, seed)),
+        }
+    }
+
+    fn of(origin: Origin, extent: Extent, framing: Framing) -> Workload {
+        Workload { origin, extent, framing, classes: None, recorded: None, asked: None, placed: None, paced: None }
+    }
+
+    /// The workload of this scope: the only one, or one of several.
+    fn read_one(
+        scope: &Scope<'_>,
+        hosts: &Hosts,
+        files: &Files,
+        (folder, seed): (&Path, u64),
+    ) -> Result<Workload, Error> {
+        let set = ParameterSet::read(scope)?;
+        let framing = framing(scope, set)?;
+        if let Some(path) = scope.optional(&LIST)? {
+            refuse_beside(scope, &LIST, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
+            refuse_beside(scope, &LIST, &[&COFLOWS])?;
+            let list = files.list(scope, &LIST, &folder.join(path), &hosts.names)?;
+            scope.note("workload.list.digest", &list.digest);
+            let (list, paced) = listed::at_load(scope, list, files, (hosts, &framing, set))?;
+            // The list itself says how many.
+            let extent = listed::extent(scope, &list)?;
+            let classes = classes(scope)?;
+            if classes.is_some() && list.extras.classes {
+                let problem = "`class_share` says nothing of a list with a column `class`";
+                return Err(scope.error(&CLASS_SHARE, problem).expected("one of the two").into());
+            }
+            return Ok(Workload { classes, paced, ..Workload::of(Origin::Listed(list), extent, framing) });
+        }
+        if let Some((list, facts)) = coflows::read(scope, (hosts, &framing, seed), files, folder)? {
+            refuse_beside(scope, &COFLOWS, &[&SIZES, &CDF, &RECORDED, &FLOWS, &DURATION, &QUERIES])?;
+            let (extent, classes) = (listed::extent(scope, &list)?, classes(scope)?);
+            return Ok(Workload {
+                classes,
+                placed: Some(facts),
+                ..Workload::of(Origin::Listed(list), extent, framing)
+            });
+        }
+        let reader = Reader { scope, payload: framing.payload_bytes, files, folder, recorded: None };
+        let recorded = Recorded::read(&reader)?;
+        if recorded.is_some() {
+            refuse_beside(scope, &RECORDED, &[&SIZES, &CDF, &traffic::CHANGE_SIZES])?;
+        }
+        let reader = Reader { recorded: recorded.as_ref(), ..reader };
+        let drawn = traffic::read(&reader, hosts, &framing, set)?;
+        if drawn.closed.is_some() && recorded.is_some() {
+            let problem = "`recorded` with arrivals = \"closed-loop\", where flows have no order";
+            return Err(scope.error(&RECORDED, problem).expected("other arrivals, or `sizes`").into());
+        }
+        let classes = if drawn.closed.is_none() { classes(scope)? } else { None };
+        if classes.is_some() {
+            refuse_beside(scope, &CLASS_SHARE, &[&traffic::MIX_SIZES])?;
+        }
+        let asked = Asked::read(&reader, hosts, &framing)?;
+        let extent = if asked.is_some() {
+            refuse_window(scope, &QUERIES)?;
+            Extent::Queries
+        } else {
+            extent(scope, recorded.as_ref())?
+        };
+        Ok(Workload { classes, recorded, asked, ..Workload::of(Origin::Drawn(Box::new(drawn)), extent, framing) })
+    }
+
+    /// The flows in the order of their starts: without end, or all of a list; those beside queries.
+    pub fn flows(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
+        let flows = self.flows_of_origin(seed)?;
+        Ok(match self.classes {
+            None => flows,
+            Some(classes) => Box::new(flows.map(move |flow| classes.put_on(flow, seed))),
+        })
+    }
+
+    fn flows_of_origin(&self, seed: u64) -> Result<Box<dyn Iterator<Item = Flow> + Send>, String> {
+        match &self.origin {
+            Origin::Drawn(drawn) if drawn.closed.is_some() => {
+                Err("the flows of a closed loop start when others have finished, which only a run tells".to_owned())
+            }
+            Origin::Drawn(drawn) => {
+                let flows = Generator::of(&drawn.traffic, seed).map_err(|error| error.to_string())?;
+                let flows: Box<dyn Iterator<Item = Flow> + Send> = match self.recorded.clone() {
+                    None => Box::new(flows),
+                    Some(recorded) => Box::new(flows.map(move |flow| recorded.put_on(flow))),
+                };
+                Ok(match drawn.deadlines {
+                    None => flows,
+                    Some(deadlines) => Box::new(flows.map(move |flow| deadlines.put_on(flow, seed))),
+                })
+            }
+            Origin::Listed(list) => {
+                let list = Arc::clone(list);
+                Ok(Box::new((0..list.flows().len()).map(move |index| list.flows()[index])))
+            }
+            Origin::Several(several) => several.flows(seed),
+        }
+    }
+
+    /// The closed loops, where flows wait for others to finish; those are not known before they run.
+    pub fn closed_loop(&self, seed: u64) -> Option<ClosedLoop> {
+        let Origin::Drawn(drawn) = &self.origin else { return None };
+        let flows = match self.extent {
+            Extent::Flows(flows) => u32::try_from(flows).unwrap_or(u32::MAX),
+            // More than any run has.
+            _ => u32::MAX,
+        };
+        // An error would have shown while the workload was read.
+        drawn.closed_loop(flows, seed).ok().flatten()
+    }
+
+    /// The queries that go on beside the flows.
+    pub fn queries(&self, seed: u64) -> Option<Queries> {
+        // An error would have shown while the workload was read.
+        self.asked.as_ref()?.with_seed(seed).ok()
+    }
+
+    /// Which optional columns a list of its flows needs.
+    pub fn extras(&self) -> Extras {
+        match &self.origin {
+            Origin::Drawn(drawn) => {
+                let deadlines = drawn.deadlines.is_some();
+                let classes = drawn.traffic.from_start.mix.is_some() || self.classes.is_some();
+                let recorded = self.recorded.as_ref().map(|recorded| recorded.list().extras.clone());
+                let coflows = matches!(drawn.traffic.pattern, Pattern::Incast { .. });
+                Extras { deadlines, classes, coflows, ..recorded.unwrap_or_default() }
+            }
+            Origin::Listed(list) => {
+                Extras { classes: list.extras.classes || self.classes.is_some(), ..list.extras.clone() }
+            }
+            Origin::Several(several) => several.extras(),
+        }
+    }
+
+    /// What was predicted and recorded of a flow of a list.
+    pub fn beside(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
+        match (&self.origin, &self.recorded) {
+            (Origin::Drawn(_), None) => (flow, Prediction::default(), &[]),
+            (Origin::Drawn(_), Some(recorded)) => {
+                let (prediction, features) = recorded.beside(&flow);
+                (flow, prediction, features)
+            }
+            (Origin::Listed(list), _) => list.list.row(flow),
+            // Such lists are refused among several workloads.
+            (Origin::Several(_), _) => (flow, Prediction::default(), &[]),
+        }
+    }
+
+    /// Whether its flows are known before the run, to the last one, and belong to coflows.
+    pub fn has_coflows(&self) -> bool {
+        match &self.origin {
+            Origin::Drawn(_) => false,
+            Origin::Listed(list) => list.extras.coflows,
+            Origin::Several(several) => several.has_coflows(),
+        }
+    }
+
+    /// The highest class of the flows of a list or of several workloads, and the error of it, where there may be none such.
+    pub fn highest_class(&self) -> Option<(u8, Error)> {
+        match &self.origin {
+            Origin::Several(several) => several.highest_class(),
+            _ => {
+                let (class, error) = self.listed()?.highest_class();
+                Some((class, error.into()))
+            }
+        }
+    }
+
+    /// The workloads of which it is made, each with its name and class, where there are several; itself where there are not.
+    pub(crate) fn parts(&self) -> Vec<(Option<(&str, u8)>, &Workload)> {
+        match &self.origin {
+            Origin::Several(several) => several.parts().map(|(name, class, of)| (Some((name, class)), of)).collect(),
+            _ => vec![(None, self)],
+        }
+    }
+
+    /// The numbers of the flows for which those of other workloads wait, rising.
+    pub(crate) fn waited_for(&self, seed: u64) -> Vec<u32> {
+        match (&self.origin, self.extent) {
+            // An error would have shown while the workload was read.
+            (Origin::Several(several), Extent::Entries { endless: true }) => {
+                several.with_an_end(seed).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a person should know of it before it runs.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        match (&self.origin, &self.paced) {
+            (Origin::Several(several), _) => several.sentences(),
+            (_, paced) => paced.iter().map(|paced| paced.sentence().to_owned()).collect(),
+        }
+    }
+
+    /// The sizes that are drawn, where they are.
+    pub(crate) fn drawn_sizes(&self) -> Option<&SizeDistribution> {
+        match &self.origin {
+            Origin::Drawn(drawn) => Some(&drawn.traffic.from_start.sizes),
+            Origin::Listed(_) | Origin::Several(_) => None,
+        }
+    }
+
+    /// The list that is replayed, where one is.
+    pub(crate) fn listed(&self) -> Option<&List> {
+        match &self.origin {
+            Origin::Listed(list) => Some(list),
+            Origin::Drawn(_) | Origin::Several(_) => None,
+        }
+    }
+
+    /// What of its list is not read, or read in another way than it stands there.
+    pub(crate) fn list_notes(&self) -> Vec<String> {
+        let recorded = self.recorded.as_ref().map(Recorded::list);
+        self.listed().into_iter().chain(recorded).flat_map(List::notes).collect()
+    }
+
+    /// The predictions of a list that has some.
+    pub fn predictions(&self) -> Option<Arc<dyn Predict>> {
+        let predicts = |list: &List| list.extras.bounds || list.extras.sizes;
+        match (&self.origin, &self.recorded) {
+            (Origin::Listed(list), _) if predicts(list) => Some(Arc::clone(list) as Arc<dyn Predict>),
+            (_, Some(recorded)) if predicts(recorded.list()) => Some(Arc::new(recorded.clone())),
+            _ => None,
+        }
+    }
+
+    /// What was recorded of the flows of a list, or of those whose sizes the flows have.
+    pub fn features(&self) -> Option<&Features> {
+        match (&self.origin, &self.recorded) {
+            (Origin::Listed(list), _) => Some(&list.list.features),
+            (_, Some(recorded)) => Some(recorded.features()),
+            _ => None,
+        }
+    }
+
+    /// Predictions by the numbers of the flows that have these features.
+    pub fn predicting(&self, by_number: Vec<Prediction>) -> Arc<dyn Predict> {
+        match &self.recorded {
+            None => Arc::new(by_number),
+            Some(recorded) => Arc::new(recorded.predicting(by_number)),
+        }
+    }
+}
+
+/// Packets on the wire, as they are without a scheme's own settings.
+fn framing(scope: &Scope<'_>, set: ParameterSet) -> Result<Framing, SettingsError> {
+    let header = parameters::header(scope)?;
+    Ok(Framing {
+        payload_bytes: parameters::segment(scope)?.into(),
+        header_bytes: header.into(),
+        overhead_bytes: set.wire_overhead(scope)?.into(),
+        ack_bytes: header.into(),
+        data_packets_per_ack: set.ack_every(scope)?,
+    })
+}
+
+fn classes(scope: &Scope<'_>) -> Result<Option<ClassShare>, SettingsError> {
+    Ok(scope.optional(&CLASS_SHARE)?.map(|share| ClassShare { share }))
+}
+
+fn extent(scope: &Scope<'_>, recorded: Option<&Recorded>) -> Result<Extent, SettingsError> {
+    let is_window = scope.read(&MEASURE)?;
+    // One of several workloads may end within a window, or before it.
+    let is_one_of_several = scope.workload().is_some();
+    if is_window && !is_one_of_several {
+        refuse_beside(scope, &MEASURE, &[&FLOWS, &DURATION])?;
+        let (from, to) = window(scope)?;
+        return Ok(Extent::Window(from, to));
+    }
+    match (scope.optional(&FLOWS)?, scope.optional(&DURATION)?) {
+        (Some(flows), None) => Ok(Extent::Flows(flows)),
+        (None, Some(duration)) => Ok(Extent::Until(duration)),
+        (Some(_), Some(_)) => Err(scope.error(&DURATION, "`duration` beside `flows`").expected("one of the two")),
+        (None, None) if is_window => Ok(Extent::Others),
+        (None, None) if recorded.is_some() => Ok(Extent::Flows(recorded.map_or(0, |recorded| recorded.flows as u64))),
+        (None, None) if is_one_of_several => Ok(Extent::Others),
+        (None, None) => Err(scope.invalid(&FLOWS, "`flows` or `duration` in [workload]")),
+    }
+}
+
+/// Refuses a measuring window where all flows count, as `key` gives them. What is not given is not read: it changes nothing.
+fn refuse_window(scope: &Scope<'_>, key: &Key) -> Result<(), SettingsError> {
+    let name = key.name;
+    let expected = format!("measure = \"all\": with `{name}` every flow counts, and the fabric drains");
+    if scope.is_given(&MEASURE) && scope.read(&MEASURE)? {
+        let problem = format!("`measure` = window beside `{name}`");
+        return Err(scope.error(&MEASURE, problem).expected(expected));
+    }
+    match scope.is_given(&WINDOW) {
+        true => Err(scope
+            .error(&WINDOW, format!("`window` beside `{name}`"))
+            .expected(format!("no `window`, or {expected}"))),
+        false => Ok(()),
+    }
+}
+
+/// The measuring window.
+fn window(scope: &Scope<'_>) -> Result<(u64, u64), SettingsError> {
+    match scope.optional(&WINDOW)?.as_deref() {
+        Some([start, end]) if start < end => Ok((*start, *end)),
+        _ => Err(scope.invalid(&WINDOW, "its start and its end, such as window = [\"10ms\", \"60ms\"]")),
+    }
+}
+
+/// Refuses keys that say the same as `key`, which is given.
+fn refuse_beside(scope: &Scope<'_>, key: &Key, others: &[&Key]) -> Result<(), SettingsError> {
+    let name = key.name;
+    match others.iter().find(|other| scope.is_given(other)) {
+        Some(other) => {
+            let problem = format!("`{}` says nothing beside `{name}`", other.name);
+            Err(scope.error(other, problem).expected(format!("one of the two: `{name}` decides it")))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,223 @@
+//! Coflow traces as workloads: read, made anew, placed and brought to a load.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use flowsieve_settings::declare;
+use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};
+use flowsieve_workload::coflow_trace::{CoflowTrace, Generation, Like, OwnRack, Placed, Placing, PodLocal, TraceError};
+use flowsieve_workload::flow_list::FlowList;
+use flowsieve_workload::{Framing, MAX_BYTES};
+
+use super::files::{Files, List};
+use super::{Hosts, LOAD};
+use flowsieve_experiment::Error;
+
+/// How ports become hosts, by the names that settings use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlacingName {
+    Random,
+    Modulo,
+}
+
+declare! {
+    pub(crate) static COFLOWS: Setting<String> = Setting::file(
+        Section::Workload, "coflows", "a coflow trace to replay, in the format of coflow-benchmark or of Sincronia",
+    );
+    static COFLOWS_LIKE: Setting<Like> = Setting::choice(
+        Section::Workload,
+        "coflows_like",
+        &[("trace", Like::Trace), ("coflowsim", Like::CoflowSim)],
+        "how sizes and arrivals of a trace are taken: as they stand, or as CoflowSim takes them",
+    )
+    .with_default(Like::Trace);
+    static COFLOW_HOSTS: Setting<PlacingName> = Setting::choice(
+        Section::Workload,
+        "coflow_hosts",
+        &[("random", PlacingName::Random), ("modulo", PlacingName::Modulo)],
+        "which hosts a trace's ports are, where there is not a port for each host: drawn for each seed, or by their number",
+    );
+    pub(crate) static OWN_RACK: Setting<OwnRack> = Setting::choice(
+        Section::Workload,
+        "own_rack",
+        &[("drop", OwnRack::Drop), ("keep", OwnRack::Keep)],
+        "coflows: whether flows from a host to itself are left out, or kept, which takes fidelity = \"flow\"",
+    )
+    .with_default(OwnRack::Drop);
+    static SIZE_SCALE: Setting<f64> = Setting::number_above(
+        Section::Workload, "size_scale", 0.0, 1e6, "coflows: all sizes are multiplied by this",
+    )
+    .with_default(1.0);
+    static GENERATED: Setting<u64> = Setting::count(
+        Section::Workload, "generated_coflows", 1, 1_000_000,
+        "so many coflows with the structure of the trace's, on ports that are drawn, instead of the trace itself",
+    );
+    static FLOW_CAP: Setting<u64> = Setting::size(
+        Section::Workload, "flow_cap", 1, MAX_BYTES, "generated coflows: no flow has more bytes",
+    );
+    static MOST_FLOWS: Setting<u64> = Setting::count(
+        Section::Workload, "most_flows", 1, 1_000_000, "generated coflows: none has more flows",
+    );
+    static POD_HOSTS: Setting<u64> = Setting::count(
+        Section::Workload, "pod_hosts", 1, 65_535, "generated coflows: hosts of a pod, neighbours by number",
+    );
+    static POD_LOCAL: Setting<f64> = Setting::number(
+        Section::Workload, "pod_local", 0.0, 1.0,
+        "generated coflows: the share of the bytes that stays inside pods, as near as coflows allow",
+    );
+}
+
+/// What says nothing without `generated_coflows`.
+fn of_generated() -> [&'static Key; 4] {
+    [&FLOW_CAP, &MOST_FLOWS, &POD_HOSTS, &POD_LOCAL]
+}
+
+/// What says nothing without `coflows`.
+fn of_coflows() -> [&'static Key; 5] {
+    [&COFLOWS_LIKE, &COFLOW_HOSTS, &OWN_RACK, &SIZE_SCALE, &GENERATED]
+}
+
+/// The longest time between the first arrival and the last: 200 days, before a run's clock ends.
+const MAX_SPAN_PS: f64 = 1.7e19;
+
+/// What a trace became on these hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PlacedFacts {
+    /// The share of its rate that the busiest host's link carries between the first arrival and the last, one way, headers and
+    /// framing counted; `None` where all arrive at once.
+    pub(crate) busiest_load: Option<f64>,
+    /// Flows within a host, which are left out.
+    pub(crate) left_out: u64,
+}
+
+impl PlacedFacts {
+    fn of(placed: &Placed, span_ps: u64, hosts: &Hosts, framing: &Framing) -> PlacedFacts {
+        let mut bits: BTreeMap<(u32, bool), f64> = BTreeMap::new();
+        for flow in &placed.flows {
+            let of_flow = wire_bits(flow.bytes, framing);
+            *bits.entry((flow.src, false)).or_default() += of_flow;
+            *bits.entry((flow.dst, true)).or_default() += of_flow;
+        }
+        let busiest = bits.into_values().fold(0.0, f64::max);
+        let carried = span_ps as f64 / 1e12 * hosts.bps as f64;
+        PlacedFacts { busiest_load: (span_ps > 0).then_some(busiest / carried), left_out: placed.own_host }
+    }
+
+    /// What a person should know of it before it runs: a load beside those of the links, and a warning.
+    pub(crate) fn say(&self, loads: &mut Vec<(String, f64)>, warnings: &mut Vec<String>) {
+        loads.extend(self.busiest_load.map(|load| ("busiest host without ACKs".to_owned(), load)));
+        if self.left_out > 0 {
+            warnings.push(format!("{} flows within a host are left out", self.left_out));
+        }
+    }
+}
+
+/// A trace, with the name of its contents.
+#[derive(Debug)]
+pub(crate) struct ReadCoflows {
+    pub(crate) trace: CoflowTrace,
+    pub(crate) digest: String,
+}
+
+/// The flows of the coflow trace that the settings name, if they name one.
+pub(super) fn read(
+    scope: &Scope<'_>,
+    (hosts, framing, seed): (&Hosts, &Framing, u64),
+    files: &Files,
+    folder: &Path,
+) -> Result<Option<(Arc<List>, PlacedFacts)>, Error> {
+    let Some(path) = scope.optional(&COFLOWS)? else {
+        return match of_coflows().into_iter().chain(of_generated()).find(|key| scope.is_given(key)) {
+            Some(key) => Err(without(scope, key, "coflows").into()),
+            None => Ok(None),
+        };
+    };
+    let path = folder.join(path);
+    let read = files.coflows(scope, &path, scope.read(&COFLOWS_LIKE)?)?;
+    scope.note("workload.coflows.digest", &read.digest);
+    let count = hosts.racks.len() as u32;
+    let refused = |key: &Key, error: TraceError| {
+        let expected = match error {
+            TraceError::NoneFits => "more hosts, or more flows of a coflow",
+            TraceError::TooManyFlows => "fewer coflows, or narrower ones by `most_flows`",
+            TraceError::TooManyBytes => "smaller sizes",
+        };
+        scope.error(key, format!("{}: {error}", path.display())).expected(expected)
+    };
+    let mut trace = match generation(scope, count)? {
+        Some(generation) => generation.generate(&read.trace, seed).map_err(|error| refused(&GENERATED, error))?,
+        None => read.trace.clone(),
+    };
+    trace.scale_sizes(scope.read(&SIZE_SCALE)?).map_err(|error| refused(&SIZE_SCALE, error))?;
+    let (placing, own_rack) = (placing(scope, &trace, count, seed)?, scope.read(&OWN_RACK)?);
+    if let Some(load) = scope.optional(&LOAD)? {
+        // Flows within a host that are dropped load no link.
+        let bits: f64 =
+            trace.place(count, placing, own_rack).flows.iter().map(|flow| wire_bits(flow.bytes, framing)).sum();
+        let span_ps = bits / (f64::from(count) * hosts.bps as f64 * load) * 1e12;
+        if trace.span_ps() == 0 {
+            let problem = "all coflows arrive at once, so that no gaps give a load";
+            return Err(scope
+                .error(&LOAD, problem)
+                .expected("no `load`, or coflows that arrive one after the other")
+                .into());
+        }
+        if span_ps > MAX_SPAN_PS {
+            let problem = format!("{}: at this load coflows arrive over more than 196 days", path.display());
+            return Err(scope.error(&LOAD, problem).expected("a higher load, or smaller sizes").into());
+        }
+        trace.scale_span(span_ps.max(1.0) as u64);
+    }
+    let placed = trace.place(count, placing, own_rack);
+    if placed.flows.is_empty() {
+        let problem = format!("{}: no flow is between two hosts", path.display());
+        return Err(scope.error(&COFLOWS, problem).expected("flows between ports that are different hosts").into());
+    }
+    let name = path.display().to_string();
+    let facts = PlacedFacts::of(&placed, trace.span_ps(), hosts, framing);
+    Ok(Some((Arc::new(List::new(&name, FlowList { flows: placed.flows, ..FlowList::default() })), facts)))
+}
+
+fn without(scope: &Scope<'_>, key: &Key, other: &str) -> SettingsError {
+    scope
+        .error(key, format!("`{}` says nothing without `{other}`", key.name))
+        .expected(format!("`{other}` in [workload]"))
+}
+
+fn generation(scope: &Scope<'_>, hosts: u32) -> Result<Option<Generation>, SettingsError> {
+    let Some(coflows) = scope.optional(&GENERATED)? else {
+        return match of_generated().into_iter().find(|key| scope.is_given(key)) {
+            Some(key) => Err(without(scope, key, GENERATED.name)),
+            None => Ok(None),
+        };
+    };
+    let pods = match (scope.optional(&POD_LOCAL)?, scope.optional(&POD_HOSTS)?) {
+        (None, None) => None,
+        (Some(share), Some(pod)) if u64::from(hosts).is_multiple_of(pod) => Some(PodLocal { hosts: pod as u32, share }),
+        (Some(_), Some(_)) => return Err(scope.invalid(&POD_HOSTS, format!("a divisor of the {hosts} hosts"))),
+        (Some(_), None) => return Err(without(scope, &POD_LOCAL, POD_HOSTS.name)),
+        (None, Some(_)) => return Err(without(scope, &POD_HOSTS, POD_LOCAL.name)),
+    };
+    let (flow_cap, most_flows) = (scope.optional(&FLOW_CAP)?, scope.optional(&MOST_FLOWS)?);
+    Ok(Some(Generation { coflows: coflows as u32, hosts, flow_cap, most_flows, pods }))
+}
+
+fn placing(scope: &Scope<'_>, trace: &CoflowTrace, hosts: u32, seed: u64) -> Result<Placing, SettingsError> {
+    match scope.optional(&COFLOW_HOSTS)? {
+        Some(PlacingName::Random) => Ok(Placing::Random { seed }),
+        Some(PlacingName::Modulo) => Ok(Placing::Modulo),
+        None if trace.ports == hosts => Ok(Placing::Same),
+        None => {
+            let problem = format!("the trace has {} ports, and the fabric {hosts} hosts", trace.ports);
+            Err(scope.error(&COFLOWS, problem).expected("as many of both, or `coflow_hosts` to say where ports are"))
+        }
+    }
+}
+
+/// What a flow's data take on a link: payload, headers and framing.
+fn wire_bits(bytes: u64, framing: &Framing) -> f64 {
+    let per_packet = u64::from(framing.header_bytes) + u64::from(framing.overhead_bytes);
+    let packets = bytes.div_ceil(framing.payload_bytes.get().into());
+    8.0 * (bytes as f64 + (packets * per_packet) as f64)
+}

@@ -1,0 +1,136 @@
+//! Recorded flows at another load: their sizes in their order, with what was recorded and predicted of each, while starts and
+//! host pairs are drawn. So QCLIMB replays its traces (NSDI 2024 §5.1: "keep the message arrival order", "reset the
+//! inter-arrival time").
+
+use super::files::List;
+use super::sizes::{Reader, Sizes};
+use flowsieve_experiment::Error;
+use crate::forest::RECORDED_HOSTS;
+use flowsieve_settings::declare;
+use flowsieve_settings::{Section, Setting};
+use flowsieve_workload::flow_list::Features;
+use flowsieve_workload::{Calibration, Flow, HostNames, Predict, Prediction, SizeDistribution, stand_in};
+use std::sync::Arc;
+
+declare! {
+    pub(crate) static RECORDED: Setting<String> = Setting::file(
+        Section::Workload, "recorded",
+        "recorded flows whose sizes are sent in their order, at the load: a flow list, of which starts and hosts do not count, or \
+         the name of what stands in for a trace",
+    );
+    static CALIBRATION: Setting<Calibration> = Setting::choice(
+        Section::Workload,
+        "calibration",
+        &[
+            ("calibrated", Calibration::Calibrated),
+            ("tight", Calibration::Tight),
+            ("loose", Calibration::Loose),
+        ],
+        "how much the past of a stand-in's flows says about their sizes: what is published of the trace, or more, or less",
+    )
+    .with_default(Calibration::Calibrated);
+    static RECORDED_SEED: Setting<u64> = Setting::count(
+        Section::Workload, "recorded_seed", 1, 1 << 53, "which draw of a stand-in is sent, whatever the run's seed",
+    )
+    .with_default(1);
+    static RECORDED_PART: Setting<Vec<f64>> = Setting::numbers(
+        Section::Workload, "recorded_part", 0.0, 1.0,
+        "which of the recorded flows are sent, by their order: from one share of them to another",
+    );
+}
+
+/// Consecutive flows of a list.
+#[derive(Debug, Clone)]
+pub(super) struct Recorded {
+    list: Arc<List>,
+    from: usize,
+    /// At least 1.
+    pub(super) flows: usize,
+}
+
+impl Recorded {
+    /// Those that the settings name, if they do.
+    pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Recorded>, Error> {
+        let scope = reader.scope;
+        let Some(name) = scope.optional(&RECORDED)? else { return Ok(None) };
+        let list = match stand_in(&name) {
+            Some(of) => reader.files.stand_in(of, scope.read(&CALIBRATION)?, scope.read(&RECORDED_SEED)?)?,
+            None => {
+                let hosts = HostNames::numbered(RECORDED_HOSTS);
+                reader.files.list(scope, &RECORDED, &reader.folder.join(name), &hosts)?
+            }
+        };
+        let all = list.flows().len();
+        let part = scope.read_or(&RECORDED_PART, vec![0.0, 1.0])?;
+        let at = |share: f64| (share * all as f64).round() as usize;
+        match *part {
+            [from, to] if at(from) < at(to) => {
+                scope.note("workload.recorded.digest", &list.digest);
+                Ok(Some(Recorded { from: at(from), flows: at(to) - at(from), list }))
+            }
+            _ => {
+                let expected = format!("two shares of the {all} flows, between which some are, such as [0.8, 1]");
+                Err(scope.invalid(&RECORDED_PART, expected).into())
+            }
+        }
+    }
+
+    /// Their sizes, as if they were drawn.
+    pub(super) fn sizes(&self) -> Sizes {
+        let sizes: Vec<u64> = self.part().iter().map(|flow| flow.bytes).collect();
+        Sizes { distribution: SizeDistribution::listed("recorded", &sizes), builtin: None, rate_mean: None }
+    }
+
+    fn part(&self) -> &[Flow] {
+        &self.list.flows()[self.from..self.from + self.flows]
+    }
+
+    /// The recorded flow that a flow of the run repeats; those of a second workload repeat none. After the last of them they
+    /// begin anew.
+    fn repeated(&self, flow: &Flow) -> Option<&Flow> {
+        let nth = flow.id as usize % self.flows;
+        (flow.class == 0).then(|| &self.part()[nth])
+    }
+
+    /// The flow with its recorded size.
+    pub(super) fn put_on(&self, flow: Flow) -> Flow {
+        self.repeated(&flow).map_or(flow, |recorded| Flow { bytes: recorded.bytes, ..flow })
+    }
+
+    /// What was predicted and recorded of it.
+    pub(super) fn beside(&self, flow: &Flow) -> (Prediction, &[u64]) {
+        let row = self.repeated(flow).map(|recorded| self.list.list.row(*recorded));
+        row.map_or_else(Default::default, |(_, prediction, features)| (prediction, features))
+    }
+
+    /// Predictions of theirs, by their numbers in the list.
+    pub(super) fn predicting(&self, by_number: Vec<Prediction>) -> impl Predict + use<> {
+        Predicted { of: self.clone(), by_number }
+    }
+
+    pub(super) fn list(&self) -> &List {
+        &self.list
+    }
+
+    pub(super) fn features(&self) -> &Features {
+        &self.list.list.features
+    }
+}
+
+impl Predict for Recorded {
+    fn predict(&self, flow: &Flow) -> Prediction {
+        self.beside(flow).0
+    }
+}
+
+/// Predictions of recorded flows that are not the list's own.
+struct Predicted {
+    of: Recorded,
+    by_number: Vec<Prediction>,
+}
+
+impl Predict for Predicted {
+    fn predict(&self, flow: &Flow) -> Prediction {
+        self.of.repeated(flow).map_or_else(Prediction::default, |recorded| self.by_number.predict(recorded))
+    }
+}

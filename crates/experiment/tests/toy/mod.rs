@@ -1,0 +1,92 @@
+//! A toy engine: it makes results up from the settings, so that tests see what the machinery around an engine does.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flowsieve_experiment::engine::{Engine, Engines, Prepared, Progress};
+use flowsieve_experiment::{BASE, Error, Point};
+use flowsieve_results::{FlowRow, PointResult, SchemeInfo};
+use flowsieve_settings::{Key, Scaled, Section, Setting, Settings, declare};
+
+declare! {
+    static FLOWS: Setting<u64> =
+        Setting::count(Section::Workload, "flows", 1, 1_000_000, "how many flows there are").scaled(Scaled::Amount);
+    static DURATION: Setting<u64> =
+        Setting::time(Section::Workload, "duration", 1, 1 << 60, "for how long they arrive").scaled(Scaled::Course);
+    static LOAD: Setting<f64> = Setting::number(Section::Workload, "load", 0.0, 1.0, "how busy the line is");
+    static CDF: Setting<String> = Setting::file(Section::Workload, "cdf", "a file that is named, and carried along");
+    static QUEUES: Setting<u64> = Setting::count(Section::Network, "queues", 1, 8, "queues of the line");
+}
+
+/// Counts its preparations; the run of `fails` (a scheme's name) fails.
+#[derive(Clone, Default)]
+pub(crate) struct Made {
+    pub(crate) runs: Arc<AtomicUsize>,
+    pub(crate) fails: Option<&'static str>,
+}
+
+impl Made {
+    /// An experiment may be carried out on it.
+    pub(crate) fn engines(&self) -> Engines {
+        Engines::new(vec![Box::new(self.clone())]).unwrap()
+    }
+}
+
+impl Engine for Made {
+    fn keys(&self) -> Vec<&'static Key> {
+        SETTINGS.to_vec()
+    }
+
+    fn schemes(&self) -> Vec<SchemeInfo> {
+        let info = |name: &str| SchemeInfo {
+            name: name.into(),
+            paper: "none".into(),
+            summary: "made up".into(),
+            knows: "nothing".into(),
+        };
+        ["dctcp", "pias", "pfabric"].map(info).to_vec()
+    }
+
+    fn carries(&self, _: &Settings) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    fn read_scheme(&self, scheme: &str, settings: &Settings) {
+        let _ = settings.scheme(scheme).read_or(&QUEUES, 8);
+    }
+
+    fn prepare(&self, point: &Point, seed: u64, _: &Path) -> Result<Prepared, Error> {
+        let scope = point.settings.scheme(&point.variant.name);
+        scope.read_or(&BASE, point.variant.base.clone())?;
+        let queues = if point.variant.base == "pias" { scope.read_or(&QUEUES, 8)? } else { 1 };
+        let common = point.settings.common();
+        common.optional(&CDF)?;
+        common.optional(&DURATION)?;
+        let flows = common.read(&FLOWS)? as u32;
+        let slow = (common.read_or(&LOAD, 0.5)? * 1e6) as u64 / queues;
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let fails = self.fails == Some(point.variant.name.as_str());
+        let label = point.label();
+        let row = move |flow: u32| FlowRow {
+            flow,
+            dst: 1,
+            bytes: 1_000 + u64::from(flow) * seed,
+            start_ps: u64::from(flow),
+            fct_ps: Some(1_000_000 + slow + u64::from(flow)),
+            ideal_ps: 1_000_000,
+            ..FlowRow::default()
+        };
+        let run = move |show: &mut dyn FnMut(Progress) -> ControlFlow<()>, _: Option<&Path>| {
+            if fails {
+                return Err(Error::Simulation { point: label, problem: "made to fail".into() });
+            }
+            if show(Progress { share: 0.5, packet_hops: 7 }).is_break() {
+                return Err(Error::Stopped);
+            }
+            Ok(PointResult { flows: (0..flows).map(row).collect(), packet_hops: 14, ..PointResult::default() })
+        };
+        Ok(Prepared { packet_hops: 100.0, memory_bytes: 1_000_000, ..Prepared::new("a line", Box::new(run)) })
+    }
+}

@@ -1,0 +1,434 @@
+//! What there is to choose from, as text for a terminal: schemes, workloads, settings, experiments.
+
+use flowsieve_experiment::document::Document;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::Error;
+use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::lookup;
+use flowsieve_convert::{self as convert, Format, Gives};
+use flowsieve_fabric::topology::{FabricKind, kinds};
+use flowsieve_report::printable;
+use flowsieve_results::SchemeInfo;
+use flowsieve_settings::{Key, Origin, Place, Section, SettingsError, units};
+use flowsieve_workload::{Builtin, SOURCE_MEAN, StandIn, builtins, stand_ins};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Schedulers that can be compared.
+    Schemes,
+    /// Distributions of flow sizes.
+    Workloads,
+    /// Kinds of fabric.
+    Topologies,
+    /// Experiments in a folder.
+    Experiments,
+    /// Every key of an experiment file.
+    Settings,
+    /// Files of other simulators that can be converted.
+    Formats,
+}
+
+/// A list as text. `folder` is where experiments are looked for. With a word it has what has it in its name or description.
+///
+/// # Errors
+/// Where nothing has the word.
+pub fn text(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<String, Error> {
+    let mut groups = match what {
+        What::Schemes => schemes(engines),
+        What::Workloads => workloads(),
+        What::Topologies => topologies()?,
+        What::Experiments => experiments(folder, engines),
+        What::Settings => settings(engines),
+        What::Formats => formats(),
+    };
+    if let Some(word) = word {
+        let names: Vec<String> = groups.iter().flat_map(|group| &group.items).map(|item| item.name.clone()).collect();
+        groups.iter_mut().for_each(|group| group.items.retain(|item| item.has(word)));
+        groups.retain(|group| !group.items.is_empty());
+        if groups.is_empty() {
+            return Err(nothing_with(word, names));
+        }
+    }
+    let items = || groups.iter().flat_map(|group| &group.items);
+    let width = items().map(|item| item.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (index, group) in groups.iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+        }
+        if !group.title.is_empty() {
+            let _ = writeln!(text, "{}", group.title);
+        }
+        for item in &group.items {
+            item.write(&mut text, width);
+        }
+    }
+    if word.is_none() {
+        text.push_str(&note(what));
+        if items().next().is_none() {
+            let folder = folder.display();
+            text = format!(
+                "No experiment in {folder}. Name another folder; --folder built-in: has those of the program.\n"
+            );
+        }
+    }
+    Ok(text)
+}
+
+fn nothing_with(word: &str, names: Vec<String>) -> Error {
+    SettingsError::new(
+        Origin::CommandLine(format!("list {word}").into()),
+        format!("nothing here has `{word}` in its name or description"),
+    )
+    .expected("another word, or none for the whole list")
+    .names(word, names)
+    .into()
+}
+
+/// What is listed under one heading.
+struct Group {
+    title: String,
+    items: Vec<Item>,
+}
+
+/// One name, and lines about it.
+struct Item {
+    name: String,
+    about: Vec<String>,
+    /// A drawing.
+    drawn: Option<String>,
+}
+
+impl Item {
+    fn new(name: &str, about: impl IntoIterator<Item = String>) -> Item {
+        Item { name: name.to_owned(), about: about.into_iter().collect(), drawn: None }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        std::iter::once(&self.name).chain(&self.about).any(|line| has_word(line, word))
+    }
+
+    fn write(&self, text: &mut String, width: usize) {
+        if let Some(drawn) = &self.drawn {
+            let _ = writeln!(text, "{}: {}", self.name, self.about.join("\n  "));
+            let _ = writeln!(text);
+            for line in drawn.lines() {
+                let _ = writeln!(text, "{}", format!("    {line}").trim_end());
+            }
+            text.push('\n');
+            return;
+        }
+        for (index, about) in self.about.iter().enumerate() {
+            let name = if index == 0 { self.name.as_str() } else { "" };
+            let _ = writeln!(text, "  {name:width$}  {about}");
+        }
+    }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.to_lowercase().contains(&word.to_lowercase())
+}
+
+/// What a whole list ends with.
+fn note(what: What) -> String {
+    match what {
+        What::Schemes => "\nA variant is a table [schemes.<name>] with `base` and what differs.\n".to_owned(),
+        What::Workloads => "\nYour own: cdf = \"file.csv\" with rows of size_bytes,cdf; or list = \"file.csv\" with \
+            start_s,src,dst,bytes.\n"
+            .to_owned(),
+        What::Settings => {
+            let places: Vec<&str> = Place::ALL.iter().map(|place| place.name()).collect();
+            format!(
+                "\nKeys of [network] can differ by place, as in [network.leaf] and [schemes.pias.leaf]: {}.\n\
+                 [sweep] takes any of these by name, with a list of values; and `scheme`, with a list of schemes.\n",
+                places.join(", ")
+            )
+        }
+        What::Formats => {
+            "\n`flowsieve convert IN -o OUT` tells most of them by their contents; --from names one.\n".to_owned()
+        }
+        What::Topologies | What::Experiments => String::new(),
+    }
+}
+
+/// What a scheme needs, of what it has to know in a word.
+pub(crate) fn needs(knows: &str) -> String {
+    if knows == "nothing" { "no prior knowledge".to_owned() } else { format!("to know {knows}") }
+}
+
+/// Every scheme: its name, what it does, where it was published and what it needs to know.
+fn schemes(engines: &Engines) -> Vec<Group> {
+    let of = |scheme: SchemeInfo| {
+        let needs = needs(&scheme.knows);
+        Item::new(&scheme.name, [scheme.summary, format!("{}; needs {needs}", scheme.paper)])
+    };
+    vec![Group { title: String::new(), items: engines.schemes().into_iter().map(of).collect() }]
+}
+
+/// Every built-in distribution of flow sizes, and every stand-in.
+fn workloads() -> Vec<Group> {
+    let stand_in = |of: &StandIn| Item::new(of.name, about_stand_in(of));
+    let sizes = builtins().iter().map(|builtin| Item::new(builtin.name, about_workload(builtin)));
+    let title = "Stand-ins for traces that could not be had, for `recorded`:".to_owned();
+    vec![
+        Group { title: String::new(), items: sizes.collect() },
+        Group { title, items: stand_ins().iter().map(stand_in).collect() },
+    ]
+}
+
+pub(crate) fn about_workload(builtin: &Builtin) -> Vec<String> {
+    let mut about = vec![builtin.summary.to_owned()];
+    if let Ok(sizes) = builtin.distribution() {
+        let of = |bytes: f64| units::format_size(rounded(bytes));
+        let read = sizes.reading().map_or_else(String::new, |reading| format!("{reading}, "));
+        about.push(format!(
+            "mean {}, median {}, 90th percentile {}, 99th {}, largest {}; {read}{}",
+            of(sizes.mean_bytes()),
+            of(sizes.quantile(0.5) as f64),
+            of(sizes.quantile(0.9) as f64),
+            of(sizes.quantile(0.99) as f64),
+            of(sizes.max_bytes() as f64),
+            sizes.rounding(),
+        ));
+    }
+    about.push(builtin.provenance.to_owned());
+    if let Some(mean) = builtin.source_mean {
+        let of = units::format_size(rounded(mean));
+        about.push(format!("{}{SOURCE_MEAN}: the same at the rate of its source's own mean, {of}", builtin.name));
+    }
+    if !builtin.aliases.is_empty() {
+        about.push(format!("also {}", builtin.aliases.join(", ")));
+    }
+    about
+}
+
+pub(crate) fn about_stand_in(of: &StandIn) -> Vec<String> {
+    vec![format!("{}, {} flows", of.summary, of.flows), of.provenance.to_owned()]
+}
+
+/// A size to three digits, for reading.
+fn rounded(bytes: f64) -> u64 {
+    let mut unit = 1.0;
+    while bytes / unit >= 1000.0 {
+        unit *= 10.0;
+    }
+    ((bytes / unit).round() * unit) as u64
+}
+
+/// Every kind of fabric, drawn with its defaults.
+fn topologies() -> Result<Vec<Group>, Error> {
+    let of = |kind: FabricKind| {
+        let about = vec![kind.summary().to_owned(), format!("keys: {}", kind.keys().join(", "))];
+        Ok(Item { name: kind.name().to_owned(), about, drawn: Some(kind.example()?) })
+    };
+    Ok(vec![Group { title: String::new(), items: kinds().map(of).collect::<Result<_, Error>>()? }])
+}
+
+/// Every setting, by section.
+fn settings(engines: &Engines) -> Vec<Group> {
+    let of = |section: Section| {
+        let title = match section {
+            Section::Link => "[[topology.link]]".to_owned(),
+            Section::Scheme => "[schemes.<name>], beside every key of [network] and [transport]".to_owned(),
+            section => format!("[{}]", section.path()),
+        };
+        let keys = engines.keys().iter().filter(|key| key.section == section);
+        let item = |key: &Key| Item::new(key.name, [key.help.to_owned(), format!("({})", key.kind.expects())]);
+        Group { title, items: keys.map(item).collect() }
+    };
+    Section::ALL.map(of).into()
+}
+
+/// Every format that can be converted, by what it becomes.
+fn formats() -> Vec<Group> {
+    let item = |format: &Format| {
+        let options: Vec<String> = format.options.iter().map(|option| format!("--{}", option.name())).collect();
+        let options = if options.is_empty() { "no options".to_owned() } else { options.join(", ") };
+        Item::new(format.name, [format.summary.to_owned(), format!("not carried over: {}", format.lost), options])
+    };
+    let of = |gives: Gives| {
+        let formats = convert::formats().iter().filter(|format| format.gives == gives);
+        Group { title: format!("Into {}:", gives.in_words()), items: formats.map(item).collect() }
+    };
+    [Gives::Flows, Gives::Topology, Gives::Sizes, Gives::Experiment].map(of).into()
+}
+
+/// Every experiment in `folder`, with its title.
+fn experiments(folder: &Path, engines: &Engines) -> Vec<Group> {
+    let of = |path: &PathBuf| Item::new(&lookup::name(path), [title(path, engines)]);
+    vec![Group { title: String::new(), items: lookup::found(folder).iter().map(of).collect() }]
+}
+
+/// The same lists as data.
+///
+/// # Errors
+/// Where nothing has the word.
+pub fn json(what: What, word: Option<&str>, engines: &Engines, folder: &Path) -> Result<Value, Error> {
+    let mut list: Vec<Value> = match what {
+        What::Schemes => engines.schemes().iter().map(|scheme| json!(scheme)).collect(),
+        What::Workloads => {
+            let of = |builtin: &Builtin| {
+                let sizes = builtin.distribution().ok();
+                json!({
+                    "name": builtin.name, "summary": builtin.summary, "source": builtin.provenance,
+                    "reading": sizes.as_ref().and_then(|sizes| sizes.reading()).map(|reading| reading.to_string()),
+                    "rounding": sizes.as_ref().map(|sizes| sizes.rounding().to_string()),
+                    "mean_bytes": sizes.as_ref().map(|sizes| sizes.mean_bytes()),
+                    "source_mean_bytes": builtin.source_mean,
+                    "median_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.5)),
+                    "p90_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.9)),
+                    "p99_bytes": sizes.as_ref().map(|sizes| sizes.quantile(0.99)),
+                    "largest_bytes": sizes.as_ref().map(|sizes| sizes.max_bytes()),
+                })
+            };
+            builtins().iter().map(of).collect()
+        }
+        What::Topologies => {
+            let of = |kind: FabricKind| json!({ "name": kind.name(), "summary": kind.summary(), "keys": kind.keys() });
+            kinds().map(of).collect()
+        }
+        What::Settings => {
+            let of = |key: &Key| {
+                json!({
+                    "section": key.section.path(), "name": key.name, "help": key.help, "expects": key.kind.expects(),
+                })
+            };
+            engines.keys().iter().map(of).collect()
+        }
+        What::Formats => {
+            let of = |format: &Format| {
+                let options: Vec<&str> = format.options.iter().map(|option| option.name()).collect();
+                json!({
+                    "name": format.name, "gives": format.gives.in_words(), "summary": format.summary,
+                    "lost": format.lost, "options": options,
+                })
+            };
+            convert::formats().iter().map(of).collect()
+        }
+        What::Experiments => {
+            let of = |path: PathBuf| {
+                let name = lookup::name(&path);
+                match document(&path, engines) {
+                    Ok(document) => json!({ "file": name, "title": document.title, "error": null }),
+                    Err(error) => json!({ "file": name, "title": null, "error": error.to_string() }),
+                }
+            };
+            lookup::found(folder).into_iter().map(of).collect()
+        }
+    };
+    if let Some(word) = word {
+        let has =
+            |item: &Value| item.as_object().is_some_and(|fields| fields.values().any(|of| is_text_with(of, word)));
+        let name = |item: &Value| item["name"].as_str().or(item["file"].as_str()).unwrap_or_default().to_owned();
+        let names = list.iter().map(name).collect();
+        list.retain(has);
+        if list.is_empty() {
+            return Err(nothing_with(word, names));
+        }
+    }
+    Ok(list.into())
+}
+
+/// Whether it is a text that has the word, or a list of texts of which one has it.
+fn is_text_with(value: &Value, word: &str) -> bool {
+    match value {
+        Value::String(text) => has_word(text, word),
+        Value::Array(items) => items.iter().any(|item| is_text_with(item, word)),
+        _ => false,
+    }
+}
+
+fn document(path: &Path, engines: &Engines) -> Result<Document, Error> {
+    ExperimentText::read(path).and_then(|text| flowsieve_experiment::document::parse(&text, engines.keys()))
+}
+
+fn title(path: &Path, engines: &Engines) -> String {
+    match document(path, engines) {
+        Ok(document) => document.title.map_or("(no title)".to_owned(), |title| printable(&title).into_owned()),
+        Err(error) => format!("(not an experiment: {error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(what: What) -> String {
+        text(what, None, &built_in(), Path::new("")).unwrap()
+    }
+
+    #[test]
+    fn settings__lists_every_key() {
+        let text = list(What::Settings);
+        for key in engines.keys().iter() {
+            assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn workloads__states_the_known_means() {
+        let text = list(What::Workloads);
+        assert!(text.contains("web-search") && text.contains("mean 1.67MB"), "{text}");
+    }
+
+    #[test]
+    fn json__of_workloads_has_what_the_text_has() {
+        let list = json(What::Workloads, None, &built_in(), Path::new("")).unwrap();
+        let entries = list.as_array().unwrap();
+        assert_eq!(entries.len(), builtins().len());
+        for (entry, builtin) in entries.iter().zip(builtins()) {
+            let sizes = builtin.distribution().unwrap();
+            assert_eq!(entry["rounding"], sizes.rounding().to_string(), "{}", builtin.name);
+            assert_eq!(entry["reading"].as_str(), sizes.reading().map(|reading| reading.to_string()).as_deref());
+            assert_eq!(entry["p90_bytes"].as_u64(), Some(sizes.quantile(0.9)));
+            assert_eq!(entry["source_mean_bytes"].as_f64(), builtin.source_mean);
+        }
+        assert!(entries.iter().any(|entry| entry["source_mean_bytes"].is_f64()));
+        assert!(entries.iter().any(|entry| entry["reading"].is_string()));
+    }
+
+    #[test]
+    fn experiments__finds_files_and_says_what_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("paper")).unwrap();
+        std::fs::write(folder.path().join("paper/a.toml"), "title = \"The first\"\n").unwrap();
+        std::fs::write(folder.path().join("b.toml"), "colour = 1\n").unwrap();
+        let experiments = |folder: &Path| text(What::Experiments, None, &built_in(), folder).unwrap();
+        let text = experiments(folder.path());
+        assert!(text.contains("The first") && text.contains("not an experiment"), "{text}");
+        assert!(experiments(&folder.path().join("none")).starts_with("No experiment"));
+    }
+
+    #[test]
+    fn text__and_json_of_a_word_have_what_has_it() {
+        let of = |what, word| text(what, Some(word), &built_in(), Path::new("")).unwrap();
+        let thresholds = of(What::Settings, "ECN");
+        assert!(thresholds.contains("ecn_threshold") && !thresholds.contains("flow_records"), "{thresholds}");
+        // Only headings with something below them, and no general words.
+        assert!(thresholds.starts_with("[network]") && !thresholds.contains("[report]"), "{thresholds}");
+        assert!(!thresholds.contains("[sweep] takes"), "{thresholds}");
+        let found = of(What::Schemes, "shortest remaining");
+        assert!(
+            found.lines().count() < list(What::Schemes).lines().count() / 2 && found.contains("pfabric"),
+            "{found}"
+        );
+        let list = json(What::Settings, Some("ecn"), &built_in(), Path::new("")).unwrap();
+        let names: Vec<&str> = list.as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"ecn_threshold") && names.len() < 30, "{names:?}");
+        for name in &names {
+            assert!(thresholds.contains(&format!("  {name} ")), "{name}: {thresholds}");
+        }
+    }
+
+    #[test]
+    fn text__of_a_word_that_nothing_has_is_refused_with_the_nearest_name() {
+        let of = |word| text(What::Settings, Some(word), &built_in(), Path::new("")).unwrap_err().details();
+        assert_eq!(of("quues").nearest.as_deref(), Some("queues"));
+        let data = json(What::Topologies, Some("ring"), &built_in(), Path::new("")).unwrap_err();
+        assert!(data.to_string().contains("nothing here has `ring`"), "{data}");
+    }
+}

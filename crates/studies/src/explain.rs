@@ -1,0 +1,330 @@
+//! What a name means: a setting, a scheme, a workload, a kind of fabric or a metric of claims.
+//!
+//! Defaults and metrics are read from the documentation, which tests compare with what runs use. Who reads a setting is found by
+//! building every scheme.
+
+use crate::catalogue::{about_stand_in, about_workload, needs};
+use flowsieve_experiment::document::{self, SCHEME};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::overrides::{self, Target};
+use flowsieve_engines::USUAL_WORKLOAD;
+use flowsieve_experiment::engine::Engines;
+use flowsieve_fabric::topology::kinds;
+use flowsieve_results::SchemeInfo;
+use flowsieve_results::claims::Figure;
+use flowsieve_settings::{Key, Keys, Origin, Section, SettingsError, Table};
+use flowsieve_workload::{Builtin, builtin, builtins, stand_ins};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The pages whose tables say what holds by default, and what metrics are.
+const SETTINGS_PAGE: &str = include_str!("../../../docs/experiments.md");
+const METRICS_PAGE: &str = include_str!("../../../docs/results.md");
+
+/// What one thing of a name is.
+#[derive(Debug, Serialize)]
+pub struct Explained {
+    /// Its name.
+    pub name: String,
+    /// What kind of thing it is.
+    pub kind: &'static str,
+    /// What there is to say of it, each with a heading.
+    #[serde(serialize_with = "as_map")]
+    pub facts: Vec<(&'static str, String)>,
+}
+
+fn as_map<S: Serializer>(facts: &[(&'static str, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(facts.iter().map(|(heading, fact)| (heading, fact)))
+}
+
+impl Explained {
+    /// As text for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}: {}\n", self.name, self.kind);
+        let width = self.facts.iter().map(|(heading, _)| heading.len()).max().unwrap_or(0);
+        for (heading, fact) in &self.facts {
+            for (index, line) in fact.lines().enumerate() {
+                let heading = if index == 0 { heading } else { "" };
+                let _ = writeln!(text, "{}", format!("  {heading:width$}  {line}").trim_end());
+            }
+        }
+        text
+    }
+}
+
+/// All that a name, or the path of a setting, stands for.
+///
+/// # Errors
+/// Where it stands for nothing.
+pub fn explain(name: &str, engines: &Engines) -> Result<Vec<Explained>, Error> {
+    let mut found = Vec::new();
+    found.extend(key_of(name, engines.keys()).map(|key| setting(key, engines)));
+    found.extend(engines.schemes().iter().find(|info| info.name == name).map(|info| scheme(info, engines)));
+    found.extend(builtin(name).map(workload));
+    found.extend(stand_ins().iter().find(|of| of.name == name).map(|of| Explained {
+        name: of.name.to_owned(),
+        kind: "a stand-in for a trace, for `recorded`",
+        facts: is_and_source(about_stand_in(of), of.provenance),
+    }));
+    found.extend(kinds().find(|kind| kind.name() == name).map(|kind| {
+        let facts = vec![
+            ("is", kind.summary().to_owned()),
+            ("keys", kind.keys().join(", ")),
+            ("source", "docs/experiments.md, [topology]".to_owned()),
+        ];
+        Explained { name: name.to_owned(), kind: "a kind of fabric, for `kind`", facts }
+    }));
+    found.extend(Figure::all().find(|figure| figure.name() == name).map(metric));
+    if found.is_empty() { Err(unknown(name, engines)) } else { Ok(found) }
+}
+
+/// Every name that can be explained.
+pub fn names(engines: &Engines) -> Vec<String> {
+    let mut names: Vec<String> = engines.keys().iter().map(|key| key.name.to_owned()).collect();
+    names.extend(engines.schemes().into_iter().map(|info| info.name));
+    names.extend(workloads());
+    names.extend(stand_ins().iter().map(|of| of.name.to_owned()));
+    names.extend(kinds().map(|kind| kind.name().to_owned()));
+    names.extend(Figure::all().map(Figure::name));
+    names
+}
+
+/// Every name of a built-in distribution.
+pub fn workloads() -> Vec<String> {
+    builtins().iter().flat_map(|of| [&[of.name], of.aliases].concat()).map(str::to_owned).collect()
+}
+
+fn unknown(name: &str, engines: &Engines) -> Error {
+    let problem = format!("`{name}` is no setting, scheme, workload, kind of fabric or metric");
+    SettingsError::new(Origin::CommandLine(format!("explain {name}").into()), problem)
+        .expected("a name that `flowsieve list` shows, the path of a setting, or a metric of claims")
+        .names(name, names(engines))
+        .into()
+}
+
+/// The setting of a name, or of a path as `--set` takes it.
+fn key_of(name: &str, keys: &Keys) -> Option<&'static Key> {
+    if let Some(name) = name.strip_prefix("topology.link.") {
+        return keys.find(name).filter(|key| Table::Link(0).takes(key));
+    }
+    match overrides::target(keys, name, &Origin::Default) {
+        Ok(Target::Key(_, key) | Target::Sweep(Some(key))) => Some(key),
+        Ok(Target::Sweep(None)) => None,
+        Err(_) => keys.find(name),
+    }
+}
+
+fn setting(key: &'static Key, engines: &Engines) -> Explained {
+    let mut facts = vec![("is", key.help.to_owned()), ("takes", key.kind.expects())];
+    if let Some(row) = rows(SETTINGS_PAGE).find(|row| row[0] == format!("`{}`", key.name)) {
+        let default = row.last().copied().unwrap_or_default();
+        facts.push(("default", if default == "–" { "none".to_owned() } else { plain(default) }));
+    }
+    let stands_in = match key.section {
+        Section::Network => "[network], [network.<place>], [schemes.<name>], [schemes.<name>.<place>]".to_owned(),
+        Section::Transport => "[transport], [schemes.<name>]".to_owned(),
+        _ => document::home(key),
+    };
+    facts.push(("stands in", stands_in));
+    facts.push(("read by", readers(key, engines)));
+    facts.push(("source", format!("docs/experiments.md, {}", document::home(key))));
+    Explained { name: key.name.to_owned(), kind: "a setting", facts }
+}
+
+fn readers(key: &'static Key, engines: &Engines) -> String {
+    match key.section {
+        Section::Topology => {
+            let of_kinds: Vec<&str> =
+                kinds().filter(|kind| kind.keys().contains(&key.name)).map(|kind| kind.name()).collect();
+            if of_kinds.is_empty() { "every kind of fabric".to_owned() } else { of_kinds.join(", ") }
+        }
+        Section::Link => "links that differ from their class".to_owned(),
+        Section::Workload => "the workload".to_owned(),
+        Section::Run => "runs".to_owned(),
+        Section::Report => "reports".to_owned(),
+        Section::Network | Section::Transport | Section::Scheme => {
+            let all = engines.schemes();
+            let reads = |info: &&SchemeInfo| read_by(&info.name, engines).contains_key(key.name);
+            let reading: Vec<&str> = all.iter().filter(reads).map(|info| info.name.as_str()).collect();
+            match reading.len() {
+                0 => "schemes whose other settings ask for it".to_owned(),
+                some if some == all.len() => "every scheme".to_owned(),
+                _ => format!("{}; others where their other settings ask for it", reading.join(", ")),
+            }
+        }
+    }
+}
+
+/// What a scheme reads where nothing is given: the name of each setting, and its value.
+fn read_by(scheme: &str, engines: &Engines) -> BTreeMap<String, String> {
+    let settings = engines.keys().none_given();
+    engines.read_scheme(scheme, &settings);
+    let mut read = BTreeMap::new();
+    for (path, value) in settings.effective() {
+        if let Some(name) = path.strip_prefix("scheme.") {
+            let name = name.rsplit('.').next().unwrap_or(name);
+            read.entry(name.to_owned()).or_insert(value);
+        }
+    }
+    read
+}
+
+fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
+    let read = read_by(&info.name, engines);
+    let defaults: Vec<String> = read.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let mut facts = vec![
+        ("is", info.summary.clone()),
+        ("needs", needs(&info.knows)),
+        ("source", info.paper.clone()),
+    ];
+    if !defaults.is_empty() {
+        facts.push(("reads", format!("of {USUAL_WORKLOAD} at load 0.6, where nothing is given:\n{}", defaults.join("\n"))));
+    }
+    facts.push(("in a file", format!("{SCHEME} = [\"{0}\"] in [sweep]; [schemes.{0}] changes it", info.name)));
+    Explained { name: info.name.clone(), kind: "a scheme", facts }
+}
+
+fn workload(of: &'static Builtin) -> Explained {
+    let facts = is_and_source(about_workload(of), of.provenance);
+    Explained { name: of.name.to_owned(), kind: "a distribution of flow sizes, for `sizes`", facts }
+}
+
+/// The lines of a list, of which one is the source.
+fn is_and_source(mut about: Vec<String>, source: &str) -> Vec<(&'static str, String)> {
+    about.retain(|line| line != source);
+    vec![("is", about.join("\n")), ("source", source.to_owned())]
+}
+
+fn metric(figure: Figure) -> Explained {
+    let name = figure.name();
+    let mut facts = Vec::new();
+    if let Some(row) = rows(METRICS_PAGE).find(|row| is_of(row[0], &name)) {
+        facts.extend([("is", plain(row[1])), ("unit", plain(row[2]))]);
+    }
+    let of = match figure {
+        _ if figure.is_of_coflows() => "coflows, all or a class of them",
+        _ if figure.has_classes() => "flows, all or a class of sizes",
+        _ => "whole runs",
+    };
+    facts.extend([
+        ("of", of.to_owned()),
+        ("read by", "`metric` in [[claims]], and --resolve".to_owned()),
+        ("source", "docs/results.md, What claims are about; docs/definitions.md".to_owned()),
+    ]);
+    Explained { name, kind: "a metric of claims", facts }
+}
+
+/// The rows of all tables of three columns, by cell.
+fn rows(page: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
+    let row = |line: &'static str| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        <[&str; 3]>::try_from(cells).ok()
+    };
+    page.lines().filter_map(row)
+}
+
+/// Whether the first cell of a metric's row has a name: itself, or as one of those from the mean to the highest percentile.
+fn is_of(cell: &str, name: &str) -> bool {
+    let mut listed = cell.split('`').skip(1).step_by(2);
+    let range = cell.contains('…').then(|| listed.clone().next().and_then(|first| first.split_once(' '))).flatten();
+    listed.any(|one| one == name)
+        || range.is_some_and(|(_, what)| name.split_once(' ').is_some_and(|(_, of)| of == what))
+}
+
+/// Markdown without its marks: links become their texts.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        let Some((shown, after)) = link.split_once("](").and_then(|(shown, to)| Some((shown, to.split_once(')')?.1)))
+        else {
+            plain.push_str(before);
+            plain.push('[');
+            rest = link;
+            continue;
+        };
+        plain.push_str(before);
+        plain.push_str(shown);
+        rest = after;
+    }
+    (plain + rest).replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str) -> Vec<Explained> {
+        explain(name, &built_in()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn fact(explained: &Explained, heading: &str) -> String {
+        let found = explained.facts.iter().find(|(of, _)| *of == heading);
+        found.unwrap_or_else(|| panic!("{}: no {heading}", explained.name)).1.clone()
+    }
+
+    #[test]
+    fn explain__every_name_has_what_its_kind_has() {
+        for name in names(&built_in()) {
+            for explained in of(&name) {
+                let headings: &[&str] = match explained.kind {
+                    "a setting" => &["is", "takes", "default", "stands in", "read by", "source"],
+                    "a scheme" => &["is", "needs", "source", "in a file"],
+                    "a metric of claims" => &["is", "unit", "of", "read by", "source"],
+                    _ => &["is", "source"],
+                };
+                for heading in headings {
+                    assert!(!fact(&explained, heading).is_empty(), "{name}: {heading}");
+                }
+                assert!(explained.text().starts_with(&format!("{}: ", explained.name)), "{}", explained.text());
+            }
+        }
+    }
+
+    #[test]
+    fn explain__a_setting_by_its_name_and_its_paths() {
+        let named = &of("ecn_threshold")[0];
+        assert!(fact(named, "default").contains("65 packets"), "{}", named.text());
+        let (reads, reads_not) = (fact(named, "read by"), "pfabric,");
+        assert!(reads.contains("dctcp, pias") && !reads.contains(reads_not), "{reads}");
+        for path in ["network.ecn_threshold", "network.leaf.ecn_threshold", "schemes.pias.ecn_threshold"] {
+            assert_eq!(of(path)[0].text(), named.text(), "{path}");
+        }
+        assert_eq!(fact(&of("topology.link.loss")[0], "default"), "0");
+        assert_eq!(fact(&of("list")[0], "default"), "none");
+        assert!(fact(&of("k")[0], "read by").contains("fat-tree"));
+        assert!(explain("topology.ecn_threshold", &built_in()).is_err());
+    }
+
+    #[test]
+    fn explain__a_scheme_with_what_it_reads() {
+        let pias = &of("pias")[0];
+        assert!(fact(pias, "reads").contains("\nqueues = 8\n"), "{}", pias.text());
+        assert!(fact(&of("srpt")[0], "needs") == "to know flow sizes");
+        assert!(fact(&of("pias")[0], "needs") == "no prior knowledge");
+    }
+
+    #[test]
+    fn explain__metrics_of_ranges_and_of_lists() {
+        assert_eq!(fact(&of("p99.9 fct")[0], "unit"), "time");
+        assert_eq!(fact(&of("p95 slowdown")[0], "is"), "slowdown of a class of flows: FCT over ideal FCT");
+        assert!(fact(&of("p99 coflow slowdown")[0], "is").starts_with("CCT over ideal CCT"));
+        assert_eq!(fact(&of("deadline bytes met")[0], "unit"), "share");
+        assert!(fact(&of("p50 cct")[0], "is").starts_with("CCT of coflows"));
+    }
+
+    #[test]
+    fn explain__what_is_nothing_has_the_nearest_name() {
+        let refused = |name: &str| explain(name, &built_in()).unwrap_err().details();
+        assert_eq!(refused("ecn_treshold").nearest.as_deref(), Some("ecn_threshold"));
+        assert_eq!(refused("web-serch").nearest.as_deref(), Some("web-search"));
+        assert_eq!(refused("p99 fcts").nearest.as_deref(), Some("p99 fct"));
+        assert_eq!((refused("").kind, refused("").nearest), ("name", None));
+    }
+
+    #[test]
+    fn plain__has_no_marks() {
+        assert_eq!(plain("the [CV](x.md#cv) of `fct`, [0, 1] and [x"), "the CV of fct, [0, 1] and [x");
+    }
+}

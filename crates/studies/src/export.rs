@@ -1,0 +1,85 @@
+//! Flows as a list, for replay here (`list = "flows.csv"`) and elsewhere: those of an experiment, of a stand-in, and of
+//! others' traces.
+
+use flowsieve_experiment::bundle;
+use flowsieve_experiment::Error;
+use flowsieve_files as files;
+use flowsieve_experiment::plan::Plan;
+use flowsieve_settings::{Origin, SettingsError};
+pub use flowsieve_workload::coflow_trace::Like;
+use flowsieve_workload::coflow_trace::{self, OwnRack, Placing};
+use flowsieve_workload::flow_list::{self, Extras, FlowList};
+use flowsieve_workload::flux::Import;
+pub use flowsieve_workload::flux::Layout;
+use flowsieve_workload::{Calibration, stand_ins};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes the flows of the plan's points with this seed; the points have to agree on them.
+pub fn flows(plan: &Plan, seed: u64, out: &mut impl Write) -> Result<(), Error> {
+    let Some(point) = plan.points.first() else { return Ok(()) };
+    let of_flows = |index: usize| {
+        let settings = plan.experiment.points[index].settings.iter();
+        settings.filter(|(name, _)| !name.starts_with("scheme.")).collect::<Vec<_>>()
+    };
+    let first = of_flows(0);
+    for index in 1..plan.points.len() {
+        let other = of_flows(index);
+        if let Some((name, value)) = other.iter().find(|pair| !first.contains(pair)) {
+            let was = plan.experiment.points[0].settings.get(*name).map_or("nothing", String::as_str);
+            let problem = format!("the points have different flows: {name} is {was} and {value}");
+            // Several workloads share the names of their keys.
+            let is_of_several = name.starts_with("workload.") && name.split('.').count() == 3;
+            let key = if is_of_several { name } else { name.rsplit('.').next().unwrap_or(name) };
+            let error = SettingsError::new(Origin::Default, problem);
+            return Err(error.expected(format!("one of them, such as --set {key}={was}")).into());
+        }
+    }
+    let (workload, flows, names) = flowsieve_engines::flows(point, seed, &plan.folder)?;
+    let rows = flows.map(|flow| workload.beside(flow));
+    flow_list::write_named(out, &workload.extras(), &names, rows).map_err(Error::Output)
+}
+
+/// Writes what stands in for a trace, with the features of its flows.
+pub fn stand_in(name: &str, calibration: &str, seed: u64, out: &mut impl Write) -> Result<(), Error> {
+    let Some(stand_in) = stand_ins().iter().find(|stand_in| stand_in.name == name) else {
+        let names: Vec<&str> = stand_ins().iter().map(|stand_in| stand_in.name).collect();
+        return Err(Error::Input(format!("`{name}` is no stand-in; expected one of {}", names.join(", "))));
+    };
+    let Some(calibration) = Calibration::ALL.into_iter().find(|each| each.name() == calibration) else {
+        let names = Calibration::ALL.map(Calibration::name).join(", ");
+        return Err(Error::Input(format!("`{calibration}` is no calibration; expected one of {names}")));
+    };
+    write(&stand_in.generate(calibration, seed), out)
+}
+
+/// Writes the flows of a coflow trace, with the arrivals that it has, and says which flows it left out. Ports are hosts; `hosts`
+/// gives another number of these, onto which ports are put by their own.
+pub fn coflows(path: &Path, hosts: Option<u32>, like: Like, out: &mut impl Write) -> Result<Option<String>, Error> {
+    let name = path.display().to_string();
+    let trace = coflow_trace::read(&name, BufReader::new(open(path)?), like)?;
+    let placing = if hosts.is_some() { Placing::Modulo } else { Placing::Same };
+    let placed = trace.place(hosts.unwrap_or(trace.ports), placing, OwnRack::Drop);
+    write(&FlowList { flows: placed.flows, ..FlowList::default() }, out)?;
+    let left_out =
+        || format!("{} flows of {} B are from a host to itself, and left out", placed.own_host, placed.own_host_bytes);
+    Ok((placed.own_host > 0).then(left_out))
+}
+
+/// Writes the flows of Flux's files, one file after the other.
+pub fn flux(files: &[PathBuf], layout: Layout, out: &mut impl Write) -> Result<(), Error> {
+    let mut import = Import::new(layout);
+    for path in files {
+        let name = path.display().to_string();
+        import.add(&name, BufReader::new(open(path)?))?;
+    }
+    write(&import.list(), out)
+}
+
+fn open(path: &Path) -> Result<impl Read, Error> {
+    files::open_text(path, files::MOST_BYTES).map_err(bundle::unreadable(path))
+}
+
+fn write(list: &FlowList, out: &mut impl Write) -> Result<(), Error> {
+    flow_list::write(out, &Extras::of(list), list.flows.iter().map(|flow| list.row(*flow))).map_err(Error::Output)
+}

@@ -1,0 +1,367 @@
+//! Demotion thresholds for a distribution of flow sizes: what each queue would carry with them, and how long flows would
+//! take by the models of [`flowsieve_thresholds`].
+
+mod advice;
+mod paired;
+mod simulate;
+mod sizes;
+mod text;
+
+use flowsieve_experiment::Error;
+use flowsieve_engines::built_in;
+use flowsieve_engines::workload::{CDF, FLOWS, LOAD, SIZES};
+use flowsieve_engines::workload::{Files, Hosts, Workload};
+pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
+use flowsieve_schemes::parts::QUEUES;
+use flowsieve_schemes::{WorkloadFacts, pias};
+use flowsieve_settings::{Key, Origin, Raw, SettingsError, Table, units};
+use flowsieve_thresholds::{
+    Phases, SizeLaw, ThresholdError, background, background_time, equal_split_of, tandem, tandem_time, two_level,
+    two_level_numeric,
+};
+use flowsieve_workload::HostNames;
+pub use paired::{Network, Paired, Simulated, Trial};
+use serde::Serialize;
+pub use simulate::{Compared, Found, Search, simulate};
+pub use sizes::Column;
+use sizes::Sizes;
+use std::path::Path;
+pub use text::{found_text, text};
+
+/// How thresholds are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// As many flows end in each queue.
+    EqualSplit,
+    /// The least mean completion time of PIAS's model, a tandem of M/M/1 queues.
+    Pias,
+    /// The least of an M/G/1 foreground-background queue with FIFO levels.
+    Background,
+    /// The least of two-level processor sharing, one threshold.
+    TwoLevel,
+    /// Those that were published with PIAS, or for a comparison with it.
+    Published,
+}
+
+/// What thresholds are wanted for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// A built-in distribution.
+    pub workload: Option<String>,
+    /// A file of one.
+    pub cdf: Option<String>,
+    /// A file with a column of sizes.
+    pub sizes: Option<Column>,
+    /// Loads of the host links.
+    pub loads: Vec<f64>,
+    /// Number of queues; not given 8, and 2 for one threshold.
+    pub queues: Option<u64>,
+    /// How they are chosen.
+    pub method: Method,
+}
+
+/// Thresholds for a load, and what comes of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// Load of the host links.
+    pub load: f64,
+    /// Rising, one less than the queues.
+    pub thresholds_bytes: Vec<u64>,
+    /// By queue, the highest first.
+    pub queues: Vec<Queue>,
+    /// How many queues were asked for: those beyond the ones that stand here would carry nothing.
+    pub asked_queues: usize,
+    /// How long flows take; not known for loads at which no queue is stable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
+    /// What one threshold was computed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_level: Option<TwoLevel>,
+}
+
+/// What a queue carries.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Queue {
+    /// The queue carries what a flow sends after this many bytes.
+    pub above_bytes: u64,
+    /// The queue carries what a flow sends up to this many bytes; `None`: to its end.
+    pub up_to_bytes: Option<u64>,
+    /// Share of the flows that end in it.
+    pub flows_ending: f64,
+    /// Share of the bytes.
+    pub bytes: f64,
+    /// Load of it and all queues above.
+    pub load: f64,
+}
+
+/// Mean completion times by the models, in units of a mean flow's time on an idle link.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Expected {
+    /// Of the tandem of M/M/1 queues.
+    pub tandem: f64,
+    /// Of the M/G/1 foreground-background queue with FIFO levels.
+    pub background: f64,
+}
+
+/// Two-level processor sharing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TwoLevel {
+    /// The threshold found by search, where the thresholds have that of the closed form.
+    pub numeric_bytes: u64,
+    /// The two exponential phases in place of the sizes; where there are none, the threshold is that of the tandem.
+    pub phases: Option<TwoPhases>,
+}
+
+/// Two exponential phases.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TwoPhases {
+    /// The phases' shares of the flows.
+    pub shares: [f64; 2],
+    /// The phases' means.
+    pub mean_bytes: [f64; 2],
+    /// Mean completion time under the threshold, in units of a mean flow's time on an idle link.
+    pub time: f64,
+}
+
+/// Computes thresholds for each load, in their order.
+pub fn thresholds(wanted: &Wanted) -> Result<Vec<Thresholds>, Error> {
+    let usual = if wanted.method == Method::TwoLevel { 2 } else { 8 };
+    let queues = wanted.queues.unwrap_or(usual);
+    wanted.loads.iter().map(|load| Asked::read(wanted, *load, queues)?.of_queues_that_help(wanted.method)).collect()
+}
+
+/// Where sizes come from.
+enum Source {
+    Workload(Box<Workload>),
+    Sizes(Sizes),
+}
+
+impl Source {
+    fn quantile_bytes(&self, p: f64) -> Option<u64> {
+        match self {
+            Source::Workload(workload) => workload.quantile_bytes(p),
+            Source::Sizes(sizes) => sizes.quantile_bytes(p),
+        }
+    }
+}
+
+/// Sizes, load and queues for which thresholds are asked.
+struct Asked {
+    source: Source,
+    law: SizeLaw,
+    load: f64,
+    queues: usize,
+}
+
+impl Asked {
+    fn read(wanted: &Wanted, load: f64, queues: u64) -> Result<Asked, Error> {
+        let mut settings = built_in().keys().none_given();
+        let mut give = |key: &'static Key, option: &str, raw: Raw| -> Result<(), SettingsError> {
+            let origin = Origin::CommandLine(format!("--{option} {raw}").into());
+            settings.give(Table::Section(key.section), key, &raw, origin)
+        };
+        if let Some(workload) = &wanted.workload {
+            give(&SIZES, "workload", Raw::from(workload.as_str()))?;
+        }
+        if let Some(cdf) = &wanted.cdf {
+            give(&CDF, "cdf", Raw::from(cdf.as_str()))?;
+        }
+        give(&LOAD, "load", Raw::Float(load))?;
+        give(&QUEUES, "queues", Raw::Integer(i64::try_from(queues).unwrap_or(i64::MAX)))?;
+        give(&FLOWS, "flows", Raw::Integer(1))?;
+        settings.common().read(&QUEUES)?;
+        // Neither hosts nor rate reach the sizes; the workload only has to be a valid one.
+        let hosts =
+            Hosts { bps: units::MAX_RATE_BPS, racks: [0, 0].into(), names: HostNames::numbered(2), round_trip_ps: 0 };
+        let source = match &wanted.sizes {
+            Some(_) if !(load.is_finite() && load > 0.0) => {
+                return Err(Error::Input(format!("--load {load}: expected a load above 0")));
+            }
+            Some(column) => Source::Sizes(column.read()?),
+            None => {
+                Source::Workload(Box::new(Workload::read(&settings, &hosts, &Files::default(), (Path::new(""), 1))?))
+            }
+        };
+        let law = SizeLaw::from_quantiles(&|p| source.quantile_bytes(p)).map_err(refused)?;
+        Ok(Asked { source, law, load, queues: queues as usize })
+    }
+
+    fn thresholds(&self, method: Method) -> Result<Thresholds, Error> {
+        let Asked { source, law, load, queues } = self;
+        let (load, queues) = (*load, *queues);
+        let mut one = None;
+        let thresholds_bytes = match method {
+            Method::EqualSplit => equal_split_of(queues, |p| source.quantile_bytes(p)).map_err(refused)?,
+            Method::Pias => tandem(law, load, queues).map_err(refused)?,
+            Method::Background => background(law, load, queues).map_err(refused)?,
+            Method::TwoLevel if queues == 2 => {
+                let threshold = two_level(law, load).map_err(refused)?;
+                let phases = Phases::fit(law).map(|phases| TwoPhases {
+                    shares: phases.shares,
+                    mean_bytes: phases.means,
+                    time: phases.time(load, threshold as f64),
+                });
+                one = Some(TwoLevel { numeric_bytes: two_level_numeric(law, load).map_err(refused)?, phases });
+                vec![threshold]
+            }
+            Method::TwoLevel => {
+                return Err(Error::Input(format!("--queues {queues}: one threshold is for two queues")));
+            }
+            Method::Published => self.published().ok_or_else(|| {
+                let (queues, names) = (pias::PUBLISHED_QUEUES, pias::published_workloads().collect::<Vec<_>>());
+                Error::Input(format!(
+                    "thresholds were published for {queues} queues, and for {} alone",
+                    names.join(", ")
+                ))
+            })?,
+        };
+        let expected = self.expected(&thresholds_bytes);
+        let carried = carried(law, load, &thresholds_bytes);
+        Ok(Thresholds { load, thresholds_bytes, queues: carried, asked_queues: queues, expected, two_level: one })
+    }
+
+    /// The same without thresholds that no flow passes: the queues below them carry nothing.
+    fn of_queues_that_help(&self, method: Method) -> Result<Thresholds, Error> {
+        let found = self.thresholds(method)?;
+        let thresholds_bytes = passed(&self.law, found.thresholds_bytes);
+        Ok(Thresholds { queues: carried(&self.law, self.load, &thresholds_bytes), thresholds_bytes, ..found })
+    }
+
+    /// Those published for the nearest load.
+    fn published(&self) -> Option<Vec<u64>> {
+        let Source::Workload(workload) = &self.source else { return None };
+        (self.queues == pias::PUBLISHED_QUEUES).then(|| pias::published(&**workload)).flatten()
+    }
+
+    /// Nothing where no queue is stable, or nothing arrives.
+    fn expected(&self, thresholds_bytes: &[u64]) -> Option<Expected> {
+        let Asked { law, load, .. } = self;
+        (*load > 0.0 && *load < 1.0).then(|| Expected {
+            tandem: tandem_time(law, *load, thresholds_bytes),
+            background: background_time(law, *load, thresholds_bytes),
+        })
+    }
+}
+
+fn refused(error: ThresholdError) -> Error {
+    Error::Input(error.to_string())
+}
+
+/// The thresholds that some flow passes, each once.
+fn passed(law: &SizeLaw, mut thresholds_bytes: Vec<u64>) -> Vec<u64> {
+    thresholds_bytes.retain(|threshold| law.share_beyond(*threshold) > 0.0);
+    thresholds_bytes.dedup();
+    thresholds_bytes
+}
+
+fn carried(law: &SizeLaw, load: f64, thresholds_bytes: &[u64]) -> Vec<Queue> {
+    let mut above_bytes = 0;
+    let queue = |up_to_bytes: Option<u64>| {
+        let (above, limit) = (above_bytes, up_to_bytes.unwrap_or(u64::MAX));
+        above_bytes = limit;
+        let up_to = law.mean_up_to(limit) / law.mean();
+        Queue {
+            above_bytes: above,
+            up_to_bytes,
+            flows_ending: law.share_beyond(above) - law.share_beyond(limit),
+            bytes: up_to - law.mean_up_to(above) / law.mean(),
+            load: up_to * load,
+        }
+    };
+    thresholds_bytes.iter().copied().map(Some).chain([None]).map(queue).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted {
+            workload: Some("web-search".into()),
+            cdf: None,
+            sizes: None,
+            loads: vec![0.8],
+            queues: Some(8),
+            method: Method::EqualSplit,
+        }
+    }
+
+    #[test]
+    fn thresholds__split_the_flows_equally() {
+        let found = thresholds(&wanted()).unwrap();
+        assert_eq!(found[0].thresholds_bytes.len(), 7);
+        let text = text(&found);
+        // Sizes are whole packets, so that a threshold takes at most one size too many.
+        let mut ended = 0.0;
+        for (queue, line) in text.lines().skip(1).take(7).enumerate() {
+            ended += line.split_whitespace().rev().nth(4).unwrap().parse::<f64>().unwrap();
+            let equal = 12.5 * (queue + 1) as f64;
+            assert!(ended > equal - 0.2 && ended < equal + 2.6, "{text}");
+        }
+        assert!(text.trim_end().ends_with(']') && text.contains("0.800\n"), "{text}");
+    }
+
+    #[test]
+    fn thresholds__are_none_that_no_flow_passes() {
+        let found = thresholds(&Wanted { method: Method::Background, ..wanted() }).unwrap();
+        let all = &found[0];
+        assert!(all.thresholds_bytes.len() < 7 && all.asked_queues == 8, "{all:?}");
+        assert!(all.queues.iter().all(|queue| queue.flows_ending > 0.0));
+        let said = format!("{} queues carry all flows: {} would carry nothing", all.queues.len(), 8 - all.queues.len());
+        assert!(text(&found).contains(&said), "{}", text(&found));
+        let one_size = Wanted { workload: Some("fixed(12000B)".into()), ..wanted() };
+        assert_eq!(thresholds(&one_size).unwrap()[0].thresholds_bytes, [0u64; 0]);
+    }
+
+    #[test]
+    fn thresholds__of_each_model_are_best_in_it() {
+        for workload in ["web-search", "data-mining", "fb-web-server", "homa-w3"] {
+            let expected = |method| {
+                let wanted = Wanted { workload: Some(workload.into()), loads: vec![0.5, 0.9], method, ..wanted() };
+                thresholds(&wanted).unwrap().iter().map(|found| found.expected.unwrap()).collect::<Vec<_>>()
+            };
+            let (equal, tandem, background) =
+                (expected(Method::EqualSplit), expected(Method::Pias), expected(Method::Background));
+            for load in 0..2 {
+                let [equal, tandem, background] = [equal[load], tandem[load], background[load]];
+                assert!(tandem.tandem < equal.tandem.min(background.tandem), "{workload} {load}");
+                assert!(background.background < equal.background.min(tandem.background), "{workload} {load}");
+            }
+        }
+    }
+
+    #[test]
+    fn thresholds__of_two_levels_have_their_phases() {
+        let wanted = Wanted { queues: None, method: Method::TwoLevel, ..wanted() };
+        let found = thresholds(&wanted).unwrap().remove(0);
+        assert_eq!(found.queues.len(), 2);
+        let one = found.two_level.unwrap();
+        let phases = one.phases.unwrap();
+        let near = found.thresholds_bytes[0] as f64 / one.numeric_bytes as f64;
+        assert!((near - 1.0).abs() < 0.1 && phases.mean_bytes[0] < phases.mean_bytes[1], "{one:?}");
+        // Sizes that do not vary have none.
+        let wanted = Wanted { workload: Some("fixed(12000B)".into()), ..wanted };
+        assert_eq!(thresholds(&wanted).unwrap()[0].two_level.unwrap().phases, None);
+    }
+
+    #[test]
+    fn thresholds__refuse_what_makes_no_sense() {
+        let refused = |wanted: Wanted| thresholds(&wanted).unwrap_err().details();
+        let unknown = refused(Wanted { workload: Some("web-serch".into()), ..wanted() });
+        assert_eq!(unknown.nearest.as_deref(), Some("web-search"));
+        let many = refused(Wanted { queues: Some(65), ..wanted() });
+        assert_eq!(many.key.as_deref(), Some("queues"), "{many:?}");
+        let none = refused(Wanted { loads: vec![0.5, -1.0], ..wanted() });
+        assert!(none.expected.is_some(), "{none:?}");
+        let file = refused(Wanted { workload: None, cdf: Some("none.csv".into()), ..wanted() });
+        assert_eq!(file.key.as_deref(), Some("cdf"), "{file:?}");
+        let overload = refused(Wanted { loads: vec![1.25], method: Method::Pias, ..wanted() });
+        assert!(overload.expected.is_some(), "{overload:?}");
+        let two = refused(Wanted { method: Method::TwoLevel, ..wanted() });
+        assert_eq!(two.kind, "argument", "{two:?}");
+        let unpublished = refused(Wanted { queues: Some(4), method: Method::Published, ..wanted() });
+        assert_eq!(unpublished.kind, "argument", "{unpublished:?}");
+        // An equal split has no load, and no expectation where no queue is stable.
+        assert_eq!(thresholds(&Wanted { loads: vec![1.25], ..wanted() }).unwrap()[0].expected, None);
+    }
+}

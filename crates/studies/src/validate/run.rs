@@ -1,0 +1,164 @@
+//! Runs the cases and judges them.
+
+use super::batches::Estimate;
+use super::case::{Case, PACKET_PS};
+use flowsieve_engines::built_in;
+use flowsieve_experiment::engine::go_on;
+use flowsieve_experiment::Error;
+use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::plan::{self, Changes};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// The share of the mean that half of its 95 % interval may be.
+pub(crate) const PRECISION: f64 = 0.02;
+/// Aimed at, so that the last estimate of how many batches it takes is enough.
+const AIM: f64 = 0.018;
+/// Batches at most; what is not known well enough by then fails.
+const MOST: usize = 512;
+
+/// What happens meanwhile, for whoever shows progress.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event {
+    /// Of a case (its index) so many batches are done, of about so many.
+    Going(usize, usize, usize),
+    /// A case is done: its index.
+    Finished(usize),
+}
+
+/// What came of a case. Times are in packets' times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// The case.
+    pub case: Case,
+    /// Mean response time of the theory.
+    pub theory: f64,
+    /// What packets may add to it or take from it.
+    pub packet_bias: f64,
+    /// Mean FCT of the simulation.
+    pub simulated: Estimate,
+    /// Packets that crossed the link.
+    pub packet_hops: u64,
+}
+
+impl Outcome {
+    /// Whether the mean is known well enough to be judged.
+    pub fn is_precise(&self) -> bool {
+        self.simulated.half_width(0.95) <= PRECISION * self.simulated.mean
+    }
+
+    /// How far from theory the simulation may be.
+    pub fn allowed(&self) -> f64 {
+        self.simulated.half_width(0.999) + self.packet_bias
+    }
+
+    /// Whether the simulation is what theory says.
+    pub fn passes(&self) -> bool {
+        self.is_precise() && (self.simulated.mean - self.theory).abs() <= self.allowed()
+    }
+}
+
+/// Runs cases, so many at a time; the outcomes are in their order, whatever that number.
+pub fn validate(cases: &[Case], jobs: usize, show: &(dyn Fn(Event) + Sync)) -> Result<Vec<Outcome>, Error> {
+    // The longest first, so that none is left over at the end.
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    order.sort_by(|&a, &b| {
+        let cost = |index: usize| cases[index].batch_packets();
+        cost(b).total_cmp(&cost(a)).then(a.cmp(&b))
+    });
+    let queue = Mutex::new(order.into_iter());
+    let done: Mutex<Vec<(usize, Result<Outcome, Error>)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let Some(index) = queue.lock().unwrap_or_else(PoisonError::into_inner).next() else { return };
+            let outcome = carry_out(&cases[index], &|batches, of| show(Event::Going(index, batches, of)));
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, outcome));
+            show(Event::Finished(index));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1).min(cases.len()) {
+            scope.spawn(work);
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Runs a case with one seed after another until its mean is known well enough.
+fn carry_out(case: &Case, show: &dyn Fn(usize, usize)) -> Result<Outcome, Error> {
+    let input = ExperimentText::new("validate", &case.experiment());
+    let plan = plan::plan(&input, Path::new(""), &Changes::default(), &built_in())?;
+    let (mut means, mut wanted, mut packet_hops) = (Vec::new(), Case::BATCHES, 0);
+    let simulated = loop {
+        let seed = means.len() as u64 / 2 + 1;
+        let prepared = built_in().prepare(&plan.points[0], seed, &plan.folder)?;
+        let result = (prepared.run)(&mut go_on, None)?;
+        packet_hops += result.packet_hops;
+        let of_host = |host| result.flows.iter().filter(move |row| row.src == host).map(|row| row.fct_ps);
+        means.extend([0, 1].map(|host| batch_mean(case, of_host(host))));
+        if means.len() >= wanted
+            && let Some(estimate) = Estimate::of(&means)
+        {
+            let enough = estimate.batches_for(AIM).min(MOST);
+            if means.len() >= enough {
+                break estimate;
+            }
+            wanted = enough;
+        }
+        show(means.len(), wanted);
+    };
+    let (theory, packet_bias) = (case.theory(), case.packet_bias());
+    Ok(Outcome { case: *case, theory, packet_bias, simulated, packet_hops })
+}
+
+/// The mean of the FCTs in ps, in packets' times, without those at the ends. A message that has not finished makes it no
+/// number, so that no comparison passes.
+fn batch_mean(case: &Case, fcts: impl Iterator<Item = Option<u64>>) -> f64 {
+    let fcts: Vec<f64> = fcts.map(|fct| fct.map_or(f64::NAN, |fct| fct as f64 / PACKET_PS)).collect();
+    let ends = case.batch().ends.min(fcts.len() / 4);
+    let counted = &fcts[ends..fcts.len() - ends];
+    counted.iter().sum::<f64>() / counted.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Discipline, Sizes};
+    use super::*;
+
+    const CASE: Case = Case { discipline: Discipline::Fcfs, sizes: Sizes::Exponential, packets: 64.0, load: 0.5 };
+
+    fn outcome(means: &[f64], theory: f64, packet_bias: f64) -> Outcome {
+        let simulated = Estimate::of(means).unwrap();
+        Outcome { case: CASE, theory, packet_bias, simulated, packet_hops: 0 }
+    }
+
+    #[test]
+    fn passes__within_the_interval_and_what_packets_explain() {
+        // The standard error is 1/√3; 99.9 % are within 31.6 of them, which is 18.24.
+        let means = [999.0, 1_000.0, 1_001.0];
+        assert!(outcome(&means, 1_018.0, 0.0).passes());
+        assert!(!outcome(&means, 1_019.0, 0.0).passes());
+        assert!(outcome(&means, 981.0, 1.0).passes());
+        assert!(!outcome(&means, 980.0, 1.0).passes());
+    }
+
+    #[test]
+    fn passes__never_what_is_not_known_well_enough() {
+        // Half of the 95 % interval is 24.8, which is 2.5 %.
+        assert!(!outcome(&[990.0, 1_000.0, 1_010.0], 1_000.0, 0.0).passes());
+        assert!(!outcome(&[f64::NAN, 1_000.0, 1_000.0], 1_000.0, 1_000.0).passes());
+    }
+
+    #[test]
+    fn batch_mean__leaves_out_the_ends() {
+        let ends = CASE.batch().ends;
+        let mut fcts = vec![Some(99_000_000); ends];
+        fcts.extend(vec![Some(2_400_000); 4 * ends]);
+        fcts.extend(vec![Some(99_000_000); ends]);
+        assert_eq!(batch_mean(&CASE, fcts.iter().copied()), 2.0);
+        fcts[2 * ends] = None;
+        assert!(batch_mean(&CASE, fcts.iter().copied()).is_nan());
+    }
+}
