@@ -1,10 +1,10 @@
 //! A result with any changes of its files, whose hashes are those of the changed files, is read and shown or is an error.
 #![no_main]
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::source::Source;
 use flowsieve_experiment::{ExperimentText, ResultDir, report};
-use flowsieve_engines::built_in;
 use libfuzzer_sys::fuzz_target;
 use std::fs;
 use std::ops::ControlFlow;

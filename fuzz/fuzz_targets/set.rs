@@ -1,9 +1,9 @@
 //! Any changes of settings, a line each, give a plan or an error, and short runs end. libFuzzer's timeout finds those that do not.
 #![no_main]
 
-use flowsieve_experiment::plan::{Changes, plan};
-use flowsieve_experiment::ExperimentText;
 use flowsieve_engines::built_in;
+use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::plan::{Changes, plan};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

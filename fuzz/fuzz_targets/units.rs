@@ -1,9 +1,7 @@
 //! Any text is a quantity that reads back from its own writing, or an error.
 #![no_main]
 
-use flowsieve_schemes::settings::units::{
-    Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
-};
+use flowsieve_settings::units::{Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -7,17 +7,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use flowsieve_schemes::parameters::Reference;
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::registry::Entry;
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, Place, Scope, Section, Setting, Settings, SettingsError, Table};
 use flowsieve_workload::{Flow, Predict, Prediction};
 
-use flowsieve_experiment::Error;
-use flowsieve_experiment::{BASE, Point};
 use crate::predictions;
 use crate::workload::{Files, Workload};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::{BASE, Point};
 
 declare! {
     /// The schemes of the classes.
@@ -40,8 +40,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) seed: u64,
     /// Paths are relative to this.
     pub(crate) folder: &'a Path,
-    /// What windows and buffers may be scaled to.
-    pub(crate) reference: Reference,
+    pub(crate) fabric: &'a Fabric,
     /// The built-in scheme of a name.
     pub(crate) find: &'a dyn Fn(&str) -> Option<&'static Entry>,
 }
@@ -122,14 +121,14 @@ impl Builder<'_> {
     }
 
     fn scheme(&self, entry: &Entry, scope: Scope<'_>) -> Result<Scheme, SettingsError> {
-        entry.scheme(&Context { scope, workload: &Carried { workload: self.workload, reference: self.reference } })
+        entry.scheme(&Context { scope, workload: &Carried { workload: self.workload, fabric: self.fabric } })
     }
 }
 
 /// A workload on its fabric.
 struct Carried<'a> {
     workload: &'a Workload,
-    reference: Reference,
+    fabric: &'a Fabric,
 }
 
 impl WorkloadFacts for Carried<'_> {
@@ -145,8 +144,8 @@ impl WorkloadFacts for Carried<'_> {
         self.workload.quantile_bytes(p)
     }
 
-    fn reference(&self) -> Reference {
-        self.reference
+    fn fabric(&self) -> Option<&Fabric> {
+        Some(self.fabric)
     }
 }
 

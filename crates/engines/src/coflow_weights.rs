@@ -9,8 +9,8 @@ use flowsieve_schemes::controller::ControllerKind;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, Settings};
 
-use flowsieve_experiment::Error;
 use crate::workload::Files;
+use flowsieve_experiment::Error;
 
 declare! {
     static COFLOW_WEIGHTS: Setting<String> = Setting::file(

@@ -18,14 +18,14 @@ use flowsieve_settings::{Key, Scope, Settings, SettingsError};
 use flowsieve_workload::Flow;
 
 use crate::coflow_weights;
-use crate::usual;
-use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
-use flowsieve_experiment::Error;
 use crate::foreign;
 use crate::memory;
-use flowsieve_experiment::{BASE, Point};
 use crate::simulator::{MAX_TIME, need_coflows};
+use crate::usual;
 use crate::workload::{ARRIVALS, Extent, FLOWS, Files, Hosts, LOAD, MEASURE, QUERIES, Workload};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::engine::{Engine, Prepared, Progress, go_on};
+use flowsieve_experiment::{BASE, Point};
 
 /// How a flow lies on the wire: its data with headers and framing. There are no ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Files of other simulators where one of ours is expected: what they may be, and the one command that converts them; and what of ours
 //! is not read.
 
-use flowsieve_experiment::FileError;
 use crate::workload::Workload;
 use flowsieve_convert::{self as convert, Gives, Source};
+use flowsieve_experiment::FileError;
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Origin, Settings, SettingsError};
 use std::io::Read;

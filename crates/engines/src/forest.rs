@@ -1,10 +1,10 @@
 //! Forests and the flows that they predict: a file with its place in messages, features found by their names, and what a
 //! forest is worth on flows whose sizes are known (QCLIMB, NSDI 2024 §2.2 and §2.3).
 
-use flowsieve_experiment::Error;
-use flowsieve_experiment::FileError;
 use flowsieve_core::forest::{self, Feature, Forest};
 use flowsieve_core::message::Bounds;
+use flowsieve_experiment::Error;
+use flowsieve_experiment::FileError;
 pub use flowsieve_results::{SizeClass, SizeClasses};
 use flowsieve_workload::flow_list::{self, Extras, Features, FlowList};
 use flowsieve_workload::random::{Purpose, below, stream};

@@ -41,14 +41,15 @@ fn info(entry: &Entry) -> SchemeInfo {
 
 /// Every setting that the built-in engines read.
 fn keys() -> Vec<&'static Key> {
-    let own: &[&[&Key]] = &[
-        simulator::SETTINGS,
-        watch::SETTINGS,
-        predictions::SETTINGS,
-        classes::SETTINGS,
-        coflow_weights::SETTINGS,
-    ];
+    let own: &[&[&Key]] =
+        &[simulator::SETTINGS, watch::SETTINGS, predictions::SETTINGS, classes::SETTINGS, coflow_weights::SETTINGS];
     [FABRIC_SETTINGS, workload::WORKLOAD_SETTINGS, own, flowsieve_schemes::SETTINGS].concat().concat()
+}
+
+/// The settings of a point to which none is given yet.
+#[cfg(test)]
+fn none_given() -> flowsieve_settings::Settings {
+    built_in().keys().none_given()
 }
 
 /// The engines, with what is built in alone.

@@ -10,8 +10,8 @@ use flowsieve_settings::{Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{BoundsLaw, DrawnBounds, Exact, Predict, Unknown};
 use std::path::Path;
 
-use flowsieve_experiment::Error;
 use crate::workload::{Files, Workload};
+use flowsieve_experiment::Error;
 
 /// Where bounds come from, by the names that settings use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,26 +7,26 @@ pub(crate) use refusals::need_coflows;
 
 use crate::classes::{Builder, Built};
 use crate::coflow_weights;
-use flowsieve_experiment::document;
-use flowsieve_experiment::engine::{Engine, Prepared, Progress, TraceSize};
-use flowsieve_experiment::Error;
 use crate::flow_level;
 use crate::follow::{self, Follower, Hop};
-use crate::usual;
-use flowsieve_results::timeline::Timeline;
 use crate::foreign;
 use crate::memory;
-use flowsieve_experiment::Point;
 use crate::unacted;
+use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Files, Hosts, LOAD, QUERIES, SIZES, Workload};
 use flowsieve_core::Time;
 use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
+use flowsieve_experiment::Error;
+use flowsieve_experiment::Point;
+use flowsieve_experiment::document;
+use flowsieve_experiment::engine::{Engine, Prepared, Progress, TraceSize};
 use flowsieve_fabric::topology::Fabric;
+use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
-use flowsieve_schemes::parameters::{ParameterSet, Reference};
+use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::{Class, TaggerSpec};
 use flowsieve_schemes::{REGISTRY, Scheme, registry};
 use flowsieve_settings::declare;
@@ -160,8 +160,7 @@ impl Engine for Packets {
             self.entries().find(|entry| entry.name == name)
         };
         let Built { mut scheme, predictions } =
-            Builder { settings, workload: &workload, seed, folder, find: &find, reference: reference(&fabric) }
-                .build(point)?;
+            Builder { settings, workload: &workload, seed, folder, find: &find, fabric: &fabric }.build(point)?;
         if has_own.get() {
             note_program(settings)?;
         }
@@ -226,12 +225,6 @@ impl Engine for Packets {
             follow: Some(Box::new(move |flow, show| followed.follow(flow, show))),
         })
     }
-}
-
-/// What windows and buffers are scaled to: the fastest host's rate, and the base round trip.
-fn reference(fabric: &Fabric) -> Reference {
-    let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
-    Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
 }
 
 /// The thresholds of the first class of flows that is tagged by any.

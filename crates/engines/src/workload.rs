@@ -24,13 +24,13 @@ pub use files::Files;
 pub use hosts::Hosts;
 pub use sizes::formula;
 
-use flowsieve_experiment::Error;
 use coflows::{COFLOWS, PlacedFacts};
 use files::List;
+use flowsieve_experiment::Error;
 use flowsieve_schemes::WorkloadFacts;
 use flowsieve_schemes::parameters::{self, ParameterSet};
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MAX_TIME_PS, Scope, Scaled, Section, Setting, Settings, SettingsError};
+use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, Settings, SettingsError};
 use flowsieve_workload::flow_list::{Extras, Features};
 use flowsieve_workload::{
     ClassShare, ClosedLoop, Flow, Framing, Generator, Pattern, Predict, Prediction, Queries, SizeDistribution,
@@ -47,8 +47,8 @@ use traffic::Drawn;
 pub(crate) use coflows::OWN_RACK;
 pub(crate) use queries::QUERIES;
 pub use sizes::{CDF, SIZES};
-pub use traffic::LOAD;
 pub(crate) use traffic::ARRIVALS;
+pub use traffic::LOAD;
 
 declare! {
     /// How many flows arrive.

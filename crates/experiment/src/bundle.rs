@@ -182,7 +182,11 @@ fn named_files(plan: &Plan) -> BTreeMap<String, PathBuf> {
     let of_point = |settings: &'_ Settings| -> Vec<String> {
         settings.all_given().filter_map(|(address, value, _)| path(settings, address, value)).collect()
     };
-    let sources = plan.points.iter().flat_map(|point| of_point(&point.settings)).map(|path| (path.clone(), plan.folder.join(path)));
+    let sources = plan
+        .points
+        .iter()
+        .flat_map(|point| of_point(&point.settings))
+        .map(|path| (path.clone(), plan.folder.join(path)));
     // Some settings take names, too: of what stands in for a recorded trace.
     sources.filter(|(_, source)| flowsieve_builtin::is_file(source)).collect()
 }

@@ -211,7 +211,10 @@ impl Reader<'_> {
     fn key(&mut self, at: Table, name: &str, key: Span, item: &Item) -> Result<(), Wrong> {
         let known = known_key(self.keys(), &at, name, self.input.origin(key))?;
         let (raw, origin) = raw_item(self.input, item);
-        self.document.settings.give(at, known, &raw, origin).map_err(|error| into_sweep(self.document.settings.declared(), error, known, &raw))
+        self.document
+            .settings
+            .give(at, known, &raw, origin)
+            .map_err(|error| into_sweep(self.document.settings.declared(), error, known, &raw))
     }
 
     fn sweep(&mut self, entries_of: &dyn TableLike) -> Result<(), Wrong> {

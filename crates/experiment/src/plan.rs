@@ -353,7 +353,8 @@ fn point_info(point: &Point, settings: BTreeMap<String, String>, fabric: String,
     let load = settings.get("workload.load").and_then(|load| load.parse().ok());
     let axis = |(name, value): &(Cow<'static, str>, String)| {
         // One that is no key is the path of one.
-        let key = point.settings.find(name).map_or_else(|| name.to_string(), |key| format!("{}.{name}", key.section.path()));
+        let key =
+            point.settings.find(name).map_or_else(|| name.to_string(), |key| format!("{}.{name}", key.section.path()));
         Axis { key, value: value.clone() }
     };
     let axes = point.values.iter().filter(|(name, _)| name != "load").map(axis).collect();
@@ -402,8 +403,9 @@ fn refuse_unread(
     let excused = |origin: &Origin| {
         changes.any() && matches!(origin, Origin::File { .. }) && !scale.is_some_and(|table| table.holds(origin))
     };
-    let (left, wrong): (Vec<_>, Vec<_>) =
-        points::unread(points, &elsewhere, excused, without).into_iter().partition(|unread| excused(&unread.error.origin));
+    let (left, wrong): (Vec<_>, Vec<_>) = points::unread(points, &elsewhere, excused, without)
+        .into_iter()
+        .partition(|unread| excused(&unread.error.origin));
     if let Some(unread) = wrong.into_iter().next() {
         return Err(unread.error.into());
     }

@@ -296,8 +296,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("pias")).unwrap();
         std::fs::write(folder.path().join("pias/fig-9.toml"), "title = \"x\"\n").unwrap();
-        let refused =
-            |what: &str| read(folder.path(), what, &Changes::default(), false, &Made::default().engines()).unwrap_err().details();
+        let refused = |what: &str| {
+            read(folder.path(), what, &Changes::default(), false, &Made::default().engines()).unwrap_err().details()
+        };
         assert_eq!(refused("pais").nearest.as_deref(), Some("pias"));
         assert_eq!(refused("pias/fig-8").nearest.as_deref(), Some("fig-9"));
         assert_eq!((refused("..").kind, refused("..").nearest), ("name", None));

@@ -264,8 +264,12 @@ impl ScaleTable {
         }
         if !is_read {
             let problem = format!("`{TIMES}` shortens nothing: this experiment has none of them");
-            let names: Vec<&str> =
-                points.first().into_iter().flat_map(|point| course(point.settings.declared())).map(|key| key.name).collect();
+            let names: Vec<&str> = points
+                .first()
+                .into_iter()
+                .flat_map(|point| course(point.settings.declared()))
+                .map(|key| key.name)
+                .collect();
             return Err(Wrong::new(at.clone(), problem).expected(one_of(&names)));
         }
         for Given { claim, .. } in claims {

@@ -260,8 +260,13 @@ mod tests {
             "[workload]\nflows = 6\n\
              [sweep]\nload = [{loads}]\nscheme = [\"dctcp\", \"pias\"]\n[run]\nseeds = {seeds}\n"
         );
-        plan::plan(&ExperimentText::new("t.toml", &text), Path::new(""), &Changes::default(), &crate::toy::Made::default().engines())
-            .unwrap()
+        plan::plan(
+            &ExperimentText::new("t.toml", &text),
+            Path::new(""),
+            &Changes::default(),
+            &crate::toy::Made::default().engines(),
+        )
+        .unwrap()
     }
 
     #[test]

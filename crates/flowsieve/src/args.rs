@@ -8,12 +8,12 @@ mod shards;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use flowsieve_experiment::Scale;
-use flowsieve_studies::export::Like;
 use flowsieve_engines::follow::Which;
+use flowsieve_experiment::Scale;
 use flowsieve_experiment::shards::Shard;
-use flowsieve_studies::thresholds::Method;
 use flowsieve_experiment::units;
+use flowsieve_studies::export::Like;
+use flowsieve_studies::thresholds::Method;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;

@@ -6,9 +6,9 @@ use crate::args::Cli;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
-use flowsieve_experiment::lookup;
-use flowsieve_experiment::engine::Engines;
 use flowsieve_convert::{self as convert};
+use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::lookup;
 use flowsieve_studies::explain;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 use crate::args::{MarkingArg, MethodArg, Thresholds};
 use crate::output::{print, print_json, tell};
 use crate::progress::{STEPS, bar, in_words};
-use flowsieve_studies::thresholds::{self, Column, Deployment, Marking, Method, Network, Search, Trial, Wanted};
 use flowsieve_experiment::{Error, machine};
+use flowsieve_studies::thresholds::{self, Column, Deployment, Marking, Method, Network, Search, Trial, Wanted};
 use serde::Serialize;
 use std::time::Instant;
 

@@ -2,12 +2,12 @@
 
 use crate::output::{print, print_json, tell};
 use crate::progress::Progress;
-use flowsieve_experiment::execute::Event;
 use flowsieve_engines::follow::Which;
-use flowsieve_results::timeline::Timeline;
-use flowsieve_experiment::plan::Plan;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::execute::Event;
+use flowsieve_experiment::plan::Plan;
+use flowsieve_results::timeline::Timeline;
 
 /// Follows a flow through the first seed of each point; nothing is written. One that is asked for by how slow it is is looked for
 /// in each of these runs by itself, which makes it twice.

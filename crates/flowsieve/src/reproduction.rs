@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use flowsieve_experiment::bundle;
+use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::files::{self, Existing};
 use flowsieve_experiment::plan::{Changes, Plan};
@@ -13,7 +14,6 @@ use flowsieve_experiment::report::PageFigure;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
 use flowsieve_experiment::shards::hops_in_words;
 use flowsieve_experiment::{Error, Measured, ResultError, lookup, machine, report};
-use flowsieve_experiment::engine::Engines;
 
 use crate::announce;
 use crate::args::Reproduce;

@@ -3,8 +3,8 @@
 use crate::args::Validate;
 use crate::output::{print, tell};
 use crate::progress::{STEPS, bar, in_words};
-use flowsieve_studies::validate::{self, Case, Event, Extent, Outcome, Picked};
 use flowsieve_experiment::{Error, machine};
+use flowsieve_studies::validate::{self, Case, Event, Extent, Outcome, Picked};
 use indicatif::ProgressBar;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

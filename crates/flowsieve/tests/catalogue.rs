@@ -1,10 +1,10 @@
 //! The catalogues of papers: every claim of a paper is there once, figures share their runs, and all of it runs.
 
 use assert_cmd::Command;
+use flowsieve_engines::built_in;
+use flowsieve_experiment::Scale;
 use flowsieve_experiment::plan::Changes;
 use flowsieve_experiment::reproduce::{self, Figure, Reproduction};
-use flowsieve_experiment::Scale;
-use flowsieve_engines::built_in;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

@@ -17,7 +17,7 @@ const EXPERIMENTS: [&str; 2] = ["ns2", "rfc"];
 const WITH_COFLOWS: [&str; 8] =
     ["sp-elastic", "sincronia", "sebf", "aalo", "pcoflow-ecn", "pcoflow-drop", "pcoflow-move", "pcoflow-sp-pifo"];
 
-/// Schemes without packets, whose results are kept by `crates/experiment/tests/flow_level.rs`.
+/// Schemes without packets, whose results are kept by `crates/studies/tests/flow_level.rs`.
 const WITHOUT_PACKETS: [&str; 1] = ["varys"];
 
 fn orders_coflows(scheme: &str) -> bool {

@@ -13,17 +13,17 @@ mod shortest_first;
 
 use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
+use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{ResultDir, report};
-use flowsieve_schemes::Entry;
-use flowsieve_experiment::engine::Engines;
-use flowsieve_studies::explain;
 use flowsieve_fabric::topology::{Fabric, Sites};
+use flowsieve_schemes::Entry;
 use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_settings::Settings;
+use flowsieve_studies::explain;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

@@ -1,10 +1,10 @@
 //! The command alone, in a folder of its own: it carries experiments, claims and what was measured.
 
 use assert_cmd::Command;
+use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::reproduce;
 use flowsieve_experiment::{Scale, lookup};
-use flowsieve_engines::built_in;
 use std::path::Path;
 
 struct Output {
@@ -105,9 +105,9 @@ fn plan__of_a_built_in_experiment_is_that_of_its_file() {
     let changes = Changes { scale: Scale::Smoke, ..Changes::default() };
     let keys = |plan: Plan| plan.runs.into_iter().map(|run| run.key).collect::<Vec<_>>();
     for name in ["quickstart", "nos2/fig01", "coflows/fidelity", "stand-ins", "qclimb/fig26", "pcoflow/fig01-02"] {
-        let built_in = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &built_in());
+        let carried = plan::read(&lookup::experiment(Path::new(name)).unwrap(), &changes, &built_in());
         let file = plan::read(&root.join(format!("{name}.toml")), &changes, &built_in()).unwrap();
-        assert_eq!(keys(built_in.unwrap()), keys(file), "{name}");
+        assert_eq!(keys(carried.unwrap()), keys(file), "{name}");
     }
     let read = |folder: &Path| {
         let changes = Changes { scale: Scale::Quick, ..Changes::default() };

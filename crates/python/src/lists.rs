@@ -2,16 +2,14 @@
 
 use crate::errors::{panicked, working, wrong};
 use crate::result::json;
+use flowsieve_engines::built_in;
+use flowsieve_engines::forest::{Predicted, SizeClasses};
+use flowsieve_experiment::files::{MOST_BYTES, digest_of};
+use flowsieve_experiment::machine;
+use flowsieve_experiment::{Error, lookup, plan, units};
 use flowsieve_studies::catalogue::{self, What};
 use flowsieve_studies::explain::{self as explaining, Explained};
-use flowsieve_experiment::files::{MOST_BYTES, digest_of};
-use flowsieve_engines::forest::{Predicted, SizeClasses};
-use flowsieve_experiment::machine;
-use flowsieve_studies::thresholds::{
-    self as computing, Column, Deployment, Marking, Method, Network, Trial, Wanted,
-};
-use flowsieve_experiment::{Error, lookup, plan, units};
-use flowsieve_engines::built_in;
+use flowsieve_studies::thresholds::{self as computing, Column, Deployment, Marking, Method, Network, Trial, Wanted};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -9,6 +9,7 @@ use std::num::NonZeroU16;
 
 use flowsieve_core::Time;
 
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
 
@@ -85,6 +86,12 @@ impl Reference {
     /// What the papers' numbers of packets are for: hosts of 10 Gbit/s, 80 us apart (pFabric's rescaled set in the
     /// comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
     pub const PAPERS: Reference = Reference { host_bps: 10_000_000_000, round_trip: Time(80_000_000) };
+
+    /// Of a fabric: its fastest host, and its farthest ones.
+    pub fn of(fabric: &Fabric) -> Reference {
+        let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
+        Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
+    }
 
     /// What a number of packets of the papers is here, rounded up.
     pub fn scaled(self, packets: u64) -> u64 {

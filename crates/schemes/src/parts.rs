@@ -179,7 +179,8 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let parts = match set {
         ParameterSet::Ns2 | ParameterSet::Rfc => parts,
         ParameterSet::Scaled => {
-            scaled = parts.scaled(context.workload.reference(), scope.read(&MTU)?);
+            let reference = context.workload.fabric().map_or(Reference::PAPERS, Reference::of);
+            scaled = parts.scaled(reference, scope.read(&MTU)?);
             &scaled
         }
     };

@@ -1,11 +1,11 @@
 //! The schemes by name. A new scheme is one file and one line here.
 
-use crate::parameters::Reference;
 use crate::scheme::Scheme;
 use crate::{
     afq, awafs, coflows, d2tcp, dctcp, es8, fair_queueing, las, nos2, parts, pcoflow, pfabric, pias, qclimb, qcluster,
     sp_pifo, textbook,
 };
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Scope, SettingsError};
 
 /// What a scheme must know of a flow beyond its packets.
@@ -59,10 +59,10 @@ pub trait WorkloadFacts {
     /// formula or a flow list; before any change of the workload. `None` where nothing is known of sizes.
     fn quantile_bytes(&self, p: f64) -> Option<u64>;
 
-    /// The fabric that carries it, as far as `parameters = "scaled"` scales windows and buffers to it. Where there is none it
-    /// is the papers'.
-    fn reference(&self) -> Reference {
-        Reference::PAPERS
+    /// The fabric that carries it: its rates, and the base round trip of any path ([`Fabric::base_rtt`], [`Fabric::round_trip`]).
+    /// `None` where a scheme is built for no fabric in particular.
+    fn fabric(&self) -> Option<&Fabric> {
+        None
     }
 }
 

@@ -1,11 +1,11 @@
 //! What there is to choose from, as text for a terminal: schemes, workloads, settings, experiments.
 
-use flowsieve_experiment::document::Document;
-use flowsieve_experiment::engine::Engines;
+use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::document::Document;
+use flowsieve_experiment::engine::Engines;
 use flowsieve_experiment::lookup;
-use flowsieve_convert::{self as convert, Format, Gives};
 use flowsieve_fabric::topology::{FabricKind, kinds};
 use flowsieve_report::printable;
 use flowsieve_results::SchemeInfo;
@@ -356,6 +356,7 @@ fn title(path: &Path, engines: &Engines) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flowsieve_engines::built_in;
 
     fn list(what: What) -> String {
         text(what, None, &built_in(), Path::new("")).unwrap()
@@ -364,7 +365,7 @@ mod tests {
     #[test]
     fn settings__lists_every_key() {
         let text = list(What::Settings);
-        for key in engines.keys().iter() {
+        for key in built_in().keys().iter() {
             assert!(text.contains(&format!("  {} ", key.name)) && text.contains(key.help), "{}", key.name);
         }
     }

@@ -4,11 +4,11 @@
 //! building every scheme.
 
 use crate::catalogue::{about_stand_in, about_workload, needs};
-use flowsieve_experiment::document::{self, SCHEME};
-use flowsieve_experiment::Error;
-use flowsieve_experiment::overrides::{self, Target};
 use flowsieve_engines::USUAL_WORKLOAD;
+use flowsieve_experiment::Error;
+use flowsieve_experiment::document::{self, SCHEME};
 use flowsieve_experiment::engine::Engines;
+use flowsieve_experiment::overrides::{self, Target};
 use flowsieve_fabric::topology::kinds;
 use flowsieve_results::SchemeInfo;
 use flowsieve_results::claims::Figure;
@@ -173,13 +173,12 @@ fn read_by(scheme: &str, engines: &Engines) -> BTreeMap<String, String> {
 fn scheme(info: &SchemeInfo, engines: &Engines) -> Explained {
     let read = read_by(&info.name, engines);
     let defaults: Vec<String> = read.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    let mut facts = vec![
-        ("is", info.summary.clone()),
-        ("needs", needs(&info.knows)),
-        ("source", info.paper.clone()),
-    ];
+    let mut facts = vec![("is", info.summary.clone()), ("needs", needs(&info.knows)), ("source", info.paper.clone())];
     if !defaults.is_empty() {
-        facts.push(("reads", format!("of {USUAL_WORKLOAD} at load 0.6, where nothing is given:\n{}", defaults.join("\n"))));
+        facts.push((
+            "reads",
+            format!("of {USUAL_WORKLOAD} at load 0.6, where nothing is given:\n{}", defaults.join("\n")),
+        ));
     }
     facts.push(("in a file", format!("{SCHEME} = [\"{0}\"] in [sweep]; [schemes.{0}] changes it", info.name)));
     Explained { name: info.name.clone(), kind: "a scheme", facts }
@@ -254,6 +253,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flowsieve_engines::built_in;
 
     fn of(name: &str) -> Vec<Explained> {
         explain(name, &built_in()).unwrap_or_else(|error| panic!("{error}"))

@@ -1,10 +1,10 @@
 //! Flows as a list, for replay here (`list = "flows.csv"`) and elsewhere: those of an experiment, of a stand-in, and of
 //! others' traces.
 
-use flowsieve_experiment::bundle;
 use flowsieve_experiment::Error;
-use flowsieve_files as files;
+use flowsieve_experiment::bundle;
 use flowsieve_experiment::plan::Plan;
+use flowsieve_files as files;
 use flowsieve_settings::{Origin, SettingsError};
 pub use flowsieve_workload::coflow_trace::Like;
 use flowsieve_workload::coflow_trace::{self, OwnRack, Placing};

@@ -1,11 +1,9 @@
 //! Any change of a setting gives a plan or an error, and a run that ends.
 
+use flowsieve_engines::{Packets, built_in};
+use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
-use flowsieve_experiment::settings::KEYS;
-use flowsieve_experiment::ExperimentText;
-use flowsieve_experiment::engine::Engines;
-use flowsieve_engines::built_in;
 use std::path::Path;
 
 const BASE: &str = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[workload]\nsizes = \"fixed(20KB)\"\nload = 0.5\nflows = 20\n\
@@ -40,7 +38,7 @@ fn try_change(scheme: &str, change: &str) -> (bool, bool) {
 fn set__any_value_of_any_key_is_refused_or_runs_to_an_end() {
     let (mut planned, mut ran, mut panicked) = (0, 0, Vec::new());
     for scheme in ["pias", "pfabric", "qc-las"] {
-        for key in KEYS.iter() {
+        for key in built_in().keys().iter() {
             for value in VALUES {
                 let change = format!("{}={value}", key.name);
                 let Ok(done) = std::panic::catch_unwind(|| try_change(scheme, &change)) else {

@@ -3,11 +3,11 @@
 mod fields;
 
 use fields::fields;
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute_sharing};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, ResultDir, Scale, report, reproduce};
-use flowsieve_engines::built_in;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 use flowsieve_experiment::engine::go_on;
 use std::path::Path;
 
-use flowsieve_experiment::plan::{Changes, Plan, plan};
-use flowsieve_experiment::ExperimentText;
 use flowsieve_engines::built_in;
+use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_results::FlowRow;
 
 /// Coflow 7 has 3 MB to port 2 in two parts, coflow 9 has 4 MB in two parts to the same, and coflow 3 has 1 MB and 2 MB from port 1.

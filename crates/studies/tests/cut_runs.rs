@@ -1,9 +1,9 @@
 //! A run that `max_time` ends before the last arrival: every rate is over what was simulated.
 
+use flowsieve_engines::built_in;
+use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::ExperimentText;
-use flowsieve_engines::built_in;
 use flowsieve_results::PointResult;
 use std::path::Path;
 

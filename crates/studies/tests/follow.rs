@@ -1,10 +1,10 @@
 //! A flow's timeline: by hand on one switch, and of any flow of a loaded fabric.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
-use flowsieve_engines::follow::{Ended, Timeline};
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_engines::built_in;
+use flowsieve_results::timeline::{Ended, Timeline};
 use std::path::Path;
 
 fn followed(text: &str, folder: &Path, flow: u32) -> Result<Timeline, Error> {

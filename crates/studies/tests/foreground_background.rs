@@ -1,10 +1,10 @@
 //! The model behind `thresholds = "background"` is what the simulator does, where flows arrive at one link at once: strict
 //! priorities, FIFO in each, and hosts that demote by bytes sent.
 
+use flowsieve_engines::built_in;
+use flowsieve_experiment::ExperimentText;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::ExperimentText;
-use flowsieve_engines::built_in;
 use flowsieve_thresholds::{SizeLaw, background_time};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Files as people have them, in the place of ours: what is sure is taken and said, and what is not names its format and the command.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_engines::built_in;
 use flowsieve_studies::export;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Predicted sizes and schemes by class, from an experiment file to a result.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Details, Error, ExperimentText};
-use flowsieve_engines::built_in;
 use flowsieve_results::PointResult;
 use std::path::Path;
 

@@ -1,13 +1,16 @@
 //! Whatever a person writes, there is an experiment or an error, and never a panic.
 
-use flowsieve_experiment::settings::KEYS;
-use flowsieve_experiment::{ExperimentText, document, lookup};
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::Engines;
-use flowsieve_studies::explain;
-use flowsieve_settings::Section;
+use flowsieve_experiment::{ExperimentText, document, lookup};
 use flowsieve_settings::units::{Size, format_rate, format_size, format_time, parse_rate, parse_size, parse_time};
+use flowsieve_settings::{Key, Section};
+use flowsieve_studies::explain;
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::LazyLock;
+
+static ENGINES: LazyLock<Engines> = LazyLock::new(built_in);
 
 /// Texts that look like values, more often than not of the wrong kind.
 fn value() -> impl Strategy<Value = String> {
@@ -24,8 +27,8 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = (&'static str, &'static str)> {
-    (0..KEYS.len()).prop_map(|index| {
-        let key = KEYS[index];
+    let keys: Vec<&'static Key> = ENGINES.keys().iter().collect();
+    prop::sample::select(keys).prop_map(|key| {
         let table = match key.section {
             Section::Link => "[topology.link]",
             Section::Scheme => "schemes.some",
@@ -38,7 +41,7 @@ fn key() -> impl Strategy<Value = (&'static str, &'static str)> {
 proptest! {
     #[test]
     fn parse__never_panics(text in any::<String>()) {
-        if let Err(error) = document::parse(&ExperimentText::new("x.toml", &text)) {
+        if let Err(error) = document::parse(&ExperimentText::new("x.toml", &text), ENGINES.keys()) {
             prop_assert!(!error.render(false).is_empty());
         }
     }
@@ -46,7 +49,7 @@ proptest! {
     #[test]
     fn parse__of_any_value_for_a_key_never_panics(((table, name), value) in (key(), value())) {
         let text = format!("# µ\n[{table}]\n{name} = {value}\n[sweep]\n{name} = [{value}]\n");
-        if let Err(error) = document::parse(&ExperimentText::new("x.toml", &text)) {
+        if let Err(error) = document::parse(&ExperimentText::new("x.toml", &text), ENGINES.keys()) {
             prop_assert!(error.render(false).contains("x.toml:"), "{}", error.render(false));
         }
     }
@@ -72,7 +75,7 @@ proptest! {
 
 /// Names, paths of settings, and what is neither.
 fn name() -> impl Strategy<Value = String> {
-    let names = explain::names(&built_in());
+    let names = explain::names(&ENGINES);
     let name = proptest::sample::select(names);
     prop_oneof![
         name.clone(),
@@ -86,7 +89,7 @@ fn name() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn explain__of_any_name_says_what_it_is_or_refuses_it(name in name()) {
-        match explain::explain(&name, &built_in()) {
+        match explain::explain(&name, &ENGINES) {
             Ok(found) => prop_assert!(!found.is_empty() && found.iter().all(|of| name.ends_with(&of.name) || of.kind.starts_with("a distribution"))),
             Err(error) => prop_assert!(error.to_string().contains(&name), "{error}"),
         }

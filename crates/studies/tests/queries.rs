@@ -1,11 +1,11 @@
 //! Queries to many servers, from an experiment file to coflows.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_engines::built_in;
-use flowsieve_studies::export;
 use flowsieve_results::{FlowRow, PointResult};
+use flowsieve_studies::export;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What `--scale` runs: what the file says for it, or a share of the flows.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{ExperimentText, Scale};
-use flowsieve_engines::built_in;
 use std::path::Path;
 
 const FILE: &str = r#"

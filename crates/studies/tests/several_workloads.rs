@@ -1,11 +1,11 @@
 //! Several workloads in one run: what is sent, when a run ends, what is refused.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Details, Error, ExperimentText, Scale};
-use flowsieve_engines::built_in;
-use flowsieve_studies::export;
 use flowsieve_results::PointResult;
+use flowsieve_studies::export;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;

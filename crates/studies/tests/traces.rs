@@ -3,11 +3,11 @@
 mod common;
 
 use common::bytes;
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText, ResultDir, report};
-use flowsieve_engines::built_in;
 use std::path::Path;
 
 const FILE: &str = r#"

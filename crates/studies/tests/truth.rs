@@ -2,11 +2,10 @@
 //! scheme is given another value, and the result of a small run has to differ. What cannot differ there is listed, with the
 //! reason.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
-use flowsieve_experiment::settings::find;
 use flowsieve_experiment::{ExperimentText, units};
-use flowsieve_engines::built_in;
 use flowsieve_schemes::REGISTRY;
 use flowsieve_settings::Kind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -219,7 +218,7 @@ fn each_setting_acts(first: usize) {
         for (address, value) in &settings {
             let Some(path) = address.strip_prefix("scheme.").filter(|path| !path.ends_with("digest")) else { continue };
             let name = path.rsplit('.').next().unwrap_or(path);
-            let Some(key) = find(name).filter(|_| name != "base") else { continue };
+            let Some(key) = built_in().keys().find(name).filter(|_| name != "base") else { continue };
             let acts = |other: &String| {
                 let set = format!("schemes.{scheme}.{path}={other}");
                 run(folder.path(), scheme, &[set]).is_ok_and(|(_, other)| other != told)
@@ -242,7 +241,7 @@ fn each_setting_acts(first: usize) {
 fn effective_configuration__each_setting_of_each_scheme_acts() {
     for (name, _) in EXCEPTIONS {
         let key = name.rsplit('.').next().unwrap_or(name);
-        assert!(find(key).is_some() && !SHARED.contains(&key), "{name}");
+        assert!(built_in().keys().find(key).is_some() && !SHARED.contains(&key), "{name}");
     }
     each_setting_acts(0);
 }

@@ -1,12 +1,12 @@
 //! Workloads from an experiment file to flows: the documentation's examples run, every scheme gets the same flows, and
 //! bad lists of any length are one message.
 
+use flowsieve_engines::built_in;
 use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{Changes, Plan, plan};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_engines::built_in;
-use flowsieve_studies::export;
 use flowsieve_results::{FlowRow, PointResult};
+use flowsieve_studies::export;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -5,9 +5,9 @@
 mod fields;
 
 use fields::fields;
+use flowsieve_engines::built_in;
 use flowsieve_experiment::plan::{Changes, plan, read};
 use flowsieve_experiment::{Error, ExperimentText};
-use flowsieve_engines::built_in;
 use std::fmt::Write;
 use std::path::Path;
 

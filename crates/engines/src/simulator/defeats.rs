@@ -4,13 +4,13 @@
 //! Round trips are those of the kinds of path that the fabric has ([`Fabric::reaches`]), each between the two hosts that are
 //! farthest from each other and with serialisation, so that the check costs microseconds whatever the number of hosts.
 
-use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::bank::BankRules;
 use flowsieve_core::host_queues::HostQueueRules;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::sp_pifo::SpPifoRules;
 use flowsieve_core::{PortKind, Rate, Time};
+use flowsieve_experiment::engine::BaseRoundTrip;
 use flowsieve_fabric::round_trip::Exchange;
 use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_schemes::Scheme;

@@ -1,9 +1,9 @@
 //! What is refused although every setting by itself may stand: what would be without effect, take no end of memory, or never end.
 
-use flowsieve_experiment::Error;
 use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
 use flowsieve_core::Time;
+use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{Fabric, Link, Node};
 use flowsieve_schemes::coflows::COFLOW_ORDER;
 use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};

@@ -81,7 +81,7 @@ fn pairs_within(racks: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flowsieve_experiment::settings::none_given;
+    use crate::none_given;
     use crate::workload::Hosts;
 
     fn fabric() -> Fabric {

@@ -6,11 +6,11 @@
 
 use super::coflows::{COFLOWS, ReadCoflows};
 use super::traffic::ARRIVAL_TRACE;
-use flowsieve_experiment::{Error, nearest};
-use flowsieve_experiment::FileError;
 use crate::foreign;
 use crate::forest::ForestFile;
 use flowsieve_convert::Gives;
+use flowsieve_experiment::FileError;
+use flowsieve_experiment::{Error, nearest};
 use flowsieve_settings::{Key, Scope, SettingsError};
 use flowsieve_workload::coflow_trace::{self, Like};
 use flowsieve_workload::flow_list::{self, Extras, FlowList, ListedSizes, MAX_FLOWS};
@@ -403,7 +403,7 @@ fn digest(list: &FlowList, extras: &Extras) -> String {
 mod tests {
     use super::super::LIST;
     use super::*;
-    use flowsieve_experiment::settings::none_given;
+    use crate::none_given;
 
     fn files_with(text: &str) -> (tempfile::TempDir, PathBuf, Files) {
         let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use super::traffic::Drawn;
 use super::{ARRIVALS, CLASS_SHARE, DURATION, FLOWS, Hosts, LIST, MEASURE, RECORDED};
 use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, Scope, Scaled, Section, Setting, SettingsError};
+use flowsieve_settings::{Key, Scaled, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{Framing, Queries, QueriesError, SizeDistribution};
 
 declare! {

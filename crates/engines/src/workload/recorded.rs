@@ -4,8 +4,8 @@
 
 use super::files::List;
 use super::sizes::{Reader, Sizes};
-use flowsieve_experiment::Error;
 use crate::forest::RECORDED_HOSTS;
+use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting};
 use flowsieve_workload::flow_list::Features;

@@ -1,9 +1,9 @@
 //! Distributions of sizes by what a person writes: the name of a built-in, a formula such as `exponential(100KB)`, or a
 //! file that ends in `.csv`.
 
-use flowsieve_experiment::Error;
 use crate::workload::files::Files;
 use crate::workload::recorded::Recorded;
+use flowsieve_experiment::Error;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::{Size, parse_size};
 use flowsieve_settings::{Key, Scope, Section, Setting, SettingsError};

@@ -1,5 +1,5 @@
 use super::*;
-use flowsieve_experiment::settings::none_given;
+use crate::none_given;
 use flowsieve_workload::HostNames;
 
 fn settings() -> Settings {

@@ -1,12 +1,12 @@
 //! The keys of `[workload]` that say what is drawn: sizes, load, arrivals, pattern, a mix and a change.
 
-use flowsieve_experiment::Error;
 use crate::workload::Hosts;
 use crate::workload::pattern::{FAN_IN, INCAST_SHARE, PAIRS, PATTERN, RACK_LOCAL, host, pattern};
 use crate::workload::sizes::{Reader, Sizes};
+use flowsieve_experiment::Error;
 use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_settings::declare;
-use flowsieve_settings::{Key, MAX_TIME_PS, Scope, Scaled, Section, Setting, SettingsError};
+use flowsieve_settings::{Key, MAX_TIME_PS, Scaled, Scope, Section, Setting, SettingsError};
 use flowsieve_workload::{
     Arrivals, ClosedLoop, DeadlineRule, Deadlines, Framing, Generator, GeneratorError, LoadCounts, Mix, MixPairs,
     Offer, Pattern, PatternError, SizeDistribution, Think, Traffic, arrival_rate, counted_bytes,

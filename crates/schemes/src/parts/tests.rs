@@ -10,6 +10,7 @@ use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
+use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
@@ -398,7 +399,7 @@ fn registry__no_choice_is_taken_and_ignored() {
 }
 
 /// The web search on a fabric.
-struct On(Reference);
+struct On(Fabric);
 
 impl crate::registry::WorkloadFacts for On {
     fn distribution(&self) -> Option<&str> {
@@ -413,15 +414,18 @@ impl crate::registry::WorkloadFacts for On {
         WEB_SEARCH.quantile_bytes(p)
     }
 
-    fn reference(&self) -> Reference {
-        self.0
+    fn fabric(&self) -> Option<&Fabric> {
+        Some(&self.0)
     }
 }
 
 /// Initial and largest window in packets, buffer and K of a leaf in bytes.
 fn scaled(name: &str, gbps: u64, us: u64) -> (u32, u32, u64, u64) {
     let settings = none_given().with(None, "parameters", "scaled");
-    let workload = On(Reference { host_bps: gbps * 1_000_000_000, round_trip: Time::from_us(us) });
+    let rack = none_given().with(None, "kind", "single-switch").with(None, "hosts", 2);
+    let rack =
+        rack.with(None, "host_link", format!("{gbps}Gbps").as_str()).with(None, "rtt", format!("{us}us").as_str());
+    let workload = On(Fabric::from_settings(&rack).unwrap());
     let entry = crate::registry::find(name).unwrap();
     let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &workload }).unwrap();
     let port = scheme.ports.at(Place::Leaf);

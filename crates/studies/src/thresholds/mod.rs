@@ -7,11 +7,11 @@ mod simulate;
 mod sizes;
 mod text;
 
-use flowsieve_experiment::Error;
+pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
 use flowsieve_engines::built_in;
 use flowsieve_engines::workload::{CDF, FLOWS, LOAD, SIZES};
 use flowsieve_engines::workload::{Files, Hosts, Workload};
-pub use advice::{Advice, Deployment, Link, Marking, advice, advice_text};
+use flowsieve_experiment::Error;
 use flowsieve_schemes::parts::QUEUES;
 use flowsieve_schemes::{WorkloadFacts, pias};
 use flowsieve_settings::{Key, Origin, Raw, SettingsError, Table, units};

@@ -5,13 +5,13 @@
 
 use super::advice::Marking;
 use super::{Asked, Wanted};
+use flowsieve_core::Place;
 use flowsieve_engines::built_in;
-use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes, Plan};
 use flowsieve_experiment::source::Source;
-use flowsieve_core::Place;
 use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_results::Ratio;
 use flowsieve_schemes::marking_rule::ecn_threshold_bytes;
@@ -394,7 +394,8 @@ mod tests {
         assert_eq!(site.links.rates_bps, [10_000_000_000, 40_000_000_000]);
         assert_eq!(site.links.slowest, [(Place::Leaf, 10_000_000_000), (Place::Spine, 40_000_000_000)]);
         let text = experiment(&site, Marking::Queue, ("sizes = \"web-search\"", 0.5, 20), &[30_000]);
-        let plan = plan::plan(&ExperimentText::new("t", &text), &site.folder, &Changes::default(), &built_in()).unwrap();
+        let plan =
+            plan::plan(&ExperimentText::new("t", &text), &site.folder, &Changes::default(), &built_in()).unwrap();
         let settings = &plan.experiment.points[0].settings;
         let of = |key: &str| settings[key].as_str();
         assert_eq!((of("scheme.leaf.ecn_threshold"), of("scheme.spine.ecn_threshold")), ("97.5KB", "390KB"));

@@ -8,9 +8,9 @@
 
 use super::{Asked, Expected, Method, Wanted};
 use flowsieve_engines::built_in;
-use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_settings::units::format_size;
 use serde::Serialize;

@@ -3,9 +3,9 @@
 use super::batches::Estimate;
 use super::case::{Case, PACKET_PS};
 use flowsieve_engines::built_in;
-use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

@@ -2,9 +2,9 @@
 
 use super::dctcp::{Line, Link, Observed, Sample, compare};
 use flowsieve_engines::built_in;
-use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::Error;
 use flowsieve_experiment::ExperimentText;
+use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_results::{PointResult, Series};
 use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG};
