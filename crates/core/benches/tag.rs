@@ -11,9 +11,11 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use flowsieve_core::climb::{Climb, ClimbParams, SizeKnowledge, Unseen};
 use flowsieve_core::message::Bounds;
-use flowsieve_core::tagger::{FlowFacts, Tagger};
+use flowsieve_core::tagger::FlowFacts;
+use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge, Unseen};
+use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::{Tagger, TaggerSpec};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -51,7 +53,7 @@ fn climb() -> Tagger {
         unseen: Unseen::Pias,
         retransmissions_first: true,
     };
-    Tagger::Climb(Box::new(Climb::new(&params)))
+    TaggerSpec::Climb(params).build(|| unreachable!("it is built in"))
 }
 
 /// Tags packet after packet.
@@ -71,7 +73,7 @@ fn tag(criterion: &mut Criterion) {
     let again: Vec<_> = packets.iter().map(|facts| FlowFacts { retransmission: true, ..*facts }).collect();
     measure(criterion, "tag/qclimb", climb(), &packets);
     measure(criterion, "tag/qclimb, retransmissions", climb(), &again);
-    measure(criterion, "tag/pias", Tagger::Demotion { thresholds: THRESHOLDS.to_vec() }, &packets);
+    measure(criterion, "tag/pias", Tagger::Demotion(Demotion { thresholds: THRESHOLDS.to_vec() }), &packets);
 }
 
 criterion_group! {

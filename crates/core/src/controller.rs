@@ -1,4 +1,5 @@
-//! Controllers: what decides beside the packets, for hosts and ports to follow.
+//! What a controller is: it decides apart from the packets, for hosts and ports to follow. The built-in ones are in
+//! [`crate::controllers`].
 //!
 //! A controller hears what happens to messages at hosts, one stated delay later ([`Hears`]). At instants that it chooses
 //! ([`Controller::next`]) it may look at ports and taggers ([`Gauges`]) and decide; what it decides is a [`Table`], which
@@ -13,7 +14,7 @@
 
 use std::sync::Arc;
 
-use crate::coflow::coordinator::Announcements;
+use crate::coflow::Announcements;
 use crate::message::FlowEvent;
 use crate::readings::Reading;
 use crate::site::{Node, Place, Site};
@@ -151,8 +152,20 @@ pub trait Controller: Send {
     fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 }
 
+/// What controllers of one kind are set to.
+pub trait ControllerRules {
+    /// The controller.
+    type Controller: Controller + 'static;
+
+    /// Whether there is one at each host, which hears of its host alone, or one for the whole fabric.
+    const AT_HOSTS: bool;
+
+    /// A controller that has heard nothing: of this host, or of the whole fabric, for which `host` is 0.
+    fn build(&self, fabric: &FabricSite, host: u32) -> Self::Controller;
+}
+
 /// Where a controller of the whole fabric is: everywhere.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FabricSite {
     /// By number.
     pub hosts: Arc<[Site]>,

@@ -46,7 +46,7 @@ pub enum Asked {
     #[default]
     Choices,
     /// Of these the first of each flowlet, which ends after so long without a packet. The switch keeps the way for the others
-    /// ([`crate::balancer::FlowletTable`]).
+    /// ([`crate::balancers::flowlet::FlowletTable`]).
     Flowlets(Time),
     /// Every packet that the switch forwards, those with a single way too.
     Every,

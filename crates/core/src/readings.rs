@@ -75,3 +75,10 @@ pub struct Shortfall {
     /// The least value of a part that falls short.
     pub least: f64,
 }
+
+/// Says each threshold.
+pub(crate) fn observe_thresholds(name: &'static str, thresholds: &[u64], see: &mut dyn FnMut(Reading)) {
+    for (queue, &threshold) in thresholds.iter().enumerate() {
+        see(Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));
+    }
+}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use flowsieve_core::ControllerKind;
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::controller::ControllerKind;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, Settings};
 

@@ -15,8 +15,9 @@ use crate::unacted;
 use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Files, Hosts, LOAD, QUERIES, SIZES, Workload};
-use flowsieve_core::Time;
-use flowsieve_core::coflow::coordinator::{Announcement, Announcements};
+use flowsieve_core::coflow::Announcements;
+use flowsieve_core::controllers::coordinator::Announcement;
+use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
@@ -24,10 +25,9 @@ use flowsieve_experiment::engine::{Engine, Prepared, Progress, TraceSize};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
 use flowsieve_schemes::parameters::ParameterSet;
-use flowsieve_schemes::scheme::{Class, TaggerSpec};
+use flowsieve_schemes::scheme::Class;
 use flowsieve_schemes::{REGISTRY, Scheme, registry};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, SettingsError};
@@ -230,7 +230,7 @@ impl Engine for Packets {
 /// The thresholds of the first class of flows that is tagged by any.
 fn thresholds(scheme: &Scheme) -> Vec<u64> {
     let of = |class: &Class| match &class.tagger {
-        TaggerSpec::Demotion(thresholds) => Some(thresholds.clone()),
+        TaggerSpec::Demotion(pias) => Some(pias.thresholds.clone()),
         TaggerSpec::Climb(params) => Some(params.thresholds.clone()),
         TaggerSpec::Levels(params) => Some(params.network.clone()),
         _ => None,
@@ -242,7 +242,7 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
 fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<Announcements>> {
     let whole = |spec: &ControllerSpec| match &spec.kind {
         ControllerKind::Coordinator(params) => params.announcement == Announcement::Whole,
-        ControllerKind::Central(_) => true,
+        ControllerKind::Custom(_) => !spec.kind.is_at_hosts(),
         _ => false,
     };
     (workload.has_coflows() && scheme.controllers.iter().any(whole)).then(|| {

@@ -15,7 +15,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn named(text: &str) -> Vec<&'static str> {
     let is_named = |engine: &&str| {
         let names = [format!("flowsieve-{engine}"), format!("flowsieve_{engine}")];
-        let ends = |rest: &str| !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-');
+        let ends =
+            |rest: &str| !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-');
         names.iter().any(|name| text.match_indices(name).any(|(at, _)| ends(&text[at + name.len()..])))
     };
     ENGINES.into_iter().filter(is_named).collect()

@@ -11,16 +11,14 @@ mod emptier_uplink;
 #[path = "../examples/own_scheme/shortest_first.rs"]
 mod shortest_first;
 
-use flowsieve_core::Kind;
 use flowsieve_core::tagger::FlowFacts;
-use flowsieve_experiment::engine::Engines;
-use flowsieve_experiment::engine::go_on;
+use flowsieve_core::{Kind, TaggerSpec};
+use flowsieve_experiment::engine::{Engines, go_on};
 use flowsieve_experiment::execute::{How, execute};
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_experiment::{ResultDir, report};
 use flowsieve_fabric::topology::{Fabric, Sites};
 use flowsieve_schemes::Entry;
-use flowsieve_schemes::scheme::TaggerSpec;
 use flowsieve_schemes::{Context, WorkloadFacts};
 use flowsieve_settings::Settings;
 use flowsieve_studies::explain;

@@ -121,12 +121,6 @@ pub(crate) fn digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     })
 }
 
-/// Panics, so that tests see what becomes of a panic.
-#[pyfunction]
-pub(crate) fn panic(py: Python<'_>, text: String) -> PyResult<()> {
-    working(py, || std::panic::panic_any(text))
-}
-
 /// The command, with these arguments behind its name; gives its exit status.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {

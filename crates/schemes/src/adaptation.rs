@@ -4,16 +4,18 @@
 //! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
 
 use flowsieve_core::controller::Hears;
+use flowsieve_core::controllers::thresholds::{Adaptation, NetworkParams, OwnParams, Seen};
 use flowsieve_core::host_queues::HostQueueRules;
-use flowsieve_core::levels::{Adaptation, LevelParams, NetworkParams, Seen};
 use flowsieve_core::solver::Solver;
+use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::taggers::levels::LevelParams;
 use flowsieve_core::{PortKind, Time};
 use flowsieve_thresholds::{SizeLaw, ThresholdError, equal_split, tandem, two_level};
 
-use crate::controller::{ControllerKind, ControllerSpec};
 use crate::registry::Context;
-use crate::scheme::{Scheme, TaggerSpec};
+use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
+use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Section, Setting, SettingsError, SizesOr, one_of};
 
@@ -129,7 +131,7 @@ pub(crate) fn tagger(
         _ => None,
     };
     if queues.is_none() && rule.is_none() {
-        return Ok(TaggerSpec::Demotion(network));
+        return Ok(TaggerSpec::Demotion(Demotion { thresholds: network }));
     }
     let own = match queues {
         Some(queues) => Some(start(context, &HOST_THRESHOLDS, &[Rule::EqualSplit], Rule::EqualSplit, queues)?),
@@ -147,7 +149,7 @@ pub(crate) fn tagger(
         scheme.controllers.push(ControllerSpec { name, period: Some(period), hears, publishes_after, kind });
     };
     if let Some(queues) = queues {
-        add("thresholds of hosts", Time::ZERO, ControllerKind::OwnThresholds(queues, of));
+        add("thresholds of hosts", Time::ZERO, ControllerKind::OwnThresholds(OwnParams { queues, of }));
     }
     if let Some(rule) = rule {
         let params = NetworkParams { rule: rule.solver(), levels, start: network.clone(), of };
@@ -283,7 +285,9 @@ mod tests {
         let params = levels("pias", &settings, &UNIFORM);
         assert_eq!((params.own.unwrap().len(), params.network.len()), (7, 7));
         let scheme = built("pias", &settings, &UNIFORM).unwrap();
-        let [ControllerSpec { kind: ControllerKind::OwnThresholds(8, _), .. }] = &scheme.controllers[..] else {
+        let [ControllerSpec { kind: ControllerKind::OwnThresholds(OwnParams { queues: 8, .. }), .. }] =
+            &scheme.controllers[..]
+        else {
             panic!("{:?}", scheme.controllers)
         };
     }

@@ -9,7 +9,7 @@
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
-use crate::parts::{self, DisciplineName, Parts, PortSettings};
+use crate::parts::{self, DisciplineName, Part, Parts, PortSettings};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::declare;
@@ -61,7 +61,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    parts::build(context, &Parts { discipline: DisciplineName::Afq, queues: 8, ..Parts::default() })
+    parts::build(context, &Parts { port: Part::Named(DisciplineName::Afq), queues: 8, ..Parts::default() })
 }
 
 /// The calendar of a port.

@@ -5,22 +5,22 @@
 //! thresholds from 7 KB in steps of 7 KB, an update each 200 ms over a window of 250 ms. What the thesis leaves open stands
 //! in [docs/awafs.md](../../../docs/awafs.md).
 
-use std::sync::Arc;
-
 use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
-use flowsieve_core::awafs::host::HostParams;
 use flowsieve_core::awafs::{ActuatorParams, AwafsParams, FlowEnds};
 use flowsieve_core::controller::Hears;
-use flowsieve_core::{PortKind, Time};
+use flowsieve_core::controllers::awafs::HostActuators;
+use flowsieve_core::taggers::awafs::HostParams;
+use flowsieve_core::taggers::ends::Ends;
+use flowsieve_core::taggers::plain::Plain;
+use flowsieve_core::{ControllerKind, ControllerSpec, PortKind, TaggerSpec, Time};
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::tcp::Connections;
 
 use crate::adaptation::Rule;
-use crate::controller::{ControllerKind, ControllerSpec};
-use crate::parts::{self, DisciplineName, Parts, QUEUES};
+use crate::parts::{self, DisciplineName, Part, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{PortSpec, Scheme, TaggerSpec};
+use crate::scheme::{PortSpec, Scheme};
 use crate::thresholds::{self, THRESHOLDS};
 use flowsieve_fabric::topology::host_rate;
 use flowsieve_settings::declare;
@@ -111,7 +111,12 @@ pub const AUTO: Entry = Entry {
 };
 
 /// What AWAFS is made of; its hosts write what its thresholds need.
-const PARTS: Parts = Parts { discipline: DisciplineName::StrictPriority, queues: 8, tagger: None, ..Parts::DEFAULT };
+const PARTS: Parts = Parts {
+    port: Part::Named(DisciplineName::StrictPriority),
+    queues: 8,
+    tagger: Parts::TAGGED_LATER,
+    ..Parts::DEFAULT
+};
 
 fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
@@ -127,16 +132,16 @@ fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> 
 fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
     let flows = |scope: &Scope<'_>| Ok::<_, SettingsError>(scope.read(&FLOW_TABLE)? as usize);
     let (ends, tagger) = match scope.read(&FLOW_ENDS)? {
-        EndsName::Marked => (FlowEnds::Marked, TaggerSpec::Ends(true)),
+        EndsName::Marked => (FlowEnds::Marked, TaggerSpec::Ends(Ends { sent: true })),
         EndsName::Fin if scheme.classes.iter().any(|class| shares_connections(&class.transport)) => {
             let expected =
                 "\"marked\" or \"idle\": a connection ends with a flow under connections = \"per-flow\" alone";
             return Err(scope.invalid(&FLOW_ENDS, expected));
         }
-        EndsName::Fin => (FlowEnds::Fin { flows: flows(scope)? }, TaggerSpec::Ends(false)),
+        EndsName::Fin => (FlowEnds::Fin { flows: flows(scope)? }, TaggerSpec::Ends(Ends { sent: false })),
         EndsName::Idle => {
             let after = Time(scope.read(&FLOW_IDLE)?);
-            (FlowEnds::Idle { after, flows: flows(scope)? }, TaggerSpec::Plain)
+            (FlowEnds::Idle { after, flows: flows(scope)? }, TaggerSpec::Plain(Plain))
         }
     };
     for class in &mut scheme.classes {
@@ -162,22 +167,22 @@ fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Sche
     let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
     let boost = scope.optional(&BOOST)?.map(Time);
     let rate = host_rate(scope)?;
-    let actuator = Arc::new(actuator(scope, queues, chooses)?);
+    let actuator = actuator(scope, queues, chooses)?;
     let initial = actuator.initial.iter().copied().map(u64::from).collect();
-    let params = Arc::new(HostParams { initial, boost, rate });
+    let params = HostParams { initial, boost, rate };
     for (class, number) in scheme.classes.iter_mut().zip(0..) {
         if !class.transport.facts().answers() {
             let expected =
                 "\"switch\": a host knows by the last ACK that a flow has completed, and an open loop has none";
             return Err(scope.invalid(&PLACE_OF_THRESHOLDS, expected));
         }
-        class.tagger = TaggerSpec::Adaptive(Arc::clone(&params));
+        class.tagger = TaggerSpec::Adaptive(params.clone());
         scheme.controllers.push(ControllerSpec {
             name: "thresholds of hosts",
             period: Some(actuator.period),
             hears: Hears::WhenItDecides(Time::ZERO),
             publishes_after: Time::ZERO,
-            kind: ControllerKind::Actuators(number, Arc::clone(&actuator)),
+            kind: ControllerKind::Actuators(HostActuators { class: number, params: actuator.clone() }),
         });
     }
     Ok(scheme)
@@ -263,7 +268,7 @@ mod tests {
         assert_eq!((actuator.entries, *ends, *boost), (341, FlowEnds::Marked, None));
         assert!(!actuator.of_sizes);
         let scheme = scheme(&none_given()).unwrap();
-        assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(true)));
+        assert!(matches!(scheme.classes[0].tagger, TaggerSpec::Ends(Ends { sent: true })));
         assert!(format!("{:?}", scheme.ports.at(Place::Leaf)).contains("above: 97500, scope: Port"));
     }
 
@@ -286,10 +291,10 @@ mod tests {
     fn flow_ends__what_the_switch_counts_and_hosts_write() {
         let fin = none_given().with(None, "flow_ends", "fin").with(None, "connections", "per-flow");
         assert_eq!(params(&fin).ends, FlowEnds::Fin { flows: 4_096 });
-        assert!(matches!(scheme(&fin).unwrap().classes[0].tagger, TaggerSpec::Ends(false)));
+        assert!(matches!(scheme(&fin).unwrap().classes[0].tagger, TaggerSpec::Ends(Ends { sent: false })));
         let idle = none_given().with(None, "flow_ends", "idle").with(None, "flow_idle", "3ms");
         assert_eq!(params(&idle).ends, FlowEnds::Idle { after: Time::from_us(3_000), flows: 4_096 });
-        assert!(matches!(scheme(&idle).unwrap().classes[0].tagger, TaggerSpec::Plain));
+        assert!(matches!(scheme(&idle).unwrap().classes[0].tagger, TaggerSpec::Plain(Plain)));
     }
 
     #[test]
@@ -299,7 +304,7 @@ mod tests {
         assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Bank(BankRules { queues: 3, .. })));
         let TaggerSpec::Adaptive(params) = &scheme.classes[0].tagger else { panic!() };
         assert_eq!((&params.initial[..], params.boost), (&[7_000, 14_000][..], None));
-        assert!(matches!(scheme.controllers[0].kind, ControllerKind::Actuators(0, _)));
+        assert!(matches!(scheme.controllers[0].kind, ControllerKind::Actuators(HostActuators { class: 0, .. })));
     }
 
     #[test]

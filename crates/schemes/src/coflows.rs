@@ -13,17 +13,17 @@
 use std::sync::Arc;
 
 use flowsieve_core::bank::BankRules;
-use flowsieve_core::coflow::coordinator::{Announcement, CoordinatorParams, Decides};
-use flowsieve_core::coflow::tagger::HostRules;
 use flowsieve_core::coflow::{LevelRule, OrderRule};
 use flowsieve_core::controller::Hears;
+use flowsieve_core::controllers::coordinator::{Announcement, CoordinatorParams, Decides};
 use flowsieve_core::discipline::Discipline;
+use flowsieve_core::taggers::coflow::HostRules;
 use flowsieve_core::{PortKind, Time};
 
-use crate::controller::{ControllerKind, ControllerSpec};
-use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Parts, QUEUES};
+use crate::parts::{self, AdmissionName, DisciplineName, MarkingName, Part, Parts, QUEUES};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{PortSpec, Scheme, TaggerSpec};
+use crate::scheme::{PortSpec, Scheme};
+use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
@@ -164,8 +164,8 @@ pub const AALO: Entry = Entry {
 
 /// Eight priorities of 500 packets with RED from 200 to 400 each.
 pub(crate) const RED_PARTS: Parts = Parts {
-    tagger: None,
-    discipline: DisciplineName::StrictPriority,
+    tagger: Parts::TAGGED_LATER,
+    port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
     marking: MarkingName::RedPerQueue,
     mark_packets: 200,

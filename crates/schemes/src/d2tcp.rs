@@ -1,7 +1,7 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose senders give way less the nearer their deadline is.
 //! Ports are DCTCP's. Messages without a deadline, or with one that has passed, are sent as DCTCP would.
 
-use crate::parts::{self, Parts, TransportName};
+use crate::parts::{self, Part, Parts, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::SettingsError;
@@ -16,5 +16,5 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    parts::build(context, &Parts { transport: TransportName::D2tcp, ..Parts::default() })
+    parts::build(context, &Parts { transport: Part::Named(TransportName::D2tcp), ..Parts::default() })
 }

@@ -1,11 +1,12 @@
 //! ES-8 of NOS2 (Sviridov, Bianco and Giaccone, GLOBECOM 2019, §III and Fig. 2): PIAS's queues in hosts and switches, with
 //! thresholds that split the flows of the whole data centre equally.
 
-use flowsieve_core::levels::LevelParams;
+use flowsieve_core::TaggerSpec;
+use flowsieve_core::taggers::levels::LevelParams;
 
 use crate::pias;
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{Scheme, TaggerSpec};
+use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start};
 use flowsieve_settings::SettingsError;
 
@@ -22,8 +23,8 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let mut scheme = pias::build_with(context, Some(Start::Computed(Computed::EqualSplit)))?;
     for class in &mut scheme.classes {
         // The levels of §III, which begin at their threshold; PIAS's begin after it.
-        if let TaggerSpec::Demotion(network) = &mut class.tagger {
-            class.tagger = TaggerSpec::Levels(LevelParams { network: std::mem::take(network), own: None });
+        if let TaggerSpec::Demotion(pias) = &mut class.tagger {
+            class.tagger = TaggerSpec::Levels(LevelParams { network: std::mem::take(&mut pias.thresholds), own: None });
         }
     }
     Ok(scheme)

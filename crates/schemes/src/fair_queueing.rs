@@ -6,7 +6,7 @@
 //! A full port turns the arriving packet away, as in the comparisons of QCluster (`FQ_Ideal.cc` of qcluster/QCluster, which
 //! hashes messages to 100 queues; here each flow has its own). Both papers drop from the flow that holds the most.
 
-use crate::parts::{self, DisciplineName, Parts};
+use crate::parts::{self, DisciplineName, Part, Parts};
 use crate::registry::{Context, Entry, Knows};
 
 /// Bit-by-bit round robin.
@@ -16,7 +16,7 @@ pub const BIT_BY_BIT: Entry = Entry {
     paper: "Demers, Keshav, Shenker, SIGCOMM 1989",
     knows: Knows::Nothing,
     build: |context: &Context<'_>| {
-        parts::build(context, &Parts { discipline: DisciplineName::FairQueueing, ..Parts::default() })
+        parts::build(context, &Parts { port: Part::Named(DisciplineName::FairQueueing), ..Parts::default() })
     },
 };
 
@@ -27,6 +27,6 @@ pub const NAGLE: Entry = Entry {
     paper: "Nagle, IEEE Transactions on Communications 1987",
     knows: Knows::Nothing,
     build: |context: &Context<'_>| {
-        parts::build(context, &Parts { discipline: DisciplineName::FlowsInTurn, ..Parts::default() })
+        parts::build(context, &Parts { port: Part::Named(DisciplineName::FlowsInTurn), ..Parts::default() })
     },
 };

@@ -7,11 +7,11 @@
 //! longer starve one another, and the short ones, of which LAS is for, are served as before. The bound, `fifo_from`, is
 //! 100 KB, the size up to which the papers of this lineage call a flow short.
 
-use crate::parts::{self, DisciplineName, Parts, TaggerName};
+use crate::parts::{self, DisciplineName, Part, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
 
 const PIFO_PARTS: Parts =
-    Parts { discipline: DisciplineName::Pifo, tagger: Some(TaggerName::Attained), ..Parts::DEFAULT };
+    Parts { port: Part::Named(DisciplineName::Pifo), tagger: Part::Named(TaggerName::Attained), ..Parts::DEFAULT };
 
 /// By a PIFO alone.
 pub const PIFO: Entry = Entry {

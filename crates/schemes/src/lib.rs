@@ -5,7 +5,6 @@ mod adaptation;
 pub mod afq;
 pub mod awafs;
 pub mod coflows;
-pub mod controller;
 pub mod d2tcp;
 pub mod dctcp;
 pub mod es8;
@@ -36,6 +35,7 @@ pub const SETTINGS: &[&[&flowsieve_settings::Key]] = &[
     parameters::SETTINGS,
     parts::PORT_SETTINGS,
     afq::SETTINGS,
+    parts::TAGGING_SETTINGS,
     parts::SETTINGS,
     parts::BALANCING_SETTINGS,
     parts::SENDING_SETTINGS,

@@ -3,10 +3,12 @@
 //! between them is that of a central controller, which knows the sizes of all hosts (§IV-A). The transport is DCTCP with
 //! marks per port.
 
+use flowsieve_core::TaggerSpec;
+
 use crate::adaptation::{self, Rule};
-use crate::parts::{self, DisciplineName, Parts, TaggerName};
+use crate::parts::{self, DisciplineName, Part, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{Scheme, TaggerSpec};
+use crate::scheme::Scheme;
 use crate::thresholds::THRESHOLDS;
 use flowsieve_settings::SettingsError;
 
@@ -27,10 +29,10 @@ const RULES: [Rule; 3] = [Rule::TwoLevel, Rule::EqualSplit, Rule::Optimal];
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let parts = Parts {
-        discipline: DisciplineName::StrictPriority,
+        port: Part::Named(DisciplineName::StrictPriority),
         queues: LEVELS as u64,
         host_queues: 8,
-        tagger: Some(TaggerName::Demotion),
+        tagger: Part::Named(TaggerName::Demotion),
         ..Parts::default()
     };
     let mut scheme = parts::build(context, &parts)?;
@@ -47,14 +49,14 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::ControllerKind;
     use crate::scheme::Nic;
     use crate::testing::{Facts, network, none_given};
     use flowsieve_core::admission::Admission;
     use flowsieve_core::bank::BankRules;
+    use flowsieve_core::controllers::thresholds::OwnParams;
     use flowsieve_core::host_queues::HostQueueRules;
-    use flowsieve_core::levels::LevelParams;
-    use flowsieve_core::{PortKind, Time};
+    use flowsieve_core::taggers::levels::LevelParams;
+    use flowsieve_core::{ControllerKind, PortKind, Time};
     use flowsieve_settings::{Place, Settings};
 
     const UNIFORM: Facts = Facts { name: None, load: Some(0.8), uniform_to: Some(8_000) };
@@ -91,7 +93,7 @@ mod tests {
         assert_eq!(params.own.unwrap(), [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
         assert_eq!(params.network.len(), 1);
         let scheme = built(&none_given(), &UNIFORM).unwrap();
-        assert!(matches!(scheme.controllers[0].kind, ControllerKind::OwnThresholds(8, _)));
+        assert!(matches!(scheme.controllers[0].kind, ControllerKind::OwnThresholds(OwnParams { queues: 8, .. })));
         let (spec, controller) = network(&scheme).unwrap();
         assert_eq!((controller.levels, spec.publishes_after), (2, Time::from_us(1_000)));
         assert_eq!(format!("{:?}", controller.rule), "TwoLevel");
@@ -116,7 +118,9 @@ mod tests {
     fn settings__place_by_place() {
         // A host like the switches has no levels of its own, and without a controller nothing adapts.
         let alike = none_given().with(None, "discipline", "sp").with(None, "controller", "none");
-        assert!(matches!(&built(&alike, &UNIFORM).unwrap().classes[0].tagger, TaggerSpec::Demotion(t) if t.len() == 1));
+        assert!(
+            matches!(&built(&alike, &UNIFORM).unwrap().classes[0].tagger, TaggerSpec::Demotion(pias) if pias.thresholds.len() == 1)
+        );
         let settings = none_given().with(None, "queues", 3).with(None, "controller", "none");
         let params = levels(&settings, &UNIFORM);
         assert_eq!((params.own.unwrap().len(), params.network.len()), (2, 1));

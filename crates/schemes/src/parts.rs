@@ -2,11 +2,35 @@
 //! not make itself can be set otherwise in the experiment, for all places or for one. The two parameter sets differ here
 //! and in [`crate::parameters`], nowhere else.
 
+/// Makes the names that settings use for the parts of a kind, of lines `Name "text" => what makes the part from what is set`.
+macro_rules! names {
+    ($(#[$of_all:meta])* $Name:ident of $of:ty => $part:ty; $($(#[$doc:meta])* $name:ident $text:literal => $make:expr;)*) => {
+        $(#[$of_all])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Name {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl $Name {
+            const ALL: &[(&str, $Name); [$($text),*].len()] = &[$(($text, $Name::$name)),*];
+
+            fn make(self, of: $of) -> Result<$part, SettingsError> {
+                let make: fn($of) -> Result<$part, SettingsError> = match self {
+                    $($Name::$name => $make,)*
+                };
+                make(of)
+            }
+        }
+    };
+}
+
 mod balancing;
 mod port;
 mod sending;
+mod tagging;
 
-use flowsieve_core::{PortKind, Time};
+use flowsieve_core::taggers::plain::Plain;
+use flowsieve_core::{BalancerSpec, PortKind, TaggerSpec, Time};
 use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
@@ -19,80 +43,47 @@ pub use port::{AdmissionName, DisciplineName, MarkingName};
 pub(crate) use port::{PortSettings, own_queues};
 pub(crate) use sending::SETTINGS as SENDING_SETTINGS;
 pub use sending::{RTO_MIN, ReorderingName, TransportName};
+pub(crate) use tagging::SETTINGS as TAGGING_SETTINGS;
+pub use tagging::TaggerName;
 
 use crate::marking_rule::ecn_threshold_bytes;
 use crate::parameters::{self, ParameterSet, Reference};
 use crate::registry::Context;
-use crate::scheme::{BalancerSpec, ByPlace, Class, Nic, Scheme, TaggerSpec};
-use flowsieve_fabric::topology::{host_rate, link_rate};
+use crate::scheme::{ByPlace, Class, Nic, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Origin, Place, Scope, Section, Setting, SettingsError};
 use std::num::NonZeroU32;
 
-/// The taggers by the names that settings use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaggerName {
-    /// Nothing.
-    Plain,
-    /// PIAS's priority, by the scheme's thresholds.
-    Demotion,
-    /// The rank is the bytes that are not acknowledged.
-    Remaining,
-    /// The rank is the bytes that are left to send.
-    ToTheEnd,
-    /// The rank is the bytes sent.
-    Attained,
-    /// The rank is the deadline's.
-    Deadline,
-}
-
 declare! {
-    static TAGGER: Setting<TaggerName> = Setting::choice(
-        Section::Scheme,
-        "tagger",
-        &[
-            ("plain", TaggerName::Plain),
-            ("demotion", TaggerName::Demotion),
-            ("remaining", TaggerName::Remaining),
-            ("to-the-end", TaggerName::ToTheEnd),
-            ("attained", TaggerName::Attained),
-            ("deadline", TaggerName::Deadline),
-        ],
-        "what a host writes into packets: nothing, PIAS's priority, or a rank by bytes unacknowledged, left to send, or sent, \
-         or by deadline",
-    );
-    static EDF_RATE: Setting<u64> = Setting::rate(
-        Section::Scheme, "edf_rate",
-        "tagger = \"deadline\": the rate at which a flow must still be able to meet its deadline, not to come last",
-    );
     static MISUSING_HOSTS: Setting<u64> = Setting::count(
         Section::Transport, "misusing_hosts", 0, 65_535,
         "hosts, the first ones, that claim the highest priority and rank for all that they send",
     );
 }
 
+/// A part of a scheme.
+#[derive(Clone, Debug)]
+pub enum Part<N, P> {
+    /// Made from the settings: the part of this name, if they name no other.
+    Named(N),
+    /// The scheme's own. The settings that make such a part are not read, and stand in no result.
+    Own(P),
+}
+
 /// A scheme's own defaults.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// How hosts send, where the settings do not say.
-    pub transport: TransportName,
-    /// How hosts send, where the scheme brings its own transport. None of the settings of TCP is read then, and none stands
-    /// in a result. `None`: as `transport` and the settings say.
-    pub own_transport: Option<TransportSpec>,
-    /// What hosts write into packets. `None`: the scheme sees to it itself, and refuses another tagger.
-    pub tagger: Option<TaggerName>,
-    /// How switches choose among equal paths, where the scheme sees to it itself and refuses another way. `None`: as the
-    /// settings say.
-    pub balancer: Option<BalancerSpec>,
-    /// How they choose where the settings do not say. `None`: as the parameter set has it.
-    pub load_balancing: Option<BalancingName>,
+    /// How hosts send.
+    pub transport: Part<TransportName, TransportSpec>,
+    /// What hosts write into packets. A scheme with its own refuses another.
+    pub tagger: Part<TaggerName, TaggerSpec>,
+    /// How switches choose among equal paths. A scheme with its own refuses another. `None`: as the parameter set has it, if
+    /// the settings do not say.
+    pub balancer: Option<Part<BalancingName, BalancerSpec>>,
     /// What a gap in what has arrived means, where the settings do not say.
     pub reordering: ReorderingName,
     /// Which packet of a port leaves next.
-    pub discipline: DisciplineName,
-    /// The same, where the scheme brings its own ports: `discipline` and what disciplines read is not read then. `None`: as
-    /// `discipline` and the settings say.
-    pub own_port: Option<PortKind>,
+    pub port: Part<DisciplineName, PortKind>,
     /// Queues of a port.
     pub queues: u64,
     /// Queues of a host's own port by levels of the host's own. 0: its port is like a switch's.
@@ -118,16 +109,16 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// The tagger of a scheme that puts its own into the classes after [`build`].
+    pub const TAGGED_LATER: Part<TaggerName, TaggerSpec> = Part::Own(TaggerSpec::Plain(Plain));
+
     /// DCTCP over one FIFO queue a port.
     pub const DEFAULT: Parts = Parts {
-        transport: TransportName::Dctcp,
-        own_transport: None,
-        tagger: Some(TaggerName::Plain),
+        transport: Part::Named(TransportName::Dctcp),
+        tagger: Part::Named(TaggerName::Plain),
         balancer: None,
-        load_balancing: None,
         reordering: ReorderingName::Tcp,
-        discipline: DisciplineName::Fifo,
-        own_port: None,
+        port: Part::Named(DisciplineName::Fifo),
         queues: 1,
         host_queues: 0,
         marking: MarkingName::PerPort,
@@ -202,7 +193,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
         || Place::ALL.iter().any(|&place| port::reads_tags(&ports.at(place).kind));
     Ok(Scheme {
         name: scope.variant().to_owned(),
-        classes: vec![Class { transport, tagger: tagger(scope, parts, tags)?, inference: Time::ZERO }],
+        classes: vec![Class { transport, tagger: tagging::tagger(scope, parts, tags)?, inference: Time::ZERO }],
         // Not given it is no part of the configuration.
         misusing_hosts: scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32,
         nic,
@@ -235,44 +226,16 @@ pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), Se
     };
     let every = |is_own: fn(&Class) -> bool| !scheme.classes.is_empty() && scheme.classes.iter().all(is_own);
     if every(|class| matches!(class.transport, TransportSpec::Custom(_))) && scope.has_read(&sending::TRANSPORT) {
-        return refuse("transport", "`own_transport`");
+        return refuse("transport", "`transport: Part::Own`");
     }
-    if every(|class| matches!(class.tagger, TaggerSpec::Custom(_))) && scope.has_read(&TAGGER) {
-        return refuse("tagger", "`tagger: None`");
+    if every(|class| matches!(class.tagger, TaggerSpec::Custom(_))) && scope.has_read(&tagging::TAGGER) {
+        return refuse("tagger", "`tagger: Part::Own`");
     }
     let is_own = |place: Place| matches!(scheme.balancers.at(place), BalancerSpec::Custom(_));
     if Place::ALL.into_iter().any(|place| is_own(place) && scope.at(place).has_read(&LOAD_BALANCING)) {
-        return refuse("balancer", "`balancer`");
+        return refuse("balancer", "`balancer: Some(Part::Own)`");
     }
     Ok(())
-}
-
-/// `tags`: something looks at what it writes.
-fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<TaggerSpec, SettingsError> {
-    let Some(default) = parts.tagger else {
-        return match scope.is_given(&TAGGER) {
-            true => {
-                let expected = format!("no `tagger` for `{}`, which writes its own into packets", scope.variant());
-                Err(scope.invalid(&TAGGER, expected))
-            }
-            false => Ok(TaggerSpec::Plain),
-        };
-    };
-    Ok(match if tags { scope.read_or(&TAGGER, default)? } else { default } {
-        TaggerName::Plain => TaggerSpec::Plain,
-        TaggerName::Demotion if default == TaggerName::Demotion => TaggerSpec::Demotion(Vec::new()),
-        TaggerName::Demotion => {
-            let expected = "another tagger: only schemes that demote flows, such as `pias`, have thresholds";
-            return Err(scope.invalid(&TAGGER, expected));
-        }
-        TaggerName::Remaining => TaggerSpec::Remaining,
-        TaggerName::ToTheEnd => TaggerSpec::ToTheEnd,
-        TaggerName::Attained => TaggerSpec::Attained,
-        TaggerName::Deadline => {
-            let rate = scope.read_or(&EDF_RATE, host_rate(scope)?.bps())?;
-            TaggerSpec::DeadlineFirst(link_rate(scope, &EDF_RATE, rate)?)
-        }
-    })
 }
 
 /// A class that sends as another one does, with a tagger of its own.

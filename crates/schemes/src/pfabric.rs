@@ -9,14 +9,14 @@
 //! longer meet its deadline comes last is from QCluster's simulations (`tcp-full.cc` of qcluster/QCluster), which take 10 Gbit/s
 //! for its rate; here it is that of the hosts' links, or `edf_rate`.
 //!
-//! pFabric by predicted sizes ranks packets by what is left of a prediction: [`flowsieve_core::predicted`].
+//! pFabric by predicted sizes ranks packets by what is left of a prediction: [`flowsieve_core::taggers::predicted`].
 
-use flowsieve_core::Time;
-use flowsieve_core::predicted::Outlived;
+use flowsieve_core::taggers::predicted::Outlived;
+use flowsieve_core::{TaggerSpec, Time};
 
-use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
+use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{Scheme, TaggerSpec};
+use crate::scheme::Scheme;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};
 
@@ -46,7 +46,7 @@ pub const EDF: Entry = Entry {
     summary: "pFabric with flows that have a deadline first, the earliest before the others",
     paper: "Alizadeh et al., SIGCOMM 2013",
     knows: Knows::Deadline,
-    build: |context: &Context<'_>| parts::build(context, &Parts { tagger: Some(TaggerName::Deadline), ..PARTS }),
+    build: |context: &Context<'_>| parts::build(context, &Parts { tagger: Part::Named(TaggerName::Deadline), ..PARTS }),
 };
 
 /// By predicted sizes.
@@ -56,18 +56,16 @@ pub const PREDICTED: Entry = Entry {
     paper: "Dukic et al., NSDI 2019",
     knows: Knows::PredictedSize,
     build: |context: &Context<'_>| {
-        let mut scheme = parts::build(context, &Parts { tagger: None, ..PARTS })?;
-        let outlived = context.scope.read(&OUTLIVED)?;
-        scheme.classes.iter_mut().for_each(|class| class.tagger = TaggerSpec::Predicted(outlived));
-        Ok(scheme)
+        let tagger = TaggerSpec::Predicted(context.scope.read(&OUTLIVED)?);
+        parts::build(context, &Parts { tagger: Part::Own(tagger), ..PARTS })
     },
 };
 
 /// What pFabric is made of.
 pub(crate) const PARTS: Parts = Parts {
-    transport: TransportName::Pfabric,
-    tagger: Some(TaggerName::Remaining),
-    discipline: DisciplineName::Pfabric,
+    transport: Part::Named(TransportName::Pfabric),
+    tagger: Part::Named(TaggerName::Remaining),
+    port: Part::Named(DisciplineName::Pfabric),
     marking: MarkingName::Off,
     buffer_packets: 140,
     rto_min: Some(Time::from_us(250)),

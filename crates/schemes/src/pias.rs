@@ -8,13 +8,15 @@
 //! other queues share the rest equally here, and packets are counted by their bytes. The other rules, which compute
 //! thresholds for the point's sizes and load, are those of [`crate::thresholds`].
 
-use flowsieve_core::Time;
+use flowsieve_core::taggers::demotion::Demotion;
+use flowsieve_core::taggers::message_gap::DemotionByGap;
+use flowsieve_core::{TaggerSpec, Time};
 
 use crate::adaptation;
 use crate::messages::MESSAGE_GAP;
-use crate::parts::{self, DisciplineName, Parts, QUEUES, TaggerName};
+use crate::parts::{self, DisciplineName, Part, Parts, QUEUES, TaggerName};
 use crate::registry::{Context, Entry, Knows, WorkloadFacts};
-use crate::scheme::{Scheme, TaggerSpec};
+use crate::scheme::Scheme;
 use crate::thresholds::{Computed, Start, THRESHOLDS, compute};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError, SizesOr};
@@ -37,9 +39,9 @@ pub const ENTRY: Entry = Entry {
 
 /// What PIAS is made of.
 const PARTS: Parts = Parts {
-    discipline: DisciplineName::StrictPriority,
+    port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
-    tagger: Some(TaggerName::Demotion),
+    tagger: Part::Named(TaggerName::Demotion),
     ..Parts::DEFAULT
 };
 
@@ -58,7 +60,9 @@ pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<
             let tagger = adaptation::tagger(context, &mut scheme, class as u8, thresholds, controller, queues)?;
             scheme.classes[class].tagger = match (scope.optional(&MESSAGE_GAP)?, tagger) {
                 (None, tagger) => tagger,
-                (Some(gap), TaggerSpec::Demotion(thresholds)) => TaggerSpec::DemotionByGap(thresholds, Time(gap)),
+                (Some(gap), TaggerSpec::Demotion(Demotion { thresholds })) => {
+                    TaggerSpec::DemotionByGap(DemotionByGap { thresholds, gap: Time(gap) })
+                }
                 _ => {
                     return Err(scope.invalid(&MESSAGE_GAP, "none where thresholds adapt: sizes are those of messages"));
                 }

@@ -8,13 +8,13 @@
 //! Not stated: the thresholds ("the same as the PIAS paper for all workloads"). Here they are PIAS's own default, so that
 //! both have the same ones in a sweep.
 
-use flowsieve_core::Time;
-use flowsieve_core::climb::{ClimbParams, SizeKnowledge, Unseen};
+use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge, Unseen};
+use flowsieve_core::{TaggerSpec, Time};
 
-use crate::parts::{self, BalancingName, DisciplineName, Parts, QUEUES, ReorderingName};
+use crate::parts::{self, BalancingName, DisciplineName, Part, Parts, QUEUES, ReorderingName};
 use crate::pias;
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{Scheme, TaggerSpec};
+use crate::scheme::Scheme;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
@@ -84,10 +84,10 @@ pub const FIXED: Entry = Entry {
 
 /// What QCLIMB is made of.
 const PARTS: Parts = Parts {
-    discipline: DisciplineName::StrictPriority,
+    port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
-    tagger: None,
-    load_balancing: Some(BalancingName::Ecmp),
+    tagger: Parts::TAGGED_LATER,
+    balancer: Some(Part::Named(BalancingName::Ecmp)),
     reordering: ReorderingName::ByPriority,
     ..Parts::DEFAULT
 };

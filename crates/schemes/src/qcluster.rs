@@ -10,16 +10,16 @@ mod group;
 
 use flowsieve_core::qcluster::sketch::SketchParams;
 use flowsieve_core::qcluster::{Avoidance, ClusterParams, MessageKey, Unit, Weight};
-use flowsieve_core::tagger::{ClusterTagger, FlowProperty, Rank};
-use flowsieve_core::{PortKind, Time};
+use flowsieve_core::taggers::cluster::{ClusterTagger, FlowProperty, Rank};
+use flowsieve_core::{PortKind, TaggerSpec, Time};
 
 pub(crate) use group::SETTINGS as GROUP_SETTINGS;
 use group::{OrderName, Property, group, initial, spread};
 
 use crate::messages::message_gap;
-use crate::parts::{self, DisciplineName, Parts};
+use crate::parts::{self, DisciplineName, Part, Parts};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{PortSpec, Scheme, TaggerSpec};
+use crate::scheme::{PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
@@ -176,7 +176,12 @@ entries! {
 
 fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
-    let parts = Parts { discipline: DisciplineName::StrictPriority, queues: 8, tagger: None, ..Parts::default() };
+    let parts = Parts {
+        port: Part::Named(DisciplineName::StrictPriority),
+        queues: 8,
+        tagger: Parts::TAGGED_LATER,
+        ..Parts::default()
+    };
     let mut scheme = parts::build(context, &parts)?;
     let special = match scope.read_or(&SPECIAL, row.special)? {
         SpecialName::None => FlowProperty::None,
@@ -262,7 +267,7 @@ mod tests {
     use flowsieve_core::qcluster::sketch::Keep;
     use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule};
     use flowsieve_core::qcluster::{ClusterGroup, Service};
-    use flowsieve_core::tagger::Left;
+    use flowsieve_core::taggers::cluster::Left;
     use flowsieve_settings::{Origin, Place, Raw, Settings};
 
     const W4: Facts = Facts { name: Some("qcluster-w4"), load: Some(0.6), uniform_to: None };

@@ -1,25 +1,10 @@
 //! A scheme: which parts act where. See the registry for those that are built in.
 
-use std::sync::Arc;
-
 use flowsieve_core::admission::Admission;
-use flowsieve_core::awafs::HostThresholds;
-use flowsieve_core::awafs::host::HostParams;
-use flowsieve_core::balancer::{Balancer, FlowletTable};
-use flowsieve_core::climb::{Climb, ClimbParams};
-use flowsieve_core::coflow::tagger::{HostRules, LevelTagger};
-use flowsieve_core::hula::{Hula, HulaParams};
-use flowsieve_core::levels::{LevelParams, Levels};
 use flowsieve_core::marker::Marker;
-use flowsieve_core::message_gap::MessageGap;
-use flowsieve_core::predicted::Outlived;
-use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::scheduler::{Line, PortSite};
-use flowsieve_core::tagger::{ClusterTagger, TagPackets, Tagger};
-use flowsieve_core::{Place, PortKind, Rate, Scheduler, Site, SwitchProgram, Time};
+use flowsieve_core::{BalancerSpec, ControllerSpec, Place, PortKind, Scheduler, Site, Tagger, TaggerSpec, Time};
 use flowsieve_transport::TransportSpec;
-
-use crate::controller::ControllerSpec;
 
 /// A scheme, ready to be placed in a fabric.
 #[derive(Clone, Debug)]
@@ -108,76 +93,6 @@ pub enum Nic {
     Scheme,
 }
 
-/// Makes a part of the user's own for its site.
-pub type Custom<T> = Arc<dyn Fn(&Site) -> Box<T> + Send + Sync>;
-
-/// How to make a tagger.
-#[derive(Clone)]
-pub enum TaggerSpec {
-    /// [`Tagger::Plain`].
-    Plain,
-    /// [`Tagger::Demotion`].
-    Demotion(Vec<u64>),
-    /// [`Tagger::DemotionByGap`]: thresholds, and the gap.
-    DemotionByGap(Vec<u64>, Time),
-    /// [`Tagger::Climb`].
-    Climb(ClimbParams),
-    /// [`Tagger::Levels`].
-    Levels(LevelParams),
-    /// [`Tagger::DeadlineFirst`].
-    DeadlineFirst(Rate),
-    /// [`Tagger::Remaining`].
-    Remaining,
-    /// [`Tagger::Predicted`].
-    Predicted(Outlived),
-    /// [`Tagger::ToTheEnd`].
-    ToTheEnd,
-    /// [`Tagger::Attained`].
-    Attained,
-    /// [`Tagger::Cluster`].
-    Cluster(ClusterTagger),
-    /// [`Tagger::Ends`]: whether bytes sent are written, too.
-    Ends(bool),
-    /// [`Tagger::Adaptive`].
-    Adaptive(Arc<HostParams>),
-    /// [`Tagger::Coflow`].
-    Coflow(HostRules),
-    /// One of the user's own.
-    Custom(Custom<dyn TagPackets>),
-}
-
-impl TaggerSpec {
-    /// A tagger for one host; its site is asked for where it is one of the user's own.
-    pub fn build(&self, site: impl FnOnce() -> Site) -> Tagger {
-        match self {
-            TaggerSpec::Plain => Tagger::Plain,
-            TaggerSpec::Demotion(thresholds) => Tagger::Demotion { thresholds: thresholds.clone() },
-            TaggerSpec::DemotionByGap(thresholds, gap) => {
-                Tagger::DemotionByGap { thresholds: thresholds.clone(), sent: Box::new(MessageGap::new(*gap)) }
-            }
-            TaggerSpec::Climb(params) => Tagger::Climb(Box::new(Climb::new(params))),
-            TaggerSpec::Levels(params) => Tagger::Levels(Box::new(Levels::new(params))),
-            TaggerSpec::DeadlineFirst(rate) => Tagger::DeadlineFirst { rate: *rate },
-            TaggerSpec::Remaining => Tagger::Remaining,
-            TaggerSpec::Predicted(outlived) => Tagger::Predicted(*outlived),
-            TaggerSpec::ToTheEnd => Tagger::ToTheEnd,
-            TaggerSpec::Attained => Tagger::Attained,
-            TaggerSpec::Cluster(tagger) => Tagger::Cluster(*tagger),
-            TaggerSpec::Ends(sent) => Tagger::Ends { sent: *sent },
-            TaggerSpec::Adaptive(params) => Tagger::Adaptive(Box::new(HostThresholds::new(params))),
-            TaggerSpec::Coflow(rules) => Tagger::Coflow(Box::new(LevelTagger::new(*rules))),
-            TaggerSpec::Custom(make) => Tagger::Boxed(make(&site())),
-        }
-    }
-
-    /// What a host writes that claims the highest priority for all it sends: priority 0 and rank 0. The end of a
-    /// connection alone is no claim but the transport's own, a FIN.
-    #[must_use]
-    pub fn misused(&self) -> TaggerSpec {
-        if let TaggerSpec::Ends(false) = self { TaggerSpec::Ends(false) } else { TaggerSpec::Plain }
-    }
-}
-
 /// How to make a port's scheduler.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
@@ -213,98 +128,4 @@ impl PortSpec {
     pub fn shares_memory(&self) -> bool {
         matches!(self.admission, Admission::Shared { .. })
     }
-}
-
-/// How to make a switch's balancer.
-#[derive(Clone)]
-pub enum BalancerSpec {
-    /// [`Balancer::Ecmp`].
-    Ecmp,
-    /// [`Balancer::SprayRoundRobin`].
-    SprayRoundRobin,
-    /// [`Balancer::SprayRandom`].
-    SprayRandom,
-    /// [`Balancer::Flowlet`].
-    Flowlet {
-        /// Idle time that ends a flowlet.
-        gap: Time,
-    },
-    /// [`Hula`].
-    Hula(HulaParams),
-    /// One of the user's own.
-    Custom(Custom<dyn SwitchProgram>),
-}
-
-impl BalancerSpec {
-    /// Whether switches have a program.
-    pub fn is_program(&self) -> bool {
-        matches!(self, BalancerSpec::Hula(_) | BalancerSpec::Custom(_))
-    }
-
-    /// The program of a switch, if it has one; its site is asked for then.
-    pub fn program(&self, site: impl FnOnce() -> Site) -> Option<Box<dyn SwitchProgram>> {
-        match self {
-            BalancerSpec::Hula(params) => Some(Box::new(Hula::new(&site(), *params))),
-            BalancerSpec::Custom(make) => Some(make(&site())),
-            _ => None,
-        }
-    }
-
-    /// A balancer for a switch with `groups` groups of next hops; `salt` differs by switch. What its program watches says
-    /// whether it is asked for flowlets.
-    pub fn build(&self, groups: usize, salt: u64, watches: Watches) -> Balancer {
-        match self {
-            BalancerSpec::Ecmp => Balancer::Ecmp { salt },
-            BalancerSpec::SprayRoundRobin => Balancer::SprayRoundRobin { next: vec![0; groups] },
-            BalancerSpec::SprayRandom => Balancer::SprayRandom,
-            BalancerSpec::Flowlet { gap } => Balancer::Flowlet(FlowletTable::new(*gap)),
-            BalancerSpec::Hula(_) | BalancerSpec::Custom(_) => {
-                let flowlets =
-                    if let Asked::Flowlets(gap) = watches.packets { Some(FlowletTable::new(gap)) } else { None };
-                Balancer::Program(flowlets)
-            }
-        }
-    }
-
-    /// Whether the packets of one flow may take several ways at once.
-    pub fn splits_flows(&self) -> bool {
-        !matches!(self, BalancerSpec::Ecmp)
-    }
-}
-
-macro_rules! debug_by_shape {
-    ($($spec:ident: $($pattern:pat => $shown:expr),*;)*) => {$(
-        impl std::fmt::Debug for $spec {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                let shown: String = match self { $($pattern => $shown),* };
-                f.write_str(&shown)
-            }
-        }
-    )*};
-}
-
-debug_by_shape! {
-    TaggerSpec:
-        TaggerSpec::Plain => "plain".into(),
-        TaggerSpec::Demotion(t) => format!("demotion at {t:?}"),
-        TaggerSpec::DemotionByGap(t, gap) => format!("demotion at {t:?}, messages apart by {gap}"),
-        TaggerSpec::Climb(params) => format!("{params:?}"),
-        TaggerSpec::Levels(params) => format!("{params:?}"),
-        TaggerSpec::DeadlineFirst(rate) => format!("deadline first, at {rate}"),
-        TaggerSpec::Remaining => "remaining".into(),
-        TaggerSpec::Predicted(outlived) => format!("left of the predicted size; outlived: {outlived:?}"),
-        TaggerSpec::ToTheEnd => "to the end".into(),
-        TaggerSpec::Attained => "attained".into(),
-        TaggerSpec::Cluster(tagger) => format!("{tagger:?}"),
-        TaggerSpec::Ends(sent) => format!("ends of flows, bytes sent: {sent}"),
-        TaggerSpec::Adaptive(params) => format!("{params:?}"),
-        TaggerSpec::Coflow(rules) => format!("{rules:?}"),
-        TaggerSpec::Custom(_) => "custom".into();
-    BalancerSpec:
-        BalancerSpec::Ecmp => "ECMP".into(),
-        BalancerSpec::SprayRoundRobin => "spray, round robin".into(),
-        BalancerSpec::SprayRandom => "spray, random".into(),
-        BalancerSpec::Flowlet { gap } => format!("flowlets, gap {gap}"),
-        BalancerSpec::Hula(params) => format!("{params:?}"),
-        BalancerSpec::Custom(_) => "custom".into();
 }

@@ -6,7 +6,7 @@
 //! are about the 140 of the pool with which pFabric is compared here. The authors' simulations (nsg-ethz/SP-PIFO) have
 //! 8 queues of 10 packets: `buffer = "10pkt"`.
 
-use crate::parts::{self, AdmissionName, DisciplineName, Parts};
+use crate::parts::{self, AdmissionName, DisciplineName, Part, Parts};
 use crate::pfabric;
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let parts = Parts {
-        discipline: DisciplineName::SpPifo,
+        port: Part::Named(DisciplineName::SpPifo),
         queues: 8,
         buffer_packets: 18,
         admission: AdmissionName::PerQueue,

@@ -1,10 +1,10 @@
 //! Settings and a workload for the tests of schemes.
 
-use flowsieve_core::levels::NetworkParams;
+use flowsieve_core::controllers::thresholds::NetworkParams;
 
-use crate::controller::{ControllerKind, ControllerSpec};
 use crate::registry::WorkloadFacts;
 use crate::scheme::Scheme;
+use flowsieve_core::{ControllerKind, ControllerSpec};
 use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_settings::Settings;
 

@@ -2,13 +2,17 @@
 //! shortest remaining processing time, least attained service. Messages arrive whole at the host's port, queues have no
 //! limit, nothing is marked, acknowledged or lost: what an M/G/1 formula describes, on a fabric of any size.
 
-use crate::parts::{self, DisciplineName, MarkingName, Parts, TaggerName, TransportName};
+use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};
 use crate::scheme::Scheme;
 use flowsieve_settings::SettingsError;
 
-const OPEN: Parts =
-    Parts { transport: TransportName::OpenLoop, marking: MarkingName::Off, unlimited: true, ..Parts::DEFAULT };
+const OPEN: Parts = Parts {
+    transport: Part::Named(TransportName::OpenLoop),
+    marking: MarkingName::Off,
+    unlimited: true,
+    ..Parts::DEFAULT
+};
 
 /// First come, first served.
 pub const FCFS: Entry = Entry {
@@ -25,7 +29,7 @@ pub const PS: Entry = Entry {
     summary: "flows in turn, a packet each; open loop, no limits",
     paper: "textbook",
     knows: Knows::Nothing,
-    build: |context| parts::build(context, &Parts { discipline: DisciplineName::FlowsInTurn, ..OPEN }),
+    build: |context| parts::build(context, &Parts { port: Part::Named(DisciplineName::FlowsInTurn), ..OPEN }),
 };
 
 /// Shortest remaining processing time.
@@ -47,5 +51,5 @@ pub const LAS: Entry = Entry {
 };
 
 fn ranked(context: &Context<'_>, tagger: TaggerName) -> Result<Scheme, SettingsError> {
-    parts::build(context, &Parts { discipline: DisciplineName::LeastRank, tagger: Some(tagger), ..OPEN })
+    parts::build(context, &Parts { port: Part::Named(DisciplineName::LeastRank), tagger: Part::Named(tagger), ..OPEN })
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use flowsieve_core::admission::Pool;
+use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::program::{Asked, Watches};
 use flowsieve_core::scheduler::Line;
 use flowsieve_core::site::Racks;
@@ -273,7 +274,7 @@ fn add_switch<K>(
     }
     network.pools.push(Pool::new(run_spec.scheme.shared_buffer));
     let spec = run_spec.scheme.balancers.at(fabric.switches[number as usize].place);
-    let balancer = spec.build(routes.groups.len(), salt, watches);
+    let balancer = spec.build(&BalancerSite { groups: routes.groups.len(), salt, watches });
     network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 

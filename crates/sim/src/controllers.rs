@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
-use flowsieve_core::{Node, PortScheduler, Time};
+use flowsieve_core::{ControllerSpec, Node, PortScheduler, Time};
 use flowsieve_results::PeriodicPart;
-use flowsieve_schemes::controller::ControllerSpec;
 
 use crate::build::Built;
 use crate::event::Key;
@@ -275,7 +274,7 @@ impl<K: Key> View<'_, K> {
         }
     }
 
-    fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::tagger::Tagger {
+    fn tagger_mut(&mut self, host: u32, class: u8) -> &mut flowsieve_core::Tagger {
         let (partition, index) = self.built.placement.hosts[host as usize];
         let hosts = &mut self.built.partitions[partition as usize].hosts;
         let side = hosts.sides_of(index).start + usize::from(hosts.rules.class(class));

@@ -8,8 +8,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::balancer::Balancer;
-use flowsieve_core::{Meta, PortScheduler, Time, Verdict, Victims};
+use flowsieve_core::{Balancer, Meta, PortScheduler, Time, Verdict, Victims};
 use flowsieve_results::PacketEvent;
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 

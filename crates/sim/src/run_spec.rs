@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_core::coflow::coordinator::{Announced, Announcements};
+use flowsieve_core::coflow::{Announced, Announcements};
 use flowsieve_schemes::Scheme;
 use flowsieve_workload::{ClosedLoop, Flow, Predict, Queries};
 

@@ -8,11 +8,10 @@ mod plain;
 use std::collections::BTreeSet;
 
 use common::{BY_THE_CLOCK, Case, case, case_of};
-use flowsieve_core::Time;
+use flowsieve_core::{BalancerSpec, Time};
 use flowsieve_fabric::topology::{Fabric, Node};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::REGISTRY;
-use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_settings::Place;
 use flowsieve_sim::{Flows, Measure, RunSpec, SimError, run};
 use flowsieve_transport::TransportSpec;

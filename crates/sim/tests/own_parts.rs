@@ -23,10 +23,11 @@ use flowsieve_core::message::Effort;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::scheduler::PortSite;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Kind, Message, Meta, PortContext, PortKind, PortScheduler, Site, Tag, Time, Verdict};
+use flowsieve_core::taggers::plain::Plain;
+use flowsieve_core::{Kind, Message, Meta, PortContext, PortKind, PortScheduler, Site, Tag, TaggerSpec, Time, Verdict};
 use flowsieve_results::{LinkClass, PointResult};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec, TaggerSpec};
+use flowsieve_schemes::scheme::{ByPlace, Class, PortSpec};
 use flowsieve_settings::Place;
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::TransportSpec;
@@ -139,7 +140,7 @@ impl Ageing {
     fn spec(threshold: u64, told: &Told) -> TaggerSpec {
         let told = Arc::clone(told);
         let make = move || Ageing { threshold, flows: BTreeMap::new(), told: Arc::clone(&told) };
-        TaggerSpec::Custom(Arc::new(move |_| Box::new(make())))
+        TaggerSpec::custom(move |_| make())
     }
 }
 
@@ -287,8 +288,7 @@ fn own_tagger__is_told_when_a_flow_should_have_finished() {
         let noted = Deadlines::default();
         let mut scheme = scheme(name, &settings);
         let notes = Arc::clone(&noted);
-        scheme.classes[0].tagger =
-            TaggerSpec::Custom(Arc::new(move |_| Box::new(RecordedDeadlines(Arc::clone(&notes)))));
+        scheme.classes[0].tagger = TaggerSpec::custom(move |_| RecordedDeadlines(Arc::clone(&notes)));
         let due = |flow: Flow, us: u64| Flow { deadline_ps: (us * US).try_into().ok(), ..flow };
         let flows = [
             due(flow(US, (0, 1), 2), 50),
@@ -313,7 +313,7 @@ fn classes__each_with_its_transport_and_tagger() {
     let settings = rack(3).with(None, "queues", 2);
     let mut scheme = scheme("pias", &settings.clone().with(None, "thresholds", &["0B"][..]));
     let open_loop = TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment: 1_460, header: 40 }));
-    scheme.classes.push(Class { transport: open_loop, tagger: TaggerSpec::Plain, inference: Time::ZERO });
+    scheme.classes.push(Class { transport: open_loop, tagger: TaggerSpec::Plain(Plain), inference: Time::ZERO });
     let flows = [
         flow(0, (0, 2), 5),
         Flow { class: 1, ..flow(0, (1, 2), 3) },

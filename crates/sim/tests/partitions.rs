@@ -7,11 +7,10 @@ mod hula;
 use std::collections::BTreeMap;
 
 use common::{BY_THE_CLOCK, Case, case, case_of};
-use flowsieve_core::levels::NetworkParams;
-use flowsieve_core::{PortKind, Time};
+use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
+use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, PortKind, TaggerSpec, Time};
 use flowsieve_results::{FlowRow, Goodput, LinkClass, PointResult};
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
-use flowsieve_schemes::scheme::{BalancerSpec, Class, TaggerSpec};
+use flowsieve_schemes::scheme::Class;
 use flowsieve_settings::Place;
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, SimError, run};
 use flowsieve_workload::{ClosedLoop, Flow, Offer, Pattern, Rounding, SizeDistribution, Think};
@@ -207,13 +206,13 @@ proptest! {
         case in case_of(BY_THE_CLOCK.to_vec(), 60), early_ms in 0u64..3, racks: bool
     ) {
         prop_assume!(!matches!(case.scheme.balancers.at(Place::Leaf), BalancerSpec::Custom(_)), "has a clock of its own");
-        let own = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Central(_) | ControllerKind::AtHosts(_));
+        let own = |spec: &ControllerSpec| matches!(spec.kind, ControllerKind::Custom(_));
         prop_assume!(!case.scheme.controllers.iter().any(own), "have clocks of their own");
         prop_assume!(!case.scheme.controllers.is_empty());
         let mut case = case;
         for spec in &mut case.scheme.controllers {
-            let (ControllerKind::OwnThresholds(_, of) | ControllerKind::NetworkThresholds(NetworkParams { of, .. })) =
-                &mut spec.kind
+            let (ControllerKind::OwnThresholds(OwnParams { of, .. })
+            | ControllerKind::NetworkThresholds(NetworkParams { of, .. })) = &mut spec.kind
             else {
                 panic!("{spec:?}");
             };

@@ -10,9 +10,8 @@ use std::ops::{ControlFlow, Range};
 
 use by_hand::{Trial, flow, rack, scheme};
 use common::{Case, case, config};
-use flowsieve_core::Time;
+use flowsieve_core::{BalancerSpec, Time};
 use flowsieve_results::{LinkClass, PacketEvent, PacketKind, PacketRow, PointResult, TraceSink};
-use flowsieve_schemes::scheme::BalancerSpec;
 use flowsieve_settings::Place;
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;

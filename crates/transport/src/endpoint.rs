@@ -22,8 +22,8 @@
 //!   little later, when it asks.
 //! - *Between sender and receiver* there are packets and nothing else: the two ends of a message share no memory.
 
-use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, Site, Time};
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::{Message, Site, Tagger, Time};
 
 use crate::packet::{Packet, Said};
 

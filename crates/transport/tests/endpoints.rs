@@ -9,8 +9,8 @@ use common::host::{Host, Seen, tcp, unanswered};
 use common::{SEGMENT, rfc};
 use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
-use flowsieve_core::{Kind, Message, NONE, Time};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts};
+use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
 use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::params::{Congestion, RtoRule};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};
@@ -413,7 +413,7 @@ fn timers__several_packets_may_arrive_before_the_host_asks_for_them() {
     });
     let (endpoint, now) = (&mut host.endpoint, Time::from_us(100));
     for ack in acks {
-        let effects = endpoint.receive(now, &mut Tagger::Plain, &mut Nowhere, |_| ack).effects();
+        let effects = endpoint.receive(now, &mut Tagger::default(), &mut Nowhere, |_| ack).effects();
         assert_eq!(effects, Effects { events: false, turns: true });
     }
     assert_eq!(endpoint.next_timer(), Timer { at: Time::from_us(400), order: Timer::sender(7) });

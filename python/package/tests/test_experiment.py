@@ -269,12 +269,6 @@ def test_join__of_shards(small: fs.Experiment, result: fs.Result, tmp_path: Path
     assert files(small.join(tmp_path / "joined", folders).path) == files(result.path)
 
 
-def test_internal_error__a_panic_does_not_end_the_interpreter() -> None:
-    with pytest.raises(fs.InternalError, match="(?s)on purpose.*please report it"):
-        fs._flowsieve.panic("on purpose")
-    assert issubclass(fs.InternalError, Exception)
-
-
 ENDS = """
 import flowsieve as fs, os, sys, threading, time
 # Minutes of work.

@@ -2,17 +2,17 @@
 //!
 //! A coflow is a set of flows that is done when all of them are. What a coordinator knows of those under way is a
 //! [`Snapshot`]; an [`OrderRule`] makes an order of it, pure, so that a further rule needs nothing but a function here.
-//! [`Levels`] maps an order to priorities; [`coordinator`] does both beside a network, and [`tagger`] writes the result into
-//! packets.
+//! [`Levels`] maps an order to priorities. Next to a network the controller [`crate::controllers::coordinator`] does both, and
+//! the tagger [`crate::taggers::coflow`] writes the result into packets.
 //!
 //! Left out: rates (MADD and Sincronia's greedy walk belong to a model without packets), deadlines, admission.
 
+mod announcements;
 mod bssi;
-pub mod coordinator;
 mod levels;
 mod order;
-pub mod tagger;
 
+pub use announcements::{Announced, Announcements};
 pub use levels::{LevelRule, Levels, MOST_LEVELS};
 pub use order::OrderRule;
 

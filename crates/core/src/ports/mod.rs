@@ -1,4 +1,4 @@
-//! The built-in port schedulers: the one list of them.
+//! The built-in port schedulers: the one list of them. A new one is a file here and a line in the list.
 
 pub mod afq;
 pub mod awafs;
@@ -14,154 +14,55 @@ mod presence;
 pub mod qcluster;
 pub mod sp_pifo;
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::admission::Admission;
-use crate::afq::{Afq, AfqRules};
-use crate::awafs::{AwafsParams, AwafsPort};
-use crate::bank::{BankRules, FifoBank};
+use crate::bank::FifoBank;
+use crate::catalogue::{Custom, catalogue};
 use crate::controller::Published;
 use crate::discipline::Discipline;
-use crate::fair_queueing::{BitByBit, FairQueueing};
-use crate::flow_queues::{FlowScheduler, Order};
-use crate::host_queues::{HostQueueRules, HostQueues};
 use crate::marker::Marker;
 use crate::meta::Meta;
-use crate::pcoflow::{PcoflowPort, PcoflowRules};
-use crate::pcoflow_sp_pifo::{PcoflowSpPifo, PcoflowSpPifoRules};
-use crate::pfabric::{PfabricPool, PoolRules};
-use crate::pifo::{Pifo, PifoRules};
-use crate::qcluster::{ClusterParams, ClusterPort};
 use crate::readings::Reading;
 use crate::scheduler::{MAX_QUEUES, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::site::Site;
-use crate::sp_pifo::{SpPifo, SpPifoRules};
 
-/// Makes both enums of lines `Variant(rules) => scheduler`, and adds those of the user's own. A large scheduler stands in a
-/// box.
-macro_rules! ports {
-    ($($(#[$doc:meta])* $kind:ident($rules:ty) => $port:ty;)*) => {
-        /// A discipline with what it is set to.
-        #[derive(Clone, Debug)]
-        pub enum PortKind {
-            $($(#[$doc])* $kind($rules),)*
-            /// One of the user's own.
-            Custom(CustomPort),
-        }
-
-        impl PortKind {
-            /// An empty scheduler for a port; where it is is asked for one of the user's own. Panics as
-            /// [`PortRules::build`].
-            pub fn build(&self, port: &PortSite, site: impl FnOnce() -> Site) -> Scheduler {
-                match self {
-                    $(PortKind::$kind(rules) => Scheduler::$kind(rules.build(port).into()),)*
-                    PortKind::Custom(own) => Scheduler::Custom((own.0)(port, &site())),
-                }
-            }
-
-            /// [`PortRules::sketch_bytes`].
-            pub fn sketch_bytes(&self) -> u64 {
-                match self {
-                    $(PortKind::$kind(rules) => rules.sketch_bytes(),)*
-                    PortKind::Custom(_) => 0,
-                }
-            }
-
-            /// [`PortRules::without_limits`].
-            pub fn without_limits(&mut self) {
-                match self {
-                    $(PortKind::$kind(rules) => rules.without_limits(),)*
-                    PortKind::Custom(_) => {}
-                }
-            }
-        }
-
-        /// Every scheduler as one type, so that a port calls it without indirection.
-        #[repr(u8)]
-        pub enum Scheduler {
-            $($(#[$doc])* $kind($port),)*
-            /// One of the user's own.
-            Custom(Box<dyn PortScheduler>),
-        }
-
-        /// Banks are called in place; to have the others there too would cost every packet of a bank registers.
-        impl Scheduler {
-            #[inline(never)]
-            fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
-                match self {
-                    $(Scheduler::$kind(port) => port.enqueue(metas, packet, context),)*
-                    Scheduler::Custom(port) => port.enqueue(metas, packet, context),
-                }
-            }
-
-            #[inline(never)]
-            fn dequeue_elsewhere(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
-                match self {
-                    $(Scheduler::$kind(port) => port.dequeue(metas, context),)*
-                    Scheduler::Custom(port) => port.dequeue(metas, context),
-                }
-            }
-
-            #[inline(never)]
-            fn backlog_elsewhere(&self) -> u64 {
-                match self {
-                    $(Scheduler::$kind(port) => port.backlog_bytes(),)*
-                    Scheduler::Custom(port) => port.backlog_bytes(),
-                }
-            }
-
-            /// For what is seldom asked.
-            fn port(&self) -> &dyn PortScheduler {
-                match self {
-                    $(Scheduler::$kind(port) => port,)*
-                    Scheduler::Custom(port) => &**port,
-                }
-            }
-
-            /// The same, to change it.
-            fn port_mut(&mut self) -> &mut dyn PortScheduler {
-                match self {
-                    $(Scheduler::$kind(port) => port,)*
-                    Scheduler::Custom(port) => &mut **port,
-                }
-            }
-        }
-    };
-}
-
-ports! {
+catalogue! {
+    $ each
+    /// A discipline with what it is set to.
+    PortKind =>
+    /// Every scheduler as one type, so that a port calls it without indirection.
+    #[repr(u8)]
+    Scheduler
+    Custom(Custom<MakePort>) => Box<dyn PortScheduler>;
     /// FIFO queues under strict priority, WRR or DRR.
-    Bank(BankRules) => FifoBank;
+    Bank(bank::BankRules) => bank::FifoBank;
     /// One queue sorted by rank.
-    Pifo(PifoRules) => Pifo;
+    Pifo(pifo::PifoRules) => pifo::Pifo;
     /// pFabric's pool.
-    Pfabric(PoolRules) => PfabricPool;
+    Pfabric(pfabric::PoolRules) => pfabric::PfabricPool;
     /// The textbook disciplines over flows: PS, SRPT, LAS.
-    Flows(Order) => FlowScheduler;
+    Flows(flow_queues::Order) => flow_queues::FlowScheduler;
     /// A host's queues by its own levels.
-    Host(HostQueueRules) => Box<HostQueues>;
+    Host(host_queues::HostQueueRules) => Box<host_queues::HostQueues>;
     /// QCluster's queues.
-    Cluster(ClusterParams) => Box<ClusterPort>;
+    Cluster(qcluster::ClusterParams) => Box<qcluster::ClusterPort>;
     /// SP-PIFO's queues.
-    SpPifo(SpPifoRules) => Box<SpPifo>;
+    SpPifo(sp_pifo::SpPifoRules) => Box<sp_pifo::SpPifo>;
     /// AFQ's calendar.
-    Afq(AfqRules) => Box<Afq>;
+    Afq(afq::AfqRules) => Box<afq::Afq>;
     /// Bit-by-bit round robin over flows.
-    Fair(BitByBit) => Box<FairQueueing>;
+    Fair(fair_queueing::BitByBit) => Box<fair_queueing::FairQueueing>;
     /// pCoflow's bands.
-    Pcoflow(PcoflowRules) => Box<PcoflowPort>;
+    Pcoflow(pcoflow::PcoflowRules) => Box<pcoflow::PcoflowPort>;
     /// pCoflow's ranks in SP-PIFO's queues.
-    PcoflowSpPifo(PcoflowSpPifoRules) => Box<PcoflowSpPifo>;
+    PcoflowSpPifo(pcoflow_sp_pifo::PcoflowSpPifoRules) => Box<pcoflow_sp_pifo::PcoflowSpPifo>;
     /// AWAFS's queues.
-    Awafs(AwafsParams) => Box<AwafsPort>;
+    Awafs(awafs::AwafsParams) => Box<awafs::AwafsPort>;
 }
 
-/// How a scheduler of the user's own is made for each port.
-#[derive(Clone)]
-pub struct CustomPort(Arc<MakePort>);
-
-type MakePort = dyn Fn(&PortSite, &Site) -> Box<dyn PortScheduler> + Send + Sync;
+/// Makes a scheduler of the user's own for a port.
+pub type MakePort = dyn Fn(&PortSite, &Site) -> Box<dyn PortScheduler> + Send + Sync;
 
 impl PortKind {
     /// A discipline of the user's own, made of what the port is and where it is. What the port may hold and what it marks is
@@ -170,13 +71,23 @@ impl PortKind {
     where
         P: PortScheduler + 'static,
     {
-        PortKind::Custom(CustomPort(Arc::new(move |port, site| Box::new(make(port, site)))))
+        PortKind::Custom(Custom(Arc::new(move |port, site| Box::new(make(port, site)))))
     }
-}
 
-impl fmt::Debug for CustomPort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("custom")
+    /// An empty scheduler for a port. `site` is called only for a scheduler of the user's own. Panics as
+    /// [`PortRules::build`].
+    pub fn build(&self, port: &PortSite, site: impl FnOnce() -> Site) -> Scheduler {
+        each!(make self, rules => rules.build(port), own => (own.0)(port, &site()))
+    }
+
+    /// As [`PortRules::sketch_bytes`].
+    pub fn sketch_bytes(&self) -> u64 {
+        each!(rules self, rules => rules.sketch_bytes(), _ => 0)
+    }
+
+    /// As [`PortRules::without_limits`].
+    pub fn without_limits(&mut self) {
+        each!(rules self, rules => rules.without_limits(), _ => {});
     }
 }
 
@@ -210,6 +121,24 @@ impl Scheduler {
     }
 }
 
+/// Banks are called in place; to have the others there too would cost every packet of a bank registers.
+impl Scheduler {
+    #[inline(never)]
+    fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
+        each!(part self, port => port.enqueue(metas, packet, context))
+    }
+
+    #[inline(never)]
+    fn dequeue_elsewhere(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32> {
+        each!(part self, port => port.dequeue(metas, context))
+    }
+
+    #[inline(never)]
+    fn backlog_elsewhere(&self) -> u64 {
+        each!(part self, port => port.backlog_bytes())
+    }
+}
+
 impl PortScheduler for Scheduler {
     #[inline(always)]
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {
@@ -228,7 +157,7 @@ impl PortScheduler for Scheduler {
     }
 
     fn bypass_bytes(&self) -> u64 {
-        self.port().bypass_bytes()
+        each!(part self, port => port.bypass_bytes())
     }
 
     #[inline(always)]
@@ -240,14 +169,14 @@ impl PortScheduler for Scheduler {
     }
 
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
-        self.port().observe(see);
+        each!(part self, port => port.observe(see));
     }
 
     fn on_table(&mut self, published: &Published) {
-        self.port_mut().on_table(published);
+        each!(part self, port => port.on_table(published));
     }
 
     fn queues(&self) -> usize {
-        self.port().queues().clamp(1, MAX_QUEUES)
+        each!(part self, port => port.queues()).clamp(1, MAX_QUEUES)
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use flowsieve_core::Node;
-use flowsieve_core::balancer::Balancer;
+use flowsieve_core::balancer::ChooseWay;
+use flowsieve_core::balancers::ecmp::HashOfFlow;
 use flowsieve_core::meta::Meta;
 use flowsieve_core::units::Time;
 use flowsieve_fabric::topology::Fabric;
@@ -17,7 +18,7 @@ pub(super) struct Paths<'a> {
     fabric: &'a Fabric,
     spreads: bool,
     /// By switch.
-    hashes: Vec<Balancer>,
+    hashes: Vec<HashOfFlow>,
     /// The streams that hashes are made from. They draw no more.
     random: Xoshiro256PlusPlus,
     /// By its links; where flows spread, by sender and receiver.
@@ -28,7 +29,7 @@ pub(super) struct Paths<'a> {
 impl<'a> Paths<'a> {
     pub(super) fn new(fabric: &'a Fabric, spreads: bool, seed: u64) -> Paths<'a> {
         // As the simulator's switches: a flow that opens a connection takes the same way there.
-        let hash = |switch| Balancer::Ecmp { salt: stream(seed, Purpose::Spray, switch).next_u64() };
+        let hash = |switch| HashOfFlow { salt: stream(seed, Purpose::Spray, switch).next_u64() };
         Paths {
             fabric,
             spreads,

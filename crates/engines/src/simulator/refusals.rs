@@ -2,13 +2,12 @@
 
 use crate::watch::SAMPLE_INTERVAL;
 use crate::workload::{CDF, Extent, LOAD, OWN_RACK, SIZES, Workload};
-use flowsieve_core::Time;
+use flowsieve_core::{BalancerSpec, ControllerKind, ControllerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_fabric::topology::{Fabric, Link, Node};
 use flowsieve_schemes::coflows::COFLOW_ORDER;
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::parts::{LOAD_BALANCING, RTO_MIN};
-use flowsieve_schemes::scheme::{BalancerSpec, Class};
+use flowsieve_schemes::scheme::Class;
 use flowsieve_schemes::{Scheme, afq, pcoflow, qcluster};
 use flowsieve_settings::{Key, Place, Scope, Settings, SettingsError, units};
 use flowsieve_sim::MOST_SEGMENTS;

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use flowsieve_core::Site;
-use flowsieve_core::coflow::coordinator::Announcements;
+use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controller::FabricSite;
 use flowsieve_core::site::{Racks, SitePort};
 use flowsieve_workload::random::{Purpose, stream};

@@ -6,13 +6,12 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::scheduler::{PortRules, PortSite};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Message, Meta, NONE, PortContext, PortKind, PortScheduler, Site, Tag, Time, Verdict};
-use flowsieve_schemes::parts::{self, DisciplineName, Parts};
-use flowsieve_schemes::scheme::{PortSpec, Scheme, TaggerSpec};
+use flowsieve_core::{Message, Meta, NONE, PortContext, PortKind, PortScheduler, Site, Tag, TaggerSpec, Time, Verdict};
+use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
+use flowsieve_schemes::scheme::{PortSpec, Scheme};
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
 use std::collections::btree_map::{BTreeMap, Entry::Occupied};
-use std::sync::Arc;
 
 /// The same without order: ports that look at a packet's priority alone.
 pub(crate) const PRIORITY: Entry = Entry {
@@ -32,12 +31,9 @@ pub(crate) const ORDER: Entry = Entry {
 };
 
 fn by_priority(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let (discipline, queues) = (DisciplineName::StrictPriority, THRESHOLDS.len() as u64 + 1);
-    let mut scheme = parts::build(context, &Parts { discipline, queues, tagger: None, ..Parts::default() })?;
-    for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Custom(Arc::new(|_| Box::new(Unsent::default())));
-    }
-    Ok(scheme)
+    let (port, queues) = (Part::Named(DisciplineName::StrictPriority), THRESHOLDS.len() as u64 + 1);
+    let tagger = Part::Own(TaggerSpec::custom(|_| Unsent::default()));
+    parts::build(context, &Parts { port, queues, tagger, ..Parts::default() })
 }
 
 fn in_order(context: &Context<'_>) -> Result<Scheme, SettingsError> {

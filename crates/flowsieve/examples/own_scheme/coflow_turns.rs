@@ -3,14 +3,12 @@
 
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Kind, Tag, Time};
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
-use flowsieve_schemes::parts::{self, DisciplineName, Parts};
-use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
+use flowsieve_core::{ControllerKind, ControllerSpec, Kind, Tag, TaggerSpec, Time};
+use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
+use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
@@ -25,17 +23,15 @@ pub(crate) const ENTRY: Entry = Entry {
 const PRIORITIES: u8 = 8;
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let (discipline, queues) = (DisciplineName::StrictPriority, PRIORITIES.into());
-    let mut scheme = parts::build(context, &Parts { discipline, queues, tagger: None, ..Parts::default() })?;
-    for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Custom(Arc::new(|_| Box::new(Follower::default())));
-    }
+    let (port, queues) = (Part::Named(DisciplineName::StrictPriority), PRIORITIES.into());
+    let tagger = Part::Own(TaggerSpec::custom(|_| Follower::default()));
+    let mut scheme = parts::build(context, &Parts { port, queues, tagger, ..Parts::default() })?;
     scheme.controllers.push(ControllerSpec {
         name: "coflow coordinator",
         period: None,
         hears: Hears::AsItHappens(Time::from_us(10)),
         publishes_after: Time::from_us(5),
-        kind: ControllerKind::Central(Arc::new(|_| Box::new(Coordinator::default()))),
+        kind: ControllerKind::central(|_| Coordinator::default()),
     });
     Ok(scheme)
 }
@@ -98,8 +94,6 @@ impl TagPackets for Follower {
         let priority = facts.coflow.and_then(|coflow| self.0.get(coflow));
         Tag::with_priority(priority.map_or(PRIORITIES - 1, |priority| priority as u8))
     }
-
-    fn on_event(&mut self, _: &FlowEvent, _: Time) {}
 
     fn on_table(&mut self, published: &Published) {
         self.0 = published.table.clone();

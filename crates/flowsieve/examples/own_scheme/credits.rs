@@ -2,9 +2,9 @@
 //! ports hold whatever comes; and that is not much, as receivers have asked for it.
 
 use flowsieve_core::message::Effort;
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
-use flowsieve_core::{Kind, Message, NONE, Time};
-use flowsieve_schemes::parts::{self, MarkingName, Parts};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts};
+use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
+use flowsieve_schemes::parts::{self, MarkingName, Part, Parts};
 use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
@@ -31,7 +31,7 @@ pub(crate) fn with_credits(context: &Context<'_>, most: u32) -> Result<Scheme, S
     let transport = TransportSpec::Custom(CustomTransport { facts, make: Arc::new(make) });
     // Nothing of it reacts to marks.
     let marking = MarkingName::Off;
-    parts::build(context, &Parts { own_transport: Some(transport), unlimited: true, marking, ..Parts::default() })
+    parts::build(context, &Parts { transport: Part::Own(transport), unlimited: true, marking, ..Parts::default() })
 }
 
 // What packets say.

@@ -1,12 +1,11 @@
 //! A balancer that avoids the fuller uplink: a packet takes the way on which the fewest bytes wait, at its leaf's port and
 //! at the spine's port behind it. Leaves ask the spines about one rack after the other. All else is DCTCP.
 
-use flowsieve_core::{Meta, Place, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
-use flowsieve_schemes::parts::{self, Parts};
-use flowsieve_schemes::scheme::{BalancerSpec, Scheme};
+use flowsieve_core::{BalancerSpec, Meta, Place, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
+use flowsieve_schemes::parts::{self, Part, Parts};
+use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
-use std::sync::Arc;
 
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
@@ -18,8 +17,8 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let program = BalancerSpec::Custom(Arc::new(|site| Box::new(EmptierUplink::new(site))));
-    parts::build(context, &Parts { balancer: Some(program), ..Parts::default() })
+    let program = BalancerSpec::custom(EmptierUplink::new);
+    parts::build(context, &Parts { balancer: Some(Part::Own(program)), ..Parts::default() })
 }
 
 /// The program of one switch.

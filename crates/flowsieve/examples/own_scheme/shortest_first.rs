@@ -1,14 +1,13 @@
 //! Two queues, the shortest messages first: a host that knows the size of a message as it begins writes priority 0 into
 //! the packets of short ones and 1 into the others. Switches serve strictly by priority; the transport is DCTCP.
 
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Kind, Tag, Time};
-use flowsieve_schemes::parts::{self, DisciplineName, Parts};
-use flowsieve_schemes::scheme::{Scheme, TaggerSpec};
+use flowsieve_core::tagger::{FlowFacts, TagPackets};
+use flowsieve_core::{Kind, Tag, TaggerSpec};
+use flowsieve_schemes::parts::{self, DisciplineName, Part, Parts};
+use flowsieve_schemes::scheme::Scheme;
 use flowsieve_schemes::thresholds::{self, THRESHOLDS};
 use flowsieve_schemes::{Context, Entry, Knows};
 use flowsieve_settings::SettingsError;
-use std::sync::Arc;
 
 /// The registry's line.
 pub(crate) const ENTRY: Entry = Entry {
@@ -30,18 +29,13 @@ impl TagPackets for ShortFirst {
         let long = facts.kind == Kind::Data && facts.size > self.threshold;
         Tag::with_priority(u8::from(long))
     }
-
-    fn on_event(&mut self, _: &FlowEvent, _: Time) {}
 }
 
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
-    let parts = Parts { discipline: DisciplineName::StrictPriority, queues: 2, tagger: None, ..Parts::default() };
-    let mut scheme = parts::build(context, &parts)?;
     let threshold = threshold(context)?;
-    for class in &mut scheme.classes {
-        class.tagger = TaggerSpec::Custom(Arc::new(move |_| Box::new(ShortFirst { threshold })));
-    }
-    Ok(scheme)
+    let tagger = Part::Own(TaggerSpec::custom(move |_| ShortFirst { threshold }));
+    let port = Part::Named(DisciplineName::StrictPriority);
+    parts::build(context, &Parts { port, queues: 2, tagger, ..Parts::default() })
 }
 
 /// The setting `thresholds`, one size; not given, the size that half of the workload's flows do not exceed.

@@ -1,27 +1,30 @@
 //! Load balancing, from the settings.
 
-use flowsieve_core::Time;
-use flowsieve_core::hula::HulaParams;
+use flowsieve_core::balancers::ecmp::Ecmp;
+use flowsieve_core::balancers::flowlet::Flowlet;
+use flowsieve_core::balancers::hula::HulaParams;
+use flowsieve_core::balancers::spray::{SprayRandom, SprayRoundRobin};
+use flowsieve_core::{BalancerSpec, Time};
 
-use super::Parts;
+use super::{Part, Parts};
 use crate::parameters::ParameterSet;
-use crate::scheme::{BalancerSpec, ByPlace};
+use crate::scheme::ByPlace;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Key, MAX_TIME_PS, Place, Scope, Section, Setting, SettingsError};
 
-/// How a switch chooses among equal paths, by the names that settings use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BalancingName {
+names! {
+    /// How a switch chooses among equal paths, by the names that settings use.
+    BalancingName of &Scope<'_> => BalancerSpec;
     /// By flow.
-    Ecmp,
+    Ecmp "ecmp" => |_| Ok(BalancerSpec::Ecmp(Ecmp));
     /// Each packet the next path.
-    Spray,
+    Spray "spray" => |_| Ok(BalancerSpec::SprayRoundRobin(SprayRoundRobin));
     /// Each packet any path.
-    SprayRandom,
+    SprayRandom "spray-random" => |_| Ok(BalancerSpec::SprayRandom(SprayRandom));
     /// By flow, anew after a pause.
-    Flowlet,
+    Flowlet "flowlet" => |scope| Ok(BalancerSpec::Flowlet(Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) }));
     /// The same, by what probes tell of the paths.
-    Hula,
+    Hula "hula" => |scope| Ok(BalancerSpec::Hula(hula(scope)?));
 }
 
 /// HULA's interval in ps from and up to these: probes come often, and its multiples are times.
@@ -32,13 +35,7 @@ declare! {
     pub static LOAD_BALANCING: Setting<BalancingName> = Setting::choice(
         Section::Network,
         "load_balancing",
-        &[
-            ("ecmp", BalancingName::Ecmp),
-            ("spray", BalancingName::Spray),
-            ("spray-random", BalancingName::SprayRandom),
-            ("flowlet", BalancingName::Flowlet),
-            ("hula", BalancingName::Hula),
-        ],
+        BalancingName::ALL,
         "how a switch chooses among equal paths",
     );
     static FLOWLET_GAP: Setting<u64> = Setting::time(
@@ -71,7 +68,7 @@ pub(super) fn balancers(
 ) -> Result<ByPlace<BalancerSpec>, SettingsError> {
     let balancers = ByPlace::try_from_fn(|place| match place {
         // A host has one port, and nothing to choose.
-        Place::Nic => Ok(BalancerSpec::Ecmp),
+        Place::Nic => Ok(BalancerSpec::Ecmp(Ecmp)),
         place => balancer(&scope.at(place), parts, set),
     })?;
     let of_switches = [Place::Leaf, Place::Spine, Place::Core];
@@ -93,23 +90,17 @@ pub(super) fn balancers(
 }
 
 fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<BalancerSpec, SettingsError> {
-    if let Some(own) = &parts.balancer {
-        return match scope.is_given(&LOAD_BALANCING) {
-            true => {
-                let expected =
-                    format!("no `load_balancing` for `{}`, whose switches choose by themselves", scope.variant());
-                Err(scope.invalid(&LOAD_BALANCING, expected))
-            }
-            false => Ok(own.clone()),
-        };
-    }
-    Ok(match balancing(scope, parts.load_balancing, set)? {
-        BalancingName::Ecmp => BalancerSpec::Ecmp,
-        BalancingName::Spray => BalancerSpec::SprayRoundRobin,
-        BalancingName::SprayRandom => BalancerSpec::SprayRandom,
-        BalancingName::Flowlet => BalancerSpec::Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) },
-        BalancingName::Hula => BalancerSpec::Hula(hula(scope)?),
-    })
+    let default = match &parts.balancer {
+        None => None,
+        Some(Part::Named(name)) => Some(*name),
+        Some(Part::Own(_)) if scope.is_given(&LOAD_BALANCING) => {
+            let expected =
+                format!("no `load_balancing` for `{}`, whose switches choose by themselves", scope.variant());
+            return Err(scope.invalid(&LOAD_BALANCING, expected));
+        }
+        Some(Part::Own(own)) => return Ok(own.clone()),
+    };
+    balancing(scope, default, set)?.make(scope)
 }
 
 /// How switches choose among equal paths: as given, or as the scheme has it, or the parameter set.

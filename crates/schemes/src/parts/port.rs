@@ -12,37 +12,16 @@ use flowsieve_core::pfabric::PoolRules;
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
 
-use super::Parts;
+use super::{Part, Parts};
 use crate::afq;
 use crate::scheme::PortSpec;
 use flowsieve_settings::declare;
 use flowsieve_settings::units::format_size;
 use flowsieve_settings::{MTU, Place, Scope, Section, Setting, SettingsError};
 
-/// Makes the disciplines of lines `Variant "name in settings" => what makes its rules from a port's settings`.
-macro_rules! disciplines {
-    ($($(#[$doc:meta])* $name:ident $text:literal => $make:expr;)*) => {
-        /// The disciplines by the names that settings use.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum DisciplineName {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl DisciplineName {
-            const ALL: &[(&str, DisciplineName); [$($text),*].len()] = &[$(($text, DisciplineName::$name)),*];
-
-            /// A port's discipline with its rules.
-            fn kind(self, of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
-                let make: fn(&PortSettings<'_>) -> Result<PortKind, SettingsError> = match self {
-                    $(DisciplineName::$name => $make,)*
-                };
-                make(of)
-            }
-        }
-    };
-}
-
-disciplines! {
+names! {
+    /// The disciplines by the names that settings use.
+    DisciplineName of &PortSettings<'_> => PortKind;
     /// One queue.
     Fifo "fifo" => |_| bank(1, Discipline::StrictPriority);
     /// Queues by priority, the first before the others.
@@ -195,11 +174,11 @@ pub(super) fn port(
     let scope = &scope.at(place);
     let own = place == Place::Nic && parts.host_queues > 0;
     let of = PortSettings { scope, parts, queues: if own { parts.host_queues } else { parts.queues } };
-    let kind = match &parts.own_port {
-        Some(kind) => kind.clone(),
-        None => {
-            let usual = if own { DisciplineName::Levels } else { parts.discipline };
-            scope.read_or(&DISCIPLINE, usual)?.kind(&of)?
+    let kind = match &parts.port {
+        Part::Own(kind) => kind.clone(),
+        Part::Named(name) => {
+            let usual = if own { DisciplineName::Levels } else { *name };
+            scope.read_or(&DISCIPLINE, usual)?.make(&of)?
         }
     };
     if !limited {

@@ -8,7 +8,7 @@ use flowsieve_transport::open_loop::OpenLoopRules;
 use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::{Connections, Handshake, TcpParams, TcpRules};
 
-use super::{Parts, port};
+use super::{Part, Parts, port};
 use crate::parameters::{ParameterSet, header, segment};
 use crate::scheme::Nic;
 use flowsieve_settings::declare;
@@ -174,12 +174,13 @@ pub(super) fn transport(
     set: ParameterSet,
     sprayed: bool,
 ) -> Result<TransportSpec, SettingsError> {
-    if let Some(own) = &parts.own_transport {
-        return Ok(own.clone());
-    }
+    let default = match &parts.transport {
+        Part::Own(own) => return Ok(own.clone()),
+        Part::Named(name) => *name,
+    };
     let (segment, header) = (segment(scope)?.get(), header(scope)?);
     let ns2 = set.is_ns2();
-    let name = scope.read_or(&TRANSPORT, parts.transport)?;
+    let name = scope.read_or(&TRANSPORT, default)?;
     let congestion = match name {
         TransportName::OpenLoop => {
             if reordering(scope, parts)? == ReorderingName::ByPriority {

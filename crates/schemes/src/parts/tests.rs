@@ -1,7 +1,3 @@
-use super::*;
-use crate::registry::REGISTRY;
-use crate::scheme::PortSpec;
-use crate::testing::{Facts, none_given};
 use flowsieve_core::PortKind;
 use flowsieve_core::admission::Admission;
 use flowsieve_core::afq::{Beyond, BidStore};
@@ -10,7 +6,14 @@ use flowsieve_core::fair_queueing::BitByBit;
 use flowsieve_core::marker::{MarkScope, Marker};
 use flowsieve_core::pifo::PifoRules;
 use flowsieve_core::sp_pifo::SpPifoRules;
+use flowsieve_core::taggers::bytes::Bytes;
+use flowsieve_core::taggers::message_gap::DemotionByGap;
 use flowsieve_fabric::topology::Fabric;
+
+use super::*;
+use crate::registry::REGISTRY;
+use crate::scheme::PortSpec;
+use crate::testing::{Facts, none_given};
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
 use flowsieve_transport::tcp::TcpParams;
 use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
@@ -55,7 +58,7 @@ fn ns2__the_published_parameters() {
     let pias = scheme("pias", &none_given()).unwrap();
     assert_eq!(tcp(&pias).max_window, 239);
     assert_eq!(tcp(&pias).rto, RtoRule::Constant(Time::from_us(2_000)));
-    assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(t) if t[0] == 1_395_760));
+    assert!(matches!(&pias.classes[0].tagger, TaggerSpec::Demotion(pias) if pias.thresholds[0] == 1_395_760));
     let PortSpec { kind, admission, marker } = pias.ports.at(Place::Leaf);
     assert!(matches!(kind, PortKind::Bank(BankRules { queues: 8, .. })));
     assert_eq!(*admission, Admission::PerPort { limit: 360_000 });
@@ -69,7 +72,7 @@ fn comparisons__what_each_is_made_of() {
 
     let sp_pifo = of("sp-pifo");
     assert_eq!((tcp(&sp_pifo).max_window, tcp(&sp_pifo).probe_after), (70, Some(5)));
-    assert!(matches!(sp_pifo.classes[0].tagger, TaggerSpec::Remaining));
+    assert!(matches!(sp_pifo.classes[0].tagger, TaggerSpec::Bytes(Bytes::Remaining)));
     let queue = Admission::PerQueue { limit: 27_000 };
     assert!(matches!(port("sp-pifo").kind, PortKind::SpPifo(SpPifoRules { queues: 8 })));
     assert_eq!(port("sp-pifo").admission, queue);
@@ -94,13 +97,13 @@ fn comparisons__settings_of_taggers() {
     let fast = none_given().with(None, "host_link", "25Gbps");
     let tagger = |name: &str, settings: &Settings| scheme(name, settings).unwrap().classes[0].tagger.clone();
     let rate = |settings: &Settings| match tagger("pfabric-edf", settings) {
-        TaggerSpec::DeadlineFirst(rate) => rate.bps(),
+        TaggerSpec::DeadlineFirst(edf) => edf.rate.bps(),
         other => panic!("{other:?}"),
     };
     assert_eq!([rate(&none_given()), rate(&fast)], [10_000_000_000, 25_000_000_000]);
     assert_eq!(rate(&fast.with(Some("pfabric-edf"), "edf_rate", "1Gbps")), 1_000_000_000);
     let real = none_given().with(None, "message_gap", "3ms");
-    let TaggerSpec::DemotionByGap(thresholds, gap) = tagger("pias", &real) else { panic!() };
+    let TaggerSpec::DemotionByGap(DemotionByGap { thresholds, gap }) = tagger("pias", &real) else { panic!() };
     assert_eq!((thresholds[0], gap), (1_395_760, Time::from_us(3_000)));
 }
 
@@ -200,19 +203,22 @@ fn hula__times_are_multiples_of_its_interval() {
 
 #[test]
 fn parts__own_defaults_of_paths_and_reordering() {
-    let parts =
-        Parts { load_balancing: Some(BalancingName::Ecmp), reordering: ReorderingName::ByPriority, ..Parts::DEFAULT };
+    let parts = Parts {
+        balancer: Some(Part::Named(BalancingName::Ecmp)),
+        reordering: ReorderingName::ByPriority,
+        ..Parts::DEFAULT
+    };
     let of = |settings: &Settings| build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts);
     let settings = none_given();
     let own = of(&settings).unwrap();
     assert_eq!(tcp(&own).loss_detection, LossDetection::ByPriority(Gaps::First));
-    assert!(matches!(own.balancers.at(Place::Leaf), BalancerSpec::Ecmp));
+    assert!(matches!(own.balancers.at(Place::Leaf), BalancerSpec::Ecmp(_)));
     assert_eq!(settings.effective()["scheme.reordering"], "by-priority");
     let sprayed = none_given().with(None, "load_balancing", "spray");
     assert_eq!(of(&sprayed).unwrap_err().key(), Some("load_balancing"));
     let both = of(&sprayed.with(None, "reordering", "tcp")).unwrap();
     assert_eq!(tcp(&both).loss_detection, LossDetection::Off);
-    assert!(matches!(both.balancers.at(Place::Leaf), BalancerSpec::SprayRoundRobin));
+    assert!(matches!(both.balancers.at(Place::Leaf), BalancerSpec::SprayRoundRobin(_)));
 }
 
 #[test]
@@ -221,7 +227,7 @@ fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
     let settings = none_given();
     let facts = packet_facts(&settings.scheme("own"), None).unwrap();
     let custom = || TransportSpec::Custom(CustomTransport { facts, make: Arc::new(own) });
-    let parts = Parts { own_transport: Some(custom()), own_port: Some(PortKind::Fair(BitByBit)), ..Parts::default() };
+    let parts = Parts { transport: Part::Own(custom()), port: Part::Own(PortKind::Fair(BitByBit)), ..Parts::default() };
     let scheme = build(&Context { scope: settings.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
     assert!(matches!(scheme.classes[0].transport, TransportSpec::Custom(_)));
     assert!(matches!(scheme.ports.at(Place::Leaf).kind, PortKind::Fair(_)));
@@ -249,7 +255,7 @@ fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
     let context = Context { scope: settings.scheme("own"), workload: &WEB_SEARCH };
     let entry = crate::Entry { build: replaced, ..*crate::registry::find("dctcp").unwrap() };
     let error = entry.scheme(&context).unwrap_err().to_string();
-    assert!(error.contains("`own_transport`"), "{error}");
+    assert!(error.contains("`transport: Part::Own`"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use flowsieve_core::Time;
 use flowsieve_core::qcluster::sketch::Keep;
 use flowsieve_core::qcluster::weights::{ClusterSize, ThresholdRule, WeightParams};
 use flowsieve_core::qcluster::{ClusterGroup, Service, Unit, Weight};
-use flowsieve_core::tagger::{Left, Rank};
+use flowsieve_core::taggers::cluster::{Left, Rank};
 
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};

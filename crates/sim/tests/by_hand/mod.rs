@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flowsieve_core::Time;
-use flowsieve_core::coflow::coordinator::Announcements;
+use flowsieve_core::coflow::Announcements;
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
 use flowsieve_results::PointResult;
 use flowsieve_schemes::{Context, Scheme, WorkloadFacts, registry};

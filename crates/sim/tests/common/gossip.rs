@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use flowsieve_core::program::{Asked, Counted, Watches};
-use flowsieve_core::{Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
-use flowsieve_schemes::scheme::BalancerSpec;
+use flowsieve_core::{BalancerSpec, Meta, Node, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
 use flowsieve_workload::random::Xoshiro256PlusPlus;
 use rand_core::{Rng, SeedableRng};
 
@@ -28,7 +27,7 @@ impl Gossip {
             next: Gossip::EVERY,
             heard: 0,
         };
-        BalancerSpec::Custom(Arc::new(move |site| Box::new(gossip(site))))
+        BalancerSpec::custom(gossip)
     }
 
     fn hear(&mut self, words: &[u32]) {

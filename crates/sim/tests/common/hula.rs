@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 
-use flowsieve_core::Time;
-use flowsieve_core::hula::HulaParams;
+use flowsieve_core::balancers::hula::HulaParams;
+use flowsieve_core::{BalancerSpec, Time};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::{BalancerSpec, ByPlace};
+use flowsieve_schemes::scheme::ByPlace;
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -8,12 +8,11 @@ use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use flowsieve_core::Time;
-use flowsieve_core::coflow::coordinator::Announcements;
+use flowsieve_core::coflow::Announcements;
 use flowsieve_core::controller::Hears;
-use flowsieve_core::levels::NetworkParams;
+use flowsieve_core::controllers::thresholds::{NetworkParams, OwnParams};
+use flowsieve_core::{ControllerKind, ControllerSpec, Time};
 use flowsieve_fabric::topology::{FABRIC_SETTINGS, Fabric};
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
 use flowsieve_schemes::scheme::ByPlace;
 use flowsieve_schemes::{Context, REGISTRY, Scheme, WorkloadFacts};
 use flowsieve_settings::{Origin, Place, Raw, Settings, Table};
@@ -350,12 +349,11 @@ fn changed(given: &Given, changes: &[(Index, &'static str)]) -> Option<Given> {
 /// What was a controller of the first class of flows.
 fn of_second_class(mut spec: ControllerSpec) -> ControllerSpec {
     match &mut spec.kind {
-        ControllerKind::OwnThresholds(_, of) | ControllerKind::NetworkThresholds(NetworkParams { of, .. }) => {
-            of.class = 1
-        }
-        ControllerKind::Actuators(class, _) => *class = 1,
+        ControllerKind::OwnThresholds(OwnParams { of, .. })
+        | ControllerKind::NetworkThresholds(NetworkParams { of, .. }) => of.class = 1,
+        ControllerKind::Actuators(actuators) => actuators.class = 1,
         ControllerKind::Coordinator(params) => params.classes = 1..2,
-        ControllerKind::AtHosts(_) | ControllerKind::Central(_) => unreachable!("no scheme of the registry"),
+        ControllerKind::Custom(_) => unreachable!("no scheme of the registry"),
     }
     spec
 }

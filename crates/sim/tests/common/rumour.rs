@@ -1,15 +1,11 @@
 //! Controllers that make one number of all that they hear and see, so that what they decide differs as soon as anything
 //! differs by a byte or a picosecond; and taggers that follow them.
 
-use std::sync::Arc;
-
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::tagger::{FlowFacts, TagPackets};
-use flowsieve_core::{FlowEvent, Kind, Node, Site, Tag, Time};
+use flowsieve_core::{ControllerKind, ControllerSpec, FlowEvent, Kind, Node, Tag, TaggerSpec, Time};
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
-use flowsieve_schemes::scheme::TaggerSpec;
 
 /// The controller of a host, or of the fabric.
 struct Rumour {
@@ -92,17 +88,17 @@ impl TagPackets for Swayed {
 /// The scheme with such controllers: one, or one at each host.
 pub(crate) fn swayed(mut scheme: Scheme, fabric: &Fabric, at_hosts: bool, hears: Hears) -> Scheme {
     let fabric = fabric.clone();
-    scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(|_: &Site| Box::new(Swayed::default())));
+    scheme.classes[0].tagger = TaggerSpec::custom(|_| Swayed::default());
     let kind = if at_hosts {
-        ControllerKind::AtHosts(Arc::new(move |site| {
+        ControllerKind::at_hosts(move |site| {
             let Node::Host(host) = site.node else { panic!("a host: {site:?}") };
-            Box::new(Rumour::new(Some(host), &fabric, site.seed))
-        }))
+            Rumour::new(Some(host), &fabric, site.seed)
+        })
     } else {
-        ControllerKind::Central(Arc::new(move |site| {
+        ControllerKind::central(move |site| {
             assert_eq!((site.hosts.len(), site.switches.len()), (fabric.hosts as usize, fabric.switches.len()));
-            Box::new(Rumour::new(None, &fabric, site.seed))
-        }))
+            Rumour::new(None, &fabric, site.seed)
+        })
     };
     let publishes_after = Time::from_us(if at_hosts { 0 } else { 2 });
     let hearing = ControllerSpec { name: "rumours", period: None, hears, publishes_after, kind };

@@ -1,10 +1,8 @@
 //! A port that keeps a coflow's packets in order, beside one that does not.
 
-use std::sync::Arc;
-
 use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
-use flowsieve_core::{Tag, Time};
-use flowsieve_schemes::scheme::{Nic, Scheme, TaggerSpec};
+use flowsieve_core::{Tag, TaggerSpec, Time};
+use flowsieve_schemes::scheme::{Nic, Scheme};
 use flowsieve_schemes::{Context, Entry};
 use flowsieve_settings::Settings;
 use flowsieve_workload::Flow;
@@ -35,7 +33,7 @@ impl TagPackets for Rising {
 fn trial(ports: &Entry, settings: &Settings) -> Trial {
     let context = Context { scope: settings.scheme(ports.name), workload: &Nothing };
     let mut scheme = (ports.build)(&context).expect("a scheme");
-    scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(|_| Box::new(Rising)));
+    scheme.classes[0].tagger = TaggerSpec::custom(|_| Rising);
     Trial::new(settings, Scheme { nic: Nic::Backpressure { backlog: 1 }, ..scheme })
 }
 

@@ -6,8 +6,9 @@ use flowsieve_core::bank::FifoBank;
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Publish, Published, Table};
 use flowsieve_core::discipline::Discipline;
 use flowsieve_core::flow_queues::Order;
-use flowsieve_core::{Meta, Node, Place, PortContext, PortKind, PortScheduler, Time, Verdict};
-use flowsieve_schemes::controller::{ControllerKind, ControllerSpec};
+use flowsieve_core::{
+    ControllerKind, ControllerSpec, Meta, Node, Place, PortContext, PortKind, PortScheduler, Time, Verdict,
+};
 use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_schemes::{Context, Scheme};
 use flowsieve_settings::Settings;
@@ -150,9 +151,7 @@ fn own_controller__sees_what_a_port_holds_before_an_instant_and_is_heard_after_i
         period: Some(Time::from_us(1)),
         hears: Hears::Nothing,
         publishes_after: Time::from_us(1),
-        kind: ControllerKind::Central(Arc::new(move |_| {
-            Box::new(Looking { next: Time::from_us(1), seen: Arc::clone(&notes) })
-        })),
+        kind: ControllerKind::central(move |_| Looking { next: Time::from_us(1), seen: Arc::clone(&notes) }),
     });
     let trial = Trial::new(&settings, scheme);
     let flows = || -> Box<dyn Iterator<Item = Flow>> {

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use flowsieve_core::program::{Asked, Counted, Watches};
-use flowsieve_core::tagger::{FlowEvent, Tagger};
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::{BalancerSpec, Tagger, TaggerSpec};
 use flowsieve_core::{
     Kind, Message, Meta, Node, Place, PortKind, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time,
 };
 use flowsieve_schemes::Context;
-use flowsieve_schemes::scheme::{BalancerSpec, Custom, PortSpec, TaggerSpec};
+use flowsieve_schemes::scheme::PortSpec;
 use flowsieve_settings::{Origin, Raw, Settings, Table};
 use flowsieve_sim::Partitioning;
 use flowsieve_transport::{CustomTransport, Effects, Endpoint, HostSite, Out, Packet, Timer, TransportSpec, Turn};
@@ -106,7 +107,7 @@ fn own_switch_program__sees_every_packet_and_what_its_ports_hold_and_sent() {
     let meter = move |site: &Site| Meter { site: site.clone(), shown: Arc::clone(&noted), timer };
     scheme.balancers = at_every_place(|_| {
         let meter = meter.clone();
-        BalancerSpec::Custom(Arc::new(move |site| Box::new(meter(site))))
+        BalancerSpec::custom(meter)
     });
     let trial = Trial { wire_overhead: 20, ..Trial::new(&settings, scheme) };
     trial.run_as(&[flow(0, (0, 2), 3), flow(0, (1, 2), 3)], Partitioning::Whole);
@@ -150,7 +151,7 @@ fn own_switch_program__what_left_before_the_end_counts_although_nobody_looked() 
     let mut scheme = scheme("dctcp", &settings);
     scheme.balancers = at_every_place(|place| {
         let first = if place == Place::Leaf { Time::from_us(998) } else { Time::NEVER };
-        BalancerSpec::Custom(Arc::new(move |_| Box::new(Burst(first))))
+        BalancerSpec::custom(move |_| Burst(first))
     });
     let result = Trial::new(&settings, scheme).run(&[flow(0, (0, 1), 1)]);
     assert_eq!(result.simulated_ps, 1_000 * US);
@@ -209,16 +210,16 @@ fn own_parts__are_made_once_each_with_a_site_and_a_seed_of_their_own() {
             note(&ports, "port", site);
             LastComeFirstServed::new(9_000)
         });
-        let program: Custom<dyn SwitchProgram> = Arc::new(move |site| {
+        let program = BalancerSpec::custom(move |site| {
             note(&programs, "program", site);
-            Box::new(Burst(Time::NEVER))
+            Burst(Time::NEVER)
         });
         scheme.ports = at_every_place(|_| PortSpec::unlimited(port.clone()));
-        scheme.balancers = at_every_place(|_| BalancerSpec::Custom(Arc::clone(&program)));
-        scheme.classes[0].tagger = TaggerSpec::Custom(Arc::new(move |site| {
+        scheme.balancers = at_every_place(|_| program.clone());
+        scheme.classes[0].tagger = TaggerSpec::custom(move |site| {
             note(&taggers, "tagger", site);
-            Box::new(RecordedDeadlines(Arc::default()))
-        }));
+            RecordedDeadlines(Arc::default())
+        });
         let facts = scheme.classes[0].transport.facts();
         let make = Arc::new(move |host: &HostSite<'_>| -> Box<dyn Endpoint> {
             note(&endpoints, "endpoint", host.site);

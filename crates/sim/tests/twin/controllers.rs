@@ -3,9 +3,8 @@
 
 use flowsieve_core::controller::{Audience, Controller, Gauges, Hears, HostEvent, Published};
 use flowsieve_core::readings::Reading;
-use flowsieve_core::{FlowEvent, Node, PortScheduler, Time};
+use flowsieve_core::{ControllerSpec, FlowEvent, Node, PortScheduler, Time};
 use flowsieve_fabric::topology::Sites;
-use flowsieve_schemes::controller::ControllerSpec;
 use flowsieve_sim::RunSpec;
 
 use crate::engine::{Event, Twin};

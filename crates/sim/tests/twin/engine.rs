@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flowsieve_core::admission::Pool;
-use flowsieve_core::balancer::Balancer;
+use flowsieve_core::balancer::BalancerSite;
 use flowsieve_core::scheduler::Line;
-use flowsieve_core::{Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
+use flowsieve_core::{Balancer, Meta, PortContext, PortScheduler, Scheduler, SwitchProgram, Time, Victims};
 use flowsieve_fabric::topology::{Node, Sites};
 use flowsieve_results::{Drops, QuantileSketch};
 use flowsieve_schemes::scheme::Nic;
@@ -177,7 +177,8 @@ pub(crate) fn run<'a>(run_spec: &RunSpec<'a>) -> Twin<'a> {
         let salt = random.next_u64();
         let groups = fabric.routes[number].groups.len();
         let watches = programs[number].as_ref().map(|program| program.watches()).unwrap_or_default();
-        (run_spec.scheme.balancers.at(fabric.switches[number].place).build(groups, salt, watches), random)
+        let balancers = run_spec.scheme.balancers.at(fabric.switches[number].place);
+        (balancers.build(&BalancerSite { groups, salt, watches }), random)
     };
     let mut twin = Twin {
         run_spec: *run_spec,

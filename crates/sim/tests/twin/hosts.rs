@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use flowsieve_core::message::{Bounds, Effort, Held};
-use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, Meta, PortScheduler, Time};
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::{Message, Meta, PortScheduler, Tagger, Time};
 use flowsieve_fabric::topology::Sites;
 use flowsieve_schemes::Scheme;
 use flowsieve_schemes::scheme::Nic;

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use flowsieve_core::Message;
-use flowsieve_core::climb::{ClimbParams, SizeKnowledge};
+use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge};
+use flowsieve_core::{Message, TaggerSpec};
 use flowsieve_schemes::Scheme;
-use flowsieve_schemes::scheme::TaggerSpec;
 
 /// A connection as its sender's host sees it.
 #[derive(Default)]

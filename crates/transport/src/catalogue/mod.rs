@@ -6,8 +6,8 @@ pub mod tcp;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, Site, Time};
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::{Message, Site, Tagger, Time};
 
 use crate::endpoint::{Effects, Endpoint, HostSite, Observed, Out, Timer, Turn};
 use crate::open_loop::{OpenLoopEndpoint, OpenLoopRules};

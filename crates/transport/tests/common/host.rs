@@ -35,8 +35,8 @@ use std::sync::{Arc, Mutex};
 
 use flowsieve_core::message::Effort;
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets, Tagger};
-use flowsieve_core::{Kind, Message, NONE, Tag, Time};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts, TagPackets};
+use flowsieve_core::{Kind, Message, NONE, Tag, Tagger, Time};
 use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams, TcpRules};
 use flowsieve_transport::{Effects, Handled, HostEndpoint, Out, Packet, Said, Timer, TransportSpec, Turn};
 
@@ -105,7 +105,7 @@ impl Host {
         Host {
             endpoint: spec.build(0, pauses, || unreachable!("a built-in endpoint")),
             pauses,
-            tagger: Tagger::Boxed(Box::new(recorder)),
+            tagger: Tagger::Custom(Box::new(recorder)),
             log,
             seen: Vec::new(),
             last: BTreeMap::new(),

@@ -1,11 +1,11 @@
-//! AWAFS (S. A. Gutiérrez Betancur's thesis, chapter 4): multi-level feedback queues whose demotion thresholds follow the sizes of the
-//! flows that have completed.
+//! AWAFS (S. A. Gutiérrez Betancur's thesis, chapter 4): multi-level feedback queues whose demotion thresholds follow the sizes
+//! of the flows that have completed.
 //!
 //! A port has strict-priority queues. A packet before which its flow has sent fewer bytes than threshold i goes to the
 //! first such queue i; beyond all thresholds to the last. The Sensor lists completed flows ([`CompletedFlows`]), the
 //! Actuator sets the thresholds by that list ([`Actuator`]), and [`AwafsPort`] is the Scheduler with both. At end hosts
-//! a controller at each has the first two ([`HostActuator`]) and its tagger the third ([`HostThresholds`]); switches read its
-//! tags.
+//! each host's controller ([`crate::controllers::awafs`]) has the first two, and its tagger ([`crate::taggers::awafs`]) is the
+//! third; switches read its tags.
 //!
 //! # What hosts write
 //! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet: [`crate::Tag::with_sent`]. A flow is
@@ -18,7 +18,6 @@
 pub mod actuator;
 pub mod completed;
 mod flow_table;
-pub mod host;
 mod load;
 
 use crate::bank::FifoBank;
@@ -30,7 +29,6 @@ use crate::units::Time;
 pub use actuator::{Actuator, ActuatorParams};
 pub use completed::CompletedFlows;
 use flow_table::FlowTable;
-pub use host::{HostActuator, HostThresholds};
 
 /// How a switch knows what a flow has sent and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

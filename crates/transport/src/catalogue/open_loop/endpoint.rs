@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use flowsieve_core::tagger::{FlowEvent, FlowFacts, Tagger};
-use flowsieve_core::{Kind, Message, NONE, Time};
+use flowsieve_core::tagger::{FlowEvent, FlowFacts};
+use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
 
 use crate::catalogue::TransportFacts;
 use crate::endpoint::{Effects, Observed, Out, Timer, Turn};

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::{FlowEvent, Tagger};
-use flowsieve_core::{Message, NONE, Tag, Time};
+use flowsieve_core::tagger::FlowEvent;
+use flowsieve_core::{Message, NONE, Tag, Tagger, Time};
 
 use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};

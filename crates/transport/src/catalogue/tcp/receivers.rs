@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use flowsieve_core::tagger::{FlowFacts, Tagger};
-use flowsieve_core::{Kind, NONE, Time};
+use flowsieve_core::tagger::FlowFacts;
+use flowsieve_core::{Kind, NONE, Tagger, Time};
 use hashbrown::HashTable;
 
 use crate::packet::Packet;

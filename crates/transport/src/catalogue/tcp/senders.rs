@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flowsieve_core::meta::Ecn;
-use flowsieve_core::tagger::{FlowFacts, Tagger};
-use flowsieve_core::{Kind, NONE, Time};
+use flowsieve_core::tagger::FlowFacts;
+use flowsieve_core::{Kind, NONE, Tagger, Time};
 
 use crate::packet::Packet;
 use crate::tcp::alarms::{Alarm, Alarms};

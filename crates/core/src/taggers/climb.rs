@@ -18,11 +18,12 @@
 
 use std::num::NonZeroU64;
 
-use crate::levels::level;
 use crate::message::{Bounds, Message};
 use crate::readings::{Reading, Share};
 use crate::steps::{Step, Steps};
 use crate::tag::Tag;
+use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::taggers::demotion::level;
 
 /// What a packet's priority depends on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,19 +166,8 @@ fn is_level(thresholds: &[u64], level: usize, bytes: u64) -> bool {
 }
 
 impl Climb {
-    /// A tagger that has tagged nothing.
-    pub fn new(params: &ClimbParams) -> Climb {
-        Climb { params: params.clone(), tagged: Tally::default(), unlike_pias: Tally::default() }
-    }
-
-    /// As [`ClimbParams::steps`].
-    pub fn steps(&self, message: &Message) -> Option<Steps> {
-        self.params.steps(message)
-    }
-
-    /// The tag of a packet of data.
     #[inline(never)]
-    pub fn tag(&mut self, packet: &Packet) -> Tag {
+    fn tag_packet(&mut self, packet: &Packet) -> Tag {
         let priority = self.params.priority(packet);
         self.tagged.add(packet.payload);
         if !is_level(&self.params.thresholds, priority.into(), packet.offset) {
@@ -185,9 +175,29 @@ impl Climb {
         }
         Tag::with_priority(priority)
     }
+}
+
+impl TaggerRules for ClimbParams {
+    type Tagger = Climb;
+
+    fn build(&self) -> Climb {
+        Climb { params: self.clone(), tagged: Tally::default(), unlike_pias: Tally::default() }
+    }
+}
+
+impl TagPackets for Climb {
+    #[inline(always)]
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        let FlowFacts { offset, payload, retransmission, size, predicted, bounds, .. } = *facts;
+        self.tag_packet(&Packet { offset, payload, retransmission, size, predicted, bounds })
+    }
+
+    fn steps(&self, message: &Message) -> Option<Steps> {
+        self.params.steps(message)
+    }
 
     /// Says how often it differed from PIAS.
-    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
+    fn observe(&self, see: &mut dyn FnMut(Reading)) {
         for (name, count) in [
             ("data_packets_tagged", self.tagged.packets),
             ("payload_tagged", self.tagged.bytes),
@@ -215,8 +225,7 @@ impl Climb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meta::Kind;
-    use crate::tagger::FlowFacts;
+    use crate::taggers::demotion::Demotion;
     use proptest::prelude::*;
 
     /// Three queues: up to 2 units, up to 5, and above.
@@ -258,10 +267,9 @@ mod tests {
 
     #[test]
     fn climb__without_bounds_and_slack_is_pias() {
-        let (qclimb, mut pias) =
-            (params(0, SizeKnowledge::Bounds), crate::tagger::Tagger::Demotion { thresholds: vec![2, 5] });
+        let (qclimb, mut pias) = (params(0, SizeKnowledge::Bounds), Demotion { thresholds: vec![2, 5] });
         for sent in [0, 1, 2, 3, 5, 6, u64::MAX - 1] {
-            let of_pias = pias.tag(|| FlowFacts { kind: Kind::Data, offset: sent, ..FlowFacts::default() }).priority();
+            let of_pias = pias.tag(&FlowFacts { offset: sent, ..FlowFacts::default() }).priority();
             assert_eq!(qclimb.priority(&data(sent, bounds(0, u64::MAX))), of_pias, "{sent}");
             assert_eq!(qclimb.priority(&data(sent, None)), of_pias, "{sent}");
         }
@@ -308,10 +316,10 @@ mod tests {
 
     #[test]
     fn tag__counts_what_pias_would_not_have_done() {
-        let mut climb = Climb::new(&params(0, SizeKnowledge::Bounds));
+        let mut climb = params(0, SizeKnowledge::Bounds).build();
         // QCLIMB: 1, 0, 0, 1, 1; PIAS: 0, 0, 0, 1, 1.
         for sent in 0..5 {
-            climb.tag(&Packet { payload: 1_000 - sent as u32, ..data(sent, bounds(3, 9)) });
+            climb.tag_packet(&Packet { payload: 1_000 - sent as u32, ..data(sent, bounds(3, 9)) });
         }
         let mut seen = Vec::new();
         climb.observe(&mut |reading| {

@@ -15,47 +15,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Coflow, Demand, LevelRule, Levels, OrderRule, Snapshot, key};
-use crate::controller::{Audience, Controller, FabricSite, Gauges, HostEvent, Publish, Table};
+use crate::coflow::{Announced, Announcements, Coflow, Demand, LevelRule, Levels, OrderRule, Snapshot, key};
+use crate::controller::{Audience, Controller, ControllerRules, FabricSite, Gauges, HostEvent, Publish, Table};
 use crate::message::FlowEvent;
 use crate::readings::Reading;
 use crate::units::{Rate, Time};
-
-/// A flow of a coflow, before it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Announced {
-    /// The coflow.
-    pub coflow: u32,
-    /// The message's number.
-    pub message: u32,
-    /// Sender.
-    pub from: u32,
-    /// Receiver.
-    pub to: u32,
-    /// Payload in bytes.
-    pub bytes: u64,
-}
-
-/// All flows of all coflows of a run, by coflow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Announcements {
-    flows: Vec<Announced>,
-}
-
-impl Announcements {
-    /// From flows in any order.
-    pub fn new(mut flows: Vec<Announced>) -> Announcements {
-        flows.sort_by_key(|flow| (flow.coflow, flow.message));
-        Announcements { flows }
-    }
-
-    /// The flows of a coflow, by number.
-    pub fn of(&self, coflow: u32) -> &[Announced] {
-        let from = self.flows.partition_point(|flow| flow.coflow < coflow);
-        let to = from + self.flows[from..].partition_point(|flow| flow.coflow == coflow);
-        &self.flows[from..to]
-    }
-}
 
 /// What a coordinator learns of a coflow, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +64,7 @@ impl Decides {
 pub struct CoordinatorParams {
     /// How it decides.
     pub decides: Decides,
-    /// How many levels: 1 to [`super::MOST_LEVELS`].
+    /// How many levels: 1 to [`crate::coflow::MOST_LEVELS`].
     pub levels: usize,
     /// What it learns.
     pub announcement: Announcement,
@@ -156,16 +120,19 @@ struct ActiveFlow {
     sent: u64,
 }
 
-impl Coordinator {
-    /// For a fabric.
-    pub fn new(params: &CoordinatorParams, fabric: &FabricSite) -> Coordinator {
-        let rule = match params.decides {
+impl ControllerRules for CoordinatorParams {
+    type Controller = Coordinator;
+
+    const AT_HOSTS: bool = false;
+
+    fn build(&self, fabric: &FabricSite, _: u32) -> Coordinator {
+        let rule = match self.decides {
             Decides::Order { levels, .. } => levels,
             Decides::Attained { .. } => LevelRule::Rank,
         };
         Coordinator {
-            levels: Levels::new(rule, params.levels),
-            params: params.clone(),
+            levels: Levels::new(rule, self.levels),
+            params: self.clone(),
             announcements: Arc::clone(&fabric.announcements),
             lines: fabric.hosts.iter().map(|host| host.ports[0].rate).collect(),
             coflows: BTreeMap::new(),
@@ -175,7 +142,9 @@ impl Coordinator {
             published: Vec::new(),
         }
     }
+}
 
+impl Coordinator {
     /// A flow of a coflow becomes known, which began at `since`.
     fn add(&mut self, flow: Announced, since: Time) {
         let Announced { coflow, message, from, to, bytes } = flow;

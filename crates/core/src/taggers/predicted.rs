@@ -5,7 +5,8 @@
 //! prediction QCLIMB does not say; [`Outlived::Double`] is the rule of Flux's simulator (`pfabricpredictionflow.cpp` of
 //! vojislavdjukic/flux).
 
-use crate::tagger::FlowFacts;
+use crate::tag::Tag;
+use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 
 /// What is done with a flow that is larger than predicted, from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +19,22 @@ pub enum Outlived {
     Bottom,
 }
 
+impl TaggerRules for Outlived {
+    type Tagger = Outlived;
+
+    fn build(&self) -> Outlived {
+        *self
+    }
+}
+
+impl TagPackets for Outlived {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        Tag::with_rank(rank(facts, *self))
+    }
+}
+
 /// A data packet's rank, in bytes. A flow of which nothing is predicted has outlived its prediction from the start.
-pub fn rank(facts: &FlowFacts, outlived: Outlived) -> u64 {
+fn rank(facts: &FlowFacts, outlived: Outlived) -> u64 {
     let acknowledged = facts.size - facts.remaining;
     // A packet that is sent again may lie below what was acknowledged selectively.
     let sent = facts.offset.max(acknowledged);

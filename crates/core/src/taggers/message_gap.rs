@@ -15,12 +15,49 @@
 use std::collections::BTreeMap;
 
 use crate::message::FlowEvent;
-use crate::tagger::FlowFacts;
+use crate::tag::Tag;
+use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::taggers::demotion::level;
 use crate::units::Time;
+
+/// PIAS's demotion by what a connection sent since its last pause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemotionByGap {
+    /// Bytes, rising.
+    pub thresholds: Vec<u64>,
+    /// A pause is longer than this.
+    pub gap: Time,
+}
+
+impl TaggerRules for DemotionByGap {
+    type Tagger = GapTagger;
+
+    fn build(&self) -> GapTagger {
+        GapTagger { thresholds: self.thresholds.clone(), sent: MessageGap::new(self.gap) }
+    }
+}
+
+/// The tagger of a host.
+#[derive(Clone, Debug)]
+pub struct GapTagger {
+    thresholds: Vec<u64>,
+    /// What counts as sent before a packet.
+    sent: MessageGap,
+}
+
+impl TagPackets for GapTagger {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        Tag::with_priority(level(&self.thresholds, self.sent.on_packet(facts)) as u8)
+    }
+
+    fn on_event(&mut self, event: &FlowEvent, now: Time) {
+        self.sent.on_event(event, now);
+    }
+}
 
 /// Bytes that connections have sent since their last pause.
 #[derive(Clone, Debug)]
-pub struct MessageGap {
+struct MessageGap {
     gap: Time,
     /// By flow.
     streams: BTreeMap<u32, Stream>,
@@ -45,12 +82,12 @@ struct Stream {
 
 impl MessageGap {
     /// Messages are apart where a connection emitted no data for longer than `gap`.
-    pub fn new(gap: Time) -> MessageGap {
+    fn new(gap: Time) -> MessageGap {
         MessageGap { gap, streams: BTreeMap::new(), starts: BTreeMap::new(), most: 64 }
     }
 
     /// A packet of data is emitted: bytes that count as sent before it.
-    pub fn on_packet(&mut self, facts: &FlowFacts) -> u64 {
+    fn on_packet(&mut self, facts: &FlowFacts) -> u64 {
         let at = self.starts.get(&facts.message).copied().unwrap_or(0) + facts.offset;
         let stream = self.streams.entry(facts.flow).or_default();
         if stream.emitted.is_none_or(|emitted| facts.now.since(emitted) > self.gap) {
@@ -61,7 +98,7 @@ impl MessageGap {
     }
 
     /// A message begins or ends: where it stands in its stream, and no more.
-    pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
+    fn on_event(&mut self, event: &FlowEvent, now: Time) {
         match *event {
             FlowEvent::MessageStart { flow, message, .. } => {
                 self.forget_the_idle(now);

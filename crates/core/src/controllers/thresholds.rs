@@ -1,96 +1,16 @@
-//! Levels of the network and of the host, whose thresholds controllers adapt to the messages that have ended (NOS2:
-//! Sviridov, Bianco and Giaccone, GLOBECOM 2019, §IV; with one set of queues for host and network its Fig. 2).
-//!
-//! A packet gets two levels by the bytes before it, as in PIAS. The network's is its priority, by thresholds that a
-//! controller of the whole fabric sends to all hosts. Where the host has queues of its own, the host's level is its rank, by
-//! an equal split of the sizes that this host has seen. Both kinds of thresholds are recomputed once in a period. Sizes are
-//! known when a message ends, and at no time before.
-//!
-//! It leaves out flows under way, which nobody counts before they end: a change towards longer messages shows late.
+//! Thresholds that follow the messages that have ended, for the tagger of [`crate::taggers::levels`], which says whose
+//! they are.
 
-use crate::controller::{Audience, Controller, Gauges, HostEvent, Latest, Publish, Published, Table};
+use crate::controller::{Audience, Controller, ControllerRules, FabricSite, Gauges, HostEvent, Publish, Table};
 use crate::message::FlowEvent;
-use crate::meta::Kind;
 use crate::observed::{RecentSizes, SizeSketch};
-use crate::readings::{Gauge, Reading};
+use crate::readings::{Reading, observe_thresholds};
 use crate::solver::Solver;
-use crate::tag::Tag;
-use crate::tagger::FlowFacts;
+use crate::taggers::levels::{HOST_THRESHOLD, TAG_THRESHOLD};
 use crate::units::Time;
 
-/// Thresholds of a host's own queues.
-pub const HOST_THRESHOLD: &str = "host's threshold (bytes)";
-/// Thresholds by which a host tags packets for the network.
-pub const TAG_THRESHOLD: &str = "tag threshold (bytes)";
-/// The same as the controller published them last, whether or not they have arrived at the hosts.
+/// What [`TAG_THRESHOLD`] is as the controller published it last, whether or not it has arrived at the hosts.
 pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
-
-/// The number of thresholds that so many bytes exceed: PIAS's levels.
-pub(crate) fn level(thresholds: &[u64], bytes: u64) -> usize {
-    thresholds.iter().take_while(|&&threshold| bytes > threshold).count()
-}
-
-/// The level p of a message of which so many bytes were sent, ω_p ≤ bytes < ω_(p+1) (NOS2, §III). The sentence after that formula
-/// has the flow demoted where its bytes exceed the threshold, as PIAS does: the two differ in one packet, where they are equal.
-fn level_from(thresholds: &[u64], bytes: u64) -> usize {
-    thresholds.iter().take_while(|&&threshold| bytes >= threshold).count()
-}
-
-/// Says each threshold.
-pub(crate) fn observe_thresholds(name: &'static str, thresholds: &[u64], see: &mut dyn FnMut(Reading)) {
-    for (queue, &threshold) in thresholds.iter().enumerate() {
-        see(Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));
-    }
-}
-
-/// What a host's levels begin with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LevelParams {
-    /// The network's thresholds, in bytes, rising; none: everything has priority 0.
-    pub network: Vec<u64>,
-    /// Where the host has queues of its own, their thresholds; none: everything goes to the first.
-    pub own: Option<Vec<u64>>,
-}
-
-/// The levels of a host's packets of one class.
-#[derive(Clone, Debug)]
-pub struct Levels {
-    network: Latest,
-    own: Option<Latest>,
-}
-
-impl Levels {
-    /// The levels of one host.
-    pub fn new(params: &LevelParams) -> Levels {
-        Levels { network: Latest::new(params.network.clone()), own: params.own.clone().map(Latest::new) }
-    }
-
-    /// What a packet carries: the network's level and the host's. Packets without payload are of the first.
-    pub fn tag(&self, facts: &FlowFacts) -> Tag {
-        if facts.kind != Kind::Data {
-            return Tag::default();
-        }
-        let own = self.own.as_ref().map_or(0, |own| level_from(&own.values, facts.offset));
-        Tag::with_levels(level_from(&self.network.values, facts.offset) as u8, own as u32)
-    }
-
-    /// Takes a controller's thresholds.
-    pub fn on_table(&mut self, published: &Published) {
-        match (published.table.name, &mut self.own) {
-            (TAG_THRESHOLD, _) => self.network.take(published),
-            (HOST_THRESHOLD, Some(own)) => own.take(published),
-            _ => {}
-        }
-    }
-
-    /// Says all thresholds.
-    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
-        if let Some(own) = &self.own {
-            observe_thresholds(HOST_THRESHOLD, &own.values, see);
-        }
-        observe_thresholds(TAG_THRESHOLD, &self.network.values, see);
-    }
-}
 
 /// How thresholds follow the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +57,15 @@ impl Estimates {
     }
 }
 
+/// How the thresholds of hosts' own queues are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnParams {
+    /// Queues of a host, 1 to 64.
+    pub queues: usize,
+    /// When and from which sizes.
+    pub of: Adaptation,
+}
+
 /// The controller of a host's own queues: an equal split of the sizes of its own messages (NOS2 §IV-B).
 pub struct OwnThresholds {
     host: u32,
@@ -144,10 +73,13 @@ pub struct OwnThresholds {
     estimates: Estimates,
 }
 
-impl OwnThresholds {
-    /// Of a host with so many queues, 1 to 64.
-    pub fn new(host: u32, queues: usize, of: Adaptation) -> OwnThresholds {
-        OwnThresholds { host, queues, estimates: Estimates::new(of) }
+impl ControllerRules for OwnParams {
+    type Controller = OwnThresholds;
+
+    const AT_HOSTS: bool = true;
+
+    fn build(&self, _: &FabricSite, host: u32) -> OwnThresholds {
+        OwnThresholds { host, queues: self.queues, estimates: Estimates::new(self.of) }
     }
 }
 
@@ -208,18 +140,22 @@ pub struct NetworkParams {
 pub struct NetworkThresholds {
     rule: &'static dyn Solver,
     levels: usize,
+    /// Of the hosts' links together, in bit/s.
     rate_bps: u64,
     estimates: Estimates,
     /// What it published last, or what hosts began with.
     last: Vec<u64>,
 }
 
-impl NetworkThresholds {
-    /// For hosts whose links together have this rate, in bit/s.
-    pub fn new(params: &NetworkParams, rate_bps: u64) -> NetworkThresholds {
-        let NetworkParams { rule, levels, start, of } = params;
-        let (rule, levels, last) = (*rule, *levels, start.clone());
-        NetworkThresholds { rule, levels, rate_bps, estimates: Estimates::new(*of), last }
+impl ControllerRules for NetworkParams {
+    type Controller = NetworkThresholds;
+
+    const AT_HOSTS: bool = false;
+
+    fn build(&self, fabric: &FabricSite, _: u32) -> NetworkThresholds {
+        let rates = fabric.hosts.iter().flat_map(|host| host.ports.iter()).map(|port| port.rate.bps());
+        let (rate_bps, last) = (rates.fold(0, u64::saturating_add), self.start.clone());
+        NetworkThresholds { rule: self.rule, levels: self.levels, rate_bps, estimates: Estimates::new(self.of), last }
     }
 }
 
@@ -251,5 +187,5 @@ impl Controller for NetworkThresholds {
 }
 
 #[cfg(test)]
-#[path = "levels_tests.rs"]
+#[path = "thresholds_tests.rs"]
 mod tests;

@@ -6,7 +6,8 @@
 //! the upper half (2.1 GB; more is equal). A flow that cannot meet its deadline any more, even with all of its host's
 //! link, has the last rank of all, which no other has.
 
-use crate::tagger::FlowFacts;
+use crate::tag::Tag;
+use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::units::Rate;
 
 /// The first rank of flows without a deadline.
@@ -15,8 +16,29 @@ const OTHERS: u32 = 1 << 31;
 /// The last rank: flows that are late.
 const LATE: u32 = u32::MAX;
 
+/// Ranks deadlines, or else the bytes that remain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlineFirst {
+    /// The rate of the host's link.
+    pub rate: Rate,
+}
+
+impl TaggerRules for DeadlineFirst {
+    type Tagger = DeadlineFirst;
+
+    fn build(&self) -> DeadlineFirst {
+        *self
+    }
+}
+
+impl TagPackets for DeadlineFirst {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
+        Tag::with_rank(rank(facts, self.rate).into())
+    }
+}
+
 /// A data packet's rank at a host whose link has this rate.
-pub fn rank(facts: &FlowFacts, rate: Rate) -> u32 {
+fn rank(facts: &FlowFacts, rate: Rate) -> u32 {
     let others = |bytes: u64| OTHERS + u32::try_from(bytes).unwrap_or(LATE).min(LATE - 1 - OTHERS);
     let Some(deadline) = facts.deadline else { return others(facts.remaining) };
     // Both sides in bits times 10^12.

@@ -26,7 +26,9 @@
 
 use std::cmp::Ordering;
 
-use crate::balancer::ecmp_way;
+use super::by_program::ByProgram;
+use super::ecmp::ecmp_way;
+use crate::balancer::{BalancerRules, BalancerSite};
 use crate::meta::Meta;
 use crate::program::{Asked, Counted, ProgramPacket, SwitchPorts, SwitchProgram, Watches};
 use crate::site::{Node, Place, Site, SitePort};
@@ -45,6 +47,22 @@ pub struct HulaParams {
     pub memory: Time,
     /// The priority of probes. What exceeds a port's last queue joins it.
     pub probe_priority: u8,
+}
+
+impl BalancerRules for HulaParams {
+    type Balancer = ByProgram;
+
+    fn build(&self, site: &BalancerSite) -> ByProgram {
+        ByProgram::new(site)
+    }
+
+    fn is_program(&self) -> bool {
+        true
+    }
+
+    fn program(&self, site: &mut dyn FnMut() -> Site) -> Option<Box<dyn SwitchProgram>> {
+        Some(Box::new(Hula::new(&site(), *self)))
+    }
 }
 
 /// Bytes of a probe, the least Ethernet frame.

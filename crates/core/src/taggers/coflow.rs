@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::key;
+use crate::coflow::key;
 use crate::controller::Published;
 use crate::message::FlowEvent;
-use crate::meta::Kind;
 use crate::tag::Tag;
-use crate::tagger::FlowFacts;
+use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::units::Time;
 
 /// What hosts do for a coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +39,16 @@ struct Sending {
     version: u64,
 }
 
-impl LevelTagger {
-    /// Before anything is known.
-    pub fn new(rules: HostRules) -> LevelTagger {
-        LevelTagger { rules, version: 0, levels: Vec::new(), messages: FxHashMap::default() }
-    }
+impl TaggerRules for HostRules {
+    type Tagger = LevelTagger;
 
-    /// The tag of a packet with payload.
-    pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        debug_assert_eq!(facts.kind, Kind::Data);
+    fn build(&self) -> LevelTagger {
+        LevelTagger { rules: *self, version: 0, levels: Vec::new(), messages: FxHashMap::default() }
+    }
+}
+
+impl TagPackets for LevelTagger {
+    fn tag(&mut self, facts: &FlowFacts) -> Tag {
         let new = || Sending { bytes: 0, level: self.rules.new_level, version: 0 };
         let message = self.messages.entry(facts.message).or_insert_with(new);
         message.bytes = message.bytes.max(facts.offset + u64::from(facts.payload));
@@ -63,22 +64,22 @@ impl LevelTagger {
     }
 
     /// Forgets a message that has ended.
-    pub fn on_event(&mut self, event: &FlowEvent) {
+    fn on_event(&mut self, event: &FlowEvent, _: Time) {
         if let FlowEvent::MessageEnd { message, .. } = event {
             self.messages.remove(&message.id);
         }
     }
 
     /// Takes an order, unless it has a later one.
-    pub fn on_table(&mut self, published: &Published) {
+    fn on_table(&mut self, published: &Published) {
         if published.version > self.version {
             self.version = published.version;
             self.levels.clone_from(&published.table.values);
         }
     }
 
-    /// Bytes sent of each message under way of which any were, by number, first transmissions alone; where hosts report them.
-    pub fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
+    /// By message number, of those of which any bytes were sent; first transmissions alone.
+    fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
         if self.rules.reports {
             let mut sent: Vec<(u32, u64)> = self.messages.iter().map(|(&id, sending)| (id, sending.bytes)).collect();
             sent.sort_unstable();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::message::Message;
+use crate::readings::Gauge;
 use crate::site::Node;
 use flowsieve_thresholds::SizeLaw;
 use proptest::prelude::*;
@@ -39,11 +40,7 @@ fn adaptation(least: u64) -> Adaptation {
 
 /// Four queues of host 5.
 fn own(least: u64) -> OwnThresholds {
-    OwnThresholds::new(5, 4, adaptation(least))
-}
-
-fn levels(own: &[u64], network: &[u64]) -> Levels {
-    Levels::new(&LevelParams { network: network.to_vec(), own: Some(own.to_vec()) })
+    OwnParams { queues: 4, of: adaptation(least) }.build(&FabricSite::default(), 5)
 }
 
 fn ended(size: u64, at: Time) -> HostEvent {
@@ -68,41 +65,9 @@ fn thresholds(controller: &mut dyn Controller, now: Time) -> Option<Vec<u64>> {
     Some(table.values.into_iter().map(|(_, value)| value).collect())
 }
 
-fn tag(levels: &Levels, offset: u64) -> (u8, u32) {
-    let tag = levels.tag(&FlowFacts { kind: Kind::Data, offset, ..FlowFacts::default() });
-    (tag.priority(), tag.host_level())
-}
-
 /// What hosts know together, over 1 ms at 10 Gbit/s: 1.25 MB at most.
 fn seen(sizes: &SizeSketch) -> Seen<'_> {
     Seen { sizes, span: us(1_000), rate_bps: 10_000_000_000 }
-}
-
-#[test]
-fn tag__the_networks_level_and_the_hosts() {
-    let levels = levels(&[1_000, 2_000, 90_000], &[1_460]);
-    assert_eq!(
-        [0, 999, 1_000, 1_459, 1_460, 2_000, 90_000].map(|offset| tag(&levels, offset)),
-        [(0, 0), (0, 0), (0, 1), (0, 1), (1, 1), (1, 2), (1, 3)],
-        "a level begins at its threshold"
-    );
-    let ack = FlowFacts { kind: Kind::Ack, offset: 100_000, ..FlowFacts::default() };
-    assert_eq!(levels.tag(&ack), Tag::default());
-}
-
-#[test]
-fn tag__with_nothing_known_all_is_first() {
-    assert_eq!(tag(&levels(&[], &[]), u64::MAX), (0, 0));
-}
-
-#[test]
-fn on_table__each_takes_its_own() {
-    let mut levels = levels(&[], &[]);
-    let published = |version, name, threshold| Published { version, table: Table::of_thresholds(name, &[threshold]) };
-    levels.on_table(&published(1, TAG_THRESHOLD, 70));
-    levels.on_table(&published(1, HOST_THRESHOLD, 50));
-    levels.on_table(&published(2, "another", 10));
-    assert_eq!([49, 50, 70].map(|offset| tag(&levels, offset)), [(0, 0), (0, 1), (1, 1)]);
 }
 
 #[test]
@@ -135,15 +100,13 @@ fn decide__equal_sizes_and_one_flow_alone() {
     for _ in 0..50 {
         hear(&mut own, 200, us(101));
     }
-    let split = thresholds(&mut own, us(200)).unwrap();
-    assert_eq!(split, [200, 201, 202]);
-    assert_eq!([0, 150].map(|offset| tag(&levels(&split, &[]), offset)), [(0, 0), (0, 0)], "nobody is demoted");
+    assert_eq!(thresholds(&mut own, us(200)), Some(vec![200, 201, 202]));
 }
 
 #[test]
 fn decide__the_network_waits_for_sizes() {
     let params = NetworkParams { rule: &EqualSplit, levels: 2, start: vec![123], of: adaptation(4) };
-    let mut network = NetworkThresholds::new(&params, 10_000_000_000);
+    let mut network = params.build(&FabricSite::default(), 0);
     let shown = |network: &NetworkThresholds| {
         let mut shown = Vec::new();
         network.observe(&mut |reading| {

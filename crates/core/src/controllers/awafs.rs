@@ -1,108 +1,20 @@
-//! AWAFS at end hosts (§4.3.2, the first strategy): a host demotes its flows by thresholds that follow its own completed
-//! messages, and switches read its tags.
-
-use std::collections::BTreeMap;
+//! The controller of AWAFS at end hosts: the thresholds of a host follow its own completed messages. Its tagger is
+//! [`crate::taggers::awafs`].
 
 use crate::awafs::actuator::{Actuator, ActuatorParams};
-use crate::controller::{Audience, Controller, Gauges, HostEvent, Latest, Publish, Published, Table};
+use crate::controller::{Audience, Controller, ControllerRules, FabricSite, Gauges, HostEvent, Publish, Table};
 use crate::message::FlowEvent;
-use crate::meta::Kind;
 use crate::readings::Reading;
-use crate::tag::Tag;
-use crate::tagger::FlowFacts;
-use crate::units::{Rate, Time};
+use crate::taggers::awafs::{PAYLOAD_TIME, THRESHOLD};
+use crate::units::Time;
 
-/// Thresholds of a host, by which its tagger demotes.
-const THRESHOLD: &str = "threshold (bytes)";
-/// How long the host's link takes for all payload that was tagged, in ps.
-const PAYLOAD_TIME: &str = "payload_time_ps";
-
-/// A host's parameters.
+/// What the controllers of hosts are set to.
 #[derive(Clone, Debug)]
-pub struct HostParams {
-    /// The thresholds at the start, in bytes, rising.
-    pub initial: Vec<u64>,
-    /// From one priority boost to the next, above zero; `None`: there is none.
-    pub boost: Option<Time>,
-    /// The host's link, for its load of payload where percentiles are chosen.
-    pub rate: Rate,
-}
-
-/// A message as boosts see it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sent {
-    /// Boosts before its last packet.
-    boosts: u64,
-    /// Bytes sent before the last of them, which do not count.
-    forgiven: u64,
-    bytes: u64,
-}
-
-/// The tagger of a host.
-#[derive(Clone, Debug)]
-pub struct HostThresholds {
-    /// Bytes, rising.
-    thresholds: Latest,
-    boost: Option<Time>,
-    rate: Rate,
-    payload_time: Time,
-    /// By message that has not ended, where there are boosts.
-    sent: BTreeMap<u32, Sent>,
-}
-
-impl HostThresholds {
-    /// Of a host that has sent nothing.
-    pub fn new(params: &HostParams) -> HostThresholds {
-        let HostParams { initial, boost, rate } = params.clone();
-        HostThresholds {
-            thresholds: Latest::new(initial),
-            boost,
-            rate,
-            payload_time: Time::ZERO,
-            sent: BTreeMap::new(),
-        }
-    }
-
-    /// The tag of a packet: its priority is the queue for the bytes before it.
-    pub fn tag(&mut self, facts: &FlowFacts) -> Tag {
-        if facts.kind != Kind::Data {
-            return Tag::default();
-        }
-        self.payload_time += self.rate.serialise(facts.payload);
-        let bytes = facts.offset - self.forgiven(facts).min(facts.offset);
-        Tag::with_priority(self.thresholds.values.iter().take_while(|&&threshold| bytes >= threshold).count() as u8)
-    }
-
-    /// Notes what a message sends; bytes of it that were sent before the last boost.
-    fn forgiven(&mut self, facts: &FlowFacts) -> u64 {
-        let Some(period) = self.boost else { return 0 };
-        let boosts = facts.now.0 / period.0;
-        let sent = self.sent.entry(facts.message).or_default();
-        if boosts > sent.boosts {
-            *sent = Sent { boosts, forgiven: sent.bytes, ..*sent };
-        }
-        sent.bytes = sent.bytes.max(facts.offset + u64::from(facts.payload));
-        sent.forgiven
-    }
-
-    /// Something happened to a message.
-    pub fn on_event(&mut self, event: &FlowEvent) {
-        if let FlowEvent::MessageEnd { message, .. } = event {
-            self.sent.remove(&message.id);
-        }
-    }
-
-    /// Takes the thresholds of the host's controller.
-    pub fn on_table(&mut self, published: &Published) {
-        if published.table.name == THRESHOLD {
-            self.thresholds.take(published);
-        }
-    }
-
-    /// Says what its controller needs to know of the load.
-    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
-        see(Reading::Count { name: PAYLOAD_TIME, count: self.payload_time.0 });
-    }
+pub struct HostActuators {
+    /// The class of flow.
+    pub class: u8,
+    /// Percentiles, and when they are taken.
+    pub params: ActuatorParams,
 }
 
 /// The controller at a host: an [`Actuator`] of its own messages.
@@ -114,13 +26,15 @@ pub struct HostActuator {
     noted: u64,
 }
 
-impl HostActuator {
-    /// Of a host and class of flow.
-    ///
+impl ControllerRules for HostActuators {
+    type Controller = HostActuator;
+
+    const AT_HOSTS: bool = true;
+
     /// # Panics
     /// As [`Actuator::new`].
-    pub fn new(host: u32, class: u8, params: &ActuatorParams) -> HostActuator {
-        HostActuator { host, class, actuator: Actuator::new(params), noted: 0 }
+    fn build(&self, _: &FabricSite, host: u32) -> HostActuator {
+        HostActuator { host, class: self.class, actuator: Actuator::new(&self.params), noted: 0 }
     }
 }
 
@@ -164,24 +78,25 @@ impl Controller for HostActuator {
 mod tests {
     use super::*;
     use crate::awafs::completed::LARGEST;
+    use crate::controller::Published;
     use crate::message::Message;
     use crate::site::Node;
     use crate::solver::Solver;
+    use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+    use crate::taggers::awafs::{HostParams, HostThresholds};
+    use crate::units::Rate;
 
-    fn tagger(boost: Option<Time>) -> HostThresholds {
+    fn tagger() -> HostThresholds {
         let rate = Rate::new(10_000_000_000).expect("a rate");
-        HostThresholds::new(&HostParams { initial: vec![1_000, 2_000], boost, rate })
+        HostParams { initial: vec![1_000, 2_000], boost: None, rate }.build()
     }
 
     /// That of host 7 and class 1.
     fn controller(model: Option<&'static dyn Solver>) -> HostActuator {
         let (period, window) = (Time::from_us(200), Time::from_us(250));
         let (initial, percentiles) = (vec![1_000, 2_000], vec![500_000, 900_000]);
-        HostActuator::new(
-            7,
-            1,
-            &ActuatorParams { initial, percentiles, of_sizes: false, model, period, window, entries: 9 },
-        )
+        let params = ActuatorParams { initial, percentiles, of_sizes: false, model, period, window, entries: 9 };
+        HostActuators { class: 1, params }.build(&FabricSite::default(), 7)
     }
 
     fn ended(id: u32, bytes: u64, class: u8) -> HostEvent {
@@ -213,7 +128,7 @@ mod tests {
 
     #[test]
     fn decide__the_tagger_follows_the_hosts_own_messages() {
-        let (mut tagger, mut controller) = (tagger(None), controller(None));
+        let (mut tagger, mut controller) = (tagger(), controller(None));
         assert_eq!([0, 999, 1_000, 2_000].map(|offset| tagger.tag(&facts(1, offset)).priority()), [0, 0, 1, 2]);
         for (message, size, class) in [(1, 300, 1), (2, 40, 1), (3, 50_000_000_000, 1), (4, 1, 0)] {
             controller.on_event(Time::from_us(200), &ended(message, size, class));
@@ -241,7 +156,7 @@ mod tests {
                 Some(vec![(100.0 * load).round() as u64, 1_000])
             }
         }
-        let (mut tagger, mut controller) = (tagger(None), controller(Some(&LoadInPercent)));
+        let (mut tagger, mut controller) = (tagger(), controller(Some(&LoadInPercent)));
         (1..=9)
             .for_each(|message| controller.on_event(Time::from_us(200), &ended(message, 10 * u64::from(message), 1)));
         // 250 packets of 400 ns in 200 us: a load of a half, above five of the nine sizes.
@@ -249,20 +164,5 @@ mod tests {
         let mut published = Vec::new();
         controller.decide(Time::from_us(200), &mut TaggerOf(&tagger), &mut |_, table| published = table.values);
         assert_eq!(published, [(0, 50), (1, 90)]);
-    }
-
-    #[test]
-    fn tag__what_was_sent_before_a_boost_no_longer_counts() {
-        let mut host = tagger(Some(Time::from_us(50)));
-        let mut priority = |us, offset| host.tag(&facts(us, offset)).priority();
-        assert_eq!([priority(10, 0), priority(20, 1_500), priority(49, 2_000)], [0, 1, 2]);
-        assert_eq!([priority(50, 2_500), priority(60, 3_500), priority(61, 1_000)], [0, 1, 0]);
-        assert_eq!([priority(99, 4_500), priority(260, 5_000), priority(261, 6_000)], [2, 0, 1]);
-        host.on_event(&FlowEvent::MessageEnd {
-            flow: 0,
-            message: Message { bytes: 9, ..Message::default() },
-            effort: None,
-        });
-        assert!(host.sent.is_empty());
     }
 }

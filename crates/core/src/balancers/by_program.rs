@@ -1,0 +1,37 @@
+//! Where a switch's [program](crate::program) chooses: for every packet, or for the first of a flowlet.
+
+use rand_core::Rng;
+
+use super::flowlet::FlowletTable;
+use crate::balancer::{BalancerSite, ChooseWay};
+use crate::meta::Meta;
+use crate::program::Asked;
+use crate::units::Time;
+
+/// The balancer of a switch with a program.
+pub struct ByProgram {
+    /// The ways of flowlets, if the program is asked for their first packets alone.
+    flowlets: Option<FlowletTable>,
+}
+
+impl ByProgram {
+    /// The balancer of a switch whose program has chosen nothing.
+    pub fn new(site: &BalancerSite) -> ByProgram {
+        let flowlets =
+            if let Asked::Flowlets(gap) = site.watches.packets { Some(FlowletTable::new(gap)) } else { None };
+        ByProgram { flowlets }
+    }
+}
+
+impl ChooseWay for ByProgram {
+    #[inline(always)]
+    fn choose(&mut self, meta: &Meta, _: usize, ways: usize, now: Time, _: &mut dyn Rng) -> Option<usize> {
+        self.flowlets.as_mut()?.goes_on(meta, ways, now)
+    }
+
+    fn chosen(&mut self, meta: &Meta, way: usize, now: Time) {
+        if let Some(table) = &mut self.flowlets {
+            table.begin(meta, way as u16, now);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Flowlets: a burst keeps its way; after a gap the next burst draws anew (LetFlow, NSDI 2017 §3).
+
+use rand_core::Rng;
+
+use super::ecmp::flow_of;
+use crate::balancer::{BalancerRules, BalancerSite, ChooseWay};
+use crate::hash::{mix, reduce};
+use crate::meta::Meta;
+use crate::units::Time;
+
+/// LetFlow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flowlet {
+    /// Idle time that ends a flowlet.
+    pub gap: Time,
+}
+
+impl BalancerRules for Flowlet {
+    type Balancer = FlowletTable;
+
+    fn build(&self, _: &BalancerSite) -> FlowletTable {
+        FlowletTable::new(self.gap)
+    }
+}
+
+/// Flowlet switching: a hashed table of the last packet's instant and way, as a switch's registers hold it. Flows that
+/// share an entry share their flowlets.
+pub struct FlowletTable {
+    entries: Vec<(Time, u16)>,
+    gap: Time,
+}
+
+impl FlowletTable {
+    const ENTRIES: usize = 1 << 14;
+
+    /// A table whose flowlets end after `gap` without a packet.
+    pub fn new(gap: Time) -> FlowletTable {
+        FlowletTable { entries: vec![(Time::ZERO, u16::MAX); Self::ENTRIES], gap }
+    }
+
+    /// The way of a flowlet that goes on with this packet; `None`: the packet begins one.
+    #[inline(always)]
+    pub(super) fn goes_on(&mut self, meta: &Meta, ways: usize, now: Time) -> Option<usize> {
+        let (last, way) = &mut self.entries[Self::entry(meta)];
+        let goes_on = usize::from(*way) < ways && now.since(*last) <= self.gap;
+        goes_on.then(|| {
+            *last = now;
+            usize::from(*way)
+        })
+    }
+
+    pub(super) fn begin(&mut self, meta: &Meta, way: u16, now: Time) {
+        self.entries[Self::entry(meta)] = (now, way);
+    }
+
+    #[inline(always)]
+    fn entry(meta: &Meta) -> usize {
+        reduce(mix(flow_of(meta)), Self::ENTRIES)
+    }
+}
+
+impl ChooseWay for FlowletTable {
+    fn choose(&mut self, meta: &Meta, _: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize> {
+        Some(self.goes_on(meta, ways, now).unwrap_or_else(|| {
+            let way = reduce(random.next_u64(), ways);
+            self.begin(meta, way as u16, now);
+            way
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    fn packet(flow: u32) -> Meta {
+        Meta { flow, dst: 7, ..Meta::default() }
+    }
+
+    #[test]
+    fn flowlet__stays_within_the_gap_and_draws_anew_after_it() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut flowlets = FlowletTable::new(Time::from_us(50));
+        let mut now = Time::ZERO;
+        let mut at = |now, random: &mut Xoshiro256PlusPlus| flowlets.choose(&packet(5), 0, 16, now, random);
+        let first = at(now, &mut random);
+        for _ in 0..20 {
+            now += Time::from_us(50);
+            assert_eq!(at(now, &mut random), first);
+        }
+        let mut moved = false;
+        for _ in 0..20 {
+            now += Time::from_us(51);
+            moved |= at(now, &mut random) != first;
+        }
+        assert!(moved, "20 draws out of 16 ways");
+    }
+}

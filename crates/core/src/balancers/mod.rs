@@ -1,0 +1,82 @@
+//! The built-in balancers: the one list of them. A new one is a file here and a line in the list.
+
+pub mod by_program;
+pub mod ecmp;
+pub mod flowlet;
+pub mod hula;
+pub mod spray;
+
+use std::sync::Arc;
+
+use rand_core::Rng;
+
+use crate::balancer::{BalancerRules, BalancerSite, ChooseWay};
+use crate::catalogue::{Custom, catalogue};
+use crate::meta::Meta;
+use crate::program::SwitchProgram;
+use crate::site::Site;
+use crate::units::Time;
+use by_program::ByProgram;
+
+catalogue! {
+    $ each
+    /// How a switch chooses among equal paths, with what it is set to.
+    BalancerSpec =>
+    /// Every balancer as one type, so that a switch calls it without indirection.
+    Balancer
+    Custom(Custom<MakeProgram>) => by_program::ByProgram;
+    /// By a hash of the flow.
+    Ecmp(ecmp::Ecmp) => ecmp::HashOfFlow;
+    /// Each packet the next path.
+    SprayRoundRobin(spray::SprayRoundRobin) => spray::RoundRobin;
+    /// Each packet any path.
+    SprayRandom(spray::SprayRandom) => spray::SprayRandom;
+    /// By flow, anew after a pause.
+    Flowlet(flowlet::Flowlet) => flowlet::FlowletTable;
+    /// The same, by what probes tell of the paths.
+    Hula(hula::HulaParams) => by_program::ByProgram;
+}
+
+/// Makes a switch's program of the user's own.
+pub type MakeProgram = dyn Fn(&Site) -> Box<dyn SwitchProgram> + Send + Sync;
+
+impl BalancerSpec {
+    /// A switch's program of the user's own, made of where it is.
+    pub fn custom<P: SwitchProgram + 'static>(make: impl Fn(&Site) -> P + Send + Sync + 'static) -> BalancerSpec {
+        BalancerSpec::Custom(Custom(Arc::new(move |site| Box::new(make(site)))))
+    }
+
+    /// A balancer for a switch.
+    pub fn build(&self, site: &BalancerSite) -> Balancer {
+        each!(make self, rules => rules.build(site), _ => ByProgram::new(site))
+    }
+
+    /// As [`BalancerRules::is_program`].
+    pub fn is_program(&self) -> bool {
+        each!(rules self, rules => rules.is_program(), _ => true)
+    }
+
+    /// As [`BalancerRules::program`].
+    pub fn program(&self, mut site: impl FnMut() -> Site) -> Option<Box<dyn SwitchProgram>> {
+        each!(rules self, rules => rules.program(&mut site), own => Some((own.0)(&site())))
+    }
+
+    /// As [`BalancerRules::splits_flows`].
+    pub fn splits_flows(&self) -> bool {
+        each!(rules self, rules => rules.splits_flows(), _ => true)
+    }
+}
+
+/// The methods of [`ChooseWay`].
+impl Balancer {
+    /// As [`ChooseWay::choose`].
+    #[inline(always)]
+    pub fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize> {
+        each!(part self, balancer => balancer.choose(meta, group, ways, now, random))
+    }
+
+    /// As [`ChooseWay::chosen`].
+    pub fn chosen(&mut self, meta: &Meta, way: usize, now: Time) {
+        each!(part self, balancer => balancer.chosen(meta, way, now));
+    }
+}

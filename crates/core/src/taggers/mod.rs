@@ -1,0 +1,229 @@
+//! The built-in taggers: the one list of them. A new one is a file here and a line in the list.
+//!
+//! All of them put packets that carry no payload first: ACKs travel at priority 0 in the lineage of PIAS.
+
+pub mod awafs;
+pub mod bytes;
+pub mod climb;
+pub mod cluster;
+pub mod coflow;
+pub mod deadline_first;
+pub mod demotion;
+pub mod ends;
+pub mod levels;
+pub mod message_gap;
+pub mod plain;
+pub mod predicted;
+
+use std::sync::Arc;
+
+use crate::catalogue::{Custom, catalogue};
+use crate::controller::Published;
+use crate::message::{FlowEvent, Message};
+use crate::meta::Kind;
+use crate::readings::Reading;
+use crate::site::Site;
+use crate::steps::Steps;
+use crate::tag::Tag;
+use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
+use crate::units::Time;
+use ends::Ends;
+use plain::Plain;
+
+catalogue! {
+    $ each
+    /// What a host writes into packets, with what it is set to.
+    TaggerSpec =>
+    /// Every tagger as one type, so that a host calls it without indirection.
+    Tagger
+    Custom(Custom<MakeTagger>) => Box<dyn TagPackets>;
+    /// All packets are alike.
+    Plain(plain::Plain) => plain::Plain;
+    /// PIAS's demotion.
+    Demotion(demotion::Demotion) => demotion::Demotion;
+    /// The same where messages of a connection are told apart by time alone.
+    DemotionByGap(message_gap::DemotionByGap) => Box<message_gap::GapTagger>;
+    /// Up towards a lower bound of the size, and down again (QCLIMB).
+    Climb(climb::ClimbParams) => Box<climb::Climb>;
+    /// The levels of the network and of the host, both of which adapt (NOS2).
+    Levels(levels::LevelParams) => Box<levels::Levels>;
+    /// A rank by bytes of the message.
+    Bytes(bytes::Bytes) => bytes::Bytes;
+    /// A rank by what is left of the predicted size.
+    Predicted(predicted::Outlived) => predicted::Outlived;
+    /// A rank by the deadline, or else by the bytes that remain.
+    DeadlineFirst(deadline_first::DeadlineFirst) => deadline_first::DeadlineFirst;
+    /// What QCluster's switches need to know.
+    Cluster(cluster::ClusterTagger) => cluster::ClusterTagger;
+    /// What AWAFS's switches need to know.
+    Ends(ends::Ends) => ends::Ends;
+    /// AWAFS at end hosts.
+    Adaptive(awafs::HostParams) => Box<awafs::HostThresholds>;
+    /// The level of the coflow, from a coordinator.
+    Coflow(coflow::HostRules) => Box<coflow::LevelTagger>;
+}
+
+/// Makes a tagger of the user's own for a host.
+pub type MakeTagger = dyn Fn(&Site) -> Box<dyn TagPackets> + Send + Sync;
+
+impl TaggerSpec {
+    /// A tagger of the user's own, made of where it is.
+    pub fn custom<T: TagPackets + 'static>(make: impl Fn(&Site) -> T + Send + Sync + 'static) -> TaggerSpec {
+        TaggerSpec::Custom(Custom(Arc::new(move |site| Box::new(make(site)))))
+    }
+
+    /// A tagger for one host. `site` is called only for a tagger of the user's own.
+    pub fn build(&self, site: impl FnOnce() -> Site) -> Tagger {
+        each!(make self, rules => rules.build(), own => (own.0)(&site()))
+    }
+
+    /// What a host writes that claims the highest priority for all it sends: priority 0 and rank 0. The end of a
+    /// connection alone is no claim but the transport's own, a FIN.
+    #[must_use]
+    pub fn misused(&self) -> TaggerSpec {
+        if let TaggerSpec::Ends(Ends { sent: false }) = self { self.clone() } else { TaggerSpec::Plain(Plain) }
+    }
+}
+
+impl Default for Tagger {
+    /// One that writes nothing.
+    fn default() -> Tagger {
+        Tagger::Plain(Plain)
+    }
+}
+
+/// The methods of [`TagPackets`].
+impl Tagger {
+    /// The tag of a packet that is about to be emitted. What is not asked for of its facts costs nothing.
+    #[inline(always)]
+    pub fn tag(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
+        match self {
+            Tagger::Plain(_) => Tag::default(),
+            Tagger::Demotion(demotion) => {
+                let facts = facts();
+                if facts.kind == Kind::Data { demotion.tag(&facts) } else { Tag::default() }
+            }
+            Tagger::Climb(climb) => {
+                let facts = facts();
+                if facts.kind == Kind::Data { climb.tag(&facts) } else { Tag::default() }
+            }
+            other => other.tag_elsewhere(&facts()),
+        }
+    }
+
+    /// The tag of a packet without payload, which built-in taggers give the highest priority.
+    #[inline(always)]
+    pub fn tag_control(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
+        match self {
+            Tagger::Custom(own) => own.tag(&facts()),
+            _ => Tag::default(),
+        }
+    }
+
+    #[inline(never)]
+    fn tag_elsewhere(&mut self, facts: &FlowFacts) -> Tag {
+        match self {
+            Tagger::Custom(own) => own.tag(facts),
+            _ if facts.kind != Kind::Data => Tag::default(),
+            built_in => each!(part built_in, tagger => tagger.tag(facts)),
+        }
+    }
+
+    /// As [`TagPackets::steps`].
+    #[inline(always)]
+    pub fn steps(&self, message: &Message) -> Option<Steps> {
+        each!(part self, tagger => tagger.steps(message))
+    }
+
+    /// As [`TagPackets::on_event`].
+    #[inline]
+    pub fn on_event(&mut self, event: &FlowEvent, now: Time) {
+        each!(part self, tagger => tagger.on_event(event, now));
+    }
+
+    /// As [`TagPackets::on_table`].
+    pub fn on_table(&mut self, published: &Published) {
+        each!(part self, tagger => tagger.on_table(published));
+    }
+
+    /// As [`TagPackets::sent`].
+    pub fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
+        each!(part self, tagger => tagger.sent(see));
+    }
+
+    /// As [`TagPackets::observe`].
+    pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
+        each!(part self, tagger => tagger.observe(see));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes::Bytes;
+    use super::climb::{ClimbParams, SizeKnowledge, Unseen};
+    use super::demotion::Demotion;
+    use super::levels::LevelParams;
+    use super::message_gap::DemotionByGap;
+    use super::*;
+    use crate::site::{Node, Place, Racks};
+
+    #[test]
+    fn packets_without_payload__are_first_whatever_the_tagger() {
+        let data = FlowFacts { kind: Kind::Data, size: 9_999_999, offset: 9_990_000, ..FlowFacts::default() };
+        let ack = FlowFacts { kind: Kind::Ack, ..data };
+        let (knows, unseen) = (SizeKnowledge::Bounds, Unseen::Lowest);
+        let climbing = ClimbParams { thresholds: vec![0], slack: 0, knows, unseen, retransmissions_first: false };
+        for spec in [
+            TaggerSpec::Demotion(Demotion { thresholds: vec![0] }),
+            TaggerSpec::Climb(climbing),
+            TaggerSpec::Levels(LevelParams { network: vec![0], own: Some(vec![0]) }),
+            TaggerSpec::Bytes(Bytes::ToTheEnd),
+            TaggerSpec::Bytes(Bytes::Attained),
+            TaggerSpec::Ends(Ends { sent: true }),
+        ] {
+            let mut tagger = spec.build(|| unreachable!("it is built in"));
+            assert_eq!([tagger.tag(|| ack), tagger.tag_control(|| ack)], [Tag::default(); 2], "{spec:?}");
+            assert_ne!(tagger.tag(|| data), Tag::default(), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn demotion_by_gap__acks_end_no_pause() {
+        let by_gap = DemotionByGap { thresholds: vec![1_000], gap: Time::from_us(10) };
+        let mut pias = TaggerSpec::DemotionByGap(by_gap).build(|| unreachable!("it is built in"));
+        let message = Message { bytes: 9_000, ..Message::default() };
+        pias.on_event(&FlowEvent::MessageStart { flow: 0, message, idle: Time::NEVER }, Time::ZERO);
+        let mut priority = |offset, at_us| {
+            let (now, size) = (Time::from_us(at_us), 9_000);
+            let ack = FlowFacts { kind: Kind::Ack, now, ..FlowFacts::default() };
+            assert_eq!(pias.tag(|| ack), Tag::default());
+            pias.tag(|| FlowFacts { kind: Kind::Data, now, offset, size, ..FlowFacts::default() }).priority()
+        };
+        assert_eq!([priority(0, 0), priority(1_460, 0), priority(2_920, 10), priority(4_380, 21)], [0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn custom__sees_every_packet_and_is_told_where_it_is() {
+        struct Kinds(u8);
+        impl TagPackets for Kinds {
+            fn tag(&mut self, facts: &FlowFacts) -> Tag {
+                Tag::with_priority(if facts.kind == Kind::Ack { self.0 } else { 1 })
+            }
+        }
+        let spec = TaggerSpec::custom(|site| Kinds(site.seed as u8));
+        let site = || Site {
+            node: Node::Host(0),
+            place: Place::Nic,
+            ports: [].into(),
+            port: None,
+            groups: [].into(),
+            next: [].into(),
+            racks: Racks::new(vec![0]).into(),
+            seed: 6,
+        };
+        let mut tagger = spec.build(site);
+        let ack = || FlowFacts { kind: Kind::Ack, ..FlowFacts::default() };
+        assert_eq!([tagger.tag(ack), tagger.tag_control(ack)].map(Tag::priority), [6, 6]);
+        assert_eq!(tagger.tag(FlowFacts::default).priority(), 1);
+    }
+}
