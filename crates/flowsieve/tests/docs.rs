@@ -2,7 +2,7 @@
 
 use assert_cmd::Command;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -175,21 +175,93 @@ fn readme_shows_an_experiment_that_runs() {
     assert!(shown.contains("pias-2") && shown.contains("report.html"), "{shown}");
 }
 
+/// The pages that people read: name and text. Older sections of the changelog may name what is gone.
+fn pages() -> Vec<(String, String)> {
+    let mut names: Vec<String> = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).into();
+    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    names.extend(docs.map(|name| format!("docs/{}", name.to_str().unwrap())).filter(|name| name.ends_with(".md")));
+    assert!(names.len() > 20, "{names:?}");
+    names.into_iter().map(|name| (name.clone(), read(&name))).collect()
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
-    let mut documents: Vec<String> = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).into();
-    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let docs = docs.map(|name| format!("docs/{}", name.to_str().unwrap()));
-    documents.extend(docs.filter(|name| name.ends_with(".md")));
-    assert!(documents.len() > 6, "{documents:?}");
-    for document in &documents {
-        let folder = root().join(document).parent().unwrap().to_owned();
-        for target in read(document).split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+    for (document, text) in pages() {
+        let folder = root().join(&document).parent().unwrap().to_owned();
+        for target in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
             let path = target.split('#').next().unwrap();
             let there = path.is_empty() || path.starts_with("https://") || folder.join(path).exists();
             assert!(there, "{document}: there is no {target}");
         }
     }
+}
+
+/// The folders at the root that a path in a document may begin with.
+const FOLDERS: [&str; 6] = ["crates/", "docs/", "experiments/", "scripts/", "python/", "fuzz/"];
+
+/// Every Rust file below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() && !entry.ends_with("target") {
+            sources(&entry, found);
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            found.push(entry);
+        }
+    }
+}
+
+/// Whether a path leads to something, up to its first part that stands for several (`PAPER`, `*.toml`, `<name>`). A path
+/// that begins with none of [`FOLDERS`] is the end of that of a Rust file.
+fn exists(path: &str, sources: &[PathBuf]) -> bool {
+    if !FOLDERS.iter().any(|folder| path.starts_with(folder)) {
+        return sources.iter().any(|source| source.ends_with(path));
+    }
+    let is_placeholder =
+        |part: &&str| part.contains(['*', '<']) || part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    root().join(path.split('/').take_while(|part| !is_placeholder(part)).collect::<PathBuf>()).exists()
+}
+
+/// The paths in a document's links and code spans that lead nowhere, each as `document:line: path`. Blocks of code are
+/// skipped: they may show the reader's own files. Paths that begin with `../` are links, which have a test of their own.
+fn wrong_paths(document: &str, text: &str, sources: &[PathBuf]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut fenced = false;
+    for (line, number) in text.lines().zip(1..) {
+        fenced ^= line.starts_with("```");
+        if fenced || line.starts_with("    ") {
+            continue;
+        }
+        let spans = line.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+        let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for word in spans.chain(targets) {
+            let is_path = FOLDERS.iter().any(|folder| word.starts_with(folder)) || word.ends_with(".rs");
+            if is_path && !word.starts_with("../") && !exists(word, sources) {
+                wrong.push(format!("{document}:{number}: {word}"));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn paths_in_documents_lead_somewhere() {
+    let mut found = Vec::new();
+    for folder in ["crates", "fuzz", "python"] {
+        sources(&root().join(folder), &mut found);
+    }
+    let newest = |text: String| text.split("\n## ").take(2).collect::<Vec<_>>().join("\n## ");
+    let pages = pages()
+        .into_iter()
+        .map(|(name, text)| (name.clone(), if name == "CHANGELOG.md" { newest(text) } else { text }));
+    let wrong: Vec<String> = pages.flat_map(|(name, text)| wrong_paths(&name, &text, &found)).collect();
+    assert!(wrong.is_empty(), "these paths lead nowhere:\n{}", wrong.join("\n"));
+
+    let made_up = "In `docs/model.md`, [docs](docs/gone.md#load), `scripts/venv.sh python` and `experiments/PAPER/checks.md`.\n\
+        ```\ncrates/fenced/src\n```\n\
+        `flowsieve/tests/docs.rs`, `nowhere/docs.rs`, `crates/gone/*.rs` and `x.org/docs/gone.md`.\n\
+        \n    flowsieve run experiments/mine.toml\n";
+    let expected = ["page.md:1: docs/gone.md", "page.md:5: nowhere/docs.rs", "page.md:5: crates/gone/*.rs"];
+    assert_eq!(wrong_paths("page.md", made_up, &found), expected);
 }
 
 #[test]

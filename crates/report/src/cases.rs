@@ -1,49 +1,48 @@
-//! The points of a result in the order of a report: by case (what is swept beside scheme and x axis), by the value on the x axis, by
-//! scheme.
+//! The points of a result in the order of a report: by case (what is swept besides scheme and x axis), by the value on the x
+//! axis, by scheme.
 
 use flowsieve_results::{Dimension, Experiment};
 
 /// How the points of an experiment are laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// What the x axis of plots and the first column of tables have: the load, unless another swept key has more values or was
-    /// asked for.
+    /// The x axis of plots and the first column of tables: the load, unless another swept key has more values or was asked for.
     pub(crate) x: Dimension,
     pub(crate) cases: Vec<Case>,
-    /// Some points were left out, so that what all others have in common has to be said.
+    /// Some points were left out, so the report has to say what all others have in common.
     is_part: bool,
 }
 
-/// Points that differ in the x axis and the scheme alone.
+/// Points that differ only in the x axis and the scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
-    /// What sets it apart from other cases; empty if there is one.
+    /// What distinguishes it from other cases; empty if there is one.
     pub(crate) fixed: Vec<(Dimension, String)>,
     /// By the value on the x axis, in the order of the sweep.
     pub(crate) at: Vec<At>,
 }
 
-/// Points that differ in the scheme alone: what is compared.
+/// Points that differ only in the scheme: these are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct At {
-    /// The value on the x axis, as in the experiment file; `None` where arrivals have no load.
+    /// The value on the x axis, as in the experiment file; `None` if arrivals have no load.
     pub(crate) value: Option<String>,
     /// Indices of the points, in the order of the sweep.
     pub(crate) points: Vec<usize>,
 }
 
-/// A result has nothing of this name to be laid out by.
+/// The result has no swept key of this name.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("nothing that the sweep varies is called `{name}`")]
 pub struct UnknownKey {
     /// The name.
     pub name: String,
-    /// What is swept.
+    /// The swept keys.
     pub swept: Vec<String>,
 }
 
 impl Layout {
-    /// By a swept key, or by the one with the most values.
+    /// With this swept key on the x axis, or the one with the most values.
     pub fn new(experiment: &Experiment, x: Option<&str>) -> Result<Layout, UnknownKey> {
         let swept = experiment.dimensions();
         let others = || swept.iter().filter(|(dimension, _)| *dimension != Dimension::Scheme);
@@ -56,7 +55,7 @@ impl Layout {
                     swept: others().map(|(dimension, _)| dimension.name().to_owned()).collect(),
                 })?
             }
-            // Of several with as many values the first: the load, then as in the experiment file.
+            // If several have as many values, the first: the load, then as in the experiment file.
             None => others()
                 .rev()
                 .max_by_key(|(_, values)| values.len())
@@ -65,7 +64,7 @@ impl Layout {
         Ok(Layout::by(experiment, &x, &Dimension::Scheme))
     }
 
-    /// By what is on the x axis and by what is compared.
+    /// With these dimensions on the x axis and compared.
     pub(crate) fn by(experiment: &Experiment, x: &Dimension, compared: &Dimension) -> Layout {
         let swept = experiment.dimensions();
         let fixed: Vec<&Dimension> =
@@ -84,7 +83,7 @@ impl Layout {
         Layout { x: x.clone(), cases, is_part: false }
     }
 
-    /// Leaves out all points but those that have this value of a swept key; `false` if none has.
+    /// Leaves out all points except those with this value of a swept key; `false` if none has it.
     pub(crate) fn keep(&mut self, experiment: &Experiment, dimension: &Dimension, value: &str) -> bool {
         self.is_part = true;
         for at in self.cases.iter_mut().flat_map(|case| &mut case.at) {
@@ -108,7 +107,7 @@ impl Layout {
 }
 
 impl Case {
-    /// What it has fixed, in words; empty if it is the only one.
+    /// The values that it has fixed, in words; empty if it is the only one.
     pub(crate) fn name(&self) -> String {
         let fixed: Vec<String> = self.fixed.iter().map(|(key, value)| in_words(key, value)).collect();
         fixed.join(", ")

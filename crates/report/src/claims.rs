@@ -1,4 +1,4 @@
-//! A paper's claims beside what was measured: rows for the terminal, the page and Markdown.
+//! A paper's claims next to the measured values: rows for the terminal, the page and Markdown.
 
 use flowsieve_results::claims::{Checked, Claim, Measured};
 use flowsieve_results::{
@@ -13,30 +13,30 @@ use crate::format::{self, flows_of, per_cent, size, time};
 pub(crate) struct ClaimRow {
     pub(crate) id: String,
     pub(crate) place: String,
-    /// Of what, of which flows, at which points.
+    /// The metric, its flows and its points.
     pub(crate) what: String,
     pub(crate) claimed: String,
     pub(crate) measured: String,
     pub(crate) verdict: Verdict,
-    /// The verdict in words, with what stands in its way.
+    /// The verdict in words, with the obstacle to one, if there is one.
     pub(crate) judged: String,
     pub(crate) note: String,
     /// Another workload stands in for the paper's.
     pub(crate) stands_in: bool,
     /// The claim that it repeats under another calibration or reading.
     pub(crate) repeats: Option<String>,
-    /// Why one may read it so, if it is a reading.
+    /// The reason for this reading, if it is one.
     pub(crate) reading: Option<String>,
-    /// What else in the paper contradicts it.
+    /// Other words of the paper that contradict it.
     pub(crate) contradicts: Option<String>,
-    /// Why no scheme could do what it says, if none could.
+    /// Why no scheme could reach the claimed value, if none could.
     pub(crate) beyond: Option<String>,
     /// Its runs are shorter or smaller than the paper's.
     pub(crate) is_shorter: bool,
 }
 
 impl ClaimRow {
-    /// What is said of it, with its note.
+    /// The claimed value, with its note.
     pub(crate) fn in_full(&self) -> String {
         if self.note.is_empty() { self.what.clone() } else { format!("{} ({})", self.what, self.note) }
     }
@@ -47,7 +47,7 @@ pub(crate) fn claim_rows(dir: &ResultDir) -> Vec<ClaimRow> {
     rows(&dir.manifest().experiment, &dir.measured())
 }
 
-/// The same from what was measured.
+/// The same from measured values.
 pub(crate) fn rows(experiment: &Experiment, measured: &Measured) -> Vec<ClaimRow> {
     let of = |claim: &Claim| {
         let points = claim.all_points(experiment);
@@ -88,7 +88,7 @@ fn row(claim: &Claim, checked: &Checked, is_shorter: bool) -> ClaimRow {
     }
 }
 
-/// In words, that the flows of the scheme would take longer if they were alone.
+/// In words, that the flows of the scheme would take longer even if they were alone.
 fn beyond(bound: &Ratio) -> String {
     format!("no scheme can do better than {}: so long these flows take alone in the network", change(bound))
 }
@@ -139,7 +139,7 @@ fn what(claim: &Claim) -> String {
     text
 }
 
-/// What is measured of which flows or coflows.
+/// The metric, and its flows or coflows.
 pub(crate) fn of_what(claim: &Claim) -> String {
     let mut text = match (&claim.series, claim.figure) {
         (Some(SeriesAt { name, of, at_ps, until_ps }), _) => {
@@ -206,7 +206,7 @@ fn claimed(claim: &Claim) -> String {
     }
 }
 
-/// What was measured, with its interval; of a range the smallest and the largest of its loads, of an order each scheme's.
+/// The measured value, with its interval; for a range the smallest and the largest of its loads, for an order each scheme's.
 fn measured(claim: &Claim, checked: &Checked) -> String {
     let Some(ratio) = &checked.ratio else { return measured_values(claim, checked) };
     if let Expected::Between(..) = claim.expected {

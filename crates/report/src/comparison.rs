@@ -1,4 +1,4 @@
-//! Two schemes, or two values of another swept key, beside each other, as text and as data.
+//! Compares two schemes, or two values of another swept key, as text and as data.
 
 use flowsieve_results::claims::Measured;
 use flowsieve_results::compare::{ByFlow, ClassComparison, Comparison, compare};
@@ -15,25 +15,25 @@ use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 
 const COFLOWS: Figure = Figure::Coflows(Statistic::Mean, Metric::Fct);
 
-/// A value of a swept key beside another: of the scheme, or of what else was asked for.
+/// A value of a swept key (of the scheme, or of the key that was asked for) compared with another.
 #[derive(Serialize)]
 pub struct Compared {
     /// The key.
     varied: String,
-    /// The value that is compared; a scheme under this name, too.
+    /// The compared value; a scheme under this name, too.
     value: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     scheme: Option<String>,
-    /// What it is compared with.
+    /// The value that it is compared with.
     baseline: String,
-    /// What stands in the first column of the text.
+    /// The first column of the text.
     #[serde(skip)]
     x: String,
     /// By case, then value on the x axis.
     points: Vec<Pair>,
-    /// The mean of the ratios of mean FCT at all loads of a case, where it has several.
+    /// The mean of the ratios of mean FCT at all loads of a case, if it has several.
     over_loads: Vec<OverLoads>,
-    /// What flows that waited for a first answer make of the means, where that is much.
+    /// The share of the means that flows which waited for a first answer make, if it is large.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     first_answers: Vec<String>,
 }
@@ -53,7 +53,7 @@ struct OverLoads {
     case: String,
     class: SizeClass,
     fct_mean: Ratio,
-    /// Of CCT instead, where coflows are compared.
+    /// Of CCT instead, if coflows are compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     coflows: bool,
 }
@@ -64,7 +64,7 @@ pub enum CompareError {
     /// A value that the result does not have.
     #[error("this result has no {key} `{name}`")]
     UnknownValue {
-        /// Of what: "scheme", or another swept key.
+        /// The kind of value: "scheme", or another swept key.
         key: String,
         /// The value.
         name: String,
@@ -74,7 +74,7 @@ pub enum CompareError {
     /// A key that is not swept.
     #[error(transparent)]
     UnknownKey(#[from] UnknownKey),
-    /// A value beside itself.
+    /// A value compared with itself.
     #[error("`{0}` is both")]
     Itself(String),
     /// There is nothing to compare with.
@@ -88,8 +88,8 @@ pub enum CompareError {
     Results(#[from] ResultError),
 }
 
-/// Compares two values of a swept key that is named, or each value with the first; without a key schemes, and where there is one scheme
-/// the swept key that has the most values.
+/// Compares two values of the named swept key, or each value with the first. Without a key it compares schemes, and with one
+/// scheme the swept key that has the most values.
 pub fn compared(
     dir: &ResultDir,
     varied: Option<&str>,
@@ -117,13 +117,13 @@ pub fn compared(
     pairs.into_iter().map(|(value, baseline)| of_pair(dir, &varied, value, baseline)).collect()
 }
 
-/// What is compared, with its values.
+/// The compared key, with its values.
 fn varied_values(experiment: &Experiment, name: Option<&str>) -> Result<(Dimension, Vec<String>), CompareError> {
     let swept = experiment.dimensions();
     let Some(name) = name else {
         let scheme = swept.iter().find(|(dimension, _)| *dimension == Dimension::Scheme);
         let keys = swept.iter().filter(|(dimension, _)| *dimension != Dimension::Load);
-        // Of several with as many values the first.
+        // If several have as many values, the first.
         let most = || keys.rev().max_by_key(|(_, values)| values.len());
         return scheme.or_else(most).cloned().ok_or(CompareError::OnePoint);
     };
@@ -134,12 +134,12 @@ fn varied_values(experiment: &Experiment, name: Option<&str>) -> Result<(Dimensi
 
 fn of_pair(dir: &ResultDir, varied: &Dimension, value: &str, baseline: &str) -> Result<Compared, CompareError> {
     let experiment = &dir.manifest().experiment;
-    // On the x axis is what has the most values beside what is compared.
+    // The x axis has the key with the most values, except the compared one.
     let x = experiment.dimensions().into_iter().filter(|(dimension, _)| dimension != varied);
     let x = x.rev().max_by_key(|(_, values)| values.len()).map_or(Dimension::Load, |(dimension, _)| dimension);
     let layout = Layout::by(experiment, &x, varied);
     let comparisons = compare(dir, varied, value, baseline)?;
-    // Schemes may well have other flows: in closed loops they decide when the next begins.
+    // Schemes may well have other flows: in closed loops they determine when the next begins.
     if *varied != Dimension::Scheme && comparisons.iter().any(|comparison| !comparison.same_flows) {
         return Err(CompareError::OtherFlows(varied.name().to_owned()));
     }
@@ -173,7 +173,7 @@ fn of_pair(dir: &ResultDir, varied: &Dimension, value: &str, baseline: &str) -> 
     })
 }
 
-/// By case and class, where there are several loads.
+/// By case and class, if there are several loads.
 fn over_all_loads(dir: &ResultDir, layout: &Layout, scheme: &str, baseline: &str) -> Vec<OverLoads> {
     let classes = dir.manifest().experiment.classes.as_slice();
     let of_flows = classes.iter().map(|class| (Figure::Flows(Statistic::Mean, Metric::Fct), class));
@@ -190,7 +190,7 @@ fn over_all_loads(dir: &ResultDir, layout: &Layout, scheme: &str, baseline: &str
     several.flat_map(of).collect()
 }
 
-/// What a claim over all loads would be held against.
+/// The value with which a claim over all loads would be compared.
 fn over_loads(
     dir: &ResultDir,
     scheme: &str,
@@ -262,7 +262,7 @@ impl Compared {
         text
     }
 
-    /// Each class at each value on the x axis, with the cells that these give; those without any are left out.
+    /// Each class at each value on the x axis, with the cells that `cells` gives; those without any are left out.
     fn rows(&self, pairs: &[&Pair], cells: impl Fn(&ClassComparison) -> Option<Vec<Cell>>) -> Vec<Vec<Cell>> {
         let several = pairs.len() > 1;
         let mut rows = Vec::new();
@@ -270,7 +270,7 @@ impl Compared {
             let classes = pair.comparison.classes.iter().filter(|class| class.flows > 0);
             let classes = classes.map(|class| (class.class.name.clone(), class));
             let coflows = pair.comparison.coflows.iter().map(|coflows| ("coflows (CCT)".into(), coflows));
-            // One class is all of them.
+            // If there is one class, it is all of them.
             let by_class = pair.comparison.coflow_classes.iter().filter(|_| pair.comparison.coflow_classes.len() > 1);
             let by_class = by_class.map(|(class, coflows)| (format!("coflows {} (CCT)", class.name()), coflows));
             for (index, (name, class)) in classes.chain(coflows).chain(by_class).enumerate() {
@@ -331,7 +331,7 @@ impl Compared {
     }
 }
 
-/// In words, what a ratio shows.
+/// In words, whether a ratio is resolved, and in which direction.
 fn judged(ratio: &Ratio) -> &'static str {
     match ratio.is_resolved() {
         true if ratio.value < 1.0 => "less",

@@ -1,5 +1,5 @@
-//! What a result answers, in sentences: each scheme's mean FCT beside the first scheme's, each value of another swept key beside its
-//! first value, and who meets deadlines.
+//! What a result answers, in sentences: each scheme's mean FCT compared with the first scheme's, each value of another swept
+//! key compared with its first value, and which schemes meet deadlines.
 
 use flowsieve_results::claims::{Measured, Quantity};
 use flowsieve_results::{ClassSummary, Count, Dimension, Figure, Metric, Ratio, ResultDir, Statistic};
@@ -11,15 +11,15 @@ use crate::group::Group;
 /// More seeds than this are not advised.
 pub(crate) const MOST_SEEDS: usize = 1_000;
 
-/// Something that is compared.
+/// One of the compared schemes or values.
 struct Side<'a> {
     name: &'a str,
     summary: &'a ClassSummary,
 }
 
-/// A sentence for each question, those of schemes first. None where the sweep asks none.
+/// A sentence for each question, those about schemes first. Empty if the sweep compares nothing.
 pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
-    // The last class has all flows; coflows, where there are any, are what is asked about.
+    // The last class has all flows; if there are coflows, the question is about these.
     let groups = Group::all(dir);
     let group = groups.iter().rfind(|group| matches!(group, Group::Coflows(None)));
     let Some(&group) = group.or_else(|| groups.iter().rfind(|group| group.class().is_some())) else {
@@ -29,7 +29,7 @@ pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     let value = |point: usize, dimension: &Dimension| dimension.value(&experiment.points[point]).unwrap_or_default();
     let mut sentences = Vec::new();
     for compared in compared(dir) {
-        // The x axis of what is compared is whatever else the layout varies.
+        // The x axis is whatever else the layout varies.
         let layout = Layout::by(experiment, if layout.x == compared { &Dimension::Load } else { &layout.x }, &compared);
         for (case, at) in layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))) {
             let names: Vec<String> = at.points.iter().map(|&point| value(point, &compared)).collect();
@@ -47,7 +47,7 @@ pub(crate) fn sentences(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     sentences
 }
 
-/// Of the flows that have a deadline, the share that meets it under each scheme, the largest first.
+/// The share of the flows with a deadline that meet it under each scheme, the largest first.
 fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     if dir.manifest().runs.iter().all(|run| run.measured.deadlines.flows == 0) {
         return Vec::new();
@@ -70,7 +70,7 @@ fn deadlines(dir: &ResultDir, layout: &Layout) -> Vec<String> {
     layout.cases.iter().flat_map(|case| case.at.iter().map(move |at| (case, at))).map(of).collect()
 }
 
-/// What is asked about: schemes, and swept keys under which the flows stay the same.
+/// The compared keys: schemes, and swept keys under which the flows stay the same.
 fn compared(dir: &ResultDir) -> Vec<Dimension> {
     let experiment = &dir.manifest().experiment;
     let is_asked = |dimension: &Dimension, values: &[String]| match dimension {
@@ -85,7 +85,7 @@ fn compared(dir: &ResultDir) -> Vec<Dimension> {
     asked.map(|(dimension, _)| dimension).collect()
 }
 
-/// Where something is compared: "At load 0.8, ecn_threshold = 65pkt ".
+/// The point of a comparison: "At load 0.8, ecn_threshold = 65pkt ".
 fn place(layout: &Layout, case: &Case, at: &At) -> String {
     let several = layout.cases.iter().any(|case| case.at.len() > 1);
     let x = at.value.as_ref().filter(|_| several).map(|value| (layout.x.clone(), value.clone()));
@@ -104,7 +104,7 @@ fn place(layout: &Layout, case: &Case, at: &At) -> String {
     }
 }
 
-/// The others beside the first, the best first.
+/// The others compared with the first, the best first.
 fn sentence(place: &str, what: &str, time: &str, sides: &[Side<'_>]) -> Option<String> {
     let (first, others) = sides.split_first().filter(|(_, others)| !others.is_empty())?;
     let ratio = |side: &Side<'_>| side.summary.ratio(first.summary, Metric::Fct, Statistic::Mean);
@@ -132,7 +132,7 @@ fn sentence(place: &str, what: &str, time: &str, sides: &[Side<'_>]) -> Option<S
     Some(format!("{place}{}{unsure}.", said.join("; ")))
 }
 
-/// What was found of one beside another.
+/// The result of comparing one side with another.
 enum Found {
     /// "13 % below", "(10 to 15)".
     Is(String, String),
@@ -202,7 +202,7 @@ fn within((low, high): (f64, f64)) -> String {
     }
 }
 
-/// Per cent as people say it: with a decimal below ten.
+/// Per cent with a decimal below ten.
 fn digits(share: f64) -> String {
     let per_cent = 100.0 * share;
     if per_cent < 9.95 { format!("{per_cent:.1}") } else { format!("{per_cent:.0}") }

@@ -1,4 +1,4 @@
-//! The effective configuration: what all points share, and where they differ.
+//! The effective configuration: the settings that all points share, and where they differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct Differing<'a> {
     pub(crate) at: String,
 }
 
-/// Sorts the settings of all points by whether they agree.
+/// Sorts the settings of all points by whether the points agree.
 pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differing<'_>>) {
     let mut values: BTreeMap<&str, BTreeMap<&str, BTreeSet<usize>>> = BTreeMap::new();
     for (index, point) in experiment.points.iter().enumerate() {
@@ -41,8 +41,7 @@ pub(crate) fn settings(experiment: &Experiment) -> (Vec<Common<'_>>, Vec<Differi
     (common, differing)
 }
 
-/// Points in words: by scheme, load and axes where these single them out ("pias at load 0.6, load 0.8"), one by one
-/// otherwise.
+/// Points in words: by scheme, load and axes if these single them out ("pias at load 0.6, load 0.8"), otherwise one by one.
 pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> String {
     const LISTED: usize = 8;
     if points.len() == experiment.points.len() {
@@ -80,7 +79,7 @@ pub(crate) fn in_words(experiment: &Experiment, points: &BTreeSet<usize>) -> Str
     listed.join("; ")
 }
 
-/// What sets a point apart: scheme, load, axes.
+/// What distinguishes a point: scheme, load, axes.
 fn attributes(experiment: &Experiment, index: usize) -> Vec<String> {
     let point = &experiment.points[index];
     let load = point.load.map_or_else(|| "no load".into(), |load| format!("load {load}"));

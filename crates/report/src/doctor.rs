@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::configuration::in_words;
 use flowsieve_files::printable;
 
-/// The findings as text: causes, then what matters most first.
+/// The findings as text: causes, then the most important first.
 pub fn doctor(dir: &ResultDir) -> String {
     let experiment = &dir.manifest().experiment;
     let findings = dir.findings();

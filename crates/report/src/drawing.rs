@@ -1,4 +1,4 @@
-//! Figures drawn for paper: one or two of its columns wide, with letters of eight points.
+//! Figures for print: one or two columns of a page wide, with letters of eight points.
 
 mod panel;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use crate::looks::{Dash, Symbol, colour};
 use crate::svg::{PER_POINT, Pen, Sheet};
 use panel::Panel;
 
-/// More plots than anyone looks at in one figure.
+/// The most plots that are readable in one figure.
 pub(crate) const MOST_PLOTS: usize = 9;
 
 const fn points(many: i32) -> i32 {
@@ -32,7 +32,7 @@ const RADIUS: i32 = points(21) / 10;
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const RULE: RGBColor = RGBColor(0x66, 0x66, 0x66);
 
-/// How wide a figure is on the pages of most journals and proceedings of two columns.
+/// Width of a figure on the pages of most journals and proceedings of two columns.
 #[derive(Clone, Copy)]
 struct Width {
     in_words: &'static str,
@@ -45,7 +45,7 @@ const TWO_COLUMNS: Width = Width { in_words: "7.16in", units: points(51_552) / 1
 type Area<'a> = DrawingArea<Pen<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// A figure as wide as one or two columns of a page, its plots beside and below each other, below a legend.
+/// A figure as wide as one or two columns of a page, with its plots next to and below each other, below a legend.
 pub(crate) fn svg(figure: &Figure, columns: u8) -> Result<String, Box<dyn std::error::Error>> {
     let width = if columns == 2 { TWO_COLUMNS } else { ONE_COLUMN };
     let font = Font::new()?;
@@ -71,13 +71,13 @@ pub(crate) fn svg(figure: &Figure, columns: u8) -> Result<String, Box<dyn std::e
     Ok(sheet.into_svg(width.in_words))
 }
 
-/// What a paper's claims are about, for a page of a screen.
+/// The metrics of a paper's claims, for a page of a screen.
 pub(crate) fn of_claims(figure: &Figure) -> Option<String> {
     let shown = Figure { plots: figure.plots.iter().take(MOST_PLOTS).cloned().collect(), ..figure.clone() };
     svg(&shown, if shown.plots.len() == 1 { 1 } else { 2 }).ok()
 }
 
-/// How many plots stand beside each other.
+/// Number of plots next to each other.
 pub(crate) fn across(plots: usize, columns: u8) -> usize {
     match (columns, plots) {
         (1, _) | (_, ..2) => 1,
@@ -103,7 +103,7 @@ fn width_of(font: &Font, text: &str, size: i32) -> i32 {
     font.width(text, f64::from(size)).ceil() as i32
 }
 
-/// A text that is no wider than this, cut short if need be.
+/// A text that is no wider than `width`, cut short if necessary.
 fn fitting(font: &Font, text: &str, size: i32, width: i32) -> String {
     let mut fitting = text.to_owned();
     while width_of(font, &fitting, size) > width && !fitting.is_empty() {
@@ -132,7 +132,7 @@ fn lines_of(font: &Font, title: &str, width: i32) -> Vec<String> {
     lines.iter().map(|line| fitting(font, line, TEXT, width)).filter(|line| !line.is_empty()).collect()
 }
 
-/// What a legend says of.
+/// What a sample in a legend stands for.
 #[derive(Clone, Copy, PartialEq)]
 enum Sample {
     Of(usize, Shape),
@@ -176,7 +176,7 @@ impl Sample {
     }
 }
 
-/// What a legend says of what, and where it begins in its line.
+/// A sample, its text, and where it begins in its line.
 type Item = (Sample, String, i32);
 
 struct Legend {
@@ -207,7 +207,7 @@ impl Legend {
         if figure.plots.iter().any(|plot| !plot.stated.is_empty()) {
             items.push((Sample::Stated, "claimed value".into()));
         }
-        /// Two items of a line.
+        /// Between two items of a line.
         const BETWEEN: i32 = 3 * GAP;
         let most = width - 4 * GAP;
         let mut lines: Vec<(i32, Vec<Item>)> = Vec::new();
@@ -266,7 +266,7 @@ const CLAIMED_RADIUS: i32 = points(7) / 2;
 /// A scheme's symbol around a point of the page.
 fn mark(root: &Area<'_>, (x, y): (i32, i32), scheme: usize) -> Drawn {
     const R: i32 = RADIUS;
-    /// Half of how thick the arms of a cross are.
+    /// Half of the thickness of a cross's arms.
     const T: i32 = RADIUS * 2 / 5;
     /// Corners of shapes that look as large as the circle.
     const S: i32 = RADIUS * 9 / 10;

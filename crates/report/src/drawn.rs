@@ -1,7 +1,7 @@
-//! A figure of a paper: what its claims are about, by scheme and load, with what they say.
+//! A figure of a paper: the metrics of its claims, by scheme and load, with the claimed values.
 //!
-//! One plot shows one quantity of one case of the sweep. A claimed change is a hollow mark at what it makes of the measured baseline,
-//! a claimed value a line. No point is read off the paper's own figure.
+//! One plot shows one quantity of one case of the sweep. A claimed change is a hollow mark at the value that it makes of the
+//! measured baseline, a claimed value a line. No point is read off the paper's own figure.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::claims::of_what;
 use crate::figure::{Base, Claimed, Datum, Figure, Places, Plot, Series, Shape, XAxis, YAxis};
 use crate::format::Unit;
 
-/// The figure; `None` where no claim is about anything that was measured.
+/// The figure; `None` if no claim is about anything that was measured.
 pub(crate) fn figure(experiment: &Experiment, measured: &Measured) -> Option<Figure> {
     let panels = panels(experiment).into_iter().filter_map(|panel| panel.measured(measured));
     let plots: Vec<Plot> = panels.map(|panel| panel.plot()).collect();
@@ -54,7 +54,7 @@ fn panels(experiment: &Experiment) -> Vec<Panel<'_>> {
 }
 
 impl<'a> Panel<'a> {
-    /// With the values of its points; `None` without any.
+    /// With the measured values of its points; `None` without any.
     fn measured(mut self, measured: &Measured) -> Option<Panel<'a>> {
         for (index, point) in self.experiment.points.iter().enumerate().filter(|(_, point)| point.axes == self.axes) {
             let Some(value) = measured.estimate(index, &self.quantity) else { continue };
@@ -78,7 +78,7 @@ impl<'a> Panel<'a> {
         Some(line.iter().find(|(other, _)| *other == load)?.1.value)
     }
 
-    /// Where claims about changes are: scheme, load, and from where to where.
+    /// The places of claims about changes: scheme, load, and both ends of the claimed range.
     fn claimed(&self) -> Vec<(usize, Option<f64>, f64, f64)> {
         let mut marks = Vec::new();
         for claim in self.claims.iter().filter(|claim| claim.baseline_class.is_none()) {
@@ -115,7 +115,7 @@ impl<'a> Panel<'a> {
         self.claims.iter().filter_map(of).flatten().collect()
     }
 
-    /// Where a point is from left to right: by its load, or by its scheme where there is but one load.
+    /// The x of a point: by its load, or by its scheme if there is only one load.
     fn x(&self, scheme: usize, load: Option<f64>) -> f64 {
         match load.filter(|_| self.loads.len() > 1) {
             Some(load) => load,
@@ -165,7 +165,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// What values are divided by, and how the axis calls that.
+    /// The divisor of values, and its name on the axis.
     fn unit(&self, values: impl Iterator<Item = f64>) -> (f64, String) {
         match self.quantity.series.as_ref().map_or(self.quantity.figure.unit(), SeriesAt::unit) {
             Of::Time => {

@@ -1,5 +1,5 @@
-//! A result for a paper and for other programs: tables in LaTeX, figures in SVG and LaTeX, and tidy tables in CSV, whose rows say by themselves what
-//! they are.
+//! Exports a result for a paper and for other programs: tables in LaTeX, figures in SVG and LaTeX, and tidy tables in CSV with
+//! self-describing rows.
 
 mod figures;
 mod pgfplots;
@@ -20,14 +20,14 @@ pub use safe_csv::SafeCsv;
 
 const PS_PER_US: f64 = 1e6;
 
-/// What of a result is wanted.
+/// The wanted part of a result.
 #[derive(Clone, Debug)]
 pub struct Selection {
     groups: Vec<Group>,
     measures: Vec<(Metric, Statistic)>,
 }
 
-/// What a result does not have.
+/// Something that the result does not have.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// A measure.
@@ -40,13 +40,13 @@ pub enum ExportError {
     Class {
         /// The name.
         name: String,
-        /// What there is.
+        /// The names that there are.
         valid: Vec<String>,
     },
     /// A setting.
     #[error(transparent)]
     Key(#[from] UnknownKey),
-    /// No setting with a value.
+    /// The text names no setting with a value.
     #[error("`{0}` names no value of a swept setting; expected KEY=VALUE, such as load=0.8")]
     At(String),
     /// A value of a swept setting.
@@ -56,7 +56,7 @@ pub enum ExportError {
         key: String,
         /// The value.
         value: String,
-        /// What it has.
+        /// The values that it has.
         valid: Vec<String>,
     },
     /// Something that was sampled over time.
@@ -67,13 +67,13 @@ pub enum ExportError {
     Sampled {
         /// The name.
         name: String,
-        /// What was.
+        /// The names of what was sampled.
         valid: Vec<String>,
     },
     /// The result's files.
     #[error(transparent)]
     Result(#[from] ResultError),
-    /// Something that the figure has no use for.
+    /// An option that this kind of figure does not use.
     #[error("{figure} is not by `{option}`; expected {expected}")]
     Unread {
         /// Which figure.
@@ -103,7 +103,7 @@ pub enum ExportError {
     },
 }
 
-/// Leaves out all points but those where swept settings have these values, each as KEY=VALUE.
+/// Leaves out all points except those at which swept settings have these values, each as KEY=VALUE.
 pub fn keep(dir: &ResultDir, layout: &mut Layout, at: &[String]) -> Result<(), ExportError> {
     let experiment = &dir.manifest().experiment;
     let swept = experiment.dimensions();
@@ -145,7 +145,7 @@ fn group_name(dir: &ResultDir, group: Group) -> String {
 }
 
 impl Selection {
-    /// One measure of some flows, or all of what is not named.
+    /// One measure of some flows, or everything that is not named.
     pub fn new(dir: &ResultDir, measure: Option<&str>, class: Option<&str>) -> Result<Selection, ExportError> {
         let measures = match measure {
             Some(name) => vec![measure_called(name)?],
@@ -155,7 +155,7 @@ impl Selection {
     }
 }
 
-/// The time to completion of coflows is asked for as that of flows, or by its own name.
+/// The time to completion of coflows has the name of that of flows, or its own name.
 fn measure_called(name: &str) -> Result<(Metric, Statistic), ExportError> {
     let is_called = |(metric, statistic): &(Metric, Statistic)| {
         let names = if *metric == Metric::Fct { &["fct", "cct"][..] } else { &["slowdown"] };
@@ -184,7 +184,7 @@ fn groups_called(dir: &ResultDir, class: Option<&str>, measure: Option<&str>) ->
 /// A statistic of a point, and over that of the first scheme.
 struct Value {
     estimate: Estimate,
-    /// Why it is not told, if it is not.
+    /// Why it is not available, if it is not.
     untold: Option<Untold>,
     ratio: Option<Ratio>,
 }
@@ -256,7 +256,7 @@ pub fn csv(dir: &ResultDir, layout: &Layout, selection: &Selection, out: &mut dy
     csv.flush()
 }
 
-/// What the output said, as it said it: an output that was closed early is not an error of the command.
+/// Passes on the output's own error: an output that was closed early is not an error of the command.
 fn of_output(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -264,7 +264,7 @@ fn of_output(error: csv::Error) -> io::Error {
     }
 }
 
-/// A row for each flow that the result keeps, with what sets its point apart.
+/// A row for each flow that the result keeps, with the settings that distinguish its point.
 pub fn flows_csv(dir: &ResultDir, out: &mut dyn Write) -> io::Result<()> {
     let experiment = &dir.manifest().experiment;
     let axes: Vec<&str> = experiment.points.first().map_or(Vec::new(), |point| {
@@ -336,7 +336,7 @@ fn escaped(text: &str) -> String {
             '\\' => latex.push_str("\\textbackslash{}"),
             '~' => latex.push_str("\\textasciitilde{}"),
             '^' => latex.push_str("\\textasciicircum{}"),
-            // The letters of TeX's first fonts have others in these places.
+            // TeX's first fonts have these letters in other places.
             '<' => latex.push_str("\\textless{}"),
             '>' => latex.push_str("\\textgreater{}"),
             '|' => latex.push_str("\\textbar{}"),
@@ -347,14 +347,14 @@ fn escaped(text: &str) -> String {
     latex
 }
 
-/// A table of booktabs for each case, group and measure: a column a scheme; below a value its interval, then its ratio to the first
-/// scheme. `columns`: those of the page that a table spans.
+/// A booktabs table for each case, group and measure, with a column for each scheme; below a value its interval, then its ratio
+/// to the first scheme. `columns`: how many columns of the page a table spans.
 pub fn latex(dir: &ResultDir, layout: &Layout, selection: &Selection, columns: u8) -> String {
     let mut text = String::from("% \\usepackage{booktabs}\n");
     for case in &layout.cases {
         for &group in &selection.groups {
             for &measure in &selection.measures {
-                // A String takes everything.
+                // Writing into a String does not fail.
                 let _ = latex_table(&mut text, dir, layout, (case, group, measure), columns);
             }
         }
@@ -448,7 +448,7 @@ mod tests {
     }
 
     proptest! {
-        /// No special character is left without a backslash before it, and braces balance.
+        /// Asserts that every special character has a backslash before it, and that braces balance.
         #[test]
         fn escaped__leaves_nothing_to_latex(text in any::<String>()) {
             let latex = escaped(&text);

@@ -1,4 +1,5 @@
-//! What a figure shows, apart from who draws it: the report as plotly's JSON, papers and reproductions as SVG, programs as CSV.
+//! The content of a figure, independent of the drawing program: reports are plotly's JSON, papers and reproductions SVG, other
+//! programs CSV.
 
 use crate::format::{rounded, size};
 
@@ -15,17 +16,17 @@ pub(crate) struct Plot {
     pub(crate) title: String,
     pub(crate) x: XAxis,
     pub(crate) y: YAxis,
-    /// None where there is nothing to draw.
+    /// Empty if there is nothing to draw.
     pub(crate) series: Vec<Series>,
     pub(crate) claimed: Vec<Claimed>,
-    /// Values that a paper states, of schemes by their number.
+    /// Values that a paper states for schemes, with the scheme's number.
     pub(crate) stated: Vec<(usize, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct XAxis {
     pub(crate) name: String,
-    /// Empty where places are names, or numbers without one.
+    /// Empty if places are names, or numbers without a unit.
     pub(crate) unit: String,
     pub(crate) places: Places,
 }
@@ -33,9 +34,9 @@ pub(crate) struct XAxis {
 /// Where data lie from left to right.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Places {
-    /// Beside each other: the x of a datum is the index of its name.
+    /// Next to each other: the x of a datum is the index of its name.
     Names(Vec<String>),
-    /// To scale. Without ticks who draws them chooses some.
+    /// To scale. Without ticks the drawing program chooses some.
     Numbers { is_log: bool, ticks: Vec<(f64, String)> },
 }
 
@@ -52,16 +53,16 @@ pub(crate) struct YAxis {
 pub(crate) enum Base {
     /// At zero.
     Zero,
-    /// At zero, or logarithmic where values lie so far apart that they only show on that.
+    /// At zero, or logarithmic if values lie so far apart that only a logarithmic axis shows them.
     ZeroOrLog,
-    /// About where values do.
+    /// Near the smallest value.
     Free,
 }
 
-/// What a scheme has in a plot.
+/// The values of a scheme in a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
-    /// Its number in the sweep, which gives it its looks.
+    /// Its number in the sweep, which determines its style.
     pub(crate) scheme: usize,
     pub(crate) name: String,
     pub(crate) shape: Shape,
@@ -77,7 +78,7 @@ pub(crate) enum Shape {
     /// Marks.
     Dots,
     Bars,
-    /// Short lines across the bars of others, to hold those against.
+    /// Short lines across the bars of others, for comparison.
     Reference,
 }
 
@@ -88,7 +89,7 @@ pub(crate) struct Datum {
     pub(crate) y: f64,
     /// The ends of its interval.
     pub(crate) ends: Option<(f64, f64)>,
-    /// The flows that it is of, if it is of a bin of sizes.
+    /// Its flows, if it is about a bin of sizes.
     pub(crate) sizes: Option<Sizes>,
 }
 
@@ -106,7 +107,7 @@ impl Sizes {
     }
 }
 
-/// What a claimed change, or a range of them, makes of a scheme's measured baseline.
+/// The range that a claimed change, or a range of changes, makes of a scheme's measured baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Claimed {
     pub(crate) scheme: usize,
@@ -115,7 +116,7 @@ pub(crate) struct Claimed {
     pub(crate) high: f64,
 }
 
-/// What a vertical axis shows.
+/// The quantity on a vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub(crate) is_log: bool,
@@ -124,7 +125,7 @@ pub(crate) struct Range {
 }
 
 impl XAxis {
-    /// With its unit where ticks do not have it.
+    /// With its unit, if ticks do not have it.
     pub(crate) fn label(&self) -> String {
         match &self.places {
             Places::Numbers { ticks, .. } if ticks.is_empty() => with_unit(&self.name, &self.unit),
@@ -172,7 +173,7 @@ impl Plot {
     pub(crate) fn y_range(&self) -> Range {
         /// Values further apart than this crowd at one end of a linear axis.
         const SPAN: f64 = 20.0;
-        /// Of what is shown, left free beside it.
+        /// Share of the range that is left free next to it.
         const MARGIN: f64 = 0.05;
         let claimed = self.claimed.iter().flat_map(|claimed| [claimed.low, claimed.high]);
         let said = claimed.chain(self.stated.iter().map(|(_, value)| *value));

@@ -1,4 +1,4 @@
-//! The plots of a result: what they show.
+//! The plots of a result: which values they show.
 
 use flowsieve_results::{ClassSummary, Drops, LinkClass, Metric, Ratio, ResultDir, Statistic};
 
@@ -9,7 +9,7 @@ use crate::group::Group;
 use crate::links::{has_load, mean_links};
 use crate::scale::scale;
 
-/// A statistic against what is on the x axis.
+/// A statistic against the x axis.
 pub(crate) fn against_x(
     dir: &ResultDir,
     layout: &Layout,
@@ -34,7 +34,7 @@ pub(crate) fn against_x(
     }
 }
 
-/// FCT against the same as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
+/// FCT against the x axis as a ratio to the first scheme, which is 1 itself, paired by seed; nothing with a single scheme.
 pub(crate) fn ratio_against_x(
     dir: &ResultDir,
     layout: &Layout,
@@ -69,7 +69,7 @@ fn plot(x: XAxis, series: Vec<Series>) -> Plot {
     Plot { title: String::new(), x, y, series, claimed: Vec::new(), stated: Vec::new() }
 }
 
-/// The x axis, and one series a scheme of the points that have a value, by rising place on it; or a dot for each scheme where
+/// The x axis, and one series per scheme of the points that have a value, by rising place on it; or a dot for each scheme if
 /// the axis has one value.
 fn series_by_x(
     dir: &ResultDir,
@@ -160,7 +160,7 @@ pub(crate) fn utilisation(dir: &ResultDir, at: &At) -> Plot {
     }
 }
 
-/// Drops of all causes by class of links; nothing where nothing was dropped.
+/// Drops of all causes by class of links; nothing if nothing was dropped.
 pub(crate) fn drops(dir: &ResultDir, at: &At) -> Plot {
     let per_million = |link: &LinkClass| {
         let offered = link.packets.saturating_add(link.drops.total());
@@ -206,7 +206,7 @@ fn heights(links: &[LinkClass], x: &XAxis, height: impl Fn(&LinkClass) -> f64) -
     links.iter().filter_map(datum).collect()
 }
 
-/// The index of a point's scheme in the order of the sweep, which gives it its looks, and its name.
+/// The index of a point's scheme in the order of the sweep, which determines its style, and its name.
 fn scheme_of(dir: &ResultDir, point: usize) -> (usize, String) {
     let experiment = &dir.manifest().experiment;
     let name = &experiment.points[point].scheme;

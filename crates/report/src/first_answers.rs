@@ -1,4 +1,4 @@
-//! Flows that waited for a first answer, where two points are compared.
+//! Flows that waited for a first answer, when two points are compared.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use flowsieve_results::first_answers::waited;
 
 use crate::configuration::in_words;
 
-/// A sentence for each class of these points of which such flows make much of the mean.
+/// A sentence for each class of these points in which such flows make a large part of the mean.
 pub(crate) fn sentences(dir: &ResultDir, points: &BTreeSet<usize>) -> Vec<String> {
     let experiment = &dir.manifest().experiment;
     let of_point = |&point: &usize| {

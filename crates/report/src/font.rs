@@ -6,7 +6,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 const ROBOTO: &[u8] = include_bytes!("../fonts/Roboto-Regular.ttf");
 
-/// What stands for a letter that the font does not have.
+/// Replaces a letter that the font does not have.
 const MISSING: char = '\u{fffd}';
 
 /// A font whose text is set letter by letter, from left to right.
@@ -14,7 +14,7 @@ pub(crate) struct Font {
     face: Face<'static>,
 }
 
-/// A letter of a text: which, and where it begins, in units of the font.
+/// A letter of a text: its glyph, and where it begins, in units of the font.
 pub(crate) struct Placed {
     pub(crate) glyph: GlyphId,
     pub(crate) x: u32,
@@ -26,12 +26,12 @@ impl Font {
         Ok(Font { face: Face::parse(ROBOTO, 0)? })
     }
 
-    /// What a size is divided by to get units of the font.
+    /// Divide a size by this to get units of the font.
     pub(crate) fn units_per_em(&self) -> f64 {
         f64::from(self.face.units_per_em())
     }
 
-    /// How high capitals are, as a share of the size.
+    /// Height of capitals, as a share of the size.
     pub(crate) fn capital(&self) -> f64 {
         f64::from(self.face.capital_height().unwrap_or(self.face.ascender())) / self.units_per_em()
     }
@@ -50,7 +50,7 @@ impl Font {
         (placed, x)
     }
 
-    /// How wide a text is.
+    /// Width of a text.
     pub(crate) fn width(&self, text: &str, size: f64) -> f64 {
         f64::from(self.set(text).1) * size / self.units_per_em()
     }
@@ -71,7 +71,7 @@ impl Path {
         self.0.push(command);
         for (index, at) in at.iter().enumerate() {
             let gap = if index > 0 && *at >= 0.0 { " " } else { "" };
-            // A String takes everything.
+            // Writing into a String does not fail.
             let _ = write!(self.0, "{gap}{at}");
         }
     }

@@ -1,8 +1,8 @@
-//! Numbers as people read them: three significant digits, thousands in groups, units that keep them short.
+//! Numbers in readable form: three significant digits, thousands in groups, units that keep them short.
 
 use flowsieve_results::SizeClass;
 
-/// Stands for a percentile that the flows or seeds at hand do not tell.
+/// Replaces a percentile that the available flows or seeds cannot determine.
 pub(crate) const UNTOLD: &str = "n/a";
 
 /// A unit of time.
@@ -21,7 +21,7 @@ impl Unit {
         Unit { name: "s", ps: 1e12 },
     ];
 
-    /// The largest in which the least of some times is at least 1.
+    /// The largest unit in which the least of some times is at least 1.
     pub(crate) fn for_times(times_ps: impl IntoIterator<Item = f64>) -> Unit {
         let least = times_ps.into_iter().reduce(f64::min).unwrap_or(0.0);
         Unit::ALL.into_iter().rfind(|unit| least >= unit.ps).unwrap_or(Unit::ALL[0])
@@ -39,7 +39,7 @@ pub(crate) fn time(time_ps: u64) -> String {
     format!("{} {}", number(unit.of(time_ps as f64)), unit.name)
 }
 
-/// How many decimals show three significant digits of a value.
+/// Number of decimals that show three significant digits of a value.
 pub(crate) fn decimals(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -61,7 +61,7 @@ pub(crate) fn with_decimals(value: f64, decimals: usize) -> String {
     format!("{sign}{}{fraction}", grouped(digits))
 }
 
-/// The interval of a value as people read it beside the value: "±0.11" where it reaches as far down as up, else its ends.
+/// The interval of a value, as printed next to it: "±0.11" if it reaches as far down as up, else its ends.
 pub(crate) fn spread(value: f64, interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> String {
     let Some((low, high)) = interval else { return String::new() };
     let (down, up) = (text(value - low), text(high - value));

@@ -1,4 +1,4 @@
-//! What a table or a plot is of: the flows of a size class, or coflows.
+//! The subject of a table or a plot: the flows of a size class, or coflows.
 
 use flowsieve_results::{ClassSummary, CoflowClass, Metric, ResultDir, Statistic};
 
@@ -14,7 +14,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// The size classes; coflows where there are any, and their classes where there are several.
+    /// The size classes; coflows if there are any, and their classes if there are several.
     pub(crate) fn all(dir: &ResultDir) -> Vec<Group> {
         let classes = (0..dir.manifest().experiment.classes.as_slice().len()).map(Group::Class);
         let is_there = |group: &Group| (0..dir.summary().points.len()).any(|point| group.at(dir, point).flows() > 0);
@@ -54,7 +54,7 @@ impl Group {
         }
     }
 
-    /// What its completion time is called.
+    /// The name of its completion time.
     pub(crate) fn time(self) -> &'static str {
         match self {
             Group::Class(_) => "FCT",

@@ -10,7 +10,7 @@ use crate::doctor::doctor_json;
 
 const PS_PER_US: f64 = 1e6;
 
-/// What the result answers in sentences; statistics by point and size class, with what was counted, the claims and the findings.
+/// The answers of the result in sentences; statistics by point and size class, with counts, claims and findings.
 pub fn table_json(dir: &ResultDir, layout: &Layout) -> Value {
     let experiment = &dir.manifest().experiment;
     let points: Vec<Value> = (0..experiment.points.len()).map(|point| point_json(dir, point)).collect();

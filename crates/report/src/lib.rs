@@ -1,8 +1,8 @@
-//! Reports of results: one page that needs nothing but itself, tables for the terminal, Markdown for a reproduction.
+//! Reports of results: one self-contained page, tables for the terminal, Markdown for a reproduction.
 //!
-//! Everything in a report is in the result directory: none needs the experiment, its engine or its schemes.
-//! [`write()`] makes the page, which holds its styles, its plots' data and plotly.js, once; it asks no network for anything.
-//! The same result gives the same bytes. Without scripts it still shows all tables.
+//! A report is made from the result directory alone, without the experiment, its engine or its schemes. [`write()`] makes the
+//! page, which holds its styles, its plots' data and plotly.js, once; it loads nothing from a network. The same result gives
+//! the same bytes. Without scripts it still shows all tables.
 
 mod cases;
 mod claims;
@@ -48,7 +48,7 @@ pub use json::table_json;
 pub use reproduction::{PageFigure, reproduction, reproduction_text, totals};
 pub use terminal::table;
 
-/// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; gives the page's path.
+/// Writes `report.html`, and the numbers of its plots as `plots.csv`, into the result's folder; returns the page's path.
 pub fn write(dir: &ResultDir, layout: &Layout) -> Result<PathBuf, ResultError> {
     let over_time = over_time::figures(dir, layout)?;
     page::write(dir, layout, over_time)

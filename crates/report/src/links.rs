@@ -1,4 +1,4 @@
-//! What links, ports and transports counted, by point over its seeds.
+//! Counts of links, ports and transports, by point over its seeds.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct LinkRow {
     pub(crate) backlog: String,
     pub(crate) by_queue: String,
     pub(crate) by_priority: String,
-    /// What arriving packets found in their queue: median, 99th and 99.9th percentile, by priority.
+    /// The queue lengths that arriving packets found: median, 99th and 99.9th percentile, by priority.
     pub(crate) found: String,
 }
 
@@ -30,19 +30,19 @@ pub(crate) struct LinkRow {
 pub(crate) struct RunRow {
     pub(crate) flows: String,
     pub(crate) unfinished: String,
-    /// Payload that ended while flows arrived, beside what was offered.
+    /// Payload that ended while flows arrived, next to the offered payload.
     pub(crate) goodput: String,
-    /// Flows that missed their deadline, of those that had one; a dash if none had.
+    /// Flows that missed their deadline, out of those that had one; a dash if none had.
     pub(crate) missed: String,
     pub(crate) timeouts: String,
     pub(crate) retransmissions: String,
     pub(crate) out_of_order: String,
     pub(crate) duplicate_acks: String,
-    /// What parts of the scheme counted.
+    /// The counts of the scheme's parts.
     pub(crate) counts: String,
     pub(crate) simulated: String,
     pub(crate) longest_ideal: String,
-    /// What acted periodically, how often.
+    /// How often periodic parts acted.
     pub(crate) ticks: String,
     /// The ticks of the part that had the fewest.
     pub(crate) fewest_ticks: String,
@@ -94,7 +94,7 @@ fn add_each(sums: &mut Vec<u64>, values: &[u64]) {
     }
 }
 
-/// Whether a load has a meaning in some run of a point: its flows do not all begin at once.
+/// Whether load has a meaning in some run of a point: its flows do not all begin at once.
 pub(crate) fn has_load(dir: &ResultDir, point: usize) -> bool {
     dir.manifest().runs_of(point).any(|run| !run.measured.is_burst())
 }
@@ -133,7 +133,7 @@ fn window(from_ps: u64, ends: impl ExactSizeIterator<Item = u64>) -> String {
     format!("{from} to {}", time(mean(ends)))
 }
 
-/// What parts of the scheme counted in all runs; of a sum of waiting times the mean of those who waited.
+/// The counts of the scheme's parts in all runs. A sum of waiting times becomes the mean over the packets that waited.
 fn counts(runs: &[&PointResult]) -> String {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, number) in runs.iter().flat_map(|run| &run.counts) {
@@ -179,7 +179,7 @@ pub(crate) fn run_row(dir: &ResultDir, point: usize) -> RunRow {
     }
 }
 
-/// The mean CCT that the coflows of a point would have without congestion control and queues, where every run knows it.
+/// The mean CCT that the coflows of a point would have without congestion control and queues, if every run knows it.
 pub(crate) fn flow_level_cct_ps(dir: &ResultDir, point: usize) -> Option<u64> {
     let ccts: Option<Vec<u64>> = dir.manifest().runs_of(point).map(|run| run.measured.flow_level_cct_ps).collect();
     ccts.filter(|ccts| !ccts.is_empty()).map(|ccts| mean(ccts.into_iter()))
@@ -198,7 +198,7 @@ fn missed(runs: &[&PointResult]) -> String {
     }
 }
 
-/// What was reached beside what was offered, all runs together.
+/// The goodput next to the offered payload, all runs together.
 fn goodput(runs: &[&PointResult]) -> String {
     let mut all = Goodput::default();
     for goodput in runs.iter().filter(|run| !run.is_burst()).filter_map(|run| run.goodput) {
@@ -228,7 +228,7 @@ fn ticks(runs: &[&PointResult]) -> String {
     (0..first.periodic.len()).map(part).collect::<Vec<_>>().join("; ")
 }
 
-/// Which entries packets went through, with their shares: "0: 91.2 %, 3: 8.80 %".
+/// The entries that packets went through, with their shares: "0: 91.2 %, 3: 8.80 %".
 fn shares(packets: &[u64]) -> String {
     let total = packets.iter().copied().fold(0, u64::saturating_add);
     let used = packets.iter().enumerate().filter(|(_, packets)| **packets > 0);
@@ -238,7 +238,7 @@ fn shares(packets: &[u64]) -> String {
     if text.is_empty() { "–".into() } else { text }
 }
 
-/// "0: 0 B / 9.00 KB / 24.0 KB" for each priority of which any packet came.
+/// "0: 0 B / 9.00 KB / 24.0 KB" for each priority with at least one packet.
 fn found(by_priority: &[QuantileSketch]) -> String {
     let of = |(priority, sketch): (usize, &QuantileSketch)| {
         let percentiles = [500, 990, 999].map(|per_mille| sketch.percentile(per_mille).map(size));

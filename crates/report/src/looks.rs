@@ -1,13 +1,13 @@
-//! How a scheme looks in every figure: one colour, one symbol and one dash, by its number in the sweep.
+//! The style of a scheme in every figure: one colour, one symbol and one dash, by its number in the sweep.
 //!
-//! The first three colours are Paul Tol's high-contrast scheme (<https://sronpersonalpages.nl/~pault/>), the others are put between
-//! them: printed in grey any two differ in lightness, and people with any kind of colour vision tell neighbours apart. Symbol and dash
-//! say the same without colour, and go on where the colours begin anew.
+//! The first three colours are Paul Tol's high-contrast scheme (<https://sronpersonalpages.nl/~pault/>); the others lie between
+//! them. Printed in grey, any two differ in lightness; with any kind of colour vision you can tell neighbours apart. Symbol and
+//! dash say the same without colour, and continue where the colours begin anew.
 
-/// In an order in which neighbours are far apart in lightness.
+/// Ordered so that neighbours are far apart in lightness.
 const COLOURS: [&str; 6] = ["#004488", "#DDAA33", "#BB5566", "#000000", "#40A796", "#0B6B2E"];
 
-/// Marks that are closer to each other than this many in a plot hide their line: of more values, about so many have one.
+/// More marks than this in a plot hide their line: of more values, about this many have one.
 pub(crate) const MOST_MARKS: usize = 40;
 pub(crate) const MARKS_OF_MANY: usize = 20;
 
@@ -16,7 +16,7 @@ pub(crate) fn colour(scheme: usize) -> &'static str {
     COLOURS[scheme % COLOURS.len()]
 }
 
-/// What marks a scheme's values.
+/// The symbol of a scheme's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Symbol {
     Circle,
@@ -36,7 +36,7 @@ impl Symbol {
     }
 }
 
-/// How a scheme's lines are dashed.
+/// The dash of a scheme's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dash {
     Solid,

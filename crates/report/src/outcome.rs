@@ -1,10 +1,10 @@
-//! What became of a paper's claims, for a reader in a hurry: each with one line of reason.
+//! The verdict on each of a paper's claims, for a quick overview: one line of reason each.
 
 use flowsieve_results::Verdict;
 
 use crate::claims::ClaimRow;
 
-/// What became of a claim. In the order of the page.
+/// The verdict on a claim, in the order of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// Its literal words agree, at the length that the file states for the paper.
@@ -13,13 +13,13 @@ pub(crate) enum Outcome {
     HoldsAtThisLength,
     /// They have the claimed direction, on a workload that stands in for the paper's.
     SameDirection,
-    /// They do not agree, and a reading of them does.
+    /// They do not agree, but a reading of them does.
     HoldsAsReading,
-    /// Flows that are alone in the network take longer.
+    /// They exceed the bound: flows that are alone in the network take longer.
     Beyond,
     /// Other words of the paper contradict them.
     Contradicted,
-    /// They disagree, or have the other direction.
+    /// They disagree, or the measured direction is the other one.
     NotFound,
     /// The same in runs that are shorter or smaller.
     NotFoundAtThisLength,
@@ -41,7 +41,7 @@ impl Outcome {
         Outcome::NotMeasured,
     ];
 
-    /// As headings say it.
+    /// The words of headings.
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             Outcome::Holds => "Holds at the paper's length",
@@ -57,7 +57,7 @@ impl Outcome {
         }
     }
 
-    /// Of a claim with the readings of it, and the reason in a line.
+    /// The verdict on a claim with its readings, and the reason in a line.
     pub(crate) fn of(claim: &ClaimRow, readings: &[&ClaimRow]) -> (Outcome, String) {
         let agreeing = || readings.iter().find(|reading| reading.verdict == Verdict::Agrees);
         match claim.verdict {

@@ -1,5 +1,6 @@
-//! The plots of what was sampled over the time of a run: backlogs, utilisation, goodput, and what ports, hosts and controllers adapt.
-//! Windows of connections are not drawn: there are as many as connections, and a line would go on where they pause.
+//! The plots of quantities sampled over the time of a run: backlogs, utilisation, goodput, and what ports, hosts and
+//! controllers adapt. Windows of connections are not drawn: there are as many as connections, and a line would continue through
+//! their pauses.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,15 @@ use crate::cases::Layout;
 use crate::figure::{Base, Datum, Places, Plot, Series, Shape, XAxis, YAxis};
 use crate::page::Shown;
 
-/// The most values of a line: more do not show.
+/// The most values of a line: more cannot be seen.
 const MOST_DATA: usize = 200;
 
-/// The most lines of a plot that can be told apart; further ones are left out, and counted in the title.
+/// The most distinguishable lines of a plot; further ones are left out, and counted in the title.
 const MOST_LINES: usize = 8;
 
 const PS_PER_MS: f64 = 1e9;
 
-/// A point, a place with queues or none, and what was sampled there.
+/// A point, a place with or without queues, and the quantity sampled there.
 type Key = (u32, String, String);
 
 fn key(point: u32, values: &Values) -> Key {
@@ -25,8 +26,8 @@ fn key(point: u32, values: &Values) -> Key {
     (point, place.to_owned(), values.name.clone())
 }
 
-/// A plot for each point and what was sampled, with a line for each link or flow; of what has queues one for each place, with a
-/// line a queue.
+/// A plot for each point and quantity, with a line for each link or flow. For a quantity of queues there is one plot for each
+/// place, with a line for each queue.
 pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, ResultError> {
     let mut lines: BTreeMap<Key, usize> = BTreeMap::new();
     let sampled = dir.series(|point, values| {
@@ -80,7 +81,7 @@ pub(crate) fn figures(dir: &ResultDir, layout: &Layout) -> Result<Vec<Shown>, Re
     Ok(figures)
 }
 
-/// What one value in the place of several steps in a row is.
+/// How one value stands for several steps in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thinning {
     Largest,
@@ -89,7 +90,7 @@ enum Thinning {
 }
 
 impl Thinning {
-    /// An extreme stays an extreme, however many steps are taken together: "most backlog (bytes)", "least backlog (bytes)".
+    /// An extreme stays an extreme, however many steps are combined: "most backlog (bytes)", "least backlog (bytes)".
     fn of(name: &str) -> Thinning {
         match name.split(' ').next() {
             Some("most") => Thinning::Largest,
@@ -115,8 +116,8 @@ impl Thinning {
     }
 }
 
-/// Every value, or one for as many steps in a row as there have to be, so that nothing short is lost between them; and how
-/// they were taken together, if they were.
+/// Every value, or one for as many steps in a row as necessary, so that nothing short is lost between them; and how they were
+/// combined, if they were.
 fn data(series: &Values) -> (Vec<Datum>, Option<String>) {
     let together = series.values.len().div_ceil(MOST_DATA).max(1);
     let thinning = Thinning::of(&series.name);
@@ -146,7 +147,7 @@ mod tests {
         };
         let short: Vec<(f64, f64)> = data(&of(vec![5.0, 7.0])).0.iter().map(|datum| (datum.x, datum.y)).collect();
         assert_eq!(short, [(11.0, 5.0), (12.0, 7.0)]);
-        // A flow that sends in one step of 500 alone.
+        // A flow that sends in only one step of 500.
         let mut values = vec![0.0; 500];
         values[301] = 9.0;
         let (long, thinned) = data(&of(values));

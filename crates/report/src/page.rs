@@ -1,4 +1,4 @@
-//! The page: what it says, for `templates/report.html` to say how.
+//! The page: its content, which `templates/report.html` formats.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -29,20 +29,20 @@ struct Page<'a> {
     first: &'a str,
     seeds: Vec<u64>,
     facts: Vec<(String, String)>,
-    /// What the result answers.
+    /// The answers of the result.
     sentences: Vec<String>,
     warnings: Vec<(String, String)>,
-    /// What the x axis has, and the first column of tables.
+    /// The key on the x axis, and in the first column of tables.
     x: &'a str,
     cases: &'a [Case],
     claims: Vec<ClaimRow>,
-    /// What they are about, as SVG.
+    /// The metrics of the claims, as SVG.
     drawn: Option<String>,
     results: Vec<ResultTable>,
     by_x: Vec<Shown>,
     by_size: Vec<Shown>,
     of_links: Vec<Shown>,
-    /// What was adapted.
+    /// The adapted quantities.
     over_time: Vec<Shown>,
     points: Vec<PointRows>,
     fabrics: Vec<(String, String)>,
@@ -51,14 +51,14 @@ struct Page<'a> {
     plotly: &'static str,
 }
 
-/// A plot, and what has to be chosen for the page to show it.
+/// A plot, and the choices for which the page shows it.
 pub(crate) struct Shown {
     pub(crate) plot: Plot,
-    /// The case that it belongs to.
+    /// The case to which it belongs.
     pub(crate) case: usize,
-    /// The value on the x axis that it belongs to, as an index among its case's.
+    /// The value on the x axis to which it belongs, as an index among its case's.
     pub(crate) at: Option<usize>,
-    /// The size class that it belongs to.
+    /// The size class to which it belongs.
     pub(crate) class: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Shown {
 
 const PLOTLY_JS: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
 
-/// What the tables of counts say of a point.
+/// A point's rows in the tables of counts.
 struct PointRows {
     case: usize,
     at: usize,
@@ -80,7 +80,7 @@ struct PointRows {
     run: RunRow,
 }
 
-/// Writes the numbers of the page's plots as CSV, and the page as HTML; gives the page's path.
+/// Writes the numbers of the page's plots as CSV, and the page as HTML; returns the page's path.
 pub(crate) fn write(dir: &ResultDir, layout: &Layout, over_time: Vec<Shown>) -> Result<PathBuf, ResultError> {
     let experiment = &dir.manifest().experiment;
     let (common, differing) = settings(experiment);
@@ -138,7 +138,7 @@ fn seeds(experiment: &Experiment) -> Vec<u64> {
     seeds.into_iter().collect()
 }
 
-/// The size of the experiment: what is counted, and the count.
+/// The size of the experiment: the names of counts, and the counts.
 fn facts(dir: &ResultDir) -> Vec<(String, String)> {
     let manifest = dir.manifest();
     let sum = |of: fn(&Run) -> u64| manifest.runs.iter().map(of).fold(0, u64::saturating_add);

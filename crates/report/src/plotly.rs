@@ -1,4 +1,4 @@
-//! A plot as what plotly.js draws: traces, layout and configuration of its own JSON
+//! A plot in the form that plotly.js draws: traces, layout and configuration of its own JSON
 //! (<https://plotly.com/javascript/reference/>).
 
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::figure::{Datum, Places, Plot, Series, Shape, Sizes, XAxis};
 use crate::format::rounded;
 use crate::looks::{Dash, Symbol, colour};
 
-/// The plot; `None` where there is nothing to draw.
+/// The plot; `None` if there is nothing to draw.
 pub(crate) fn json(plot: &Plot) -> Option<Value> {
     if plot.is_empty() {
         return None;
@@ -123,7 +123,7 @@ fn add_intervals(trace: &mut Value, data: &[Datum]) {
     }
 }
 
-/// Which flows a value is of: for who points at it, and for the page's own CSV.
+/// The flows of a value, for the pointer and for the page's own CSV.
 fn add_sizes(trace: &mut Value, data: &[Datum]) {
     let bins: Option<Vec<Value>> =
         data.iter().map(|datum| datum.sizes.map(|sizes| json!([sizes.above, sizes.up_to]))).collect();

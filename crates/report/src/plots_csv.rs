@@ -1,18 +1,18 @@
-//! The numbers of plots as one tidy table, from which each of them can be drawn again: a row for each value of a series, which says by
-//! itself where it is and in which units.
+//! The numbers of plots as one tidy table, from which each of them can be drawn again. It has a row for each value of a series,
+//! which names its own place and units.
 
 use std::io::{self, Write};
 
 use crate::figure::{Datum, Plot, Shape, XAxis};
 use crate::format::rounded;
 
-/// A plot and what sets it apart from others of the same title.
+/// A plot and what distinguishes it from others of the same title.
 pub(crate) struct Row<'a> {
-    /// What else is swept, in words.
+    /// The other swept keys, in words.
     pub(crate) case: String,
-    /// The value on the x axis of other plots that it belongs to.
+    /// The value on the x axis of other plots to which it belongs.
     pub(crate) at: String,
-    /// The flows that it is of.
+    /// Its flows.
     pub(crate) class: String,
     pub(crate) plot: &'a Plot,
 }
@@ -36,7 +36,7 @@ const COLUMNS: [&str; 16] = [
     "high",
 ];
 
-/// Writes what plots show, one after the other.
+/// Writes the values of plots, one after the other.
 pub(crate) fn write<'a>(out: impl Write, plots: impl IntoIterator<Item = Row<'a>>) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(COLUMNS)?;

@@ -1,4 +1,4 @@
-//! What was measured of a paper's figures as one page of Markdown: what became of each claim first, then figure by figure.
+//! The measured values of a paper's figures as one page of Markdown: first the verdict on each claim, then figure by figure.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -22,18 +22,18 @@ const SMOKE: &str = "scale=smoke";
 pub struct PageFigure {
     /// Its experiment's name in the catalogue.
     pub name: String,
-    /// What was run.
+    /// The experiment that was run.
     pub experiment: Experiment,
-    /// What was measured of it.
+    /// Its measured values.
     pub measured: Measured,
-    /// What has to be known before that is believed.
+    /// Warnings that a reader has to know before trusting it.
     pub notes: Vec<String>,
-    /// Who measured it.
+    /// The machines that measured it.
     pub made: Vec<Made>,
 }
 
 impl PageFigure {
-    /// What its claims are about, drawn with what they say, as SVG; `None` where nothing of it was measured.
+    /// The metrics of its claims, drawn with the claimed values, as SVG; `None` if nothing of it was measured.
     pub fn drawn(&self) -> Option<String> {
         figure(&self.experiment, &self.measured).as_ref().and_then(drawing::of_claims)
     }
@@ -43,9 +43,9 @@ impl PageFigure {
     }
 }
 
-/// The paper's claims beside the measured values: what became of each, then figure by figure. The page ends with `checks`,
-/// what was checked where a claim and its value disagree. `drawn` is the path of the drawing of a figure, by its name, if there
-/// is one.
+/// The paper's claims next to the measured values: first the verdict on each, then figure by figure. The page ends with
+/// `checks`, what was checked where a claim and its value disagree. `drawn` is the path of a figure's drawing, by its name, if
+/// it exists.
 pub fn reproduction(
     paper: &str,
     figures: &[PageFigure],
@@ -91,7 +91,7 @@ pub fn reproduction(
     text
 }
 
-/// The same for a terminal: the claims of each figure that has any beside what was measured, without tables.
+/// The same for a terminal: the claims of each figure that has any, next to the measured values, without tables.
 pub fn reproduction_text(figures: &[PageFigure]) -> String {
     let mut text = String::new();
     for (figure, claims) in figures.iter().zip(claims_of(figures)).filter(|(_, claims)| !claims.is_empty()) {
@@ -102,7 +102,7 @@ pub fn reproduction_text(figures: &[PageFigure]) -> String {
     text
 }
 
-/// How many claims of figures have which verdict, in words.
+/// The number of claims of figures with each verdict, in words.
 pub fn totals(figures: &[PageFigure]) -> String {
     totals_of(&claims_of(figures))
 }
@@ -156,7 +156,7 @@ fn made(text: &mut String, figures: &[PageFigure]) {
     let _ = writeln!(text, "\nRuns made: {}.", all.iter().map(one).collect::<Vec<_>>().join("; "));
 }
 
-/// What became of each claim, with a line of reason.
+/// The verdict on each claim, with a line of reason.
 fn in_short(text: &mut String, figures: &[PageFigure], claims: &[Vec<ClaimRow>]) {
     let all = || claims.iter().flatten();
     let became: Vec<(Outcome, String, &PageFigure, &ClaimRow)> = figures
@@ -188,7 +188,7 @@ fn in_short(text: &mut String, figures: &[PageFigure], claims: &[Vec<ClaimRow>])
     }
 }
 
-/// As pages of Markdown call the heading: small letters, digits and hyphens.
+/// The anchor of a heading in pages of Markdown: small letters, digits and hyphens.
 fn anchor(heading: &str) -> String {
     let kept = |letter: char| match letter {
         ' ' => Some('-'),
@@ -202,10 +202,9 @@ fn row_of<const N: usize>(text: &mut String, cells: [&String; N]) {
     let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
 }
 
-/// Makes claims unresolved whose direction is another one where they are repeated, and says of the others what their repeats
-/// show.
+/// Makes claims unresolved if a repetition has another direction, and adds to the others what their repetitions show.
 fn hold_together(figures: &mut [Vec<ClaimRow>]) {
-    // A reading stands beside the literal words, and says nothing of them.
+    // A reading stands next to the literal words, and does not affect their verdict.
     let others = figures.iter().flatten().filter(|row| row.reading.is_none());
     let repeats = others.filter_map(|row| Some((row.repeats.clone()?, row.id.clone(), row.verdict)));
     for (of, id, verdict) in repeats.collect::<Vec<_>>() {

@@ -11,11 +11,11 @@ use crate::links::flow_level_cct_ps;
 /// The results of one case and size class.
 pub(crate) struct ResultTable {
     pub(crate) case: usize,
-    /// The size class; none of coflows.
+    /// The size class; none for coflows.
     pub(crate) class: Option<usize>,
-    /// Whose results these are.
+    /// The flows of these results.
     pub(crate) title: String,
-    /// What is counted, and what its completion time is called.
+    /// What is counted, and the name of its completion time.
     pub(crate) counted: &'static str,
     pub(crate) time: &'static str,
     /// Unit of its completion time.
@@ -37,12 +37,12 @@ pub(crate) struct Row {
     pub(crate) unfinished: String,
     /// Whether the others are compared with it.
     pub(crate) is_baseline: bool,
-    /// Of all coflows: their mean CCT without congestion control and queues; empty where nobody knows it.
+    /// For all coflows: their mean CCT without congestion control and queues; empty if it is not known.
     pub(crate) flow_level: String,
     /// Completion time, then slowdown, each by statistic.
     pub(crate) cells: Vec<Cell>,
-    /// How even its flows fare: the coefficient of variation of their completion time, and Jain's index over orders of magnitude of
-    /// size.
+    /// The evenness of its flows: the coefficient of variation of their completion time, and Jain's index over orders of
+    /// magnitude of size.
     pub(crate) evenness: [Cell; 2],
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct Cell {
     pub(crate) spread: String,
     /// Whether few flows lie beyond the percentile.
     pub(crate) uncertain: bool,
-    /// Against the baseline; empty for the baseline itself.
+    /// Compared with the baseline; empty for the baseline itself.
     pub(crate) ratio: String,
     /// The ratio's interval; empty with one seed.
     pub(crate) interval: String,
-    /// "better", "worse" or "open": whether the interval leaves 1 out, and on which side.
+    /// "better", "worse" or "open": whether the interval excludes 1, and on which side.
     pub(crate) verdict: &'static str,
 }
 

@@ -1,17 +1,17 @@
-//! Where values of a swept key lie on an axis: numbers and sizes to scale, words in their order.
+//! The places of a swept key's values on an axis: numbers and sizes to scale, words in their order.
 
 /// Values on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scale {
     /// By value.
     pub(crate) positions: Vec<f64>,
-    /// Whether the values lie so far apart that they only show on a logarithmic axis.
+    /// Whether the values lie so far apart that only a logarithmic axis shows them.
     pub(crate) is_log: bool,
     /// That of the positions, empty for plain numbers; `None` for words.
     pub(crate) unit: Option<&'static str>,
 }
 
-/// Units of what an experiment file measures, with the factor to the first of their kind.
+/// Units in experiment files, with the factor to the first unit of their kind.
 const UNITS: [(&str, u8, f64); 23] = [
     ("", 0, 1.0),
     ("%", 1, 1.0),
@@ -38,7 +38,7 @@ const UNITS: [(&str, u8, f64); 23] = [
     ("Gbps", 5, 1e9),
 ];
 
-/// Where these values lie: to scale if all are numbers of one kind, else one after the other.
+/// The places of these values: to scale if all are numbers of one kind, else one after the other.
 pub(crate) fn scale(values: &[&str]) -> Scale {
     /// Values further apart than this crowd at one end of a linear axis.
     const SPAN: f64 = 20.0;

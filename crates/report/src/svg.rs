@@ -1,4 +1,4 @@
-//! What plotters draws, as SVG that needs nothing but itself: letters are outlines, and it names no font, file or address.
+//! Writes what plotters draws as self-contained SVG: letters are outlines, and it names no font, file or address.
 //!
 //! All coordinates are whole numbers of [`PER_POINT`] to a point of a printed page, so that a drawing has the same bytes everywhere.
 
@@ -17,10 +17,10 @@ use ttf_parser::GlyphId;
 use crate::font::Font;
 use flowsieve_files::printable;
 
-/// Units of a drawing to a point, of which an inch has 72.
+/// Units of a drawing in a point; an inch has 72 points.
 pub(crate) const PER_POINT: i32 = 20;
 
-/// A drawing that is being made.
+/// A drawing in progress.
 pub(crate) struct Sheet {
     title: String,
     size: (u32, u32),
@@ -31,12 +31,12 @@ pub(crate) struct Sheet {
 #[derive(Default)]
 struct Written {
     body: String,
-    /// The letters that are used, with their outlines.
+    /// The letters in use, with their outlines.
     letters: BTreeMap<GlyphId, String>,
 }
 
 impl Sheet {
-    /// An empty one of this size in units.
+    /// An empty sheet of this size in units.
     pub(crate) fn new(title: &str, size: (u32, u32), font: Font) -> Sheet {
         Sheet { title: title.to_owned(), size, font, written: RefCell::default() }
     }
@@ -45,17 +45,17 @@ impl Sheet {
         &self.font
     }
 
-    /// What plotters draws with.
+    /// The pen with which plotters draws.
     pub(crate) fn pen(&self) -> Pen<'_> {
         Pen { sheet: self }
     }
 
-    /// What is drawn until [`Sheet::end`] belongs together, and says this to who points at it.
+    /// Everything drawn until [`Sheet::end`] belongs together, and shows this title under the pointer.
     pub(crate) fn begin(&self, title: &str) {
         self.write(format_args!("<g><title>{}</title>", shown(title)));
     }
 
-    /// What is drawn until [`Sheet::end`] has dashes and gaps of these lengths; none draw whole lines.
+    /// Lines drawn until [`Sheet::end`] have dashes and gaps of these lengths; without any they are whole.
     pub(crate) fn begin_dashes(&self, lengths: &[i32]) {
         let lengths: Vec<String> = lengths.iter().map(i32::to_string).collect();
         match lengths.as_slice() {
@@ -69,11 +69,11 @@ impl Sheet {
     }
 
     fn write(&self, text: std::fmt::Arguments<'_>) {
-        // A String takes everything.
+        // Writing into a String does not fail.
         let _ = self.written.borrow_mut().body.write_fmt(text);
     }
 
-    /// The drawing. `width` is how wide it is to be shown, with its unit.
+    /// The drawing. `width` is the width to be shown, with its unit.
     pub(crate) fn into_svg(self, width: &str) -> String {
         let (across, down) = self.size;
         let Written { body, letters } = self.written.into_inner();
@@ -83,14 +83,14 @@ impl Sheet {
              viewBox=\"0 0 {across} {down}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n<defs>"
         );
         for (GlyphId(letter), outline) in letters {
-            // A String takes everything.
+            // Writing into a String does not fail.
             let _ = writeln!(svg, "<path id=\"letter-{letter}\" d=\"{outline}\"/>");
         }
         svg + "</defs>\n<g fill=\"none\" stroke-linejoin=\"round\">\n" + &body + "</g>\n</svg>\n"
     }
 }
 
-/// Text as XML has it, without what XML refuses.
+/// Escapes text for XML, without the characters that XML refuses.
 fn shown(text: &str) -> String {
     let text = printable(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     // Escaping into a String does not fail.
@@ -127,7 +127,7 @@ fn path(points: impl IntoIterator<Item = BackendCoord>) -> String {
     let mut path = String::new();
     for (x, y) in points {
         let command = if path.is_empty() { 'M' } else { 'L' };
-        // A String takes everything.
+        // Writing into a String does not fail.
         let _ = write!(path, "{command}{x} {y}");
     }
     path
@@ -187,7 +187,7 @@ impl DrawingBackend for Pen<'_> {
             HPos::Center => width / 2,
             HPos::Right => width,
         };
-        // Text is as high as its capitals: what hangs below the line has its place in the margins.
+        // Text is as high as its capitals: descenders lie in the margins.
         let down = match anchor.v_pos {
             VPos::Top => capital,
             VPos::Center => capital / 2.0,
@@ -205,7 +205,7 @@ impl DrawingBackend for Pen<'_> {
             let mut written = self.sheet.written.borrow_mut();
             let outline = written.letters.entry(letter.glyph).or_insert_with(|| font.outline(letter.glyph));
             if !outline.is_empty() {
-                // A String takes everything.
+                // Writing into a String does not fail.
                 let _ = write!(letters, "<use xlink:href=\"#letter-{}\" x=\"{}\"/>", letter.glyph.0, letter.x);
             }
         }

@@ -1,4 +1,4 @@
-//! The table that a run ends with: what it answers first, what looks wrong, then the numbers.
+//! The table at the end of a run: first the answers, then what looks wrong, then the numbers.
 
 use flowsieve_results::doctor::is_uncertain;
 use flowsieve_results::{ClassSummary, Metric, ResultDir, Statistic};
@@ -15,11 +15,11 @@ use crate::text_table::{Cell, Column, TextTable, Tone, paragraph};
 /// More sentences than this hide the table; the page has all.
 const SENTENCES: usize = 8;
 
-/// Stands behind a percentile that few flows made.
+/// Marks a percentile with few flows beyond it.
 const FEW_MARK: &str = "*";
 
-/// The results as text, in colour or without: for each case and size class a block, in it a line for each value on the x axis and
-/// scheme.
+/// The results as text, in colour or without: a block for each case and size class, with a line for each value on the x axis
+/// and scheme.
 pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     let experiment = &dir.manifest().experiment;
     let first = experiment.schemes.first().map_or("", |scheme| scheme.name.as_str());
@@ -84,7 +84,7 @@ pub fn table(dir: &ResultDir, layout: &Layout, colour: bool) -> String {
     text
 }
 
-/// Two lines a claim, or more where they are long: what it says, and what was measured.
+/// Two lines per claim, or more if they are long: the claim and the measured value.
 pub(crate) fn claim_lines(claims: &[ClaimRow]) -> String {
     let mut text = String::new();
     for ClaimRow { id, what, claimed, measured, judged, .. } in claims {
@@ -94,7 +94,7 @@ pub(crate) fn claim_lines(claims: &[ClaimRow]) -> String {
     text
 }
 
-/// The one value on the x axis, where there is one that tables would repeat in each line.
+/// The only value on the x axis, if tables would repeat it in each line.
 fn place(layout: &Layout, case: &Case) -> String {
     match case.at.as_slice() {
         [At { value: Some(value), .. }] => format!(", {}", value_in_words(&layout.x, value)),
@@ -108,7 +108,7 @@ fn any_is_uncertain(dir: &ResultDir, layout: &Layout) -> bool {
     Group::all(dir).into_iter().any(of)
 }
 
-/// What the mean CCT would be without congestion control and queues, for schemes that have a meaning there.
+/// The mean CCT without congestion control and queues, for schemes that have a meaning there.
 fn at_flow_level(dir: &ResultDir, layout: &Layout, case: &Case, unit: Unit) -> String {
     let of_scheme = |&point: &usize| {
         let cct = unit.of(flow_level_cct_ps(dir, point)? as f64);
@@ -129,21 +129,21 @@ fn at_flow_level(dir: &ResultDir, layout: &Layout, case: &Case, unit: Unit) -> S
     text
 }
 
-/// The first columns of a table: what is on the x axis, unless it has one value, and the scheme.
+/// The first columns of a table: the x axis, unless it has one value, and the scheme.
 fn first_columns(layout: &Layout, case: &Case) -> Vec<Column> {
     let x = (case.at.len() > 1)
         .then(|| Column::words(layout.x_name().split_once('.').map_or(layout.x_name(), |(_, name)| name)));
     x.into_iter().chain([Column::words("scheme")]).collect()
 }
 
-/// Their cells, the value on the x axis in the first line alone.
+/// Their cells, with the value on the x axis only in the first line.
 fn first_cells(dir: &ResultDir, case: &Case, at: &At, index: usize) -> Vec<Cell> {
     let value = (case.at.len() > 1).then(|| if index == 0 { at.name() } else { String::new() });
     let scheme = dir.manifest().experiment.points[at.points[index]].scheme.clone();
     value.into_iter().chain([scheme]).map(Cell::from).collect()
 }
 
-/// How long the runs of a case were, and how loaded their links.
+/// The lengths of the runs of a case, and the loads of their links.
 fn runs(dir: &ResultDir, layout: &Layout, case: &Case) -> TextTable {
     let names = case.points().next().map_or_else(Vec::new, |point| mean_links(dir, point));
     let mut columns = first_columns(layout, case);
@@ -201,7 +201,7 @@ fn block(dir: &ResultDir, layout: &Layout, case: &Case, group: Group, unit: Unit
     TextTable { columns, rows }
 }
 
-/// The mean beside that of the first scheme.
+/// The mean compared with that of the first scheme.
 fn ratio(dir: &ResultDir, at: &At, point: usize, group: Group) -> Cell {
     let this = group.at(dir, point);
     let unfinished = this.unfinished();

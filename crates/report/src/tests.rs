@@ -1,4 +1,4 @@
-//! The report of a result that was made up: schemes with known differences over flows of many sizes.
+//! The report of a made-up result: schemes with known differences over flows of many sizes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use flowsieve_results::{
 
 use crate::Layout;
 
-/// What to make up.
+/// The result to make up.
 struct Sweep {
     schemes: &'static [&'static str],
     loads: &'static [f64],
@@ -41,7 +41,7 @@ impl Numbers {
     }
 }
 
-/// Flows of 1 KB to 20 MB; a scheme that prefers small flows does so the more, the higher the load.
+/// Flows of 1 KB to 20 MB; a scheme that prefers small flows does so more at higher load.
 fn flows(sweep: &Sweep, scheme: usize, load: f64, seed: u64) -> Vec<FlowRow> {
     let mut numbers = Numbers(seed * 1_000 + (load * 100.0) as u64);
     let mut start_ps = 0;
@@ -315,7 +315,7 @@ fn write__the_numbers_of_the_plots_as_csv() {
     let csv = fs::read_to_string(folder.path().join("plots.csv")).unwrap();
     let rows: Vec<&str> =
         csv.lines().filter(|row| row.starts_with("\"Mean FCT / that of dctcp, flows of 0-100KB\"")).collect();
-    // Three schemes at two loads; the first is what the others are compared with.
+    // Three schemes at two loads; the others are compared with the first.
     assert_eq!(rows.len(), 6);
     let first =
         "\"Mean FCT / that of dctcp, flows of 0-100KB\",,,0-100KB,dctcp,measured,load,,0.6,,,ratio to dctcp,,1,,";
@@ -359,7 +359,7 @@ fn figures__by_size_have_the_sizes_in_bytes_and_each_value() {
         assert_eq!((&*row["x_unit"], &*row["y_name"]), ("%", "slowdown"));
         assert!((0.0..=100.0).contains(&row["x"].parse::<f64>().unwrap()), "{row:?}");
     }
-    // The file beside the report says the same.
+    // The file next to the report says the same.
     write(&dir).unwrap();
     let beside = self::rows(&fs::read_to_string(folder.path().join("plots.csv")).unwrap());
     assert!(pias.iter().all(|row| beside.contains(row)));

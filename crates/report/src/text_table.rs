@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use flowsieve_files::printable;
 
-/// Columns that a terminal has at least.
+/// The least number of columns of a terminal.
 pub(crate) const WIDTH: usize = 80;
 
-/// What is said in colour, where there is colour.
+/// The meaning of a colour, where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -15,7 +15,7 @@ pub(crate) enum Tone {
     Better,
     /// It takes more.
     Worse,
-    /// It is not known, or nothing to lean on.
+    /// It is not known, or not reliable.
     Faint,
     Heading,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Column {
     pub(crate) heading: String,
     /// Words are to the left, numbers to the right.
     pub(crate) is_word: bool,
-    /// Where not all fit, the least important are left out; those of 0 never.
+    /// If not all fit, the least important are left out; those of 0 never.
     pub(crate) importance: u8,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// Its columns two blanks apart, without the least important where all would be wider than [`WIDTH`].
+    /// Its columns two blanks apart. The least important are left out if all would be wider than [`WIDTH`].
     pub(crate) fn text(&self, colour: bool) -> String {
         let length = |text: &str| text.chars().count();
         let width = |at: usize| {
@@ -91,7 +91,7 @@ impl TextTable {
         let whole = |shown: &[usize]| shown.iter().map(|&at| widths[at] + 2).sum::<usize>().saturating_sub(2);
         while whole(&shown) > WIDTH {
             let droppable = shown.iter().copied().filter(|&at| self.columns[at].importance > 0);
-            // Of several as unimportant the last.
+            // If several are equally unimportant, the last.
             let Some(least) = droppable.rev().min_by_key(|&at| self.columns[at].importance) else { break };
             shown.retain(|&at| at != least);
         }
@@ -112,7 +112,7 @@ impl TextTable {
     }
 }
 
-/// A paragraph, broken between words where it is wider than [`WIDTH`]; its other lines begin with `indent`.
+/// A paragraph, broken between words if it is wider than [`WIDTH`]; its other lines begin with `indent`.
 pub(crate) fn paragraph(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH)
         .subsequent_indent(indent)
@@ -148,7 +148,7 @@ mod tests {
         let long = "x".repeat(70);
         let text = table(&long).text(false);
         assert_eq!(text.lines().next_back(), Some(format!("{long}  0.93").as_str()));
-        // What must be there stays, however wide.
+        // A column of importance 0 stays, however wide.
         let longer = "x".repeat(90);
         assert!(table(&longer).text(false).contains(&longer));
     }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::format::with_decimals;
 
-/// Numbers of one, two or five times a power of ten within a range, at most so many, with as many decimals as they need.
+/// Numbers of one, two or five times a power of ten within a range, at most `most` of them, with as many decimals as they need.
 pub(crate) fn linear((from, to): (f64, f64), most: usize) -> Vec<(f64, String)> {
-    /// Below it there is no step that a number can be divided by.
+    /// Below it, numbers cannot be divided by a step.
     const LEAST: f64 = 1e-290;
     let span = to - from;
     if !(span > LEAST && span.is_finite()) || most < 2 {
@@ -26,7 +26,7 @@ pub(crate) fn linear((from, to): (f64, f64), most: usize) -> Vec<(f64, String)> 
     (first..=last).map(|many| many as f64 * step).map(|at| (at, words(at, exponent))).collect()
 }
 
-/// A whole multiple of a power of ten, with that where it would be long.
+/// A whole multiple of a power of ten, written with that power if it would be long.
 fn words(at: f64, exponent: i32) -> String {
     const LARGE: f64 = 1e7;
     const MOST_DECIMALS: usize = 5;
@@ -41,7 +41,7 @@ fn words(at: f64, exponent: i32) -> String {
     format!("{at:.digits$e}")
 }
 
-/// Powers of ten within a range of positive numbers, with twice and five times these where there are few.
+/// Powers of ten within a range of positive numbers, with twice and five times these if there are few.
 pub(crate) fn logarithmic((from, to): (f64, f64)) -> Vec<(f64, String)> {
     const FEW: usize = 3;
     const MANY: usize = 6;
@@ -61,7 +61,7 @@ pub(crate) fn logarithmic((from, to): (f64, f64)) -> Vec<(f64, String)> {
 
 /// All whole multiples of powers of ten within a range of positive numbers.
 pub(crate) fn logarithmic_grid((from, to): (f64, f64)) -> Vec<f64> {
-    /// More would be grey all over.
+    /// More decades would make the plot grey all over.
     const MOST_DECADES: usize = 10;
     if decades(from, to).count() > MOST_DECADES {
         return Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn logarithmic_grid((from, to): (f64, f64)) -> Vec<f64> {
     each.filter(|at| (from..=to).contains(at)).collect()
 }
 
-/// The exponents of the powers of ten about a range; none where it is not of positive numbers.
+/// The exponents of the powers of ten about a range; none unless it is of positive numbers.
 fn decades(from: f64, to: f64) -> Range<i32> {
     let exponent = |value: f64| libm::floor(libm::log10(value)) as i32;
     if from > 0.0 && to.is_finite() { exponent(from)..exponent(to) + 1 } else { 0..0 }

@@ -1,9 +1,9 @@
-//! Between what measured quantities lie, and intervals that respect it.
+//! The bounds of measured quantities, and intervals that respect them.
 //!
 //! An interval is computed on a function of the mean that has no bounds (delta method): the logarithm of its distance from the
-//! lower bound, or of a share the logarithm of its odds.
+//! lower bound, or for a share the logarithm of its odds.
 
-/// Between what a quantity lies, whatever is measured.
+/// The range in which a quantity lies, whatever is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     least: f64,
@@ -41,12 +41,12 @@ impl Bounds {
         (of_odds(odds / factor), of_odds(odds * factor))
     }
 
-    /// Whether the ends of an interval are so far apart that the seeds do not tell the value's order of magnitude.
+    /// Whether the ends of an interval are so far apart that the seeds do not determine the value's order of magnitude.
     pub(crate) fn tell_nothing(self, (low, high): (f64, f64)) -> bool {
         high - self.least > Bounds::APART * (low - self.least)
     }
 
-    /// By which factor, counted from the lower bound.
+    /// The factor, counted from the lower bound.
     const APART: f64 = 10.0;
 }
 
@@ -88,7 +88,7 @@ mod tests {
         let (low, high) = estimate.interval.unwrap();
         assert!(1.0 < low && low < 1.2 && high > 180.0, "{low} to {high}");
         assert!(Bounds::SLOWDOWN.tell_nothing((low, high)));
-        // Half of it on the logarithm of what is above 1: s = 0.1, 4.3027 · 0.1 / √3 = 0.248 41, of 1.1.
+        // Half of it on the logarithm of the excess over 1: s = 0.1, 4.3027 · 0.1 / √3 = 0.248 41, of 1.1.
         let (low, high) = Estimate::over_seeds(Bounds::SLOWDOWN, &[2.0, 2.1, 2.2]).unwrap().interval.unwrap();
         near(low, 1.0 + 1.1 / libm::exp(0.248_41 / 1.1), 1e-4);
         near(high, 1.0 + 1.1 * libm::exp(0.248_41 / 1.1), 1e-4);
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(Estimate::over_seeds(Bounds::SLOWDOWN, &[1.0; 3]).unwrap().interval, Some((1.0, 1.0)));
     }
 
-    /// The share of 10,000 intervals over so many seeds that hold the true value.
+    /// The share of 10,000 intervals over this many seeds that hold the true value.
     fn coverage(bounds: Bounds, seeds: usize, truth: f64, of: impl Fn(f64, f64) -> f64) -> f64 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
         let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
@@ -113,7 +113,7 @@ mod tests {
         let normal = |a: f64, b: f64| (-2.0 * libm::log(a)).sqrt() * libm::cos(std::f64::consts::TAU * b);
         for seeds in [3, 5, 10] {
             for (deviation, least) in [(0.2, 0.94), (0.5, 0.92)] {
-                // What is above 1 deviates by a factor.
+                // The excess over 1 deviates by a factor.
                 let truth = 1.0 + libm::exp(deviation * deviation / 2.0);
                 let slowdown = |a, b| 1.0 + libm::exp(deviation * normal(a, b));
                 let found = coverage(Bounds::SLOWDOWN, seeds, truth, slowdown);

@@ -1,9 +1,9 @@
-//! What a paper says of its schemes, and whether a result bears it out.
+//! A paper's claims about its schemes, and whether a result supports them.
 //!
 //! Most claims are about the ratio of a scheme's figure to a baseline's, over the same flows. Such a claim accepts a set of
-//! ratios: a stated change give or take a tolerance, a range, or whatever lies below or above 1. A claim of one scheme
-//! accepts a set of values of the figure itself, and a claim of several an order, or that they are close. What was measured
-//! has a 95 % interval over seeds:
+//! ratios: a stated change give or take a tolerance, a range, or everything below or above 1. A claim about one scheme accepts
+//! a set of values of the figure itself. A claim about several schemes accepts an order, or values that are close. A measured
+//! value has a 95 % interval over seeds:
 //!
 //! | interval | verdict |
 //! | --- | --- |
@@ -11,11 +11,11 @@
 //! | outside of it altogether | disagrees |
 //! | across its edge, or none (one seed) | not resolved |
 //!
-//! Where the paper's workload could not be had and another stands in for it, only the side of 1 is judged: same
-//! direction, other direction, or not resolved.
+//! If the paper's workload was not available and another stands in for it, only the side of 1 is judged: same direction, other
+//! direction, or not resolved.
 //!
-//! A change or a value over several loads is of the mean at these, taken in each seed. A range, an order and closeness have
-//! to hold at each load. An "up to" is judged at the load where the ratio is the most extreme.
+//! For a change or a value over several loads, the mean at these loads is taken in each seed. A range, an order and closeness
+//! have to hold at each load. An "up to" is judged at the load with the most extreme ratio.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub use kept::{Kept, Made};
 pub use looks::{LOOKS, Look};
 pub use measured::{Found, Measured, Quantity, Row, TABLE};
 
-/// What a claim says. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
+/// The content of a claim. Changes are shares: −0.4 is 40 % less. Values are in the figure's own unit: [`Figure::unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expected {
@@ -42,7 +42,7 @@ pub enum Expected {
     Change(f64),
     /// A change between two, at each load.
     Between(f64, f64),
-    /// A change at the load where it is the most extreme, in its own direction.
+    /// A change at the load where it is most extreme, in its own direction.
     UpTo(f64),
     /// Less than the baseline.
     Lower,
@@ -65,23 +65,23 @@ pub struct Claim {
     pub id: String,
     /// Where the paper says it: "Fig 10".
     pub place: String,
-    /// What of.
+    /// The figure that it is about.
     pub figure: Figure,
-    /// Which series, if it is of one.
+    /// The series, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesAt>,
-    /// Flows, or coflows, of which sizes.
+    /// The sizes of its flows or coflows.
     pub class: SizeClass,
-    /// Which of these.
+    /// A further restriction of these.
     #[serde(default, skip_serializing_if = "Only::is_all")]
     pub only: Only,
-    /// Coflows of which class, if they are of one.
+    /// The class of its coflows, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflow_class: Option<CoflowClass>,
-    /// The class of the coflows that these are compared with, if it is another.
+    /// The class of the coflows to which these are compared, if it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_class: Option<CoflowClass>,
-    /// The scheme; of an order the first.
+    /// The scheme; for an order the first.
     pub scheme: String,
     /// What it is compared with: one scheme for a change, none for a value, the other schemes of an order.
     #[serde(rename = "baseline", with = "one_or_more")]
@@ -90,23 +90,23 @@ pub struct Claim {
     pub loads: Vec<f64>,
     /// Values of other swept keys; none: all of the sweep.
     pub at: Vec<Axis>,
-    /// What the paper says.
+    /// The claimed change, value or order.
     pub expected: Expected,
-    /// How much what is measured may differ from what is stated, as a share of the baseline, or of a stated value.
+    /// How much the measured value may differ from the stated one, as a share of the baseline, or of a stated value.
     pub tolerance: f64,
-    /// What else is to be said of it.
+    /// Any further remark.
     pub note: String,
-    /// The workload that stands in for the paper's, where that could not be had: then a direction is all that can be judged.
+    /// The workload that stands in for the paper's, if that was not available: then only a direction can be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stand_in: Option<String>,
-    /// The claim whose words these are, here under another calibration of its stand-in, or read in another way: of stand-ins the
-    /// directions are held together.
+    /// The claim that this one repeats, under another calibration of its stand-in or in another reading. For stand-ins the
+    /// directions are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
-    /// Why the words may be read as this claim reads them, where that is not the literal way.
+    /// The reason for this claim's reading of the words, if it is not the literal one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
-    /// What else of its own text the paper contradicts with it, with the calculation.
+    /// The other text of the paper that contradicts it, with the calculation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<String>,
 }
@@ -137,7 +137,7 @@ mod one_or_more {
     }
 }
 
-/// A claim of something that no simulation measures, listed so that none is passed over.
+/// A claim about something that no simulation measures, listed so that none is omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unmeasured {
     /// Its name, unique in the experiment.
@@ -148,30 +148,30 @@ pub struct Unmeasured {
     pub claimed: String,
     /// Why it is not measured.
     pub why: String,
-    /// What else is to be said of it.
+    /// Any further remark.
     pub note: String,
 }
 
-/// Whether a result bears a claim out.
+/// Whether a result supports a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The whole interval is what the claim says.
+    /// The whole interval is within the claim.
     Agrees,
     /// None of it is.
     Disagrees,
     /// Neither.
     NotResolved,
-    /// With another workload in place of the paper's, the whole interval lies on the side of 1 on which the claim is.
+    /// With another workload in place of the paper's, the whole interval lies on the claim's side of 1.
     SameDirection,
-    /// With such a workload, none of it does.
+    /// With such a workload, the whole interval lies on the other side.
     OtherDirection,
-    /// No simulation says.
+    /// No simulation measures it.
     NotMeasured,
 }
 
 impl Verdict {
-    /// As tables say it.
+    /// The words of tables.
     pub fn in_words(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
@@ -184,35 +184,34 @@ impl Verdict {
     }
 }
 
-/// A claim beside what was measured.
+/// A claim with the measured values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Checked {
     /// The ratio of a change: over all loads together, or at the most extreme one for an "up to".
     pub ratio: Option<Ratio>,
-    /// Of a mean FCT the least ratio that any scheme could have: with the FCTs that the scheme's flows would have had alone in
-    /// the network. Over all loads together, or of an "up to" where it is least.
+    /// For a mean FCT, the least ratio that any scheme could have: with the FCTs that the scheme's flows would have had alone
+    /// in the network. Over all loads together, or for an "up to" at the load where it is least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Ratio>,
     /// The load at which an "up to" was judged.
     pub load: Option<f64>,
-    /// Ratios by load. Also by case, where there are several, and by pair of schemes, for an order.
+    /// Ratios by load. Also by case, if there are several, and by pair of schemes, for an order.
     pub by_load: Vec<(Option<f64>, Ratio)>,
-    /// The figure itself by scheme, over all loads together: of a claim of a value or an order.
+    /// The figure itself by scheme, over all loads together: for a claim about a value or an order.
     pub values: Vec<(String, Estimate)>,
-    /// The figure itself by scheme and load: of a claim of a value.
+    /// The figure itself by scheme and load: for a claim about a value.
     pub values_by_load: Vec<(Option<f64>, Estimate)>,
-    /// After how many seeds it was judged, where seeds were added until claims were resolved.
+    /// After how many seeds it was judged, if seeds were added until claims were resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<usize>,
-    /// Whether that is what the claim says.
+    /// Whether the measured value supports the claim.
     pub verdict: Verdict,
-    /// Why it is not resolved, where more than the width of the interval stands in the way, or where an order fails; else
-    /// empty.
+    /// Why it is not resolved, if the reason is more than the width of the interval, or why an order fails; else empty.
     pub why: String,
 }
 
 impl Claim {
-    /// Whether no scheme could do what it says, for lack of time: flows that are alone in the network take longer.
+    /// Whether no scheme could reach the claimed value, for lack of time: flows that are alone in the network take longer.
     pub fn is_beyond(&self, bound: &Ratio) -> bool {
         bound.interval.is_some_and(|(low, _)| self.expected.accepted(self.tolerance).1 < low)
     }
@@ -242,8 +241,8 @@ impl Expected {
 }
 
 impl Expected {
-    /// What a workload that stands in for the paper's can show of it: that a ratio lies on the same side of 1, as an expectation
-    /// with its tolerance. `None`: it has no side.
+    /// What a workload that stands in for the paper's can show of it: that a ratio lies on the same side of 1, as an
+    /// expectation with its tolerance. `None`: it has no side.
     fn direction(self) -> Option<(Expected, f64)> {
         const FAR: f64 = 1e9;
         Some(match self {

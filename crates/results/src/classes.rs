@@ -1,4 +1,4 @@
-//! Size classes: the ranges of flow size that results are reported for.
+//! Size classes: the ranges of flow size for which results are reported.
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct SizeClass {
     /// How tables call it.
     pub name: String,
-    /// Smaller flows and flows of this size are outside.
+    /// The lower bound; flows of this size are outside.
     pub above_bytes: u64,
     /// The largest size inside; `None`: no limit.
     pub up_to_bytes: Option<u64>,
@@ -46,7 +46,7 @@ impl SizeClass {
     }
 }
 
-/// The classes of a report: what lies between its bounds, and all flows together. As data it is its bounds.
+/// The classes of a report: the ranges between its bounds, and all flows together. As data it is its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct SizeClasses(Vec<SizeClass>);
@@ -123,7 +123,7 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes}B")
 }
 
-/// The size that [`size`] writes so.
+/// The size whose text [`size`] writes.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let bytes_each: u64 = match &text[digits.len()..] {

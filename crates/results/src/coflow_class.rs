@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::classes::SizeClass;
 use crate::coflows::CoflowRow;
 
-/// Short or long by the longest flow of a coflow, narrow or wide by how many flows it has.
+/// Short or long by the longest flow of a coflow, narrow or wide by its number of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoflowClass {
     /// Its longest flow is long.
@@ -29,7 +29,7 @@ impl CoflowClass {
         usize::from(self.long) + 2 * usize::from(self.wide)
     }
 
-    /// As the papers call it.
+    /// Its name in the papers.
     pub fn name(self) -> &'static str {
         match (self.long, self.wide) {
             (false, false) => "SN",
@@ -49,7 +49,7 @@ impl CoflowClass {
         }
     }
 
-    /// The class that is called so.
+    /// The class with this name.
     pub fn parse(name: &str) -> Option<CoflowClass> {
         CoflowClass::ALL.into_iter().find(|class| class.name() == name)
     }
@@ -72,7 +72,7 @@ impl Default for CoflowClassBounds {
 }
 
 impl CoflowClassBounds {
-    /// Whether they are the usual ones.
+    /// Whether they are the default ones.
     pub fn are_default(&self) -> bool {
         *self == CoflowClassBounds::default()
     }
@@ -83,7 +83,7 @@ impl CoflowClassBounds {
     }
 }
 
-/// Coflows that have something in common.
+/// A group of coflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CoflowGroup {
     /// Their payload is in a size class.

@@ -1,4 +1,4 @@
-//! Coflows: groups of flows that are done when all of them are. `coflows.parquet`: a row a coflow.
+//! Coflows: groups of flows that are finished when all of them are. `coflows.parquet`: one row per coflow.
 //!
 //! Columns: point, seed, coflow, flows, unfinished, bytes, start_ps, cct_ps (null: a flow did not finish), senders,
 //! receivers, longest_bytes, ideal_ps (null: not known), slowdown. A result without coflows has no such file.
@@ -42,7 +42,7 @@ pub struct CoflowRow {
     pub start_ps: u64,
     /// Coflow completion time: from there to the end of the last; `None` if one did not finish.
     pub cct_ps: Option<u64>,
-    /// The least CCT that it could have, as the fabric tells it; `None` where nobody did.
+    /// The least CCT that it could have in the fabric; `None` if not known.
     pub ideal_ps: Option<u64>,
 }
 
@@ -83,12 +83,12 @@ pub(crate) fn of_flows(flows: &[FlowRow], ideals_ps: &BTreeMap<u32, u64>) -> Vec
     found.into_values().map(done).collect()
 }
 
-/// The coflows of a run together.
+/// Statistics of the coflows of a run together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoflowStats {
-    /// How many.
+    /// Their number.
     pub coflows: u64,
-    /// Coflows of which a flow did not finish.
+    /// Coflows with a flow that did not finish.
     pub unfinished: u64,
     /// CCT of the others; `None` if there are none.
     pub cct_ps: Option<Figures>,
@@ -143,7 +143,7 @@ pub struct GroupedCoflows {
 }
 
 impl GroupedCoflows {
-    /// Of each group that any of these coflows is in.
+    /// For each group that contains any of these coflows.
     pub(crate) fn of(rows: &[CoflowRow], groups: &[CoflowGroup], bounds: &CoflowClassBounds) -> Vec<GroupedCoflows> {
         let of = |group: &CoflowGroup| {
             let stats = CoflowStats::of(rows.iter().filter(|row| group.holds(row, bounds)))?;

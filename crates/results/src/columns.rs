@@ -1,4 +1,4 @@
-//! What the columns of the tables mean, with their units, for the metadata of each Parquet file: a JSON object by column under
+//! The meanings of the tables' columns, with their units, for the metadata of each Parquet file: a JSON object by column under
 //! [`KEY`].
 
 use arrow_schema::Schema;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// The key of the metadata.
 pub(crate) const KEY: &str = "flowsieve.columns";
 
-/// Name, unit, meaning. A unit of nothing: a number or a name.
+/// Name, unit, meaning. An empty unit: a number or a name.
 const COLUMNS: [(&str, &str, &str); 40] = [
     ("point", "", "index of the combination of the sweep, in the order of the manifest"),
     ("seed", "", "seed of the run; the same seed gives every scheme the same flows"),
@@ -52,7 +52,7 @@ const COLUMNS: [(&str, &str, &str); 40] = [
     ("class", "", "which of a mix of workloads the flow is of, from 0"),
 ];
 
-/// Of the columns of this schema; those of swept keys are what their names say.
+/// For the columns of this schema; the names of those of swept keys explain themselves.
 pub(crate) fn metadata(schema: &Schema) -> KeyValue {
     let about = |name: &str| {
         let known = COLUMNS.iter().find(|(column, ..)| *column == name);

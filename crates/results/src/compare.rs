@@ -1,8 +1,8 @@
 //! Two schemes, or two values of another swept key, over the same flows, paired by seed and by flow.
 //!
-//! The same seed gives both the same flows, so the logarithm of the ratio of their figures is taken seed by seed
-//! and the interval is over these ([`Ratio`]). Where the flows themselves were kept, each flow is paired, too: in a seed
-//! the geometric mean of the ratios of FCT over the flows that finished under both, and how many took less and more.
+//! The same seed gives both the same flows, so the logarithm of the ratio of their figures is taken seed by seed and the
+//! interval is over these ([`Ratio`]). If the flows themselves were kept, each flow is paired, too. In a seed that gives the
+//! geometric mean of the ratios of FCT over the flows that finished under both, and how many took less and more.
 
 use serde::{Serialize, Serializer};
 
@@ -41,7 +41,7 @@ pub struct ClassComparison {
     /// Ratios of slowdown, likewise.
     #[serde(serialize_with = "by_name")]
     pub slowdown: Vec<Option<Ratio>>,
-    /// `None` where the flows were not kept.
+    /// `None` if the flows were not kept.
     pub by_flow: Option<ByFlow>,
 }
 
@@ -56,22 +56,22 @@ impl ClassComparison {
     }
 }
 
-/// Two points that differ in nothing but what is compared.
+/// Two points that differ only in the compared key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The first one's point.
     pub point: usize,
     /// The point that it is compared with.
     pub baseline: usize,
-    /// Whether both have the same flows. Where they have not, nothing is paired.
+    /// Whether both have the same flows. If not, nothing is paired.
     #[serde(skip)]
     pub same_flows: bool,
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassComparison>,
-    /// Of coflows, whose CCT is paired by seed as FCT is; `None` where there are none.
+    /// For coflows, whose CCT is paired by seed like FCT; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coflows: Option<ClassComparison>,
-    /// The same by class of coflows, of those that there are.
+    /// The same by class of coflows, for the classes that occur.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub coflow_classes: Vec<(CoflowClass, ClassComparison)>,
 }
@@ -125,7 +125,7 @@ fn of_groups(this: &ClassSummary, other: &ClassSummary) -> ClassComparison {
     }
 }
 
-/// Pairs flows as the runs come by, each point's after the other's.
+/// Pairs flows as the runs arrive, each point's runs after the other's.
 struct PairedFlows<'a> {
     pairs: &'a [(usize, usize)],
     classes: &'a [SizeClass],
@@ -135,7 +135,7 @@ struct PairedFlows<'a> {
     found: Vec<Vec<Vec<Tally>>>,
 }
 
-/// What is compared of a flow.
+/// The compared part of a flow.
 #[derive(Clone, Copy)]
 struct Brief {
     flow: u32,
@@ -217,7 +217,7 @@ mod tests {
         let classes = [SizeClass::between(0, Some(100)), SizeClass::between(0, None)];
         let pairs = [(1, 0)];
         let mut flows = PairedFlows::new(&pairs, &classes);
-        // The baseline; flow 2 does not finish. A point of neither is passed over.
+        // The baseline; flow 2 does not finish. A point outside of the pairs is skipped.
         flows.take(0, 7, &[row(0, 50, Some(10)), row(1, 50, Some(10)), row(2, 50, None), row(3, 500, Some(40))]);
         flows.take(2, 7, &[row(0, 50, Some(1))]);
         flows.take(1, 7, &[row(0, 50, Some(5)), row(1, 50, Some(20)), row(2, 50, Some(1)), row(3, 500, Some(10))]);

@@ -1,12 +1,13 @@
-//! Control variates: what is known of a run's flows before it is made takes a part of the noise off a mean over seeds.
+//! Control variates: quantities that are known of a run's flows before it is made remove a part of the noise of a mean over
+//! seeds.
 //!
-//! Runs whose sizes happen to be large, or whose arrivals happen to be dense, have a higher mean FCT than others. How large
-//! sizes are and how long arrivals take on average is known beforehand, so that what a seed deviates there explains a part of
-//! what its mean FCT deviates. With the regression of the one on the others (Lavenberg and Welch, Management Science 27(3),
-//! 1981) the mean over seeds is moved to where it would lie had the seeds been average. For normal values the estimate
-//! is unbiased and its interval exact; the tests count both for values as runs have them.
+//! Runs whose sizes happen to be large, or whose arrivals happen to be dense, have a higher mean FCT than others. The average
+//! size and the average length of arrivals are known beforehand, so a seed's deviation from them explains a part of the
+//! deviation of its mean FCT. With the regression of the latter on the former (Lavenberg and Welch, Management Science 27(3),
+//! 1981) the mean over seeds is moved to where it would lie had the seeds been average. For normal values the estimate is
+//! unbiased and its interval exact; the tests count both for values as runs have them.
 //!
-//! A regression costs degrees of freedom, so that it is used from [`FEWEST`] seeds on, and for means over all flows alone: those of
+//! A regression costs degrees of freedom, so it is used from [`FEWEST`] seeds on, and only for means over all flows: those of
 //! small flows, percentiles and ratios of paired seeds have next to nothing in common with these controls.
 
 use serde::{Deserialize, Serialize};
@@ -14,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use crate::bounds::Bounds;
 use crate::statistics::{Estimate, Sureness};
 
-/// Fewer seeds are averaged as they are: three controls leave too little to tell the noise that remains.
+/// Fewer seeds are averaged as they are: three controls leave too few to estimate the remaining noise.
 pub const FEWEST: usize = 8;
 
 /// Flows above this size are large ones.
 pub const LARGE_BYTES: u64 = 100_000;
 
-/// What is known of the flows of a run: on average beforehand, and of each seed afterwards.
+/// Properties of the flows of a run: on average beforehand, and of each seed afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Controls {
     /// Mean size, in bytes.
@@ -56,8 +57,8 @@ impl Controls {
     }
 }
 
-/// A mean over seeds, each with its controls, where these are on average as known; `None` where there are too few seeds, or
-/// where these deviate in fewer ways than there are controls.
+/// A mean over seeds, each with its controls, corrected to the known averages of these; `None` if there are too few seeds, or
+/// if these deviate in fewer ways than there are controls.
 pub fn adjusted(sureness: Sureness, bounds: Bounds, seeds: &[(f64, Controls)], average: &Controls) -> Option<Estimate> {
     let count = seeds.len();
     if count < FEWEST {
@@ -83,7 +84,7 @@ pub fn adjusted(sureness: Sureness, bounds: Bounds, seeds: &[(f64, Controls)], a
     let left: f64 = (0..count).map(|seed| values[seed] - explained(seed)).map(|residual| residual * residual).sum();
     let freedom = count - 1 - CONTROLS;
     let seeds = sureness.as_if.unwrap_or(count);
-    // The slopes are estimated, too: the further the controls' means lie from what is known, the more that weighs.
+    // The slopes are estimated, too: the further the controls' means lie from the known ones, the more their error weighs.
     let weight = 1.0 / n + dot(&means, &solve(squares, means)?);
     let variance = left / freedom as f64 * weight * n / seeds as f64;
     let half = sureness.quantile(seeds.saturating_sub(CONTROLS).max(2)) * variance.sqrt();
@@ -95,7 +96,7 @@ fn dot(a: &[f64; CONTROLS], b: &[f64; CONTROLS]) -> f64 {
     (0..CONTROLS).map(|k| a[k] * b[k]).sum()
 }
 
-/// The solution of a system of equations, by elimination with the largest pivot; `None` where it has none or many.
+/// The solution of a system of equations, by elimination with the largest pivot; `None` if it has none or many.
 fn solve(mut matrix: [[f64; CONTROLS]; CONTROLS], mut right: [f64; CONTROLS]) -> Option<[f64; CONTROLS]> {
     let size = matrix.iter().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
     for k in 0..CONTROLS {
@@ -134,7 +135,7 @@ mod tests {
         (-2.0 * libm::log(uniform())).sqrt() * libm::cos(std::f64::consts::TAU * uniform())
     }
 
-    /// A seed whose mean FCT follows its controls, of which the second moves with the first, and has noise of its own.
+    /// A seed whose mean FCT follows its controls, the second of which moves with the first, and has noise of its own.
     fn seed(random: &mut Xoshiro256PlusPlus, of_value: impl Fn(f64) -> f64) -> (f64, Controls) {
         let [a, b, c, noise] = std::array::from_fn(|_| normal(random));
         let controls = Controls {
@@ -172,13 +173,13 @@ mod tests {
             assert!(bias.abs() < error && plain.abs() < 5.0 * (plain_square / 10_000.0).sqrt(), "{count}: {bias}");
             assert!((430..=570).contains(&missed), "{count}: {missed} of 10,000");
             if count == 40 {
-                // Of the variance 0.0074 only that of the noise is left, 0.0009, and what the slopes cost.
+                // Only the noise's part of the variance 0.0074 is left, 0.0009, plus the cost of the slopes.
                 assert!((6.5..9.0).contains(&(plain_square / square)), "{}", plain_square / square);
             }
         }
     }
 
-    /// A mean FCT rises faster than its load: here as an exponential, askew as means over flows are.
+    /// A mean FCT rises faster than its load: here as an exponential, skewed like means over flows.
     #[test]
     fn adjusted__of_values_that_follow_their_controls_askew() {
         let truth = libm::exp((0.05f64 * 0.05 + 0.02 * 0.02 + 0.06 * 0.06 + 0.03 * 0.03) / 2.0);

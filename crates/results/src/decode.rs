@@ -1,7 +1,7 @@
-//! Parquet as others' code reads it, with a fence around that.
+//! Reads Parquet with the library's decoder, guarded against its panics.
 //!
-//! Its digest does not vouch for a file whose manifest was written by the same hand, and the decoder trusts what it reads: where it
-//! panics, the file is damaged, and that is all.
+//! A digest does not vouch for a file if the same author wrote its manifest, and the decoder trusts what it reads. If it
+//! panics, the file is reported as damaged, with no other effect.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -21,10 +21,10 @@ pub(crate) const BATCH: usize = 1 << 16;
 /// The most bytes of a table.
 pub(crate) const MOST_TABLE_BYTES: u64 = 1_000_000_000_000;
 
-/// What a file begins and ends with.
+/// The first and the last bytes of a file.
 const MAGIC: [u8; 4] = *b"PAR1";
 
-/// Bytes of memory that may be taken for each byte of a file, by what it says of itself: a dictionary of one value packs a page of
+/// Bytes of memory that may be taken for each byte of a file, by its own statements: a dictionary of one value packs a page of
 /// equal values into some bytes, but no page is larger than some megabytes.
 const MOST_PACKED: u64 = 1 << 16;
 
@@ -35,11 +35,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens a file of at most so many bytes. Nothing of it is decoded before its digest is known.
+    /// Opens a file of at most `most` bytes. Nothing of it is decoded before its digest is known.
     pub(crate) fn open(path: &Path, most: u64, expected: &str) -> Result<Table, ResultError> {
         let most = most.min(MOST_TABLE_BYTES);
         let mut file = flowsieve_files::open(path, most).map_err(ResultError::io("read", path))?;
-        // A long file that is none of these is not read to its end.
+        // A long file of another format is not read to its end.
         if !has_magic(&mut file).map_err(ResultError::io("read", path))? {
             return Err(ResultError::damaged(
                 path,
@@ -56,7 +56,7 @@ impl Table {
         Ok(Table { path: path.into(), builder })
     }
 
-    /// Its rows, as it says.
+    /// Its rows, as it states.
     pub(crate) fn rows(&self) -> i64 {
         self.builder.metadata().file_metadata().num_rows()
     }
@@ -80,7 +80,7 @@ fn has_magic(file: &mut File) -> std::io::Result<bool> {
     Ok((first, last) == (MAGIC, MAGIC))
 }
 
-/// What its footer says of the lengths of its columns, before memory is taken for them.
+/// Checks the lengths of columns in its footer, before memory is taken for them.
 fn check_pages(metadata: &ParquetMetaData, bytes: u64) -> Result<(), String> {
     let rows = metadata.row_groups().iter().try_fold(0_i64, |sum, group| sum.checked_add(group.num_rows()));
     if rows != Some(metadata.file_metadata().num_rows()) {
@@ -104,7 +104,7 @@ fn check_pages(metadata: &ParquetMetaData, bytes: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// What a decoder makes of a file.
+/// Runs a decoder; its errors and panics become errors about the file.
 fn of_file<T, E: ToString>(path: &Path, decode: impl FnOnce() -> Result<T, E>) -> Result<T, ResultError> {
     match fenced(decode) {
         Ok(done) => done.map_err(|error| ResultError::damaged(path, error)),
@@ -115,7 +115,7 @@ fn of_file<T, E: ToString>(path: &Path, decode: impl FnOnce() -> Result<T, E>) -
 /// The batches of a file, until one of them cannot be read.
 pub(crate) struct Batches {
     path: PathBuf,
-    /// None after an error: what a panic left behind is not used again.
+    /// None after an error: a reader that panicked is not used again.
     reader: Option<ParquetRecordBatchReader>,
 }
 
@@ -145,10 +145,10 @@ mod tests {
     use super::*;
     use crate::flows::write_table;
 
-    /// More than the reader of a small table needs, and less than any length that a byte of it can be made to say.
+    /// More than the reader of a small table needs, and less than any length that a changed byte can state.
     const MOST_TAKEN: u64 = 32_000_000;
 
-    /// A table of each kind of column that results have, and its bytes.
+    /// A table with each kind of column that results have, and its bytes.
     fn table(path: &Path) -> Vec<u8> {
         let rows = 0..40_u64;
         let columns: [(&str, bool, ArrayRef); 4] = [
@@ -180,7 +180,7 @@ mod tests {
         table.batches()?.try_fold(0, |rows, batch| Ok(rows + batch?.num_rows()))
     }
 
-    /// How many changes of each of these bytes are refused. The fence around panics has tests of its own.
+    /// How many changes of each of these bytes are refused. The guard against panics has tests of its own.
     fn refused(places: impl FnOnce(&[u8]) -> std::ops::Range<usize>, changes: &[u8]) -> usize {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.parquet");

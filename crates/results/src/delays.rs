@@ -1,19 +1,19 @@
-//! Where the time of flows went that they would not have taken alone in the same fabric.
+//! The time of flows beyond what they would have taken alone in the same fabric, by cause.
 
 use serde::{Deserialize, Serialize};
 
-/// The FCTs of finished flows beyond their ideal FCTs, all together, and what senders waited for meanwhile. Of flows whose
-/// transport tells.
+/// The FCTs of finished flows beyond their ideal FCTs, all together, and what senders waited for meanwhile. Only flows whose
+/// transport reports it count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delays {
     /// How many flows.
     pub flows: u64,
     /// Their FCTs beyond the ideal ones, in nanoseconds.
     pub beyond_ideal_ns: u64,
-    /// Of that, from the last packet or answer until a retransmission timer fired.
+    /// The part from the last packet or answer until a retransmission timer fired.
     pub timers_ns: u64,
-    /// Of that, what a handshake or a window that no mark and no loss had cut held back, without queues: the same windows would have
-    /// taken as long in an empty network.
+    /// The part for which a handshake, or a window that no mark and no loss had cut, held data back, without queues: the same
+    /// windows would have taken as long in an empty network.
     pub windows_ns: u64,
 }
 
@@ -38,7 +38,7 @@ impl Delays {
     /// Adds a flow.
     ///
     /// A window holds a flow back for the rest of each round trip. As many round trips as fit into its FCT were each longer by
-    /// their queues, and so much of that rest is theirs; the window's is what is left.
+    /// their queues. That much of the rest is the queues', and the remainder is the window's.
     pub fn add(&mut self, flow: &FlowDelay) {
         let beyond = flow.fct_ps.saturating_sub(flow.ideal_ps);
         let timers = flow.timers_ps.min(beyond);
@@ -61,8 +61,8 @@ impl Delays {
         self.windows_ns = self.windows_ns.saturating_add(other.windows_ns);
     }
 
-    /// The shares of timers, of windows and handshakes, and of queues: the rest, in the network, at their own host, behind other
-    /// messages of their connection, and with windows that the network had cut. `None` where no flow took longer than alone.
+    /// The shares of timers, of windows and handshakes, and of queues: the remainder, in the network, at their own host, behind
+    /// other messages of their connection, and with windows that the network had cut. `None` if no flow took longer than alone.
     pub fn shares(&self) -> Option<[f64; 3]> {
         let all = self.beyond_ideal_ns;
         let queues = all.saturating_sub(self.timers_ns).saturating_sub(self.windows_ns);
@@ -94,7 +94,7 @@ mod tests {
             timers_ps: 0,
         };
         assert_eq!(of(window), [0, 100, 0]);
-        // The same where nine tenths of each round trip are a queue: of the 800 us no window's are left.
+        // The same if nine tenths of each round trip are a queue: none of the 800 us are the window's.
         assert_eq!(of(FlowDelay { least_round_trip_ps: 10 * US, ..window }), [0, 0, 100]);
         // A half: 500 us of the 800 are the queue's.
         assert_eq!(of(FlowDelay { least_round_trip_ps: 50 * US, ..window }), [0, 38, 63]);

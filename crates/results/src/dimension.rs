@@ -1,4 +1,4 @@
-//! What the points of a sweep differ in: their scheme, their load, other swept keys.
+//! The dimensions in which the points of a sweep differ: their scheme, their load, other swept keys.
 
 use crate::{Experiment, PointInfo};
 
@@ -23,7 +23,7 @@ impl Dimension {
         }
     }
 
-    /// Its value at a point, as in the experiment file; `None` where the point has none.
+    /// Its value at a point, as in the experiment file; `None` if the point has none.
     pub fn value(&self, point: &PointInfo) -> Option<String> {
         match self {
             Dimension::Scheme => Some(point.scheme.clone()),
@@ -32,14 +32,15 @@ impl Dimension {
         }
     }
 
-    /// Whether it goes by this name: the whole one, or the part behind one of its dots.
+    /// Whether it has this name: the whole one, or the part after one of its dots.
     pub fn is_called(&self, name: &str) -> bool {
         self.name() == name || self.name().strip_suffix(name).is_some_and(|before| before.ends_with('.'))
     }
 }
 
 impl Experiment {
-    /// What its points differ in, each with its values in the order of the sweep: the scheme, the load, then the other keys.
+    /// The dimensions in which its points differ, each with its values in the order of the sweep: the scheme, the load, then
+    /// the other keys.
     pub fn dimensions(&self) -> Vec<(Dimension, Vec<String>)> {
         let keys = self.points.first().into_iter().flat_map(|point| &point.axes);
         let keys = keys.map(|axis| Dimension::Key(axis.key.clone()));
@@ -68,7 +69,7 @@ impl Experiment {
     }
 }
 
-/// Whether two points differ in this alone, if at all.
+/// Whether two points differ at most in this dimension.
 fn differ_in_no_more(point: &PointInfo, other: &PointInfo, varied: &Dimension) -> bool {
     let key = match varied {
         Dimension::Key(key) => Some(key),

@@ -1,4 +1,4 @@
-//! What was lost, and what waited for it, of a group of flows.
+//! Losses of a group of flows, and the data that waited for them.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ pub struct Disorder {
     pub timed_out: u64,
     /// Data packets taken for lost before a timeout.
     pub found_lost: u64,
-    /// Data packets that arrived though they had before.
+    /// Data packets that had arrived before.
     pub unneeded: u64,
     /// Duplicate ACKs that senders received.
     pub duplicate_acks: u64,
-    /// The most that a receiver held of one flow because something before it was missing, in bytes.
+    /// The most that a receiver held of one flow because an earlier part was missing, in bytes.
     pub held_most_bytes: u64,
     /// That over time, of the flows that finished: in bytes times nanoseconds.
     held_byte_ns: f64,
@@ -27,7 +27,7 @@ pub struct Disorder {
 }
 
 impl Disorder {
-    /// Of one flow.
+    /// The sums for one flow.
     pub(crate) fn of(row: &FlowRow) -> Disorder {
         let finished = row.fct_ps.is_some();
         Disorder {
@@ -42,7 +42,7 @@ impl Disorder {
         }
     }
 
-    /// With that of other flows.
+    /// Adds the sums of other flows.
     pub(crate) fn add(&mut self, other: &Disorder) {
         self.timeouts += other.timeouts;
         self.timed_out += other.timed_out;
@@ -54,8 +54,8 @@ impl Disorder {
         self.fct_ns += other.fct_ns;
     }
 
-    /// What the receiver of a flow held at an instant of its FCT, on average: QCLIMB's buffer for packets out of order (Table 3).
-    /// `None` if no flow finished.
+    /// The bytes that the receiver of a flow held at an instant of its FCT, on average: QCLIMB's buffer for packets out of
+    /// order (Table 3). `None` if no flow finished.
     pub fn held_mean_bytes(&self) -> Option<f64> {
         (self.fct_ns > 0.0).then(|| self.held_byte_ns / self.fct_ns)
     }

@@ -1,5 +1,4 @@
-//! What makes a result less than it seems, found in its numbers: first where packets were lost and why flows were slow, then what
-//! looks wrong.
+//! Weaknesses of a result, found in its numbers: first where packets were lost and why flows were slow, then what looks wrong.
 
 mod causes;
 
@@ -18,10 +17,10 @@ use crate::{
 /// Periodic parts that act less often than this have hardly begun to work.
 const TICKS: u64 = 10;
 
-/// Links that carry a smaller share of their load have not come to it.
+/// Links that carry a smaller share of their load have not reached it.
 const ENOUGH: f64 = 0.8;
 
-/// Links that are used for a larger share of the time are busy all of it.
+/// Links that are used for a larger share of the time count as always busy.
 const BUSY: f64 = 0.98;
 
 /// Arrivals that last fewer times the ideal FCT of the longest flow say little of such flows.
@@ -30,7 +29,7 @@ const SPAN: u64 = 3;
 /// Fewer values of a seed beyond a percentile make it uncertain.
 const FEW: u64 = 10;
 
-/// Whether in some seed too few flows lie beyond a percentile for it to be sure.
+/// Whether some seed has too few flows beyond a percentile for it to be certain.
 pub fn is_uncertain(class: &ClassSummary, statistic: Statistic) -> bool {
     let few = |seed: &SeedStats| {
         let finished = seed.flows - seed.unfinished;
@@ -39,29 +38,29 @@ pub fn is_uncertain(class: &ClassSummary, statistic: Statistic) -> bool {
     class.seeds.iter().any(few)
 }
 
-/// More timeouts than this for a flow, and timers make the FCT.
+/// With more timeouts than this per flow, timers dominate the FCT.
 const TIMEOUTS: f64 = 0.1;
 
-/// How much a finding matters.
+/// The importance of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Good to know.
     Note,
-    /// Some figures are not what they seem.
+    /// Some figures are misleading.
     Careful,
-    /// The points show something else than their schemes.
+    /// The points do not show what their schemes do.
     Wrong,
 }
 
-/// One thing to know, and where it holds.
+/// A finding, and the points where it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// In a sentence.
     pub text: String,
-    /// What to do about it; empty where the text says it.
+    /// What to do about it; empty if the text says it.
     pub remedy: String,
     /// It says where packets were lost or why flows were slow: these come first.
     pub is_cause: bool,
@@ -69,8 +68,8 @@ pub struct Finding {
     pub points: Vec<u32>,
 }
 
-/// Everything that looks wrong: causes, then what matters most first. Equal sentences are one finding, and so are those of runs that differ in
-/// numbers alone.
+/// Everything that looks wrong: causes, then the most important first. Equal sentences are one finding, and so are those of
+/// runs that differ only in numbers.
 pub(crate) fn findings(manifest: &Manifest, summary: &Summary) -> Vec<Finding> {
     let mut found = Found::default();
     let (missing, made) = (manifest.experiment.missing_runs, manifest.runs.len());
@@ -112,12 +111,12 @@ fn without_digits(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
-/// Ends a finding's sentence where others differ from it in numbers.
+/// Ends a finding's sentence if others differ from it in numbers.
 const AND_THE_LIKE: &str = " (in other runs with other numbers)";
 
 #[derive(Default)]
 struct Found {
-    /// By what makes sentences one finding.
+    /// By the text that makes sentences one finding.
     all: BTreeMap<String, Finding>,
     order: Vec<String>,
 }
@@ -160,7 +159,7 @@ impl Found {
 
 fn of_run(run: &Run, causes: &Causes, arrivals: Arrivals, mut add: impl FnMut(Severity, String, &str)) {
     let measured = &run.measured;
-    // Results of before say so of lists that begin at once.
+    // Earlier results say so about lists that begin at once.
     let is_of_load = |text: &String| text.contains(" of their rate");
     for text in measured.warnings.iter().filter(|text| !(measured.is_burst() && is_of_load(text))) {
         add(Severity::Careful, text.clone(), "");
@@ -317,7 +316,7 @@ fn twins(manifest: &Manifest, summary: &Summary, found: &mut Found) {
             there.scheme != point.scheme
                 && there.load == point.load
                 && there.axes == point.axes
-                // Equal settings make equal results, and the plan has said so.
+                // Equal settings give equal results, and the plan has warned about them.
                 && parts(there) != parts(point)
                 && summary.points[*other].classes == summary.points[index].classes
         };

@@ -1,4 +1,4 @@
-//! What can go wrong with a result directory, each said in one sentence with the file and the remedy.
+//! Errors of a result directory, each one sentence with the file and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ pub enum ResultError {
     /// The operating system refused.
     #[error("{path}: cannot {action}: {source}{}", remedy(source))]
     Io {
-        /// What was to be done: "write", "create the folder" …
+        /// The failed action: "write", "create the folder" …
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// Its reason.
         source: io::Error,
     },
-    /// A folder that holds something else than a result.
+    /// A folder that holds something other than a result.
     #[error("{path}: {why}; name an empty or a new folder")]
     Occupied {
         /// The folder.
@@ -57,7 +57,7 @@ pub enum ResultError {
         /// This program's.
         expected: String,
     },
-    /// A part that another version of the program made, which may measure otherwise.
+    /// A part that another version of the program made, whose measurements may differ.
     #[error("{path}: a part made by {found}, expected {expected}: make it again with this program")]
     OtherVersion {
         /// The part.
@@ -73,9 +73,9 @@ pub enum ResultError {
          one of them, or both"
     )]
     Unequal {
-        /// The one that was to be taken.
+        /// The part that was to be taken.
         path: PathBuf,
-        /// The one that was there.
+        /// The existing part.
         other: PathBuf,
     },
     /// Another process joins or replaces the result.
@@ -83,7 +83,7 @@ pub enum ResultError {
     Locked {
         /// The folder.
         path: PathBuf,
-        /// Who does it.
+        /// The other process.
         by: String,
     },
     /// A result that would be lost.
@@ -94,13 +94,13 @@ pub enum ResultError {
     WouldReplace {
         /// The folder.
         path: PathBuf,
-        /// The title of what is there.
+        /// The title of the existing result.
         title: String,
-        /// Runs that would not be there any more.
+        /// Runs that would be lost.
         lost: usize,
-        /// Runs that are there.
+        /// Existing runs.
         all: usize,
-        /// How they differ from those that are asked for.
+        /// How they differ from the requested ones.
         differs: String,
     },
     /// Cut short, changed or mixed up after it was written.
@@ -108,10 +108,10 @@ pub enum ResultError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The mismatch.
         why: String,
     },
-    /// What was handed over cannot be a result.
+    /// The given data cannot be a result.
     #[error("not a result: {why}")]
     Invalid {
         /// What is wrong with it.
@@ -120,7 +120,7 @@ pub enum ResultError {
 }
 
 impl ResultError {
-    /// Whether what was read is damaged or cut short, so that it has to be made again.
+    /// Whether the read data is damaged or cut short, so that it has to be made again.
     pub fn is_damage(&self) -> bool {
         match self {
             ResultError::Damaged { .. } => true,
@@ -138,7 +138,7 @@ impl ResultError {
         move |source| ResultError::Io { action, path: path.into(), source }
     }
 
-    /// A failure of the parquet library while it wrote: the disk's, most often, which it wraps.
+    /// A failure of the parquet library while it wrote: usually the disk's, which it wraps.
     pub(crate) fn writing(path: &Path) -> impl Fn(ParquetError) -> ResultError {
         move |error| ResultError::Io { action: "write", path: path.into(), source: io_error(error) }
     }

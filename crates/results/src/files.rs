@@ -1,4 +1,4 @@
-//! Files that are whole or absent: written under another name, then renamed.
+//! Files that are complete or absent: written under another name, then renamed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -14,7 +14,7 @@ use crate::ResultError;
 /// The most bytes of a manifest, a part's description or another file of JSON, all of which are held at once.
 const MOST_JSON_BYTES: u64 = 2_000_000_000;
 
-/// Writes a file under its name once it is complete and on the disk. `write` fails with the path it is told.
+/// Writes a file under its name once it is complete and on the disk. `write` fails with the path that it is given.
 pub(crate) fn write_whole<T>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<T, ResultError>,
@@ -30,7 +30,7 @@ pub(crate) fn write_whole<T>(
     )
 }
 
-/// The BLAKE3 hash of a file of at most so many bytes, in hexadecimal.
+/// The BLAKE3 hash of a file of at most `most` bytes, in hexadecimal.
 pub(crate) fn digest(path: &Path, most: u64) -> Result<String, ResultError> {
     let mut hasher = blake3::Hasher::new();
     let hashed = flowsieve_files::digest_of(path, most, |bytes| {
@@ -48,7 +48,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ResultError> {
 /// Between a JSON object and the hash of its bytes, which is its last field.
 const SEAL: &str = ",\n  \"blake3\": \"";
 
-/// How a JSON object ends.
+/// The end of a JSON object.
 const END: &str = "\n}";
 
 /// Writes JSON that ends in its own hash, so that any change of it is noticed.
@@ -62,11 +62,12 @@ pub(crate) fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), Re
     })
 }
 
-/// The bytes of a JSON object but for its end, hashed as they are written: the manifest of thousands of runs is not held in memory.
+/// The bytes of a JSON object except its end, hashed as they are written: the manifest of thousands of runs is not held in
+/// memory.
 struct Body<W> {
     out: W,
     hasher: blake3::Hasher,
-    /// What may be the end.
+    /// Bytes that may be the end.
     held: Vec<u8>,
 }
 
@@ -85,7 +86,7 @@ impl<W: Write> Write for Body<W> {
     }
 }
 
-/// Reads JSON that may end in its own hash, as that of before does not.
+/// Reads JSON that may end in its own hash; JSON of earlier versions does not.
 pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path, newest: u32) -> Result<T, ResultError> {
     let text = read_text(path)?;
     let is_whole = match text.rsplit_once(SEAL) {
@@ -98,7 +99,7 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path, newest: u32) -> Resu
     parse_json(path, &text, newest)
 }
 
-/// Whether JSON has a hash for its last field: then the field's name is damaged if it is not that of a seal.
+/// Whether JSON has a hash in its last field: then the field's name is damaged if it is not that of a seal.
 fn ends_in_hash(text: &str) -> bool {
     let value = text.trim_end().strip_suffix('}').map(str::trim_end).and_then(|text| text.strip_suffix('"'));
     let value = value.and_then(|text| text.rsplit_once('"')).map(|(_, value)| value);
@@ -144,7 +145,7 @@ mod tests {
         write_sealed(&path, &Kept { schema: 2, wall_s: 1.5 }).unwrap();
         assert_eq!(read().unwrap().wall_s, 1.5);
         let whole = fs::read(&path).unwrap();
-        // The last line end alone may be another one.
+        // Only the last line end may be another one.
         for bit in 0..8 * (whole.len() - 1) {
             let mut changed = whole.clone();
             changed[bit / 8] ^= 1 << (bit % 8);

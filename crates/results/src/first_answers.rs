@@ -1,5 +1,5 @@
-//! Flows that waited for a first answer: their SYN or first window was lost, and nothing was known of the round trip, so that
-//! their timer ran for the initial timeout, a second in RFC 6298. A few of them can make much of a mean.
+//! Flows that waited for a first answer: their SYN or first window was lost while the round trip was unknown, so their timer
+//! ran for the initial timeout, a second in RFC 6298. A few of them can dominate a mean.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::{ClassSummary, FlowRow, Metric, PointSummary, SizeClass};
 
 /// Flows are few up to this share of their class.
 const FEW: f64 = 0.01;
-/// From this share of a mean on they make much of it.
+/// The share of a mean from which on they count as large.
 const MUCH: f64 = 0.1;
 
 /// Sums over flows that finished.
@@ -28,7 +28,7 @@ pub struct FirstAnswers {
 }
 
 impl FirstAnswers {
-    /// Of one flow.
+    /// The sums for one flow.
     pub(crate) fn of(row: &FlowRow) -> FirstAnswers {
         let Some(fct_ps) = row.fct_ps.map(|fct_ps| fct_ps as f64) else { return FirstAnswers::default() };
         let all = FirstAnswers { all_fct_ps: fct_ps, ..FirstAnswers::default() };
@@ -38,7 +38,7 @@ impl FirstAnswers {
         }
     }
 
-    /// With those of other flows.
+    /// Adds the sums of other flows.
     pub(crate) fn add(&mut self, other: &FirstAnswers) {
         self.least_us = match (self.flows, other.flows) {
             (0, _) => other.least_us,
@@ -57,12 +57,12 @@ impl FirstAnswers {
     }
 }
 
-/// What flows that waited for a first answer make of a class.
+/// The share of a class that flows waiting for a first answer make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waited {
     /// The class.
     pub class: SizeClass,
-    /// How many they are, in all seeds.
+    /// Their number, in all seeds.
     pub flows: u64,
     /// Their shortest and longest wait, in µs.
     pub waits_us: (u32, u32),
@@ -88,7 +88,7 @@ impl Waited {
 /// What to do about it.
 pub const REMEDY: &str = "compare percentiles; or set `initial_rto` for this network, or connections = \"warm\"";
 
-/// The classes of a point of which flows that waited make much of the mean, where they are few or raise it above the 99th
+/// The classes of a point in which waiting flows make a large share of the mean, if they are few or raise it above the 99th
 /// percentile.
 pub fn waited(point: &PointSummary) -> Vec<Waited> {
     point.classes.iter().filter_map(of_class).collect()
@@ -117,7 +117,7 @@ fn of_class(class: &ClassSummary) -> Option<Waited> {
     })
 }
 
-/// A time, in the largest unit of which it is a whole number.
+/// A time in the largest unit in which it is a whole number.
 fn in_words(us: u32) -> String {
     match us {
         us if us.is_multiple_of(1_000_000) => format!("{} s", us / 1_000_000),
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::summary::tests::{flow, summary};
 
-    /// Flows of 10 us, of which some waited before.
+    /// Flows of 10 us, some of which waited before.
     fn flows(all: u64, waited: &[(u32, u64)]) -> Vec<FlowRow> {
         let quick = (0..all - waited.len() as u64).map(|_| flow(1_000, Some(10)));
         let slow = waited.iter().map(|&(unanswered_us, fct_us)| FlowRow { unanswered_us, ..flow(1_000, Some(fct_us)) });
@@ -152,7 +152,7 @@ mod tests {
             said.text(),
             format!("2 flows waited 3 ms to 1 s for a first answer; they make 44 % of the mean of {name}")
         );
-        // All flows are the other class that has them.
+        // The other class with such flows is all flows.
         assert_eq!(found.len(), 2);
     }
 

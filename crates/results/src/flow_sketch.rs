@@ -1,8 +1,7 @@
-//! What is kept of the flows of a run that are too many to keep one by one: sketches of FCT and slowdown by size.
+//! Summaries of the flows of a run that are too many to keep one by one: sketches of FCT and slowdown by size.
 //!
-//! Sizes are cut into quarters of each doubling, and wherever the caller says, so that every class whose bounds are
-//! cuts is an exact set of flows: counts, means and least slowdowns are exact, and percentiles are within
-//! [`QuantileSketch::RELATIVE_ERROR`].
+//! Sizes are cut into quarters of each doubling, and wherever the caller says. So every class whose bounds are cuts is an exact
+//! set of flows: counts, means and least slowdowns are exact, and percentiles are within [`QuantileSketch::RELATIVE_ERROR`].
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +22,7 @@ struct Bucket {
     flows: u64,
     unfinished: u64,
     largest_bytes: u64,
-    /// Of the finished flows, as the next four.
+    /// Over the finished flows, like the next four.
     fct_sum_ps: f64,
     slowdown_sum: f64,
     least_slowdown: Option<f64>,
@@ -47,7 +46,7 @@ pub struct FlowSketch {
 }
 
 impl FlowSketch {
-    /// Of these flows, in their order, with sizes cut at `cuts` too.
+    /// From these flows, in their order, with sizes cut at `cuts` too.
     pub fn of(flows: &[FlowRow], cuts: &[u64]) -> FlowSketch {
         let bounds = bounds(cuts);
         let mut by_bound: Vec<Option<Bucket>> = vec![None; bounds.len()];
@@ -59,17 +58,17 @@ impl FlowSketch {
         FlowSketch { buckets: by_bound.into_iter().flatten().collect() }
     }
 
-    /// How many flows.
+    /// Number of flows.
     pub fn flows(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.flows).sum()
     }
 
-    /// Sizes and how many flows are at most that large and larger than the one before.
+    /// Sizes, and the number of flows that are at most that large and larger than the one before.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (u64, u64)> {
         self.buckets.iter().map(|bucket| (bucket.up_to_bytes, bucket.flows))
     }
 
-    /// Whether every bucket lies inside of the class or outside.
+    /// Whether every bucket lies either inside or outside of the class.
     pub(crate) fn fits(&self, class: &SizeClass) -> bool {
         let crosses = |bucket: &Bucket, bound: u64| bucket.above_bytes < bound && bound < bucket.largest_bytes;
         let bounds = || [class.above_bytes].into_iter().chain(class.up_to_bytes);
@@ -103,12 +102,12 @@ impl FlowSketch {
             slowdown: figures(whole.slowdown_sum, &whole.slowdown, SLOWDOWN_UNIT),
             disorder: whole.disorder,
             breakdown: whole.breakdown,
-            // The sum over all flows is kept already.
+            // The sum over all flows is already kept.
             first_answers: FirstAnswers { all_fct_ps: whole.fct_sum_ps, ..whole.first_answers },
         }
     }
 
-    /// Why this cannot be, if it cannot.
+    /// Why this cannot be valid, if it cannot.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let wrong = |bucket: &Bucket| {
             let finished = bucket.flows.checked_sub(bucket.unfinished);
@@ -171,7 +170,7 @@ impl Bucket {
     }
 }
 
-/// The lesser of two that may not be there.
+/// The lesser of two optional values.
 pub(crate) fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::min)
 }

@@ -1,11 +1,11 @@
-//! `flows.parquet`: a row a flow.
+//! `flows.parquet`: one row per flow.
 //!
-//! Columns: in the joined file alone point, seed, scheme, load and each swept key; flow, src, dst, traffic_class (`class` in a part), bytes, start_ps, fct_ps (null:
-//! unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps (null: none), coflow (null: of
-//! none), found_lost, unneeded, held_most_bytes, held_byte_ns, duplicate_acks; and, where a run has measured the steps of any flow,
-//! inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not known); and, where any flow waited
-//! for a first answer, unanswered_us. Rows are grouped by
-//! point, then seed. The file carries no time and no version of a library, so that equal rows make equal bytes.
+//! Columns: only in the joined file point, seed, scheme, load and each swept key; flow, src, dst, traffic_class (`class` in a
+//! part), bytes, start_ps, fct_ps (null: unfinished), ideal_ps, slowdown, retransmissions, timeouts, out_of_order, deadline_ps
+//! (null: none), coflow (null: of none), found_lost, unneeded, held_most_bytes, held_byte_ns, duplicate_acks; if a run has
+//! measured the steps of any flow, inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns (null: those of this flow are not
+//! known); and, if any flow waited for a first answer, unanswered_us. Rows are grouped by point, then seed. The file carries no
+//! time and no version of a library, so that equal rows make equal bytes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use crate::labels::Labels;
 use crate::steps::{Step, StepRow};
 use crate::{FlowRow, ResultError};
 
-/// More bytes than a row takes in any file, and than a file has beside its rows.
+/// More bytes than a row takes in any file, and than a file has in addition to its rows.
 const ROW_BYTES: u64 = 1_000;
 const OTHER_BYTES: u64 = 64_000_000;
 
@@ -40,9 +40,9 @@ pub(crate) struct FlowWriter<W: Write + Send> {
     columns: FlowColumns,
 }
 
-/// Which columns a file has beside those of every file.
+/// The columns of a file in addition to those of every file.
 pub(crate) struct FlowColumns {
-    /// A joined file says of each row which point and seed it is of, and what the point is.
+    /// A joined file names the point and seed of each row, and describes the point.
     pub(crate) joined: Option<Labels>,
     /// How long a flow was in each step.
     pub(crate) steps: bool,
@@ -102,12 +102,12 @@ fn arrow_writer<W: Write + Send>(out: W, path: &Path, schema: &SchemaRef) -> Res
     ArrowWriter::try_new_with_options(out, schema.clone(), options).map_err(ResultError::writing(path))
 }
 
-/// Writes a whole table at once, with the same care for equal bytes.
+/// Writes a whole table at once, with equal bytes for equal rows.
 pub(crate) fn write_table(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ResultError> {
     write_tables(path, [columns].into_iter())
 }
 
-/// The same of tables with equal columns, one after the other; there is one at least.
+/// The same for tables with equal columns, one after the other; there is at least one.
 pub(crate) fn write_tables(
     path: &Path,
     tables: impl Iterator<Item = Vec<(Field, ArrayRef)>>,
@@ -140,7 +140,7 @@ fn schema(columns: &FlowColumns) -> SchemaRef {
         count("flow"),
         count("src"),
         count("dst"),
-        // In a summary a class is one of sizes.
+        // In a summary a class is a size class.
         Field::new(if columns.joined.is_some() { "traffic_class" } else { "class" }, DataType::UInt8, false),
         whole("bytes"),
         whole("start_ps"),
@@ -213,12 +213,12 @@ pub(crate) fn open_batches(path: &Path, expected: &str) -> Result<Batches, Resul
 pub(crate) struct FlowReader {
     path: PathBuf,
     batches: Batches,
-    /// What is left of the last batch.
+    /// The rest of the last batch.
     batch: Option<RecordBatch>,
 }
 
 impl FlowReader {
-    /// Opens a file of `rows` rows whose bytes have this digest. Nothing of it is decoded before that is known: the
+    /// Opens a file of `rows` rows whose bytes have this digest. Nothing of it is decoded before that is known, because the
     /// decoder trusts what it reads.
     pub(crate) fn open(path: &Path, expected: &str, rows: u64) -> Result<FlowReader, ResultError> {
         let table = Table::open(path, rows.saturating_mul(ROW_BYTES).saturating_add(OTHER_BYTES), expected)?;
@@ -280,7 +280,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
     let count = |name| column::<UInt32Type>(path, batch, name);
     let whole = |name| column::<UInt64Type>(path, batch, name);
     let (flow, src, dst) = (count("flow")?, count("src")?, count("dst")?);
-    // Parts, and results of schema 1, have it as `class`.
+    // Parts, and results of schema 1, name it `class`.
     let class = match optional::<UInt8Type>(path, batch, "traffic_class")? {
         Some(_) => column::<UInt8Type>(path, batch, "traffic_class")?,
         None => column::<UInt8Type>(path, batch, "class")?,
@@ -288,7 +288,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
     let (bytes, start, ideal) = (whole("bytes")?, whole("start_ps")?, whole("ideal_ps")?);
     let (sent_again, timeouts) = (count("retransmissions")?, count("timeouts")?);
     let (out_of_order, fct) = (count("out_of_order")?, nullable::<UInt64Type>(path, batch, "fct_ps")?);
-    // Results of before have none of these.
+    // Earlier results have none of these.
     let (deadline, coflow) =
         (optional::<UInt64Type>(path, batch, "deadline_ps")?, optional::<UInt32Type>(path, batch, "coflow")?);
     let (found_lost, unneeded) =
@@ -329,7 +329,7 @@ fn append(rows: &mut Vec<FlowRow>, path: &Path, batch: &RecordBatch) -> Result<(
 /// The columns of steps, in their order.
 struct StepColumns<'a>([&'a PrimitiveArray<UInt64Type>; 5]);
 
-/// `None` where no run has measured any.
+/// `None` if no run has measured any.
 fn steps<'a>(path: &Path, batch: &'a RecordBatch) -> Result<Option<StepColumns<'a>>, ResultError> {
     let mut columns = Vec::new();
     for step in Step::ALL {
@@ -370,7 +370,7 @@ pub(crate) fn column<'a, T: ArrowPrimitiveType>(
     Ok(values)
 }
 
-/// A column that need not be there.
+/// An optional column.
 fn optional<'a, T: ArrowPrimitiveType>(
     path: &Path,
     batch: &'a RecordBatch,

@@ -1,6 +1,5 @@
-//! The columns of tables that say what a row's point is, so that nobody has to join the manifest for it: scheme, load, and each other
-//! swept key. Whatever SQL would have quoted in a key is `_` in
-//! its column's name.
+//! The columns of tables that describe a row's point, so that readers do not have to join the manifest: scheme, load, and each
+//! other swept key. In the name of its column, `_` replaces the characters of a key that SQL would have quoted.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use arrow_schema::{DataType, Field};
 
 use crate::{Dimension, Experiment};
 
-/// What stands in the rows of each point.
+/// The labels in the rows of each point.
 pub(crate) struct Labels {
     schemes: Vec<String>,
     loads: Vec<Option<f64>>,
@@ -43,7 +42,7 @@ impl Labels {
         [text("scheme", false), Field::new("load", DataType::Float64, true)].into_iter().chain(axes).collect()
     }
 
-    /// Of rows of these points.
+    /// For rows of these points.
     pub(crate) fn columns(&self, points: impl Iterator<Item = u32> + Clone) -> Vec<ArrayRef> {
         let schemes = points.clone().map(|point| self.schemes.get(point as usize).map_or("", String::as_str));
         let loads = points.clone().map(|point| self.loads.get(point as usize).copied().flatten());

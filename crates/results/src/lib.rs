@@ -1,18 +1,18 @@
-//! What a run leaves behind, and what it says: the records of flows and links, the result directory that holds them,
-//! and the statistics over them. The same for a simulation and for real packets.
+//! The results of a run and their evaluation: the records of flows and links, the result directory that holds them, and the
+//! statistics over them. They are the same for a simulation and for real packets.
 //!
 //! In the order of use:
-//! 1. whoever runs a point with one seed fills a [`PointResult`];
+//! 1. the engine runs a point with one seed and fills a [`PointResult`];
 //! 2. a [`ResultWriter`] keeps it as a *part*, under a key that names its effective configuration, so that an
 //!    interrupted experiment goes on where it stopped ([`ResultWriter::finished`]);
 //! 3. [`ResultWriter::join`] makes the result of the experiment out of its parts, described by an [`Experiment`];
-//! 4. a [`ResultDir`] reads it, refusing what is cut short, mixed or of another version;
+//! 4. a [`ResultDir`] reads it, and refuses a result that is cut short, mixed or of another version;
 //! 5. a [`Summary`] holds the statistics by point and [`SizeClass`], over seeds, and paired between schemes.
 //!
 //! The same parts give the same bytes in every file but `run.json`.
 //!
-//! What follows from a result without running anything again: [`compare`] pairs two schemes, or two values of another swept key, seed by seed and flow by flow,
-//! [`claims`] holds a paper's claims against it, [`doctor`] says what looks wrong in it.
+//! These evaluate a result without running anything again: [`compare`] pairs two schemes, or two values of another swept key,
+//! seed by seed and flow by flow; [`claims`] compares a paper's claims with it; [`doctor`] says what looks wrong in it.
 //!
 //! Times are integer picoseconds until they are printed, sizes are bytes, rates are bit/s. The flows of one
 //! run have to fit in memory.

@@ -1,4 +1,4 @@
-//! Locks of result folders. They end with the process that has them, however it ends.
+//! Locks of result folders. A lock ends with its process, however that ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use fs4::fs_std::FileExt;
 
 use crate::ResultError;
 
-/// The most bytes of what a lock's file says of who has it.
+/// The most bytes of a lock file's description of its owner.
 const MOST_WORDS: u64 = 1_000;
 
 /// Held while a result is joined or replaced.
@@ -24,24 +24,24 @@ pub(crate) struct LockFile {
 
 impl LockFile {
     pub(crate) fn open(path: &Path) -> Result<LockFile, ResultError> {
-        // A FIFO in its place would be waited for.
+        // Opening a FIFO in its place would block.
         flowsieve_files::check_new(path, Existing::Replace).map_err(ResultError::io("lock", path))?;
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = opened.map_err(ResultError::io("lock", path))?;
         Ok(LockFile { file, path: path.into() })
     }
 
-    /// Takes it for this process alone; says whether nobody else had it.
+    /// Takes it for this process alone; returns whether no other process had it.
     pub(crate) fn try_alone(&self) -> Result<bool, ResultError> {
         FileExt::try_lock_exclusive(&self.file).map_err(ResultError::io("lock", &self.path))
     }
 
-    /// Has it together with others who do.
+    /// Shares it with others.
     pub(crate) fn share(&self) -> Result<(), ResultError> {
         FileExt::lock_shared(&self.file).map_err(ResultError::io("lock", &self.path))
     }
 
-    /// Takes it for this process alone, or says who has it.
+    /// Takes it for this process alone, or fails with the name of the owner.
     pub(crate) fn join(folder: &Path) -> Result<Joining, ResultError> {
         let mut lock = LockFile::open(&folder.join(JOINING))?;
         if lock.try_alone()? {
@@ -51,7 +51,7 @@ impl LockFile {
             return Ok(Joining(lock));
         }
         let mut by = String::new();
-        // Whoever has just taken it may not have said so yet.
+        // A process that has just taken it may not have written its name yet.
         if Read::by_ref(&mut lock.file).take(MOST_WORDS).read_to_string(&mut by).is_err() || by.is_empty() {
             by = "another process".to_owned();
         }
@@ -64,7 +64,7 @@ pub(crate) struct Joining(LockFile);
 
 impl Drop for Joining {
     fn drop(&mut self) {
-        // The same bytes as in any other finished folder. The lock itself ends with the file.
+        // Leaves the same bytes as in any other finished folder. The lock itself ends with the file.
         let _ = self.0.file.set_len(0);
     }
 }

@@ -1,4 +1,4 @@
-//! What is said about a result beside its flows: `manifest.json` and `run.json`.
+//! The description of a result apart from its flows: `manifest.json` and `run.json`.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::{
     CoflowClass, CoflowClassBounds, CoflowGroup, CoflowStats, GroupedCoflows, PointResult, SizeClass, SizeClasses,
 };
 
-/// Version of the layout of a result directory. Fields may be added under one version; a change of what a field or a
-/// column means, or its removal, makes another. Those before it are still read.
+/// Version of the layout of a result directory. Fields may be added under one version; removing a field or a column, or
+/// changing its meaning, needs a new version. Earlier versions are still read.
 pub const SCHEMA: u32 = 2;
 
-/// The same of what is kept of single runs: parts, and what was measured of a paper's figures.
+/// The same for data of single runs: parts, and the measured values of a paper's figures.
 pub(crate) const RUN_SCHEMA: u32 = 1;
 
 /// One run among those of a point.
@@ -23,12 +23,12 @@ pub(crate) const RUN_SCHEMA: u32 = 1;
 pub struct PartId {
     /// Its seed.
     pub seed: u64,
-    /// Names the effective configuration, the seed and whatever else the result depends on: a hash of them, as up to
+    /// Names the effective configuration, the seed and everything else on which the result depends: a hash of them, as up to
     /// 128 letters, digits, `-` and `_`.
     pub key: String,
 }
 
-/// A swept key beside scheme and load, and its value at one point, as in the experiment file.
+/// A swept key other than scheme and load, and its value at one point, as in the experiment file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Axis {
     /// For example `topology.rtt`.
@@ -42,28 +42,28 @@ pub struct Axis {
 pub struct PointInfo {
     /// The scheme or variant.
     pub scheme: String,
-    /// The nominal load, where arrivals have one.
+    /// The nominal load, if arrivals have one.
     pub load: Option<f64>,
     /// The other swept keys, in the order of the experiment file.
     pub axes: Vec<Axis>,
     /// The effective configuration: every setting that was read, given or default.
     pub settings: BTreeMap<String, String>,
-    /// The demotion thresholds that hosts tag by, in bytes; none without such tags.
+    /// The demotion thresholds by which hosts tag, in bytes; none without such tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds_bytes: Vec<u64>,
-    /// What a smaller scale took from it, in words: "flows = 5000 (10000 at paper scale)".
+    /// What a smaller scale reduced, in words: "flows = 5000 (10000 at paper scale)".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shorter: Vec<String>,
-    /// What its flows are on average, where that is known.
+    /// The average properties of its flows, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average: Option<Controls>,
     /// The fabric drawn as text.
     pub fabric: String,
-    /// Its runs, one a seed.
+    /// Its runs, one per seed.
     pub parts: Vec<PartId>,
 }
 
-/// What a scheme is.
+/// A description of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemeInfo {
     /// The name that points use.
@@ -76,7 +76,7 @@ pub struct SchemeInfo {
     pub knows: String,
 }
 
-/// Which flows stand in `flows.parquet`.
+/// Which flows are in `flows.parquet`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Record {
@@ -103,7 +103,7 @@ impl Record {
     }
 }
 
-/// The experiment behind a result, as whoever ran it describes it.
+/// The experiment behind a result, as described by the program that ran it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Its title.
@@ -128,13 +128,13 @@ pub struct Experiment {
     /// How many runs it lacks, if it was joined without some.
     #[serde(default, skip_serializing_if = "none")]
     pub missing_runs: u64,
-    /// What a paper says of these points.
+    /// A paper's claims about these points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
-    /// What it says besides, of what a simulation does not measure.
+    /// Its further claims, which no simulation measures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<Unmeasured>,
-    /// The schemes in the order of the sweep; the first is what the others are compared with.
+    /// The schemes in the order of the sweep; the others are compared with the first.
     pub schemes: Vec<SchemeInfo>,
     /// The points in the order of the sweep.
     pub points: Vec<PointInfo>,
@@ -145,8 +145,8 @@ fn none(runs: &u64) -> bool {
 }
 
 impl Experiment {
-    /// The point that differs from this one in nothing but its scheme, which is the first scheme; the point itself if
-    /// its scheme is the first.
+    /// The point that differs from this one only in its scheme, which is the first scheme; the point itself if its scheme is
+    /// the first.
     pub fn baseline_of(&self, point: usize) -> Option<usize> {
         let first = &self.schemes.first()?.name;
         let this = self.points.get(point)?;
@@ -155,7 +155,7 @@ impl Experiment {
             .position(|other| other.scheme == *first && other.load == this.load && other.axes == this.axes)
     }
 
-    /// The groups of flows that claims are about and that are not size classes of its own, each once.
+    /// The groups of flows of claims that are not size classes of its own, each once.
     pub fn claimed_groups(&self) -> Vec<(Only, SizeClass)> {
         let mut claimed: Vec<(Only, SizeClass)> = Vec::new();
         let of_flows = self.claims.iter().filter(|claim| !claim.figure.is_of_coflows());
@@ -168,7 +168,7 @@ impl Experiment {
         claimed
     }
 
-    /// The size classes of coflows that claims are about, each once; all of them together left out.
+    /// The size classes of coflows of claims, each once; all of them together left out.
     pub fn claimed_coflows(&self) -> Vec<SizeClass> {
         let mut claimed: Vec<SizeClass> = Vec::new();
         for class in self.claims.iter().filter(|claim| claim.figure.is_of_coflows()).map(|claim| &claim.class) {
@@ -205,38 +205,38 @@ pub struct Run {
     pub point: u32,
     /// Its seed.
     pub seed: u64,
-    /// How many rows of `flows.parquet` are its own.
+    /// Number of its rows in `flows.parquet`.
     pub flows: u64,
-    /// All of its flows, where they are too many for exact percentiles or not all kept.
+    /// All of its flows, if they are too many for exact percentiles or not all kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch: Option<FlowSketch>,
-    /// Its coflows together, where there are any.
+    /// Its coflows together, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflows: Option<CoflowStats>,
-    /// Those of the groups that reports and claims are about.
+    /// Those of the groups of reports and claims.
     #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "claimed_coflows")]
     pub grouped_coflows: Vec<GroupedCoflows>,
-    /// What claims about series are held against, by claim.
+    /// The values for claims about series, by claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claimed_series: BTreeMap<String, f64>,
-    /// What it measured beside flows.
+    /// Its measurements apart from flows.
     pub measured: PointResult,
 }
 
-/// `manifest.json`. The same bytes for the same seeds, whoever ran it and when.
+/// `manifest.json`. The bytes depend on the seeds, not on the machine or the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: u32,
     /// BLAKE3 of `flows.parquet`: the two belong together.
     pub flows_blake3: String,
-    /// BLAKE3 of `series.parquet`, where it holds what was sampled.
+    /// BLAKE3 of `series.parquet`, if it holds samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series_blake3: Option<String>,
-    /// BLAKE3 of the other files that belong to the result, by name. Results of before have none.
+    /// BLAKE3 of the other files that belong to the result, by name. Earlier results have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside_blake3: BTreeMap<String, String>,
-    /// What was run.
+    /// The experiment that was run.
     pub experiment: Experiment,
     /// The runs by point, then in the order of the point's parts: the order of the rows of `flows.parquet`.
     pub runs: Vec<Run>,
@@ -262,7 +262,7 @@ pub struct RunInfo {
     pub wall_seconds: f64,
     /// Processor time of all threads.
     pub cpu_seconds: f64,
-    /// Runs made this time.
+    /// Runs made in this call.
     pub parts_run: u32,
     /// Runs found finished.
     pub parts_found: u32,

@@ -1,11 +1,11 @@
-//! A histogram of logarithmic buckets, for more values than are kept one by one.
+//! A histogram of logarithmic buckets, for values that are too many to keep one by one.
 //!
 //! The buckets are those of HdrHistogram with two significant digits: of width 1 below 256, and of at most 1/128 of
 //! their values above. A percentile is the middle of the bucket that holds the value of its nearest rank, so it is at
 //! most [`QuantileSketch::RELATIVE_ERROR`] off. Sketches of parts add up to the sketch of the whole, in any order; nothing
 //! in them is a floating-point number, so they are the same everywhere.
 //!
-//! HdrHistogram's library is not used, because it is too slow for whoever counts every packet: such a one counts by
+//! HdrHistogram's library is not used, because it is too slow for counting every packet. Code that counts packets uses
 //! [`bucket`] in an array of its own, which [`QuantileSketch::record_bucket`] takes.
 
 use serde::de::Error;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::statistics::nearest_rank;
 
-/// Below twice so many, buckets have a width of 1; above, so many share each power of two.
+/// Below twice this value, buckets have a width of 1; above, this many share each power of two.
 const STEPS: u64 = 128;
 
 /// The bucket of a value, from 0: the larger the value, the higher. That of 2³² − 1 is below 2¹².
@@ -23,7 +23,7 @@ pub fn bucket(value: u64) -> usize {
     (doublings * STEPS + (value >> doublings)) as usize
 }
 
-/// How often the width of a bucket is 1, doubled.
+/// How often the width 1 is doubled to get the width of a bucket.
 fn doublings(bucket: usize) -> u64 {
     (bucket as u64 / STEPS).saturating_sub(1)
 }
@@ -54,12 +54,12 @@ impl QuantileSketch {
         self.record_many(value, 1);
     }
 
-    /// Counts a value so many times.
+    /// Counts a value `count` times.
     pub fn record_many(&mut self, value: u64, count: u64) {
         self.record_bucket(bucket(value), count);
     }
 
-    /// Counts a value of a [`bucket`] so many times.
+    /// Counts a value of a [`bucket`] `count` times.
     pub fn record_bucket(&mut self, bucket: usize, count: u64) {
         if count > 0 {
             self.counts.resize(self.counts.len().max(bucket + 1), 0);
@@ -67,22 +67,22 @@ impl QuantileSketch {
         }
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another sketch.
     pub fn merge(&mut self, other: &QuantileSketch) {
         other.recorded().for_each(|(bucket, count)| self.record_bucket(bucket, count));
     }
 
-    /// Values so far.
+    /// Number of values so far.
     pub fn count(&self) -> u64 {
         self.counts.iter().copied().fold(0, u64::saturating_add)
     }
 
-    /// The buckets that hold any, rising, and how many.
+    /// The buckets that hold any value, rising, and their counts.
     fn recorded(&self) -> impl Iterator<Item = (usize, u64)> {
         self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
     }
 
-    /// The middle of each bucket that holds any, rising, and how many.
+    /// The middle of each bucket that holds any value, rising, and its count.
     pub(crate) fn values(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recorded().map(|(bucket, count)| (middle(bucket), count))
     }
@@ -100,7 +100,7 @@ impl QuantileSketch {
     }
 }
 
-/// As data a sketch is a text, `value:count` for each bucket that holds any, with the bucket's least value.
+/// As data a sketch is a text, `value:count` for each bucket that holds any value, with the bucket's least value.
 impl Serialize for QuantileSketch {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let text: Vec<String> = self.recorded().map(|(bucket, count)| format!("{}:{count}", least(bucket))).collect();

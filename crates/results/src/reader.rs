@@ -13,7 +13,7 @@ use crate::manifest::{Manifest, Run, RunInfo, SCHEMA};
 use crate::summary::RunFlows;
 use crate::{Experiment, FlowRow, ResultError, Series, Summary, series};
 
-/// A finished result, checked to be whole.
+/// A finished result, checked to be complete.
 #[derive(Clone, Debug)]
 pub struct ResultDir {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct ResultDir {
 }
 
 impl ResultDir {
-    /// Reads the manifest and the flows of a folder, and takes the statistics.
+    /// Reads the manifest and the flows of a folder, and computes the statistics.
     pub fn open(path: impl Into<PathBuf>) -> Result<ResultDir, ResultError> {
         let path = path.into();
         let manifest = read_manifest(&path)?;
@@ -48,7 +48,7 @@ impl ResultDir {
         Ok(result)
     }
 
-    /// Of what has just been written and summarised.
+    /// From data that has just been written and summarised.
     pub(crate) fn from_parts(path: PathBuf, manifest: Manifest, summary: Summary) -> ResultDir {
         ResultDir { path, manifest, summary }
     }
@@ -58,7 +58,7 @@ impl ResultDir {
         &self.path
     }
 
-    /// What was run, and what each run measured beside flows.
+    /// The experiment, and each run's measurements apart from flows.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -68,25 +68,25 @@ impl ResultDir {
         &self.summary
     }
 
-    /// Everything that looks wrong in it, what matters most first.
+    /// Everything that looks wrong in it, the most important first.
     pub fn findings(&self) -> Vec<Finding> {
         findings(&self.manifest, &self.summary)
     }
 
-    /// What has to be known before its figures are believed: the findings that are more than notes.
+    /// Warnings that a reader has to know before trusting its figures: the findings that are more than notes.
     pub fn warnings(&self) -> Vec<Finding> {
         let mut findings = self.findings();
         findings.retain(|finding| finding.severity > Severity::Note);
         findings
     }
 
-    /// The claims of its experiment beside what was measured.
+    /// The claims of its experiment with the measured values.
     pub fn checked_claims(&self) -> Vec<(&Claim, Checked)> {
         let (experiment, measured) = (&self.manifest.experiment, self.measured());
         experiment.claims.iter().map(|claim| (claim, claim.check(experiment, &measured))).collect()
     }
 
-    /// What its claims are held against.
+    /// The values with which its claims are compared.
     pub fn measured(&self) -> Measured {
         Measured::of(Quantity::needed(&self.manifest.experiment), &self.manifest, &self.summary)
     }
@@ -96,14 +96,14 @@ impl ResultDir {
         self.manifest.experiment.record.is_full()
     }
 
-    /// Time and machine; `None` where `run.json` was not kept.
+    /// Time and machine; `None` if `run.json` was not kept.
     pub fn run_info(&self) -> Result<Option<RunInfo>, ResultError> {
         let path = self.path.join("run.json");
         let exists = path.try_exists().map_err(ResultError::io("read", &path))?;
         exists.then(|| read_sealed(&path, SCHEMA)).transpose()
     }
 
-    /// Writes a file beside the result, such as its report, and gives its path. It is whole or absent.
+    /// Writes a file next to the result, such as its report, and returns its path. It is complete or absent.
     pub fn write_beside(
         &self,
         name: &str,
@@ -117,8 +117,8 @@ impl ResultDir {
         Ok(path)
     }
 
-    /// What was sampled over time in the first run of each point, by point, in the order of the file: those series that are wanted,
-    /// which is asked with a point and a series without values.
+    /// The samples over time in the first run of each point, by point, in the order of the file. `is_wanted` is called with a
+    /// point and a series without values, and selects the series.
     pub fn series(&self, is_wanted: impl FnMut(u32, &Series) -> bool) -> Result<Vec<(u32, Series)>, ResultError> {
         let Some(expected) = &self.manifest.series_blake3 else { return Ok(Vec::new()) };
         let mut firsts: Vec<(u32, u64)> = self.manifest.runs.iter().map(|run| (run.point, run.seed)).collect();
@@ -132,9 +132,9 @@ impl ResultDir {
     }
 }
 
-/// Refuses a folder whose result is of another model than an experiment's. One without a result is none of these.
+/// Refuses a folder whose result has another model than an experiment. A folder without a result is accepted.
 pub fn refuse_other_model(folder: &Path, experiment: &Experiment) -> Result<(), ResultError> {
-    /// What of a manifest is looked at.
+    /// The relevant part of a manifest.
     #[derive(serde::Deserialize)]
     struct Head {
         experiment: Versions,
@@ -154,7 +154,7 @@ pub fn refuse_other_model(folder: &Path, experiment: &Experiment) -> Result<(), 
     if found == expected { Ok(()) } else { Err(ResultError::Model { path, found, expected }) }
 }
 
-/// Sees whether the files that nothing else reads are those that were written.
+/// Checks that the files that nothing else reads are the written ones.
 fn check_beside(folder: &Path, manifest: &Manifest) -> Result<(), ResultError> {
     for (name, expected) in &manifest.beside_blake3 {
         let plain = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.');

@@ -1,4 +1,4 @@
-//! What a run of one point with one seed measures.
+//! The measurements of one run of a point with one seed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,23 +34,23 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Data packets that reached the receiver after a later one of the flow.
     pub out_of_order: u32,
-    /// How long after its start it should have finished; `None` without a deadline.
+    /// The time after its start within which it should have finished; `None` without a deadline.
     pub deadline_ps: Option<u64>,
-    /// The coflow that it belongs to; `None` if it belongs to none.
+    /// Its coflow; `None` if it belongs to none.
     pub coflow: Option<u32>,
-    /// Data packets taken for lost before a timeout: by duplicate ACKs, by time or by priorities, whichever its transport does.
+    /// Data packets taken for lost before a timeout: by duplicate ACKs, by time or by priorities, whichever its transport uses.
     pub found_lost: u32,
-    /// Data packets that reached the receiver though they had before: retransmissions of what was not lost.
+    /// Data packets that reached the receiver a second time: retransmissions of packets that were not lost.
     pub unneeded: u32,
-    /// The most payload that its receiver held at once because something before it was missing.
+    /// The most payload that its receiver held at once because an earlier part was missing.
     pub held_most_bytes: u64,
     /// That payload over time, in bytes times nanoseconds.
     pub held_byte_ns: u64,
     /// Duplicate ACKs that its sender received (RFC 5681).
     pub duplicate_acks: u32,
-    /// How long its sender had it in each step of QCLIMB; `None` for an unfinished flow, and under other schemes.
+    /// Time that it spent in each step of QCLIMB at its sender; `None` for an unfinished flow, and under other schemes.
     pub steps: Option<StepRow>,
-    /// How long it waited, in timeouts, while nothing had been answered on its connection, in µs; of an unfinished flow 0.
+    /// Time that it waited in timeouts before the first answer on its connection, in µs; for an unfinished flow 0.
     pub unanswered_us: u32,
 }
 
@@ -78,7 +78,7 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Packets lost of any cause.
+    /// Packets lost, whatever the cause.
     pub fn total(&self) -> u64 {
         self.buffer.saturating_add(self.evicted).saturating_add(self.loss)
     }
@@ -96,12 +96,12 @@ impl Drops {
 pub struct LinkClass {
     /// The role: "host-up", "leaf-up", "spine-down", "host-down" …
     pub name: String,
-    /// How many there are, each direction on its own.
+    /// Their number, each direction on its own.
     pub links: u32,
     /// Rate of one link.
     pub rate_bps: u64,
-    /// The share of the rate that the arriving flows ask for: their data with headers and framing, and the ACKs. Over the time
-    /// from the run's beginning to [`PointResult::arrivals_end_ps`], as `utilisation`.
+    /// The share of the rate that the arriving flows ask for: their data with headers and framing, and the ACKs. It is over the
+    /// time from the run's beginning to [`PointResult::arrivals_end_ps`], like `utilisation`.
     pub offered_load: f64,
     /// The share of the rate that was used while flows arrived, measured, framing included.
     pub utilisation: f64,
@@ -117,10 +117,10 @@ pub struct LinkClass {
     pub packets_by_queue: Vec<u64>,
     /// Packets sent by the priority of their tag.
     pub packets_by_priority: Vec<u64>,
-    /// The most that any of the ports held at once.
+    /// The largest backlog of any of the ports.
     pub max_backlog_bytes: u64,
-    /// By the priority of an arriving packet's tag, what it found in the queue that it was to enter: bytes there before it, the
-    /// packet on the line left out. Packets that were dropped count, too. Empty where nobody counts it.
+    /// By the priority of an arriving packet's tag, the length of the queue that it was to enter: bytes there before it,
+    /// without the packet on the line. Dropped packets count, too. Empty if it is not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found_bytes_by_priority: Vec<QuantileSketch>,
 }
@@ -132,20 +132,21 @@ fn is_zero(ps: &u64) -> bool {
 /// Payload over a span of time, all flows together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goodput {
-    /// From when on, since the run's beginning.
+    /// Its beginning, since the run's beginning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub from_ps: u64,
-    /// How long.
+    /// Its length.
     pub span_ps: u64,
     /// Payload of the flows that arrived in it.
     pub offered_bytes: u64,
-    /// Payload of the flows that ended in it, whenever they had arrived. What flows under way have got so far does not
+    /// Payload of the flows that ended in it, whenever they had arrived. What unfinished flows have received so far does not
     /// count.
     pub finished_bytes: u64,
 }
 
 impl Goodput {
-    /// What `flows` (start and end in picoseconds, where there is one, and payload) offered and reached in this span.
+    /// The offered and the finished payload of `flows` (start, end if there is one, both in picoseconds, and payload) in this
+    /// span.
     pub fn of(span: Range<u64>, flows: impl IntoIterator<Item = (u64, Option<u64>, u64)>) -> Goodput {
         let span_ps = span.end.saturating_sub(span.start);
         let mut goodput = Goodput { from_ps: span.start, span_ps, ..Goodput::default() };
@@ -160,12 +161,12 @@ impl Goodput {
         goodput
     }
 
-    /// What was offered, in bit/s; 0 over no time.
+    /// The offered payload in bit/s; 0 over no time.
     pub fn offered_bps(&self) -> f64 {
         self.bps(self.offered_bytes)
     }
 
-    /// What was reached, in bit/s.
+    /// The finished payload in bit/s.
     pub fn reached_bps(&self) -> f64 {
         self.bps(self.finished_bytes)
     }
@@ -213,11 +214,11 @@ impl Deadlines {
 /// A part of a scheme that acts once in a period: thresholds recomputed, probes, ageing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeriodicPart {
-    /// What acts.
+    /// The name of the part.
     pub name: String,
-    /// How often.
+    /// Its period.
     pub period_ps: u64,
-    /// How many times it did.
+    /// How many times it acted.
     pub ticks: u64,
 }
 
@@ -233,9 +234,10 @@ pub struct PointResult {
     pub periodic: Vec<PeriodicPart>,
     /// Length of the run.
     pub simulated_ps: u64,
-    /// When the last flow arrived, or the run ended if that was earlier: the end of the time over which the shares of links are.
+    /// When the last flow arrived, or when the run ended if that was earlier: the end of the time over which the shares of
+    /// links are.
     pub arrivals_end_ps: u64,
-    /// Payload offered and reached while flows arrived, or in the measuring window. `None` where nobody counts it.
+    /// Payload offered and finished while flows arrived, or in the measuring window. `None` if it is not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput: Option<Goodput>,
     /// The longest ideal FCT among the flows: a run that is not many times longer says little about such flows.
@@ -246,7 +248,7 @@ pub struct PointResult {
     pub events: u64,
     /// Retransmission timeouts of all flows.
     pub timeouts: u64,
-    /// What the time of flows beyond their ideal FCTs went by with. `None` where no transport tells.
+    /// The time of flows beyond their ideal FCTs, by cause. `None` if no transport reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delays: Option<Delays>,
     /// Data packets sent again.
@@ -256,13 +258,13 @@ pub struct PointResult {
     /// Data packets taken for lost before a timeout.
     #[serde(default)]
     pub found_lost: u64,
-    /// Data packets that arrived though they had before.
+    /// Data packets that had arrived before.
     #[serde(default)]
     pub unneeded: u64,
     /// Duplicate ACKs that senders received.
     #[serde(default)]
     pub duplicate_acks: u64,
-    /// What parts of the scheme counted, by the names that they give it; what none of them saw is left out.
+    /// The counts of the scheme's parts, by their own names; zeros are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
     /// Flows that had a deadline, and those of them that missed it.
@@ -271,23 +273,24 @@ pub struct PointResult {
     /// Its coflows by number. They travel in `coflows.parquet` once parts are joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coflows: Vec<CoflowRow>,
-    /// The mean CCT of the same coflows at flow level, without congestion control and queues; `None` where the scheme has no
+    /// The mean CCT of the same coflows at flow level, without congestion control and queues; `None` if the scheme has no
     /// meaning there, and in runs at flow level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_level_cct_ps: Option<u64>,
-    /// The least CCT that each coflow could have, by number; those that nobody knows are missing. They travel with the coflows.
+    /// The least CCT that each coflow could have, by number; unknown ones are missing. They travel with the coflows.
     #[serde(skip)]
     pub ideal_ccts_ps: BTreeMap<u32, u64>,
-    /// What changed over time, beside what the flows themselves tell. It travels in `series.parquet` once parts are joined.
+    /// Quantities that changed over time, except those that follow from the flows. They travel in `series.parquet` once parts
+    /// are joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
-    /// What the run wants the reader to know, in sentences.
+    /// Sentences that the run wants the reader to know.
     pub warnings: Vec<String>,
 }
 
 impl PointResult {
-    /// Whether its flows began at one instant, or within less time than the largest takes alone while they ask for more than links
-    /// carry. Then there is no load, and what links were offered and used while flows arrived has no meaning.
+    /// Whether its flows began at one instant, or within less time than the largest takes alone while they ask for more than
+    /// links carry. Then there is no load, and the load and use of links while flows arrived have no meaning.
     pub fn is_burst(&self) -> bool {
         let span_ps = self.goodput.map_or(self.arrivals_end_ps, |goodput| goodput.span_ps);
         let overloaded = || self.links.iter().any(|link| link.offered_load >= 1.0);
@@ -305,7 +308,7 @@ impl PointResult {
         sum_ps.checked_div(finished.into()).map(|mean_ps| mean_ps as u64)
     }
 
-    /// With what follows from its flows, so that it is there whether or not they are kept; and without them.
+    /// With the values that follow from its flows, so that they exist whether or not the flows are kept; and without the flows.
     pub(crate) fn without_flows(&self) -> PointResult {
         let mut series = series::of_flows(&self.flows, self.simulated_ps);
         series.extend(self.series.iter().cloned());

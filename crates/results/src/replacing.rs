@@ -1,4 +1,4 @@
-//! What a folder holds already: a result that would be lost is not replaced unasked.
+//! The existing result of a folder: it is not replaced unasked if runs would be lost.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,13 +9,13 @@ use crate::manifest::{Experiment, PointInfo, SCHEMA};
 
 /// Settings that a message names.
 const NAMED: usize = 3;
-/// The setting that names the program of a scheme of one's own.
+/// The setting that names the program of the user's own scheme.
 const PROGRAM: &str = "scheme.program.digest";
 
-/// Refuses a folder with a result of which this experiment would not have all runs. More loads, schemes or seeds replace
-/// nothing; neither does what cannot be read.
+/// Refuses a folder with a result if this experiment would not have all of its runs. More loads, schemes or seeds replace
+/// nothing, and neither does replacing an unreadable result.
 pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultError> {
-    /// What of a manifest is looked at.
+    /// The relevant part of a manifest.
     #[derive(serde::Deserialize)]
     struct Head {
         experiment: Experiment,
@@ -32,7 +32,7 @@ pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultE
     let new: BTreeSet<_> = experiment.points.iter().flat_map(runs).collect();
     let settings: BTreeSet<_> = experiment.points.iter().map(settings_of).collect();
     let lost_of = |point: &PointInfo| -> usize {
-        // Where seeds are added until claims are resolved, those that were added before are found again.
+        // If seeds are added until claims are resolved, those added before are found again.
         if experiment.looks && settings.contains(&settings_of(point)) {
             return 0;
         }
@@ -52,7 +52,8 @@ pub fn refuse_loss(folder: &Path, experiment: &Experiment) -> Result<(), ResultE
     })
 }
 
-/// What a point is, whichever program makes its runs: a scheme of one's own that was compiled anew is the same one.
+/// The settings of a point apart from the program that makes its runs: the user's own scheme stays the same when it is compiled
+/// again.
 fn settings_of(point: &PointInfo) -> Vec<(&str, &str)> {
     let given = point.settings.iter().filter(|(name, _)| *name != PROGRAM);
     [("scheme", point.scheme.as_str())]
@@ -66,7 +67,7 @@ fn runs(point: &PointInfo) -> impl Iterator<Item = (Vec<(&str, &str)>, u64)> {
     point.parts.iter().map(move |part| (settings.clone(), part.seed))
 }
 
-/// How a point that is there differs from what is most like it.
+/// How an existing point differs from the new one most like it.
 fn difference(point: &PointInfo, new: &Experiment) -> String {
     let likeness = |other: &&PointInfo| {
         (

@@ -1,8 +1,8 @@
-//! What changes over the time of a run: `series.parquet`, and the series that follow from the flows alone.
+//! Quantities over the time of a run: `series.parquet`, and the series that follow from the flows alone.
 //!
 //! A row is a step of a series: point, seed, series, of (a place or a part; empty for the whole fabric), start_ps, step_ps,
-//! value. The flows give three: what was `offered` and what `finished`, in bit/s of payload, and how many flows were
-//! `under way`, on average over the step. Beside these stand whatever the engine gives.
+//! value. The flows give three: `offered` and `finished`, in bit/s of payload, and the number of flows `under way`, on average
+//! over the step. The engine adds others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,46 +20,46 @@ use crate::{FlowRow, ResultError};
 /// Steps into which the time of a run is cut.
 const STEPS: u64 = 100;
 
-/// One figure over time, in equal steps of which step 0 begins with the run.
+/// One figure over time, in equal steps; step 0 begins with the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What it is, with its unit: "offered (bit/s)".
+    /// Its name with its unit: "offered (bit/s)".
     pub name: String,
-    /// Of which place or part; empty for the whole fabric.
+    /// The place or part; empty for the whole fabric.
     pub of: String,
     /// The step of the first value.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub first_step: u64,
-    /// How long a step is.
+    /// Length of a step.
     pub step_ps: u64,
-    /// A value a step.
+    /// One value per step.
     pub values: Vec<f64>,
 }
 
-/// Between the place and the queue that a series is of.
+/// Separates the place and the queue of a series.
 const QUEUE: &str = ", queue ";
 
-/// Before the flow that opened the connection that a series is of.
+/// Precedes the flow that opened the connection of a series.
 const CONNECTION: &str = "connection of flow ";
 
 impl Series {
-    /// The place and the queue that it is of, where it is of a queue: "leaf0 to host3, queue 2".
+    /// The place and the queue, if it is of a queue: "leaf0 to host3, queue 2".
     pub fn queue(&self) -> Option<(&str, usize)> {
         let (place, queue) = self.of.rsplit_once(QUEUE)?;
         Some((place, queue.parse().ok()?))
     }
 
-    /// What [`Series::queue`] takes apart.
+    /// The inverse of [`Series::queue`].
     pub fn of_queue(place: &str, queue: usize) -> String {
         format!("{place}{QUEUE}{queue}")
     }
 
-    /// Whether it is of a connection, and so pauses where that has no message under way.
+    /// Whether it is of a connection, and so pauses while that has no message under way.
     pub fn is_of_connection(&self) -> bool {
         self.of.starts_with(CONNECTION)
     }
 
-    /// What [`Series::is_of_connection`] knows.
+    /// The text that [`Series::is_of_connection`] recognises.
     pub fn of_connection(flow: u32) -> String {
         format!("{CONNECTION}{flow}")
     }
@@ -103,7 +103,7 @@ pub(crate) fn of_flows(flows: &[FlowRow], simulated_ps: u64) -> Vec<Series> {
     ]
 }
 
-/// Rows of a batch, about: what is held in memory beside the series themselves.
+/// Approximate rows of a batch: the memory that is held in addition to the series themselves.
 const BATCH: usize = 1 << 16;
 
 /// Writes `series.parquet` from the series of each run, by point and seed.
@@ -156,8 +156,8 @@ fn columns(runs: &[(u32, u64, Vec<Series>)], labels: &Labels) -> Vec<(Field, Arr
     columns
 }
 
-/// The wanted series of these runs, from a file whose bytes have this digest: nothing of it is decoded before that is known. What
-/// pauses is one series for each stretch.
+/// The wanted series of these runs, from a file whose bytes have this digest: nothing of it is decoded before that is known. A
+/// series with pauses is returned as one series for each stretch.
 pub(crate) fn read(
     path: &Path,
     expected: &str,

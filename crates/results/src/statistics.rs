@@ -1,14 +1,14 @@
 //! Means, percentiles, intervals over seeds and paired ratios.
 //!
-//! - A percentile is of the nearest rank: of `n` values, the p-th is the ⌈p/100 · n⌉-th smallest, a value that was
-//!   measured and not one between two.
-//! - An estimate over seeds is the mean of one value a seed; its 95 % interval is Student's t with (seeds − 1) degrees
-//!   of freedom. Flows of one run depend on each other, seeds do not, so intervals are over seeds alone; one seed
-//!   gives none. What is measured has bounds (`bounds.rs`): a slowdown is not below 1, nothing is below zero, a share is not
-//!   above 1. So the interval is that of a function of the mean without bounds (delta method): of the logarithm of its distance
-//!   from the lower bound, of a share that of its odds. Where some seed lies on a bound it is cut there.
-//! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken
-//!   seed by seed, and the interval is over these. It resolves differences that the two intervals apart hide.
+//! - A percentile is of the nearest rank: of `n` values, the p-th is the ⌈p/100 · n⌉-th smallest, a value that was measured and
+//!   not one between two.
+//! - An estimate over seeds is the mean of one value per seed; its 95 % interval is Student's t with (seeds − 1) degrees of
+//!   freedom. Flows of one run depend on each other, seeds do not, so intervals are only over seeds; one seed gives none.
+//!   Quantities have bounds (`bounds.rs`): a slowdown is not below 1, nothing is below zero, a share is not above 1. So the
+//!   interval is that of a function of the mean without bounds (delta method): of the logarithm of its distance from the lower
+//!   bound, or for a share of its odds. If some seed lies on a bound the interval is cut there.
+//! - A comparison is paired: the same seed gives two schemes the same flows, so the logarithm of the ratio is taken seed by
+//!   seed, and the interval is over these. It resolves differences that the two separate intervals hide.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ use crate::bounds::Bounds;
 /// The share of intervals that hold the true value.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// What is taken of the values of a size class.
+/// A statistic of the values of a size class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Statistic {
     /// Arithmetic mean.
@@ -51,7 +51,7 @@ impl Statistic {
         }
     }
 
-    /// Of how many in a thousand values it is the largest; `None` for the mean.
+    /// Its rank in a thousand values; `None` for the mean.
     pub fn per_mille(self) -> Option<usize> {
         match self {
             Statistic::Mean => None,
@@ -62,12 +62,12 @@ impl Statistic {
         }
     }
 
-    /// The fewest values of which it is another one than the largest; `None` for the mean.
+    /// The fewest values for which it differs from the largest; `None` for the mean.
     pub fn fewest(self) -> Option<u64> {
         self.per_mille().map(|per_mille| 1_000u64.div_ceil(1_000 - per_mille as u64))
     }
 
-    /// How many of this many values lie beyond it; `None` for the mean.
+    /// The number of these values beyond it; `None` for the mean.
     pub fn beyond(self, values: u64) -> Option<u64> {
         self.per_mille().map(|per_mille| values.saturating_mul(1_000 - per_mille as u64) / 1_000)
     }
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Figures {
 }
 
 impl Figures {
-    /// Of these values, whose order it changes; `None` if there are none. The mean adds them in the order given.
+    /// From these values, whose order it changes; `None` if there are none. The mean adds them in the order given.
     pub fn of(values: &mut [f64]) -> Option<Figures> {
         if values.is_empty() {
             return None;
@@ -106,7 +106,7 @@ impl Figures {
         Some(Figures(Statistic::ALL.map(of)))
     }
 
-    /// From what each of them is.
+    /// From a function that gives each of them.
     pub(crate) fn each(of: impl FnMut(Statistic) -> f64) -> Figures {
         Figures(Statistic::ALL.map(of))
     }
@@ -117,8 +117,8 @@ impl Figures {
     }
 }
 
-/// The coefficient of variation: standard deviation over mean, of values and how many there are of each. `None` without
-/// any, or with a mean of zero.
+/// The coefficient of variation, standard deviation over mean, of pairs of a value and its count. `None` without any, or with a
+/// mean of zero.
 pub(crate) fn variation<I: Iterator<Item = (f64, u64)>>(values: impl Fn() -> I) -> Option<f64> {
     let count = values().map(|(_, count)| count).sum::<u64>() as f64;
     let mean = values().map(|(value, count)| value * count as f64).sum::<f64>() / count;
@@ -126,15 +126,15 @@ pub(crate) fn variation<I: Iterator<Item = (f64, u64)>>(values: impl Fn() -> I) 
     Some((squares / count).sqrt() / mean).filter(|variation| variation.is_finite())
 }
 
-/// Jain's index of fairness, (Σx)² / (n Σx²): 1 where all values are equal, 1/n where one has everything. `None` without
-/// any above zero.
+/// Jain's index of fairness, (Σx)² / (n Σx²): 1 if all values are equal, 1/n if one has everything. `None` without any above
+/// zero.
 pub(crate) fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
     Some(sum * sum / (values.len() as f64 * squares)).filter(|index| index.is_finite())
 }
 
-/// The index of a percentile, in thousandths, among `count` sorted values, of which there is at least one.
+/// The index of a percentile, in thousandths, among `count` sorted values; `count` is at least one.
 pub fn nearest_rank(per_mille: usize, count: usize) -> usize {
     (per_mille * count).div_ceil(1_000).clamp(1, count) - 1
 }
@@ -148,27 +148,27 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
 }
 
-/// How sure an interval is.
+/// The confidence of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sureness {
     /// The share of intervals that miss the true value.
     pub missed: f64,
-    /// Over so many seeds instead of those at hand, if these deviate as those do.
+    /// Over this many seeds instead of the available ones, if these deviate in the same way.
     pub as_if: Option<usize>,
 }
 
 impl Sureness {
-    /// That of tables: [`CONFIDENCE`], over the seeds at hand.
+    /// That of tables: [`CONFIDENCE`], over the available seeds.
     pub const USUAL: Sureness = Sureness { missed: 1.0 - CONFIDENCE, as_if: None };
 
-    /// The quantile of Student's t for a mean of so many values that deviate freely.
+    /// The quantile of Student's t for a mean of this many independent values.
     pub(crate) fn quantile(self, values: usize) -> f64 {
         student_t(values, self.missed)
     }
 }
 
 impl Estimate {
-    /// From one value a seed of a quantity with these bounds; `None` without any.
+    /// From one value per seed of a quantity with these bounds; `None` without any.
     pub fn over_seeds(bounds: Bounds, values: &[f64]) -> Option<Estimate> {
         Estimate::as_sure(Sureness::USUAL, bounds, values)
     }
@@ -179,7 +179,7 @@ impl Estimate {
         Some(Estimate::of(value, half, bounds, values.iter().all(|value| bounds.are_around(*value))))
     }
 
-    /// Of a mean of a quantity with these bounds, and half its interval.
+    /// From a mean of a quantity with these bounds, and half its interval.
     pub(crate) fn of(value: f64, half: Option<f64>, bounds: Bounds, is_inside: bool) -> Estimate {
         Estimate { value, interval: half.map(|half| bounds.ends(value, half, is_inside)) }
     }
@@ -190,7 +190,7 @@ fn cut(value: f64, half: f64) -> (f64, f64) {
     ((value - half).max(0.0), value + half)
 }
 
-/// The mean of values of any sign and half its interval, of which a single value has none; `None` without any.
+/// The mean of values of any sign and half its interval, which a single value does not have; `None` without any.
 fn mean_and_half(sureness: Sureness, values: &[f64]) -> Option<(f64, Option<f64>)> {
     if values.is_empty() {
         return None;
@@ -205,7 +205,7 @@ fn mean_and_half(sureness: Sureness, values: &[f64]) -> Option<(f64, Option<f64>
     Some((mean, half))
 }
 
-/// How many times a baseline a scheme takes, paired by seed: below 1 is better where less is better.
+/// A scheme's value as a multiple of a baseline's, paired by seed: below 1 is better if less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// Geometric mean of the ratios of the seeds.
@@ -228,7 +228,7 @@ impl Ratio {
         Some(Ratio { value: libm::exp(log), interval })
     }
 
-    /// Like [`Ratio::as_sure`], each seed with several pairs: its value is the mean of their ratios.
+    /// Like [`Ratio::as_sure`], but each seed has several pairs: its value is the mean of their ratios.
     pub fn of_means(sureness: Sureness, seeds: &[Vec<(f64, f64)>]) -> Option<Ratio> {
         let mean = |pairs: &Vec<(f64, f64)>| {
             let sum: f64 = pairs.iter().map(|(value, baseline)| value / baseline).sum();
@@ -237,9 +237,9 @@ impl Ratio {
         Ratio::as_sure(sureness, &seeds.iter().filter(|pairs| !pairs.is_empty()).map(mean).collect::<Vec<_>>())
     }
 
-    /// Of counts, which may be nothing in some seeds so that their ratios have no logarithm: the ratio of the means over the seeds, and
-    /// of several points the mean of their ratios. The interval is that of what is left of each seed about the ratio (the delta
-    /// method). `None` without seeds, or with a baseline of nothing.
+    /// For counts, which may be zero in some seeds, so that their ratios have no logarithm: the ratio of the means over the
+    /// seeds, and for several points the mean of their ratios. The interval is that of each seed's residual about the ratio
+    /// (the delta method). `None` without seeds, or with a baseline of zero.
     ///
     /// `points` has the (count, baseline) of the same seeds in the same order.
     pub fn of_counts(sureness: Sureness, points: &[Vec<(f64, f64)>]) -> Option<Ratio> {
@@ -262,16 +262,16 @@ impl Ratio {
         Some(Ratio { value, interval: half.map(|half| cut(value, half)) })
     }
 
-    /// Whether the interval leaves 1 out. One seed resolves nothing.
+    /// Whether the interval excludes 1. One seed resolves nothing.
     pub fn is_resolved(&self) -> bool {
         self.interval.is_some_and(|(low, high)| high < 1.0 || low > 1.0)
     }
 }
 
-/// The quantile of Student's t that bounds a two-sided interval over this many values (at least two), of which such a share
-/// misses the true value.
+/// The quantile of Student's t that bounds a two-sided interval over this many values (at least two), where the share `missed`
+/// of intervals misses the true value.
 fn student_t(values: usize, missed: f64) -> f64 {
-    /// The usual ones, computed once: the inverse is a search.
+    /// The quantiles for the usual confidence, computed once: the inverse is a search.
     static QUANTILES: OnceLock<Vec<f64>> = OnceLock::new();
     let quantile = |freedom: usize, missed: f64| {
         StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - missed / 2.0))
@@ -389,13 +389,13 @@ mod tests {
 
     #[test]
     fn of_counts__none_in_some_seeds() {
-        // A tenth, and a tenth of the baseline's mean left of it in either seed: 12.7062 · 0.1414 / √2 = 1.2706.
+        // A tenth, and a residual of a tenth of the baseline's mean in either seed: 12.7062 · 0.1414 / √2 = 1.2706.
         let one = Ratio::of_counts(Sureness::USUAL, &[vec![(0.0, 10.0), (2.0, 10.0)]]).unwrap();
         near(one.value, 0.1, 1e-12);
         let (low, high) = one.interval.unwrap();
         assert_eq!(low, 0.0);
         near(high, 0.1 + 1.270_6, 1e-4);
-        // Three times as many of twice as many are the same share: nothing is left of any seed.
+        // Three times as many of twice as many are the same share: no seed has a residual.
         let exact = Ratio::of_counts(Sureness::USUAL, &[vec![(1.0, 4.0), (3.0, 12.0)], vec![(0.0, 5.0), (0.0, 7.0)]]);
         assert_eq!(exact.unwrap(), Ratio { value: 0.125, interval: Some((0.125, 0.125)) });
         assert_eq!(Ratio::of_counts(Sureness::USUAL, &[vec![(1.0, 0.0), (3.0, 0.0)]]), None);

@@ -1,21 +1,22 @@
-//! How long flows were in each step of QCLIMB's Algorithm 1: its performance breakdown (Li et al., NSDI 2024 §5.2.1, Fig 16).
+//! The time that flows spent in each step of QCLIMB's Algorithm 1: its performance breakdown (Li et al., NSDI 2024 §5.2.1, Fig
+//! 16).
 
 use serde::{Deserialize, Serialize};
 
 use crate::FlowRow;
 
-/// A step: what a flow's oldest byte that is not acknowledged is in.
+/// A step: the range that holds a flow's oldest unacknowledged byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Its size is being predicted, and nothing is sent.
     Inference,
     /// Below the lower bound.
     Climb,
-    /// Beyond that by less than the slack.
+    /// Beyond the lower bound by less than the slack.
     Slack,
-    /// Beyond that, and below the upper bound. A flow without bounds is in no other step.
+    /// Beyond the slack, and below the upper bound. A flow without bounds is in no other step.
     Demotion,
-    /// Beyond that, too.
+    /// Beyond the upper bound.
     Beyond,
 }
 
@@ -35,8 +36,8 @@ impl Step {
     }
 }
 
-/// How long a flow was in each step, in nanoseconds. Together that is the time, in whole nanoseconds, from its arrival at its
-/// sender to the last acknowledgement there: its FCT where that ends with the ACK, and more where it ends with the arrival.
+/// Time that a flow spent in each step, in nanoseconds. Together that is the time, in whole nanoseconds, from its arrival at
+/// its sender to the last acknowledgement there: its FCT if that ends with the ACK, and more if it ends with the arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepRow {
     /// [`Step::Inference`].
@@ -52,7 +53,7 @@ pub struct StepRow {
 }
 
 impl StepRow {
-    /// That of a step.
+    /// The time in a step.
     pub fn get(&self, step: Step) -> u64 {
         match step {
             Step::Inference => self.inference_ns,
@@ -64,7 +65,7 @@ impl StepRow {
     }
 }
 
-/// The steps of several flows.
+/// The time of several flows in the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
     /// Nanoseconds in each of [`Step::ALL`], of all flows whose steps are known.
@@ -72,13 +73,13 @@ pub struct Breakdown {
 }
 
 impl Breakdown {
-    /// Of one flow.
+    /// The times of one flow.
     pub(crate) fn of(row: &FlowRow) -> Breakdown {
         let Some(steps) = &row.steps else { return Breakdown::default() };
         Breakdown { ns: Step::ALL.map(|step| steps.get(step) as f64) }
     }
 
-    /// With that of other flows.
+    /// Adds the times of other flows.
     pub(crate) fn add(&mut self, other: &Breakdown) {
         self.ns.iter_mut().zip(other.ns).for_each(|(ns, more)| *ns += more);
     }
@@ -88,13 +89,13 @@ impl Breakdown {
         *self == Breakdown::default()
     }
 
-    /// Why this cannot be, if it cannot.
+    /// Whether this cannot be valid.
     pub(crate) fn is_wrong(&self) -> bool {
         self.ns.iter().any(|ns| !ns.is_finite() || *ns < 0.0)
     }
 
-    /// The share of the flows' time that was spent in a step: the mean time in it over the mean of all. `None` where no
-    /// flow's steps are known.
+    /// The share of the flows' time that was spent in a step: the mean time in it over the mean of all. `None` if no flow's
+    /// steps are known.
     pub fn share(&self, step: Step) -> Option<f64> {
         let all: f64 = self.ns.iter().sum();
         (all > 0.0).then(|| self.ns[step as usize] / all)

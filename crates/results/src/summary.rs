@@ -1,8 +1,8 @@
 //! The statistics of a result: by point, by size class, by seed.
 //!
 //! Each seed gives one value of each statistic; a point's value is their mean, with an interval over the seeds
-//! ([`crate::statistics`]). Unfinished flows are counted and have no FCT, so the statistics of a class that has any
-//! are those of the flows that finished: too good, and marked wherever they are shown.
+//! ([`crate::statistics`]). Unfinished flows are counted and have no FCT. If a class has any, its statistics are those of the
+//! finished flows: too good, and marked wherever they are shown.
 
 mod run_flows;
 
@@ -16,10 +16,10 @@ use crate::{Breakdown, CoflowClass, CoflowGroup, Experiment, FirstAnswers, Only}
 use run_flows::Kept;
 pub(crate) use run_flows::RunFlows;
 
-/// Into how many parts of equal numbers of flows the sizes of a point are cut, for slowdown against size.
+/// The number of bins of equal numbers of flows into which the sizes of a point are cut, for slowdown against size.
 const BINS: usize = 20;
 
-/// What is measured of a flow.
+/// A measure of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Flow completion time, in ps.
@@ -42,7 +42,7 @@ impl Metric {
 }
 
 impl Metric {
-    /// Between what it lies.
+    /// The bounds of its values.
     pub fn bounds(self) -> Bounds {
         match self {
             Metric::Fct => Bounds::POSITIVE,
@@ -68,14 +68,14 @@ pub struct SeedStats {
     pub fct: Option<Figures>,
     /// Slowdown of those that finished.
     pub slowdown: Option<Figures>,
-    /// What the run's flows are, of whatever class; sketches do not tell it.
+    /// The properties of all flows of the run, whatever the class; not available from sketches.
     pub controls: Option<Controls>,
-    /// Mean ideal FCT of those that finished, in ps. Sketches do not tell it.
+    /// Mean ideal FCT of those that finished, in ps. Not available from sketches.
     pub ideal_fct_ps: Option<f64>,
-    /// Coefficient of variation of the FCT of those that finished. Of sketches it is that of the middles of their buckets.
+    /// Coefficient of variation of the FCT of those that finished. From sketches, it is that of the midpoints of their buckets.
     pub fct_variation: Option<f64>,
-    /// Jain's index over orders of magnitude of size: of each decade that holds flows that finished, the mean of their
-    /// throughputs, size over FCT (AFQ §5, QCluster §6.1). Sketches do not tell it.
+    /// Jain's index over orders of magnitude of size: for each decade with finished flows, the mean of their throughputs, size
+    /// over FCT (AFQ §5, QCluster §6.1). Not available from sketches.
     pub fairness: Option<f64>,
     /// Losses and reordering of the flows.
     pub disorder: Disorder,
@@ -103,7 +103,7 @@ pub struct ClassSummary {
     pub class: SizeClass,
     /// By seed, in the order of the point's runs.
     pub seeds: Vec<SeedStats>,
-    /// What flows are on average, where that is known and says something of these: they are all flows of the runs.
+    /// The average properties of flows, if they are known and apply to these flows: these are all flows of the runs.
     pub average: Option<Controls>,
 }
 
@@ -118,7 +118,8 @@ impl ClassSummary {
         self.seeds.iter().map(|seed| seed.unfinished).sum()
     }
 
-    /// A statistic over the seeds that have flows of the class; `None` if no seed has. What is [`crate::Untold`] has no interval.
+    /// A statistic over the seeds that have flows of the class; `None` if no seed has. A statistic that is [`crate::Untold`]
+    /// has no interval.
     pub fn estimate(&self, metric: Metric, statistic: Statistic) -> Option<Estimate> {
         let average = self.average.as_ref().filter(|_| statistic == Statistic::Mean);
         let controlled = |seed: &SeedStats| Some((seed.get(metric, statistic)?, seed.controls?));
@@ -131,12 +132,13 @@ impl ClassSummary {
         Some(Estimate { interval: found.interval.filter(|_| is_told), ..found })
     }
 
-    /// Something else over the seeds that have it; `None` if no seed has.
+    /// Another value over the seeds that have it; `None` if no seed has.
     pub fn over_seeds(&self, bounds: Bounds, of: impl Fn(&SeedStats) -> Option<f64>) -> Option<Estimate> {
         Estimate::over_seeds(bounds, &self.seeds.iter().filter_map(of).collect::<Vec<_>>())
     }
 
-    /// How many more seeds would resolve the ratio, if they deviate as those at hand do; `None`: not even `most` seeds in all.
+    /// How many more seeds would resolve the ratio, if they deviate like the available ones; `None`: not even `most` seeds in
+    /// all.
     pub fn more_seeds(
         &self,
         baseline: &ClassSummary,
@@ -149,7 +151,7 @@ impl ClassSummary {
             let sureness = Sureness { as_if: Some(*seeds), ..Sureness::USUAL };
             Ratio::as_sure(sureness, &pairs).is_some_and(|ratio| ratio.is_resolved())
         };
-        // More seeds only make it surer, so that halving finds the fewest.
+        // More seeds only narrow the interval, so halving finds the fewest.
         let (mut too_few, mut enough) = (pairs.len(), Some(most).filter(resolves)?);
         while too_few + 1 < enough {
             let middle = too_few.midpoint(enough);
@@ -158,8 +160,8 @@ impl ClassSummary {
         Some(enough - pairs.len())
     }
 
-    /// Whether the runs of two points have the same flows, as far as their number, their sizes and the last arrival tell: then
-    /// the points can be paired.
+    /// Whether the runs of two points have the same flows, judged by their number, their sizes and the last arrival: then the
+    /// points can be paired.
     pub fn has_flows_of(&self, other: &ClassSummary) -> bool {
         let told = |seed: &SeedStats| (seed.flows, seed.largest_bytes, seed.controls);
         let shared = |seed: &SeedStats| other.seeds.iter().find(|other| other.seed == seed.seed).map(told);
@@ -186,16 +188,16 @@ impl ClassSummary {
 pub struct PointSummary {
     /// By size class, in the experiment's order.
     pub classes: Vec<ClassSummary>,
-    /// The groups of flows that claims are about and that are not among these.
+    /// The groups of flows of claims that are not among these.
     pub claimed: Vec<(Only, ClassSummary)>,
-    /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer
-    /// where many flows have one size. The same bins for every scheme, since schemes get the same flows.
+    /// The same flows cut at percentiles of their size: at most twenty bins of about equal numbers of flows, fewer if many
+    /// flows have one size. The bins are the same for every scheme, since schemes get the same flows.
     pub bins: Vec<ClassSummary>,
-    /// The coflows of the runs that have any: each counts as a flow, and its CCT as an FCT.
+    /// The coflows of the runs, if there are any: each counts as a flow, and its CCT as an FCT.
     pub coflows: ClassSummary,
     /// The same by class of coflows, in the order of [`CoflowClass::ALL`].
     pub coflow_classes: [ClassSummary; 4],
-    /// The same of the size classes of coflows that claims are about.
+    /// The same for the size classes of coflows of claims.
     pub claimed_coflows: Vec<ClassSummary>,
     /// Whether percentiles are those of the flows themselves and not of sketches.
     pub exact: bool,
@@ -214,7 +216,7 @@ impl PointSummary {
         &self.coflow_classes[class.index()]
     }
 
-    /// The coflows of a group; of sizes if it is all of them, or a claim is about them.
+    /// The coflows of a group; for sizes only if it is all of them, or a claim is about them.
     pub fn coflows_of(&self, group: &CoflowGroup) -> Option<&ClassSummary> {
         match group {
             CoflowGroup::Class(class) => Some(self.coflow_class(*class)),
@@ -238,7 +240,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of no point yet.
+    /// Without any point yet.
     pub(crate) fn new(experiment: &Experiment) -> Summary {
         let classes = experiment.classes.as_slice().to_vec();
         let (claimed, claimed_coflows) = (experiment.claimed_groups(), experiment.claimed_coflows());
@@ -280,7 +282,7 @@ impl Summary {
     }
 }
 
-/// The coflows of a group. Where it is no size class, they may have any size.
+/// The coflows of a group. If it is not a size class, they may have any size.
 fn coflows_of(runs: &[RunFlows], group: &CoflowGroup) -> ClassSummary {
     let of = |run: &RunFlows| {
         let found = run.grouped_coflows.iter().find(|grouped| grouped.group == *group)?;
@@ -419,7 +421,7 @@ pub(crate) mod tests {
 
     #[test]
     fn stats__fairness_over_decades_of_size() {
-        // Bytes a µs: 5 and 7 of the first decade, 12 of the second, 0 of the fourth, which did not finish.
+        // Bytes per µs: 5 and 7 of the first decade, 12 of the second, 0 of the fourth, which did not finish.
         let flows = [flow(5, Some(1)), flow(7, Some(1)), flow(24, Some(2)), flow(5_000, None)];
         let found = exact(&flows, &SizeClass::between(0, None)).fairness.unwrap();
         assert!((found - 18.0 * 18.0 / (2.0 * (36.0 + 144.0))).abs() < 1e-12, "{found}");

@@ -1,15 +1,15 @@
-//! `summary.csv`: a row for each point and size class, and where flows belong to coflows one of the class `coflows` and one
-//! for each class of these: their number stands in the place of flows, and their CCT in that of FCT.
+//! `summary.csv`: a row for each point and size class. If flows belong to coflows there is also one for the class `coflows` and
+//! one for each class of these: their number replaces that of flows, and their CCT replaces FCT.
 //!
-//! FCT in µs. Each statistic stands with the ends of its 95 % interval over seeds, `…_low` and `…_high`, and with its ratio to that
-//! of the first scheme at the same load and axes, paired by seed, and the ends of that. `fct_mean_gain` is one over the ratio of the
-//! means: NOS2's FCT gain (section V-A) where the first scheme is DCTCP. `fct_cv` is the coefficient of variation. Intervals
-//! and ratios are rounded to six significant digits, for they go through functions whose last bit may differ between
-//! machines. An empty cell: no finished flow, or no interval, since there is one seed. The last columns are sums over
-//! seeds: timeouts, packets taken for lost before one, packets that arrived twice, and duplicate ACKs; and what a flow's receiver held
-//! because something before it was missing: the mean over the FCTs, and the most. Where a run has measured steps, the
-//! last are the shares of the flows' time in each: means over the seeds, rounded; empty where those of no flow are
-//! known. Names have letters, digits and `_` alone: a swept `network.ecn_threshold` is `network_ecn_threshold`.
+//! FCT is in µs. Each statistic stands with the ends of its 95 % interval over seeds, `…_low` and `…_high`, and with its ratio
+//! to that of the first scheme at the same load and axes, paired by seed, and the ends of that ratio's interval.
+//! `fct_mean_gain` is one over the ratio of the means: NOS2's FCT gain (section V-A) if the first scheme is DCTCP. `fct_cv` is
+//! the coefficient of variation. Intervals and ratios are rounded to six significant digits, because they go through functions
+//! whose last bit may differ between machines. An empty cell means no finished flow, or no interval, since there is one seed.
+//! The last columns are sums over seeds: timeouts, packets taken for lost before one, packets that arrived twice, and duplicate
+//! ACKs; and what a flow's receiver held because an earlier part was missing: the mean over the FCTs, and the most. If a run
+//! has measured steps, the last are the shares of the flows' time in each: means over the seeds, rounded; empty if those of no
+//! flow are known. Names have only letters, digits and `_`: a swept `network.ecn_threshold` is `network_ecn_threshold`.
 
 use std::io::Write;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::{CoflowClass, Experiment, ResultError};
 
 const PS_PER_US: f64 = 1e6;
 
-/// Writes the table. `path` is what errors name.
+/// Writes the table. Errors name `path`.
 pub(crate) fn write(
     out: impl Write,
     path: &Path,

@@ -1,15 +1,15 @@
-//! Packet traces of a run: a table of everything that happened to packets at chosen links, and captures that Wireshark
-//! opens.
+//! Packet traces of a run: a table of all events of packets at chosen links, and captures that Wireshark opens.
 //!
 //! ```text
 //! packets.csv       a line for each packet that was sent on a traced link, or lost at it
 //! host3+leaf0.pcap  what a tap on the cable between the two would have seen, both directions
 //! ```
 //!
-//! One capture a cable, and not one of all: Wireshark follows a connection by what it sees in a file, and a packet that it
-//! sees again one link further is a retransmission to it. Both directions, since it matches data with their ACKs.
+//! There is one capture per cable, and not one of all. Wireshark follows a connection by what it sees in a file, and takes a
+//! packet that it sees again one link further for a retransmission. A capture has both directions, since Wireshark matches data
+//! with their ACKs.
 //!
-//! Rows come in the order of time and are written as they come, through a bounded memory.
+//! Rows are in the order of time and are written as they come, with bounded memory.
 
 pub(crate) mod kept;
 mod pcap;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ResultError;
 
-/// What happened to a packet at a link.
+/// An event of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
     /// The line began to send it.
@@ -32,11 +32,11 @@ pub enum PacketEvent {
     DroppedBuffer,
     /// A better packet pushed it out of the buffer.
     DroppedEvicted,
-    /// The line lost it, after it was sent: its row is of the instant at which it would have arrived.
+    /// The line lost it, after it was sent: its row has the instant at which it would have arrived.
     DroppedLoss,
 }
 
-/// What a packet says.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// Payload of a flow.
@@ -71,9 +71,9 @@ pub enum PacketKind {
     SynAck,
     /// pFabric's probe.
     Probe,
-    /// Something of a transport of the user's own.
+    /// A packet of the user's own transport.
     Own,
-    /// Payload of a flow that a transport of the user's own sends and does not describe, where the sink
+    /// Payload of a flow that the user's own transport sends and does not describe, if the sink
     /// [numbers](TraceSink::numbers_own) it.
     OwnData {
         /// The flow.
@@ -83,14 +83,14 @@ pub enum PacketKind {
     },
 }
 
-/// Between whom a packet is.
+/// The endpoints of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// The flow that opened the connection; packets of both directions have it.
     pub connection: u32,
     /// The host that sent it.
     pub src: u32,
-    /// The host that it is for.
+    /// Its destination.
     pub dst: u32,
 }
 
@@ -99,11 +99,11 @@ pub struct Ends {
 pub struct PacketRow {
     /// When.
     pub at_ps: u64,
-    /// The link: its place in the list of those that are traced.
+    /// The link: its place in the list of traced links.
     pub link: u32,
-    /// What happened.
+    /// The event.
     pub event: PacketEvent,
-    /// Between whom, and what it says; `None` for a packet between programs of switches.
+    /// Its endpoints and its content; `None` for a packet between programs of switches.
     pub what: Option<(Ends, PacketKind)>,
     /// Its payload, in bytes.
     pub payload: u16,
@@ -111,7 +111,7 @@ pub struct PacketRow {
     pub length: u16,
     /// The priority of its tag.
     pub priority: u8,
-    /// The queue of the port that held it; `None` where none did.
+    /// The queue of the port that held it; `None` if none did.
     pub queue: Option<u8>,
     /// The rank of its tag.
     pub rank: u32,
@@ -119,22 +119,22 @@ pub struct PacketRow {
     pub ecn: u8,
 }
 
-/// Whoever takes a trace, row by row in the order of time.
+/// Takes a trace, row by row in the order of time.
 pub trait TraceSink {
-    /// The run begins. What came before is void: a run may have to begin anew.
+    /// The run begins. Earlier rows are void: a run may have to begin anew.
     fn begin(&mut self);
 
     /// The next row; a break abandons the run.
     fn packet(&mut self, row: &PacketRow) -> ControlFlow<()>;
 
-    /// Whether packets with payload that their transport does not describe are to be [`PacketKind::OwnData`]. They are numbered where
-    /// their hosts send them, so that the hosts' links have to be traced; in a fabric that is not partitioned.
+    /// Whether packets with payload that their transport does not describe become [`PacketKind::OwnData`]. They are numbered
+    /// where their hosts send them, so the hosts' links have to be traced; in a fabric that is not partitioned.
     fn numbers_own(&self) -> bool {
         false
     }
 }
 
-/// Which files a trace is written as.
+/// The files as which a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceFormats {
     /// `packets.csv`.
@@ -148,12 +148,12 @@ pub struct TraceFormats {
 pub struct TracedLink {
     /// Its name.
     pub name: String,
-    /// The name of its cable: the other direction has the same. It names a file.
+    /// The name of its cable, the same for the other direction. It names a file.
     pub cable: String,
 }
 
 impl TraceFormats {
-    /// About how many bytes a packet takes that is sent on one of these links.
+    /// Approximate bytes per packet that is sent on one of these links.
     pub fn bytes_per_packet(self, links: &[TracedLink]) -> f64 {
         let names: usize = links.iter().map(|link| link.name.len()).sum();
         let name = names as f64 / links.len().max(1) as f64;
@@ -162,10 +162,10 @@ impl TraceFormats {
     }
 }
 
-/// Bytes of captures that are held back, over all files, so that a run may have many without having them open.
+/// Bytes of captures that are held back, over all files, so that a run may have many captures without having them open.
 const HELD: usize = 4 << 20;
 
-/// A capture and what is not yet written of it.
+/// A capture and its unwritten part.
 struct Capture {
     path: PathBuf,
     begun: bool,
@@ -186,7 +186,7 @@ pub struct TraceFiles {
 }
 
 impl TraceFiles {
-    /// Will write into `folder`, which is there, empty, and nobody else's.
+    /// Will write into `folder`, which exists, is empty and has no other writer.
     pub fn new(folder: &Path, formats: TraceFormats, links: Vec<TracedLink>) -> TraceFiles {
         let mut captures = Vec::new();
         let mut by_cable = BTreeMap::new();
@@ -202,7 +202,7 @@ impl TraceFiles {
         TraceFiles { formats, links, table_path, table: None, captures, capture_of, held: 0, failure: None }
     }
 
-    /// Ends the files, which are on the disk then; fails with what went wrong since they were begun.
+    /// Ends the files, which are on the disk then; fails with any error since they were begun.
     pub fn finish(mut self) -> Result<(), ResultError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -218,7 +218,7 @@ impl TraceFiles {
     }
 
     fn try_begin(&mut self) -> Result<(), ResultError> {
-        // What a table of before still holds back must not be written into this one.
+        // The unwritten rows of an earlier table must not be written into this one.
         drop(self.table.take().map(BufWriter::into_parts));
         if self.formats.csv {
             let failed = || ResultError::io("write", &self.table_path);
@@ -282,7 +282,7 @@ impl TraceSink for TraceFiles {
 }
 
 impl Capture {
-    /// Writes what is held. A cable without a packet has no file.
+    /// Writes the held bytes. A cable without a packet has no file.
     fn write_held(&mut self, last: bool) -> Result<(), ResultError> {
         if self.held.is_empty() && !(last && self.begun) {
             return Ok(());

@@ -1,19 +1,19 @@
-//! Percentiles that the flows and seeds at hand do not tell.
+//! Percentiles that the available flows and seeds cannot determine.
 
 use crate::statistics::Statistic;
 use crate::summary::{ClassSummary, Metric, SeedStats};
 
-/// Why flows and seeds do not tell a percentile.
+/// Why flows and seeds cannot determine a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untold {
-    /// Some seed has fewer flows than the percentile needs to be another one than the largest.
+    /// Some seed has too few flows for the percentile to differ from the largest.
     Flows {
-        /// So many it needs.
+        /// The number of flows that it needs.
         needed: u64,
     },
     /// The seeds differ so much that their interval leaves the order of magnitude open.
     Seeds {
-        /// How many there are.
+        /// The number of seeds.
         seeds: usize,
     },
 }
@@ -29,7 +29,7 @@ impl Untold {
 }
 
 impl ClassSummary {
-    /// Why these flows and seeds do not tell a percentile, if they do not: its value is then one of chance.
+    /// Why these flows and seeds cannot determine a percentile, if they cannot: its value is then due to chance.
     pub fn untold(&self, metric: Metric, statistic: Statistic) -> Option<Untold> {
         let needed = statistic.fewest()?;
         let finished = |seed: &SeedStats| Some(seed.flows - seed.unfinished).filter(|&finished| finished > 0);

@@ -1,4 +1,4 @@
-//! Writes a result directory: parts first, each whole or absent, then what joins them.
+//! Writes a result directory: parts first, each complete or absent, then the files that join them.
 //!
 //! ```text
 //! parts/KEY/point.json, flows.parquet   one run; found again by a later call with the same key
@@ -6,11 +6,11 @@
 //! flows.parquet, summary.csv            the experiment's flows and statistics
 //! series.parquet, coflows.parquet       what changed over time; coflows, where there are any
 //! traces/POINT-SEED/                    the packet traces of its runs: the same files as in the parts, not copies
-//! manifest.json                         written last: where it is, the result is complete
+//! manifest.json                         written last: if it exists, the result is complete
 //! run.json                              time and machine
 //! ```
 //!
-//! Several processes may write parts at once; one at a time joins them, and has the folder's lock meanwhile.
+//! Several processes may write parts at once. One at a time joins them, and has the folder's lock meanwhile.
 
 mod parts;
 mod taking;
@@ -36,7 +36,7 @@ use crate::{CoflowStats, FlowSketch, GroupedCoflows, ResultDir, ResultError, Sum
 
 pub use parts::PartWriter;
 
-/// What a result may hold beside its manifest and parts, whoever wrote it.
+/// Files that a result may hold in addition to its manifest and parts.
 const BESIDE: [&str; 10] = [
     "flows.parquet",
     "coflows.parquet",
@@ -50,10 +50,10 @@ const BESIDE: [&str; 10] = [
     PARTS_IN_USE,
 ];
 
-/// Locked, beside the folder of parts, by all who write parts.
+/// Locked, next to the folder of parts, by all processes that write parts.
 const PARTS_IN_USE: &str = ".parts.lock";
 
-/// What all parts of an experiment decide together.
+/// Properties that all parts of an experiment determine together.
 #[derive(Default)]
 struct Shape {
     /// Whether a run has measured steps.
@@ -70,17 +70,17 @@ pub struct ResultWriter {
     path: PathBuf,
     parts: PathBuf,
     record: Record,
-    /// Where sketches are cut.
+    /// The sizes at which sketches are cut.
     cuts: Vec<u64>,
-    /// What makes its parts.
+    /// The versions of the programs that make its parts.
     versions: BTreeMap<String, String>,
-    /// Tells others that parts grow here.
+    /// Shows others that parts grow here.
     _in_use: Arc<LockFile>,
 }
 
 impl ResultWriter {
-    /// Takes a new or empty folder, or one with an earlier result or its parts, and sees whether it can be written.
-    /// Whatever an interrupted process left half-written is removed.
+    /// Takes a new or empty folder, or one with an earlier result or its parts, and checks that it can be written. Partial
+    /// files of an interrupted process are removed.
     pub fn create(path: impl Into<PathBuf>) -> Result<ResultWriter, ResultError> {
         let path = path.into();
         let parts = path.join("parts");
@@ -98,7 +98,7 @@ impl ResultWriter {
         fs::create_dir_all(&parts).map_err(ResultError::io("create the folder", &parts))?;
         partial().tempfile_in(&parts).map_err(ResultError::io("write into", &parts))?;
         let in_use = LockFile::open(&parts.with_file_name(PARTS_IN_USE))?;
-        // What others write is not what a killed process left.
+        // Files that others are writing are not left over from a killed process.
         if in_use.try_alone()? {
             for folder in [&path, &parts] {
                 remove_partial(folder)?;
@@ -115,7 +115,7 @@ impl ResultWriter {
         })
     }
 
-    /// Says what its parts are of: which flows they keep, at which sizes sketches are cut ([`Experiment::cuts`]) and which
+    /// Sets properties of its parts: which flows they keep, at which sizes sketches are cut ([`Experiment::cuts`]) and which
     /// versions make them. A part's key has to name the first two, unless all flows are kept.
     pub fn of(self, experiment: &Experiment) -> ResultWriter {
         ResultWriter {
@@ -131,15 +131,15 @@ impl ResultWriter {
         &self.path
     }
 
-    /// Makes the result of the experiment out of its parts, all of which have to be there. Replaces what an earlier
-    /// call joined; the parts stay.
+    /// Makes the result of the experiment out of its parts, all of which have to exist. Replaces an earlier call's result; the
+    /// parts stay.
     pub fn join(&self, experiment: Experiment) -> Result<ResultDir, ResultError> {
         if let Some(point) = experiment.points.iter().find(|point| point.parts.is_empty()) {
             return Err(ResultError::invalid(format!("a point of the scheme {:?} has no run", point.scheme)));
         }
         let _joining = LockFile::join(&self.path)?;
         let manifest_path = self.path.join("manifest.json");
-        // Without its manifest, whatever else is there is not taken for a result.
+        // Without a manifest, the other files are not taken for a result.
         match fs::remove_file(&manifest_path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(ResultError::io("replace", &manifest_path)(error));
@@ -234,9 +234,9 @@ impl ResultWriter {
         write_sealed(&self.path.join("run.json"), &Versioned { schema: SCHEMA, run })
     }
 
-    /// Looks at all parts of an experiment before the first is read, so that no more than one has to be held.
+    /// Checks all parts of an experiment before the first is read, so that no more than one has to be held.
     fn shape(&self, experiment: &Experiment) -> Result<Shape, ResultError> {
-        /// What of a part is looked at.
+        /// The relevant part of a part's description.
         #[derive(Deserialize)]
         struct Head {
             flows: u64,
@@ -261,7 +261,7 @@ impl ResultWriter {
     }
 }
 
-/// Whether a folder holds what no interrupted writer of a result leaves.
+/// Whether a folder holds files that no interrupted writer of a result leaves.
 fn holds_others(folder: &Path) -> Result<bool, ResultError> {
     for entry in fs::read_dir(folder).map_err(ResultError::io("read", folder))? {
         let name = entry.map_err(ResultError::io("read", folder))?.file_name();
@@ -273,7 +273,7 @@ fn holds_others(folder: &Path) -> Result<bool, ResultError> {
     Ok(false)
 }
 
-/// Removes what a killed process left.
+/// Removes the files that a killed process left.
 fn remove_partial(folder: &Path) -> Result<(), ResultError> {
     for entry in fs::read_dir(folder).map_err(ResultError::io("read", folder))? {
         let entry = entry.map_err(ResultError::io("read", folder))?;

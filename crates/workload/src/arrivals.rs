@@ -1,10 +1,10 @@
 //! When flows arrive: the gaps between arrivals, as multiples of their mean.
 //!
-//! A recorded trace gives its own gaps, over and over: it is read from rows of `start_s`, decimal seconds since the
-//! start of the run, in any order. The time before its first start is its first gap, so that it has as many gaps as
-//! starts and goes on after the last one as it began.
+//! A recorded trace gives its own gaps, repeated over and over. It is read from rows of `start_s`, decimal seconds since the
+//! start of the run, in any order. The time before its first start is its first gap, so it has as many gaps as starts and
+//! continues after the last one as it began.
 //!
-//! Left out: gaps that depend on one another in any way but a trace's.
+//! Left out: gaps that depend on one another in any other way than in a trace.
 
 use crate::error::{InputError, Problem};
 use crate::random::{Purpose, Xoshiro256PlusPlus, stream, uniform01};
@@ -25,11 +25,11 @@ pub enum Arrivals {
     Poisson,
     /// Equal gaps between the arrivals of all hosts together.
     Fixed,
-    /// The gaps of a trace, in its order, over and over.
+    /// The gaps of a trace, in its order, repeated over and over.
     Trace(Arc<Trace>),
 }
 
-/// Starts that somebody recorded.
+/// Recorded starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// In picoseconds; at least one.
@@ -64,18 +64,18 @@ impl Trace {
         1e12 / self.mean_gap_ps
     }
 
-    /// How many starts it has.
+    /// Number of its starts.
     pub fn starts(&self) -> usize {
         self.gaps.len()
     }
 
-    /// Its gaps in picoseconds, for a name of its contents.
+    /// Its gaps in picoseconds; a name for its contents is computed from them.
     pub fn gaps_ps(&self) -> &[u64] {
         &self.gaps
     }
 }
 
-/// Gaps without end.
+/// Unlimited gaps.
 #[derive(Clone, Debug)]
 pub(crate) enum Gaps {
     Poisson(Xoshiro256PlusPlus),
@@ -105,7 +105,7 @@ impl Gaps {
         }
     }
 
-    /// Whether what is cut off a gap to make it whole picoseconds goes to the next one, so that it never adds up.
+    /// Whether the fraction cut off a gap to make it whole picoseconds is added to the next one, so that it never adds up.
     pub(crate) fn carries(&self) -> bool {
         !matches!(self, Gaps::Poisson(_))
     }

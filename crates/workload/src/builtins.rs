@@ -1,8 +1,7 @@
-//! The built-in distributions: a name, a file of figures, where they come from and how they are read.
+//! The built-in distributions: a name, a file of figures, their source and their reading.
 //!
-//! Where the code that a distribution comes from computes its arrival rate from another mean than that of its own
-//! points, that mean is the distribution's `source_mean`, and the name followed by [`SOURCE_MEAN`] stands for the same
-//! sizes at the rate of that mean.
+//! If a distribution's source code computes its arrival rate from another mean than that of its own points, that mean is the
+//! distribution's `source_mean`. The name followed by [`SOURCE_MEAN`] is the same sizes at the rate of that mean.
 //!
 //! A new one is a file in `data/` and an entry in the table.
 
@@ -19,7 +18,7 @@ pub struct Builtin {
     pub name: &'static str,
     /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What was measured, in a few words.
+    /// The measured traffic, in a few words.
     pub summary: &'static str,
     /// The publication, and the code whose points these are.
     pub provenance: &'static str,
@@ -29,11 +28,11 @@ pub struct Builtin {
     pub reading: Reading,
     /// How the source rounds its sizes.
     pub rounding: Rounding,
-    /// The mean in bytes from which the source's code computes its arrival rate, where it differs.
+    /// The mean in bytes from which the source's code computes its arrival rate, if it differs.
     pub source_mean: Option<f64>,
 }
 
-/// What follows a distribution's name where the arrival rate is to come from its source's mean.
+/// The suffix of a distribution's name for an arrival rate from its source's mean.
 pub const SOURCE_MEAN: &str = "-source-mean";
 
 impl Builtin {
@@ -53,8 +52,7 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name || builtin.aliases.contains(&name))
 }
 
-/// The built-in distribution of a name that may end in [`SOURCE_MEAN`], and then the mean in bytes from which the
-/// arrival rate is to be computed.
+/// The built-in distribution of a name that may end in [`SOURCE_MEAN`], and then the mean in bytes for the arrival rate.
 pub fn builtin_with_mean(name: &str) -> Option<(&'static Builtin, Option<f64>)> {
     if let Some(builtin) = builtin(name) {
         return Some((builtin, None));
@@ -193,7 +191,7 @@ mod tests {
         ];
         let mean = distribution("web-search").mean_bytes();
         assert!((mean - 1460.0 * mean_in_packets(0.15, &points)).abs() < 1e-3, "{mean}");
-        // The generators of pFabric and PIAS are told 1138 packets, which leaves the rounding out.
+        // The generators of pFabric and PIAS are given 1138 packets, which leaves the rounding out.
         assert!((mean / (1138.0 * 1460.0) - 1.0).abs() < 0.004, "{mean}");
     }
 

@@ -1,4 +1,4 @@
-//! A share of the flows that is of class 1, whatever else they are.
+//! A share of the flows that has class 1, independent of their other properties.
 
 use crate::Flow;
 use crate::random::{Purpose, stream, uniform01};

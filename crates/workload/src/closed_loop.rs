@@ -1,11 +1,11 @@
 //! Closed-loop arrivals: each host keeps a number of flows under way, and starts another when one has finished.
 //!
-//! A loop is a place for one flow at a time. Flow `id` belongs to loop `id mod loops`, so that the flows of a loop are
-//! numbered before anything runs; and everything of a flow but its start is a function of its number and the seed. So
-//! under every scheme the flow of a number has the same hosts, the same size and the same time to think before it,
-//! although schemes start it at different times.
+//! A loop is a place for one flow at a time. Flow `id` belongs to loop `id mod loops`, so the flows of a loop are numbered
+//! before anything runs. Every property of a flow except its start is a function of its number and the seed. So under every
+//! scheme the flow with a given number has the same hosts, the same size and the same time to think before it, although schemes
+//! start it at different times.
 //!
-//! Whoever runs it begins with [`ClosedLoop::first`] and asks [`ClosedLoop::after`] whenever a flow finishes.
+//! The engine begins with [`ClosedLoop::first`] and calls [`ClosedLoop::after`] whenever a flow finishes.
 //!
 //! Requests that several hosts answer are [`crate::Queries`].
 
@@ -15,7 +15,7 @@ use crate::offer::Offer;
 use crate::pattern::{Pairs, Pattern, PatternError};
 use crate::random::{Purpose, stream, uniform01};
 
-/// How long a loop waits between the end of a flow and the start of its next.
+/// The time between the end of a loop's flow and the start of its next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Think {
     /// Always these picoseconds.
@@ -75,7 +75,7 @@ impl ClosedLoop {
 
     /// A flow whose loop thinks from `from_ps` on; none at the end of time (213 days).
     fn flow(&self, id: u32, from_ps: u64) -> Option<Flow> {
-        // Entity 0 is the whole workload's.
+        // Entity 0 is for the whole workload.
         let entity = u64::from(id) + 1;
         let draws = |purpose| stream(self.seed, purpose, entity);
         let think_ps = match self.think {

@@ -1,4 +1,4 @@
-//! Coflow traces in the two public formats, and what is made of them.
+//! Coflow traces in the two public formats, and the flows and traces made from them.
 //!
 //! Both begin with a line `ports coflows`. Further lines are coflows:
 //!
@@ -7,10 +7,10 @@
 //! | coflow-benchmark (the Facebook trace of Varys and Aalo) | `id arrival_ms M port_1 … port_M R port_1:MB_1 … port_R:MB_R`: each reducer's bytes come in equal parts from all mappers |
 //! | Sincronia's | `id arrival_ms flows sources sinks (source sink MB)…`: a pair of ports may stand several times, and these are several flows |
 //!
-//! Which of the two a file has shows in its first coflow: a `:` in it. An MB is 2^20 bytes. Equal parts are whole bytes, and the
-//! first mappers send what is left over. Coflows are sorted by their arrival.
+//! The first coflow shows the format of a file: it has a `:` in the first format. An MB is 2^20 bytes. Equal parts are whole
+//! bytes, and the first mappers send the remainder. Coflows are sorted by their arrival.
 //!
-//! [`place`](CoflowTrace::place) puts ports onto hosts, [`generate`](Generation::generate) makes a further trace of one.
+//! [`place`](CoflowTrace::place) puts ports onto hosts; [`generate`](Generation::generate) makes another trace from one.
 
 mod generation;
 mod reading;
@@ -58,26 +58,26 @@ pub struct TracedFlow {
     pub bytes: u64,
 }
 
-/// Which host a port is.
+/// The host of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placing {
     /// Its own number: there must be as many hosts as ports.
     Same,
     /// Its number modulo the hosts.
     Modulo,
-    /// Drawn for the whole run: a permutation of the hosts, again and again where there are more ports.
+    /// Drawn for the whole run: a permutation of the hosts, repeated if there are more ports.
     Random {
-        /// The run's.
+        /// The run's seed.
         seed: u64,
     },
 }
 
-/// What becomes of flows from a host to itself.
+/// The treatment of flows from a host to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnRack {
     /// They are left out: no network carries them.
     Drop,
-    /// They are flows like others, over the host's link out and its link in, as CoflowSim has it: there a port is a rack.
+    /// They are flows like others, over the host's link out and its link in, as in CoflowSim: there a port is a rack.
     Keep,
 }
 
@@ -92,7 +92,7 @@ pub struct Placed {
     pub own_host_bytes: u64,
 }
 
-/// Why nothing can be made of a trace.
+/// Why a trace cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// Nothing to draw from.
@@ -107,8 +107,8 @@ pub enum TraceError {
 }
 
 impl CoflowTrace {
-    /// The flows of all coflows between hosts, of which there are at least two; of another number than ports only where
-    /// `placing` says where ports are.
+    /// The flows of all coflows between `hosts` hosts, at least two. If their number differs from that of the ports, `placing`
+    /// has to say where ports are.
     pub fn place(&self, hosts: u32, placing: Placing, own_rack: OwnRack) -> Placed {
         let of_port = self.hosts_of_ports(hosts, placing);
         let mut placed = Placed::default();

@@ -1,4 +1,4 @@
-//! Which flows have deadlines, and when.
+//! The flows that have deadlines, and their deadlines.
 //!
 //! Deadlines come last: starts, hosts and sizes are drawn as without them, and a flow's deadline is a function of the
 //! seed, its number and its size. So the same flows have the same deadlines under every scheme, and their sizes and starts
@@ -14,11 +14,11 @@ use crate::random::{Purpose, stream, uniform01};
 pub struct Deadlines {
     /// Bytes of the largest flow that has one.
     pub up_to: u64,
-    /// How long after a flow's start.
+    /// The time from a flow's start to its deadline.
     pub rule: DeadlineRule,
 }
 
-/// How long after its start a flow should have finished.
+/// The time after its start within which a flow should have finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadlineRule {
     /// Always these picoseconds.

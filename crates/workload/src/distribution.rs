@@ -1,11 +1,10 @@
-//! Distributions of flow sizes: what a file of points means, and everything computed from it.
+//! Distributions of flow sizes: the meaning of a file of points, and everything computed from it.
 //!
 //! Sizes come from a file of points or from a formula ([`SizeDistribution::exponential`] and others).
 //!
-//! A file of points leaves two things open, and both change the mean, so both belong to the distribution: how sizes
-//! between two points are read ([`Reading`]) and to what a size is rounded ([`Rounding`]). Mean, quantile, distribution
-//! function and draw all speak of the same rounded sizes, so an arrival rate computed from the mean offers the
-//! load that was asked for.
+//! A file of points leaves two things open, and both change the mean, so both belong to the distribution: how sizes between two
+//! points are read ([`Reading`]) and to which unit a size is rounded ([`Rounding`]). Mean, quantile, distribution function and
+//! draws all use the same rounded sizes, so an arrival rate computed from the mean offers the requested load.
 //!
 //! Sizes are bytes of payload. Logarithmic interpolation between points is left out: the generators
 //! from which the built-in points come interpolate linearly.
@@ -40,7 +39,7 @@ impl fmt::Display for Reading {
     }
 }
 
-/// To what the sizes of a reading are rounded up; a flow has at least one of the unit.
+/// The unit to which the sizes of a reading are rounded up; a flow has at least one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// Whole bytes.
@@ -65,19 +64,19 @@ impl fmt::Display for Rounding {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
     name: String,
-    /// None where there are no points to read.
+    /// None if there are no points to read.
     reading: Option<Reading>,
     rounding: Rounding,
     shape: Shape,
     means: Arc<Means>,
 }
 
-/// Means of [`SizeDistribution::mean_groups`] by group: every point of a sweep asks for the same few, and each takes a look at all
-/// points of a file.
+/// Means of [`SizeDistribution::mean_groups`] by group. Every point of a sweep needs the same few, and each takes a pass over
+/// all points of a file.
 #[derive(Debug, Default)]
 struct Means(Mutex<BTreeMap<u64, f64>>);
 
-/// What is known of a distribution makes no other one of it.
+/// The cached means do not make a distribution different.
 impl PartialEq for Means {
     fn eq(&self, _: &Means) -> bool {
         true
@@ -104,8 +103,8 @@ struct Piece {
 }
 
 impl SizeDistribution {
-    /// Reads rows `size_bytes,cdf` (header optional, `#` starts a comment line), between commas, semicolons or blanks; errors call the
-    /// text `name`. Where the last share is 100 all are per cent.
+    /// Reads rows `size_bytes,cdf` (header optional, `#` starts a comment line), separated by commas, semicolons or blanks;
+    /// errors call the text `name`. If the last share is 100 all are per cent.
     ///
     /// Sizes and cdf never fall, the last cdf is 1. Two rows with one size are a point mass, and so is a first row
     /// above 0. Sizes may have an exponent (`1e6`).
@@ -164,12 +163,12 @@ impl SizeDistribution {
         self.reading
     }
 
-    /// To what sizes are rounded.
+    /// The unit to which sizes are rounded.
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }
 
-    /// Sizes of which each is as likely as it is often among these; there is one at least.
+    /// Sizes that are as likely as they are frequent in `sizes`, which has at least one.
     ///
     /// # Panics
     /// If there is none.
@@ -177,7 +176,7 @@ impl SizeDistribution {
         SizeDistribution::sampled(name, sizes, Rounding::Bytes)
     }
 
-    /// The same of sizes that are rounded up.
+    /// The same with sizes rounded up.
     ///
     /// # Panics
     /// If there is none.
@@ -215,7 +214,7 @@ impl SizeDistribution {
 
     /// The share of the flows of at most `bytes`.
     pub fn cdf(&self, bytes: u64) -> f64 {
-        // Whatever is rounded up to at most `bytes` was at most the last whole unit below.
+        // Every size that is rounded up to at most `bytes` was at most the last whole unit below.
         let unrounded = bytes / self.unit() * self.unit();
         let pieces = match &self.shape {
             Shape::Pieces(pieces) => pieces,
@@ -278,7 +277,7 @@ impl SizeDistribution {
         bytes.max(1).div_ceil(self.unit()) * self.unit()
     }
 
-    /// That of which every size is a multiple, in bytes.
+    /// The unit, in bytes, that divides every size.
     fn unit(&self) -> u64 {
         match self.rounding {
             Rounding::Bytes => 1,
@@ -287,9 +286,9 @@ impl SizeDistribution {
     }
 }
 
-/// What lies between neighbouring points, without what has no probability.
+/// The pieces between neighbouring points, without those of probability zero.
 fn pieces(points: &[CdfPoint], reading: Reading) -> Vec<Piece> {
-    // Below the first point lies nothing, so a first cdf above 0 is a mass at the first size.
+    // Nothing lies below the first point, so a first cdf above 0 is a mass at the first size.
     let before_first = points.first().map(|first| CdfPoint { size: first.size, cdf: 0.0 });
     let lower_ends = before_first.iter().chain(points);
     let between = lower_ends.zip(points).filter(|(lower, upper)| lower.cdf < upper.cdf);

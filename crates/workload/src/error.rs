@@ -1,24 +1,24 @@
-//! What can be wrong with a file of sizes or flows: one message with the file, the line and what was expected.
+//! Errors in a file of sizes or flows: one message with the file, the line and what was expected.
 
 use std::borrow::Cow;
 
 use thiserror::Error;
 
-/// A file of numbers that cannot be taken, and where.
+/// A file of numbers that cannot be used, and the place of the error.
 #[derive(Debug, Error)]
 #[error("{file}{}: {problem}", .line.map_or_else(String::new, |line| format!(":{line}")))]
 pub struct InputError {
     /// The file as the caller named it.
     pub file: String,
-    /// The line, from 1; none where the whole file is at fault.
+    /// The line, from 1; none if the whole file is at fault.
     pub line: Option<u64>,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
 }
 
 #[cfg(test)]
 impl InputError {
-    /// File and line, kind and column: what tests ask for, whatever the words of the message are.
+    /// File and line, kind and column: tests compare these, independently of the message's words.
     pub(crate) fn fields(&self) -> String {
         let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
         let column = self.problem.column().map_or_else(String::new, |column| format!(" {column}"));
@@ -27,7 +27,7 @@ impl InputError {
 }
 
 impl Problem {
-    /// What kind of problem it is, in a word or two that stay the same.
+    /// The kind of problem, in a word or two that stay the same.
     pub fn kind(&self) -> &'static str {
         match self {
             Problem::Read(_) => "unreadable",
@@ -71,7 +71,7 @@ impl Problem {
         }
     }
 
-    /// What is wrong, and what was expected: the message in two.
+    /// The problem and the expectation: the message in two parts.
     pub fn in_two(&self) -> (String, Option<String>) {
         let text = self.to_string();
         match text.rsplit_once("; expected ") {
@@ -81,16 +81,16 @@ impl Problem {
     }
 }
 
-/// What is wrong with a file of numbers; the message says what was expected.
+/// A problem of a file of numbers; the message says what was expected.
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The system could not read the file.
     #[error("cannot be read: {0}")]
     Read(#[from] std::io::Error),
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     #[error("this line is not UTF-8 text; expected a text file")]
     NotText,
-    /// A line that no row of numbers fills.
+    /// A line that is longer than any row of numbers.
     #[error("this line is longer than {limit} bytes; expected a row `{expected}`")]
     LongLine {
         /// Bytes that a line may have.
@@ -111,7 +111,7 @@ pub enum Problem {
     Columns {
         /// Columns of the row.
         found: usize,
-        /// How many, and which.
+        /// The number and names of the expected columns.
         expected: String,
     },
     /// A field that is not a number of the right kind and range.
@@ -131,7 +131,7 @@ pub enum Problem {
         column: &'static str,
         /// The field.
         found: String,
-        /// Which hosts there are.
+        /// The hosts that there are.
         expected: String,
     },
     /// A file without a row.
@@ -140,13 +140,13 @@ pub enum Problem {
         /// The columns.
         expected: String,
     },
-    /// A file with more rows than are kept in memory.
+    /// A file with more rows than can be kept in memory.
     #[error("row {}; expected at most {limit} rows", .limit + 1)]
     TooManyRows {
         /// Rows that a file may have.
         limit: usize,
     },
-    /// Coflows with more flows than are kept in memory.
+    /// Coflows with more flows than can be kept in memory.
     #[error("more than {limit} flows up to here; expected at most so many")]
     TooManyFlows {
         /// Flows that a trace may have.
@@ -180,10 +180,10 @@ pub enum Problem {
         /// The probability.
         found: f64,
     },
-    /// Starts without a length of time from which a rate would follow.
+    /// Starts without a length of time, from which no rate follows.
     #[error("no start is later than 0; expected starts between which time passes")]
     NoTimePasses,
-    /// Bounds of a size of which the lower one is the higher.
+    /// Bounds of a size whose lower one is the higher.
     #[error("lower is {lower} and upper is {upper}; expected a lower bound that is no larger than the upper one")]
     Bounds {
         /// In bytes.
@@ -191,7 +191,7 @@ pub enum Problem {
         /// In bytes.
         upper: u64,
     },
-    /// A line that is over before all that it promises.
+    /// A line that ends before everything that it promises.
     #[error("the line ends where {what} should be; expected as many as the line says")]
     LineEnds {
         /// What is missing.
@@ -200,17 +200,17 @@ pub enum Problem {
     /// A line that has more than it promises.
     #[error("`{field}` follows after all that the line promises; expected the end of the line")]
     LineGoesOn {
-        /// What is too much.
+        /// The surplus field.
         field: String,
     },
-    /// As many of something as were not promised.
+    /// A count that differs from the promised one.
     #[error("{what}: {found}; expected {promised}, as was said before")]
     Promised {
-        /// Of what.
+        /// The counted things.
         what: &'static str,
-        /// How many there should be.
+        /// The promised number.
         promised: u64,
-        /// How many there are.
+        /// The number found.
         found: u64,
     },
     /// A coflow's number that another coflow has.
@@ -233,14 +233,14 @@ pub enum Problem {
     /// Sizes whose sum cannot be counted.
     #[error("all flows up to here have more than 2^64 bytes together; expected less")]
     TooManyBytes,
-    /// More features than are kept in memory.
+    /// More features than can be kept in memory.
     #[error("{rows} rows of {features} features; expected at most {limit} numbers in all")]
     TooManyFeatures {
         /// Rows so far.
         rows: usize,
         /// Features of each.
         features: usize,
-        /// How many are kept.
+        /// The most that can be kept.
         limit: usize,
     },
     /// A column that the header does not have.
@@ -251,13 +251,13 @@ pub enum Problem {
         /// Those of the file.
         columns: String,
     },
-    /// A column that may be there once, and is there again.
+    /// A second column of a name that may appear only once.
     #[error("two columns `{column}`; expected one")]
     TwoColumns {
         /// Its name.
         column: &'static str,
     },
-    /// A column that is asked to be treated as a feature, which it is not.
+    /// A column that should be treated as a feature, but is not one.
     #[error("`{column}` is no feature; expected another column to drop or to scale")]
     NoFeature {
         /// Its name.
@@ -266,9 +266,9 @@ pub enum Problem {
     /// More columns than become features.
     #[error("{found} columns of features; expected at most {limit}: drop some")]
     ManyColumns {
-        /// How many.
+        /// Their number.
         found: usize,
-        /// How many a flow list may have.
+        /// The most that a flow list may have.
         limit: usize,
     },
     /// A file with another header than the first one.

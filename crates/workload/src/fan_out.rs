@@ -1,15 +1,14 @@
-//! Queries that fan out: a client asks several servers at once, each answers, and the next query begins when all answers are
-//! there (QCLIMB, NSDI 2024, §5.1: GET queries of a memcached client to seven servers).
+//! Queries that fan out: a client asks several servers at once, each answers, and the next query begins when all answers have
+//! arrived (QCLIMB, NSDI 2024, §5.1: GET queries of a memcached client to seven servers).
 //!
 //! The messages of all queries are numbered before anything runs: with *n* servers query *q* has the *n* requests from 2*nq* on
-//! and then the *n* answers to them. Everything of a message but its start is a function of its number and the seed, so that
+//! and then the *n* answers to them. Every property of a message except its start is a function of its number and the seed. So
 //! under every scheme the same servers answer the same query with the same sizes.
 //!
-//! Whoever runs it begins with [`Queries::first`] and asks [`Queries::after`] whenever a message has been delivered, at the
-//! host to which it was. All messages of a query are one coflow, whose number is the query's: its completion time is the
-//! query's.
+//! The engine begins with [`Queries::first`] and calls [`Queries::after`] whenever a message has been delivered, at its
+//! destination. All messages of a query are one coflow, whose number is the query's: its completion time is the query's.
 //!
-//! Left out: times to think, several queries under way, and the SETs by which QCLIMB's client stores a value before it asks
+//! Left out: times to think, several queries under way, and the SETs with which QCLIMB's client stores a value before it asks
 //! for it.
 
 use std::ops::Range;
@@ -32,16 +31,16 @@ pub struct Queries {
     seed: u64,
 }
 
-/// Why there cannot be such queries.
+/// Why such queries are impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum QueriesError {
-    /// Nobody answers.
+    /// No server answers.
     #[error("a query to no server; expected at least one")]
     NoServers,
     /// A host answers itself, or twice.
     #[error("host {0} is client and server, or a server twice; expected hosts that differ")]
     Twice(u32),
-    /// Nothing is asked.
+    /// No queries, or empty requests.
     #[error("no queries, or requests of no bytes; expected at least one of each")]
     Nothing,
     /// Too many messages.
@@ -49,15 +48,15 @@ pub enum QueriesError {
     Many(u64),
 }
 
-/// What the client knows of its answers.
+/// The client's knowledge of its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// Answers that it has, of all queries.
+    /// Answers that have arrived, of all queries.
     pub answers: u32,
 }
 
 impl Queries {
-    /// The class of traffic of their messages; what goes on beside them has others.
+    /// The class of traffic of their messages; background flows have others.
     pub const CLASS: u8 = 1;
 
     /// The most messages, requests and answers together.
@@ -90,22 +89,22 @@ impl Queries {
         Ok(Queries { client, servers: servers.into(), queries, request_bytes, answers, seed })
     }
 
-    /// Who asks.
+    /// The asking host.
     pub fn client(&self) -> u32 {
         self.client
     }
 
-    /// Who answers.
+    /// The answering hosts.
     pub fn servers(&self) -> &[u32] {
         &self.servers
     }
 
-    /// How many queries there are.
+    /// Number of queries.
     pub fn queries(&self) -> u32 {
         self.queries
     }
 
-    /// How many messages all of them have; theirs are the numbers below.
+    /// Number of messages of all of them; theirs are the numbers below.
     pub fn messages(&self) -> u32 {
         self.queries * self.of_query()
     }
@@ -125,8 +124,8 @@ impl Queries {
         0..self.servers.len() as u32
     }
 
-    /// The messages that begin at the host to which message `delivered` has been delivered, where it was: an answer, or when the
-    /// last answer of a query is there the next query's requests. `answered` is the client's; servers leave it as it is.
+    /// The messages that begin at the host to which message `delivered` has just been delivered: an answer or, after the last
+    /// answer of a query, the next query's requests. `answered` is the client's; servers leave it unchanged.
     pub fn after(&self, delivered: u32, answered: &mut Answered) -> Range<u32> {
         let servers = self.servers.len() as u32;
         if delivered >= self.messages() {
@@ -191,7 +190,7 @@ mod tests {
             (flow.src, flow.dst, flow.coflow)
         };
         assert_eq!([0, 1, 2, 3].map(ends), [(3, 5, Some(0)), (3, 0, Some(0)), (5, 3, Some(0)), (0, 3, Some(0))]);
-        // The second server is asked and answers before the first has heard anything.
+        // The second server is asked and answers before the first has received anything.
         assert_eq!(queries.after(1, &mut answered), 3..4);
         assert_eq!(queries.after(3, &mut answered), 0..0);
         assert_eq!(queries.after(0, &mut answered), 2..3);
@@ -200,7 +199,7 @@ mod tests {
         assert_eq!([4, 5, 6, 7].map(ends), [(3, 5, Some(1)), (3, 0, Some(1)), (5, 3, Some(1)), (0, 3, Some(1))]);
         assert_eq!([4, 5, 6, 7].map(|id| queries.after(id, &mut answered)), [6..7, 7..8, 0..0, 0..0]);
         assert!(queries.is_over(&answered));
-        // What goes on beside is nobody's.
+        // Background flows belong to no query.
         assert_eq!((queries.after(8, &mut answered), answered), (0..0, Answered { answers: 4 }));
     }
 

@@ -1,20 +1,20 @@
 //! Lists of flows as CSV: replay of recorded or generated traffic, and its export.
 //!
-//! A row is `start_s,src,dst,bytes` and what else the list has: decimal seconds since the start of the run (kept to the
-//! picosecond), sending and receiving host by number from 0 or by name, payload; then, in this order or in that of the header,
+//! A row is `start_s,src,dst,bytes` and further columns: decimal seconds since the start of the run (kept to the picosecond),
+//! sending and receiving host by number from 0 or by name, payload; then, in this order or in that of the header,
 //!
 //! | column | what it holds; an empty field is a flow without |
 //! | --- | --- |
-//! | `deadline_s` | how many seconds after its start the flow should have finished |
+//! | `deadline_s` | the number of seconds after its start within which the flow should have finished |
 //! | `coflow` | the number of its coflow |
-//! | `class` | its class; 0 where the field is empty |
-//! | `lower`, `upper` | bounds of its size that were predicted, in bytes; of one that is empty nothing is known |
-//! | `predicted` | its size as it was predicted, in bytes |
-//! | `feature:NAME` | a whole number that was recorded of the flow when it began, for whoever predicts; never empty |
+//! | `class` | its class; 0 if the field is empty |
+//! | `lower`, `upper` | predicted bounds of its size, in bytes; an empty one is unknown |
+//! | `predicted` | its predicted size, in bytes |
+//! | `feature:NAME` | a whole number that was recorded when the flow began, for predictors; never empty |
 //!
-//! Rows may stand in any order; flows that start together keep theirs. The header is optional where a list has no features; it may name
-//! the columns in any order, and others, which are not read. `#` starts a comment line. Starts in seconds since 1970 are counted from the
-//! first.
+//! Rows may stand in any order; flows that start together keep theirs. The header is optional if a list has no features; it may
+//! name the columns in any order, and others, which are not read. `#` starts a comment line. Starts in seconds since 1970 are
+//! counted from the first.
 
 use crate::HostNames;
 use crate::error::{InputError, Problem, excerpt};
@@ -41,29 +41,29 @@ pub const MAX_FLOWS: usize = 50_000_000;
 /// Numbers that the features of a list may be together: 1.6 GB.
 pub(crate) const MAX_FEATURES: usize = 200_000_000;
 
-/// Flows, and what is known of each beside.
+/// Flows, and further knowledge of each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowList {
     /// In the order of their starts, which is that of their numbers.
     pub flows: Vec<Flow>,
-    /// By flow; empty where nothing was predicted of any.
+    /// By flow; empty if nothing was predicted of any.
     pub predictions: Vec<Prediction>,
     /// By flow.
     pub features: Features,
     /// The highest class of a flow, and the line of the first flow that has it.
     pub highest_class: (u8, u64),
-    /// The bytes of the largest flow, and its line; of several the first.
+    /// The bytes of the largest flow, and its line; if there are several, the first.
     pub largest: (u64, u64),
     /// Columns of the file that are not read.
     pub unread: Vec<String>,
-    /// The first start in ps since 1970, where starts were counted from there; they are counted from the first.
+    /// The first start in ps since 1970, if starts were counted from there; they are now counted from the first.
     pub epoch_ps: Option<u128>,
 }
 
 /// Whole numbers that were recorded of flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// What they are called.
+    /// Their names.
     names: Vec<String>,
     /// Flow after flow.
     values: Vec<u64>,
@@ -76,13 +76,13 @@ impl Features {
         Features { names, values }
     }
 
-    /// Adds those of the next flow, one for each name.
+    /// Adds the features of the next flow, one for each name.
     pub(crate) fn extend(&mut self, of_flow: &[u64]) {
         debug_assert_eq!(of_flow.len(), self.names.len());
         self.values.extend(of_flow);
     }
 
-    /// What they are called, without `feature:`.
+    /// Their names, without `feature:`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -92,7 +92,7 @@ impl Features {
         self.values.chunks_exact(self.names.len().max(1))
     }
 
-    /// Those of a flow in the order of their names; none of one that is not in the list.
+    /// The features of a flow in the order of their names; none for a flow that is not in the list.
     pub fn of(&self, flow: u32) -> &[u64] {
         let from = flow as usize * self.names.len();
         self.values.get(from..from + self.names.len()).unwrap_or_default()
@@ -104,7 +104,7 @@ pub fn parse(name: &str, text: &str, hosts: u32) -> Result<FlowList, InputError>
     read(name, text.as_bytes(), &HostNames::numbered(hosts))
 }
 
-/// As [`parse`], from a file that is read line by line, whose hosts may be called so.
+/// Like [`parse`], from a file that is read line by line, with these names of hosts.
 pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowList, InputError> {
     let mut rows = Rows::new(name, reader, COLUMNS, MAX_FLOWS);
     let mut list = FlowList::default();
@@ -142,7 +142,7 @@ pub fn read(name: &str, reader: impl BufRead, hosts: &HostNames) -> Result<FlowL
     Ok(list)
 }
 
-/// From when starts are counted, which the first row tells.
+/// The instant from which starts are counted, which the first row determines.
 enum Starts {
     Unknown,
     /// The beginning of the run.
@@ -152,10 +152,10 @@ enum Starts {
 }
 
 impl Starts {
-    /// What stands for the first row's start while others may still be earlier.
+    /// Stands for the first row's start as long as others may still be earlier.
     const MIDDLE: u64 = 1 << 63;
 
-    /// The start of a row in ps: of times since 1970 how much it is after the first row's, on top of [`Starts::MIDDLE`].
+    /// The start of a row in ps. For times since 1970, its distance from the first row's start is added to [`Starts::MIDDLE`].
     fn read(&mut self, field: &str) -> Result<u64, Problem> {
         let first = match *self {
             Starts::Run => return seconds::start(field),
@@ -180,7 +180,7 @@ impl Starts {
         })
     }
 
-    /// Counts starts since 1970 from the first of them, and says when that is.
+    /// Counts starts since 1970 from the first of them, and returns when that is.
     fn count_from_first(&self, flows: &mut [Flow]) -> Option<u128> {
         let Starts::Epoch(of_first_row) = self else { return None };
         let first = flows.iter().map(|flow| flow.start_ps).min()?;
@@ -199,14 +199,14 @@ impl FlowList {
         self.flows.iter_mut().zip(0..).for_each(|(flow, id)| flow.id = id);
     }
 
-    /// What a list has to say of a flow.
+    /// The data of a flow in a list.
     pub fn row(&self, flow: Flow) -> (Flow, Prediction, &[u64]) {
         let prediction = self.predictions.get(flow.id as usize).copied().unwrap_or_default();
         (flow, prediction, self.features.of(flow.id))
     }
 }
 
-/// Which of the optional columns a list is written with.
+/// The optional columns with which a list is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// `deadline_s`.
@@ -224,7 +224,7 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// Those that any of a list's flows needs.
+    /// The columns that any of a list's flows needs.
     pub fn of(list: &FlowList) -> Extras {
         Extras {
             deadlines: list.flows.iter().any(|flow| flow.deadline_ps.is_some()),
@@ -250,8 +250,8 @@ impl Extras {
     }
 }
 
-/// Writes flows with a header, each with what was predicted and recorded of it, so that [`read`] gives them back; what has
-/// no column among `extras` is left out.
+/// Writes flows with a header, each with its predictions and features, so that [`read`] returns them; data without a column
+/// among `extras` is left out.
 pub fn write<'a>(
     out: &mut impl Write,
     extras: &Extras,
@@ -260,7 +260,7 @@ pub fn write<'a>(
     write_named(out, extras, &[], rows)
 }
 
-/// As [`write()`], with hosts by their names, where these are given in the order of their numbers.
+/// Like [`write()`], with hosts by their names, if these are given in the order of their numbers.
 pub fn write_named<'a>(
     out: &mut impl Write,
     extras: &Extras,
@@ -341,7 +341,7 @@ fn host(column: &'static str, field: &str, hosts: &HostNames) -> Result<u32, Pro
     }
 }
 
-/// What a row predicts.
+/// The predictions of a row.
 fn prediction(row: &Row<'_>) -> Result<Prediction, Problem> {
     let [.., lower, upper, predicted] = row.fields::<10>();
     if (lower, upper, predicted) == ("", "", "") {
@@ -359,7 +359,7 @@ fn prediction(row: &Row<'_>) -> Result<Prediction, Problem> {
     Ok(Prediction { size, bounds: Some(SizeBounds { lower, upper }) })
 }
 
-/// A number that may be left out.
+/// An optional number.
 fn optional(column: &'static str, field: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Problem> {
     if field.is_empty() { Ok(None) } else { whole_number(column, field, range).map(Some) }
 }
@@ -379,7 +379,7 @@ impl ListedSizes {
         ListedSizes { sorted }
     }
 
-    /// The share of the flows of at most so many bytes; 0 without flows.
+    /// The share of the flows of at most `bytes` bytes; 0 without flows.
     pub fn cdf(&self, bytes: u64) -> f64 {
         self.sorted.partition_point(|size| *size <= bytes) as f64 / self.sorted.len().max(1) as f64
     }

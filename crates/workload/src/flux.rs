@@ -1,7 +1,7 @@
-//! The traces of Flux (Đukić et al., NSDI 2019), which QCLIMB was evaluated with, as flow lists.
+//! Reads the traces of Flux (Đukić et al., NSDI 2019), with which QCLIMB was evaluated, as flow lists.
 //!
-//! Nobody of this project has seen these files: what is known of them is what their published readers ask for. So anything
-//! that does not fit is refused with its place, and nothing is guessed.
+//! These files were not available: their format is known only from their published readers. So everything that does not fit is
+//! refused with its place, and nothing is guessed.
 //!
 //! - **Recorded flows** (`ml/*`): a header with `index`, `flow_size` (bytes) and further columns of any name. A row is a
 //!   flow. Flows stand in the order of `index` within their file, and files in the order that they are given in: the
@@ -9,12 +9,12 @@
 //! - **Simulated flows** (`simulator/*/0.csv`): one header line, whatever it says, then whole numbers. Column 0 is the size
 //!   in bytes, the further ones are predictions of it.
 //!
-//! **Names** of features are made such that a flow list and a forest can have them: a letter or digit of ASCII, `_`, `-`
-//! and `.` stay, anything else becomes `_`. A column without a name is called by its number (`column1` is the first), and
-//! a name that there is already gets a number (`disk_2`).
+//! **Names** of features are made such that a flow list and a forest can have them: ASCII letters and digits, `_`, `-` and `.`
+//! stay, every other character becomes `_`. A column without a name is called by its number (`column1` is the first), and a
+//! repeated name gets a number (`disk_2`).
 //!
-//! A flow list needs starts and hosts, and these files have none that are known. A flow starts as many microseconds after
-//! the beginning as there are flows before it, from host 0 to host 1. Who replays the flows at a load draws both anew.
+//! A flow list needs starts and hosts, and these files have no known ones. A flow starts as many microseconds after the
+//! beginning as there are flows before it, from host 0 to host 1. Replaying the flows at a load draws both anew.
 //!
 //! Left out: the windows of earlier rows with which Flux's own models were trained.
 
@@ -30,15 +30,15 @@ use std::num::NonZeroU64;
 const INDEX: &str = "index";
 const SIZE: &str = "flow_size";
 
-/// Characters of a feature's name: as many features as a list may have still fit into its header.
+/// Characters of a feature's name, such that the most features of a list fit into its header.
 const NAME_LENGTH: usize = 100;
 
 const PS_PER_US: u64 = 1_000_000;
 
-/// Which kind of file is read, and what is done with its columns.
+/// The kind of file, and the treatment of its columns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layout {
-    /// Flows with what was recorded of them. Columns are called as their header calls them.
+    /// Flows with recorded features. Columns are called as their header calls them.
     Recorded {
         /// Columns that are left out.
         drop: Vec<String>,
@@ -52,25 +52,25 @@ pub enum Layout {
     },
 }
 
-/// Flows of one file after the other.
+/// Flows of the files, one file after another.
 #[derive(Clone, Debug)]
 pub struct Import {
     layout: Layout,
     list: FlowList,
-    /// The first file with its header: those of all files are alike.
+    /// The first file with its header; all files have the same header.
     first: Option<(String, Vec<String>)>,
 }
 
-/// Where a recorded file has what.
+/// The columns of a recorded file.
 struct Places {
     index: usize,
     size: usize,
-    /// Columns of features, with their names in the file and what they are multiplied by.
+    /// Columns of features, with their names in the file and their factors.
     features: Vec<(usize, String, Option<f64>)>,
 }
 
 impl Import {
-    /// Nothing yet.
+    /// Without any flow yet.
     pub fn new(layout: Layout) -> Import {
         Import { layout, list: FlowList::default(), first: None }
     }
@@ -146,7 +146,7 @@ impl Import {
     fn add_simulated(&mut self, lines: &mut Lines<impl BufRead>, predicted: Option<usize>) -> Result<(), InputError> {
         let expected = || "size,prediction,...".to_owned();
         let before = self.list.flows.len();
-        // The header's words are not known, so it is whatever stands first, a comment, too.
+        // The header's words are not known, so it is the first line, even if that is a comment.
         lines.advance_any(expected)?;
         let least = predicted.unwrap_or(0) + 1;
         let mut columns = None;
@@ -176,7 +176,7 @@ impl Import {
         Ok(())
     }
 
-    /// Whether so many more flows and numbers are still as many as a flow list may have.
+    /// Checks that this many further flows and numbers still fit into a flow list.
     fn check_room(&self, flows: usize, numbers: usize) -> Result<(), Problem> {
         if self.list.flows.len() + flows > MAX_FLOWS {
             return Err(Problem::TooManyRows { limit: MAX_FLOWS });
@@ -257,7 +257,7 @@ fn safe_names(features: &[(usize, String, Option<f64>)]) -> Vec<String> {
     names
 }
 
-/// The whole number of a field, which is multiplied first where there is a factor.
+/// The whole number of a field, multiplied first if there is a factor.
 fn feature(name: &str, field: &str, factor: Option<f64>) -> Result<u64, Problem> {
     let Some(factor) = factor else {
         return whole_number(excerpt(name), field, 0..=u64::MAX).map_err(|problem| match problem {
@@ -267,7 +267,7 @@ fn feature(name: &str, field: &str, factor: Option<f64>) -> Result<u64, Problem>
             other => other,
         });
     };
-    // A feature is compared as an f32, so that an f64 is fine enough.
+    // A feature is compared as an f32, so an f64 is precise enough.
     let scaled = field.parse::<f64>().ok().map(|number| (number * factor).round());
     let whole = scaled.filter(|scaled| (0.0..u64::MAX as f64).contains(scaled)).map(|scaled| scaled as u64);
     whole.ok_or_else(|| Problem::Number {

@@ -1,12 +1,11 @@
 //! Draws flows: arrivals, sizes and host pairs of a workload.
 //!
-//! The hosts' Poisson processes together are one process of the summed rate whose flows choose their sender uniformly
-//! among the hosts and their receiver uniformly among the others; that is what is drawn.
+//! The hosts' Poisson processes together are one process of the summed rate. Its flows choose their sender uniformly among the
+//! hosts and their receiver uniformly among the others. The generator draws this process.
 //!
-//! Gaps, sizes and pairs come from three random streams, so that the n-th flow has the same size and the same hosts at
-//! any load, and its start only scales. A workload that changes keeps its streams: the n-th flow draws the same share of
-//! the distribution, of whichever distribution is in force when it starts. Of a gap in which the change lies, the part
-//! that is left passes at the new rate.
+//! Gaps, sizes and pairs come from three random streams. So the n-th flow has the same size and the same hosts at any load, and
+//! its start only scales. A workload that changes keeps its streams: the n-th flow draws the same share of the distribution,
+//! from the distribution in force when it starts. If the change lies in a gap, the rest of the gap passes at the new rate.
 
 use crate::Flow;
 use crate::arrivals::{Arrivals, Gaps};
@@ -18,7 +17,7 @@ use thiserror::Error;
 
 const PS_PER_SECOND: f64 = 1e12;
 
-/// What a fabric is asked to carry, all but the seed.
+/// A workload without its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// Hosts of the fabric.
@@ -27,29 +26,29 @@ pub struct Traffic {
     pub pattern: Pattern,
     /// When flows arrive.
     pub arrivals: Arrivals,
-    /// What is sent, and how much of it, from the start.
+    /// The sizes and their rate, from the start.
     pub from_start: Offer,
-    /// What is sent from this time on, in picoseconds, instead.
+    /// The sizes and their rate from this time on, in picoseconds, if they change.
     pub change: Option<(u64, Offer)>,
 }
 
-/// Flows without end, in the order of their starts. It ends only where time (213 days) or flow ids (2³²) run out.
+/// An unlimited sequence of flows, in the order of their starts. It ends only if time (213 days) or flow ids (2³²) run out.
 #[derive(Clone, Debug)]
 pub struct Generator {
     seed: u64,
     offer: Offer,
     mean_gap_ps: f64,
-    /// When the workload changes, to what, and the mean gap from then on.
+    /// When the workload changes, to which offer, and the mean gap from then on.
     change: Option<(u64, Offer, f64)>,
     now_ps: u64,
-    /// What rounding to picoseconds has cut off the gaps so far.
+    /// The fraction that rounding to picoseconds has cut off the gaps so far.
     carried_ps: f64,
     next_id: Option<u32>,
     gaps: Gaps,
     pairs: Pairs,
     size_draws: Xoshiro256PlusPlus,
     turn_draws: Xoshiro256PlusPlus,
-    /// Pairs of the current arrival whose flows are still to be given, the next one last.
+    /// Pairs of the current arrival whose flows have not been returned yet, the next one last.
     waiting: Vec<(u32, u32)>,
     /// The number of the request that they answer, if they do.
     request: Option<u32>,
@@ -62,10 +61,10 @@ pub enum GeneratorError {
     /// A pattern that the hosts cannot have.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// Pairs of rising numbers that do not make up half of all.
+    /// Pairs of rising numbers that are not half of all pairs.
     #[error("sizes of their own for pairs of rising numbers; expected hosts that all send to all others alike")]
     Rising,
-    /// A rate that is no rate, or that puts more than one flow into each picosecond.
+    /// A rate that is not positive, or that puts more than one flow into each picosecond.
     #[error("{0} flows per second; expected a rate above 0 and at most 1e12 over all hosts")]
     Rate(f64),
 }
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn fixed__gaps_never_drift() {
-        // 3 flows in 1 ps: gaps of a third, of which none may be lost.
+        // 3 flows in 1 ps: gaps of a third, none of which may be lost.
         let fixed = traffic(Arrivals::Fixed, Pattern::AllToAll, offer(1, 3e11 / 8.0));
         assert_eq!(starts(&fixed, 7), [3, 7, 10, 13, 17, 20, 23]);
         assert_eq!(starts(&fixed, 300_000)[299_999], 1_000_000);

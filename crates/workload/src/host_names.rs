@@ -1,4 +1,4 @@
-//! What hosts are called in flow lists and settings.
+//! The names of hosts in flow lists and settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,50 +7,50 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostNames {
     count: u32,
-    /// By name, where they have names of their own.
+    /// By name, if they have names of their own.
     own: Arc<BTreeMap<String, u32>>,
-    /// Names of switches, which are no hosts.
+    /// Names of switches, which are not hosts.
     switches: Arc<BTreeSet<String>>,
-    /// Whether a host's own name is a number: numbers are then names, and no places.
+    /// Whether a host's own name is a number: numbers are then names, not places.
     numeric: bool,
 }
 
 impl HostNames {
-    /// `host0` and the following, so many of them.
+    /// `count` hosts named `host0` and so on.
     pub fn numbered(count: u32) -> HostNames {
         HostNames { count, own: Arc::default(), switches: Arc::default(), numeric: false }
     }
 
-    /// These in the order of the hosts' numbers; where there are none, as [`HostNames::numbered`].
+    /// These in the order of the hosts' numbers; without any, like [`HostNames::numbered`].
     pub fn new(count: u32, own: &[String]) -> HostNames {
         let numeric = own.iter().any(|name| is_number(name));
         let own = Arc::new(own.iter().cloned().zip(0..count).collect());
         HostNames { count, own, switches: Arc::default(), numeric }
     }
 
-    /// With the names of switches, so that an error can say that one is taken for a host.
+    /// With the names of switches, so that an error can say that a name is a switch's.
     pub fn with_switches(self, names: impl IntoIterator<Item = String>) -> HostNames {
         HostNames { switches: Arc::new(names.into_iter().collect()), ..self }
     }
 
-    /// Whether numbers are the names of hosts, and not their places from 0.
+    /// Whether numbers are the names of hosts, not their places from 0.
     pub fn are_numbers(&self) -> bool {
         self.numeric
     }
 
-    /// The names in the order of the hosts, where a list needs them because numbers are names; else none.
+    /// The names in the order of the hosts, if a list needs them because numbers are names; else none.
     pub fn needed_in_lists(&self) -> Vec<String> {
         let mut names: Vec<(u32, &String)> = self.own.iter().map(|(name, host)| (*host, name)).collect();
         names.sort_unstable();
         if self.numeric { names.into_iter().map(|(_, name)| name.clone()).collect() } else { Vec::new() }
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The number of the host of this name. Where hosts are numbered, `host07` is `host7`; where names are numbers, `7.0` is `7`.
+    /// The number of the host of this name. If hosts are numbered, `host07` is `host7`; if names are numbers, `7.0` is `7`.
     pub fn find(&self, name: &str) -> Option<u32> {
         if !self.own.is_empty() {
             let whole = || name.strip_suffix(".0").filter(|name| self.numeric && is_number(name));
@@ -66,7 +66,7 @@ impl HostNames {
         self.own.keys().cloned().chain(numbered.map(|host| format!("host{host}")))
     }
 
-    /// What may be written for one by name, in words.
+    /// The accepted forms of a host, in words.
     pub fn in_words(&self) -> String {
         match self.own.is_empty() {
             true => format!("host0 to host{}", self.count.saturating_sub(1)),
@@ -74,7 +74,7 @@ impl HostNames {
         }
     }
 
-    /// What a flow list may have in the place of `name`, which is no host's: a switch is said to be one.
+    /// The accepted forms in place of `name`, which is not a host's; for a switch it says so.
     pub fn in_words_for(&self, name: &str) -> String {
         match self.switches.contains(name) {
             true => format!("a host: `{name}` is a switch, which has several links; a host has one"),
@@ -84,12 +84,12 @@ impl HostNames {
     }
 }
 
-/// Whether a name is digits alone.
+/// Whether a name consists only of digits.
 fn is_number(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// The number in a host's name, which is written as `host12` and in no other way.
+/// The number in a host's name, which is written only as `host12`.
 pub fn host_number(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("host")?;
     let number: u32 = digits.parse().ok()?;

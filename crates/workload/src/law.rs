@@ -1,16 +1,16 @@
 //! Distributions of sizes with a formula: exponential, bounded Pareto, lognormal.
 //!
-//! Each gives its survival function S(x), the integral of S from x on (what a flow has beyond x on average), its
-//! density and the inverse of its distribution function, all before sizes are rounded. From these the mean number of
-//! packets follows without drawing anything: the sum of S over the multiples of a packet, added term by term where S
-//! bends and by the Euler–Maclaurin formula (Graham, Knuth and Patashnik, Concrete Mathematics, section 9.5) beyond.
+//! Each gives its survival function S(x), the integral of S from x on (a flow's mean excess over x), its density and the
+//! inverse of its distribution function, all before sizes are rounded. From these the mean number of packets follows without
+//! drawing: it is the sum of S over the multiples of a packet. The sum is added term by term where S bends, and by the
+//! Euler–Maclaurin formula (Graham, Knuth and Patashnik, Concrete Mathematics, section 9.5) beyond.
 //!
 //! Sizes are bytes. Logarithms, powers and the error function are libm's, so that they are the same on every machine.
 
 use crate::MAX_BYTES;
 use thiserror::Error;
 
-/// The largest number below 1 that a draw can give; what lies beyond its quantile is never drawn.
+/// The largest number below 1 that a draw can give; sizes beyond its quantile are never drawn.
 const LAST_DRAW: f64 = 1.0 - 1.0 / (1u64 << 53) as f64;
 
 /// Multiples of a packet that are summed one by one, from where S begins to fall.
@@ -27,7 +27,7 @@ pub(crate) enum Law {
     Lognormal { median: f64, sigma: f64 },
 }
 
-/// Parameters without a distribution.
+/// Parameters that give no distribution.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 pub enum LawError {
     /// A size out of range.
@@ -36,7 +36,7 @@ pub enum LawError {
     /// The larger size is not larger.
     #[error("sizes from {0} to {1} bytes; expected the second to be the larger")]
     Order(u64, u64),
-    /// A bounded Pareto distribution whose tail is no tail.
+    /// A bounded Pareto distribution with an unusable shape.
     #[error("a shape of {0}; expected 0.05 to 20")]
     Shape(f64),
     /// A lognormal distribution too narrow or too wide.
@@ -52,14 +52,14 @@ pub(crate) fn size(bytes: u64) -> Result<u64, LawError> {
     if (1..=1_000_000_000_000).contains(&bytes) { Ok(bytes) } else { Err(LawError::Size(bytes)) }
 }
 
-/// Two sizes of which the second is the larger.
+/// Two sizes; the second is the larger.
 pub(crate) fn range(low: u64, high: u64) -> Result<(u64, u64), LawError> {
     let (low, high) = (size(low)?, size(high)?);
     if low < high { Ok((low, high)) } else { Err(LawError::Order(low, high)) }
 }
 
 impl Law {
-    /// Refuses parameters with which the formulas, or the sizes drawn, get out of range.
+    /// Refuses parameters for which the formulas, or the drawn sizes, get out of range.
     pub(crate) fn checked(self) -> Result<Law, LawError> {
         match self {
             Law::BoundedPareto { shape, .. } if !(0.05..=20.0).contains(&shape) => return Err(LawError::Shape(shape)),
@@ -150,7 +150,8 @@ impl Law {
         let groups = |units: u64| (u128::from(units) * u128::from(unit)).div_ceil(u128::from(group)) as f64;
         let at = |units: u64| units as f64 * unit as f64;
         if let Law::BoundedPareto { low, high, .. } = self {
-            // A size of more than k groups is larger than the units that k groups hold; few groups are added one by one.
+            // A size of more than k groups is larger than the units that k groups hold; if there are few groups they are added
+            // one by one.
             let more_than = |k: u64| self.survival(at((u128::from(k) * u128::from(group) / u128::from(unit)) as u64));
             let (all_have, most) = ((low / group as f64) as u64, ((high + unit as f64) / group as f64) as u64);
             if most - all_have <= TERMS {
@@ -316,7 +317,7 @@ mod tests {
 
         #[test]
         fn mean_groups__is_the_sum_over_all_units(law in any_law(), unit in 1u64..3_000, group in 1u64..3_000) {
-            // Up to where less than a billionth is left, one by one, wherever that takes a moment only.
+            // One by one up to where less than a billionth is left, if that takes only a moment.
             let last = (law.quantile(1.0 - 1e-12) / unit as f64).ceil() as u64 + 1;
             prop_assume!(last < 300_000);
             let groups = |units: u64| (units * unit).div_ceil(group) as f64;

@@ -1,11 +1,10 @@
-//! What a fabric is asked to carry: which flow of which size starts when, from which host to which.
+//! Workloads: which flow of which size starts when, from which host to which.
 //!
 //! A workload is a [`SizeDistribution`] (built in, a user's CSV, or a formula), a load that becomes an arrival rate
-//! ([`arrival_rate`]), a [`Pattern`] of host pairs, and a [`Generator`] that draws flows at their [`Arrivals`]; or it is
-//! a [`flow_list`] that somebody recorded; or a [`ClosedLoop`], where a flow waits for another to finish. [`Queries`] to many
-//! hosts at once may go on beside.
-//! A workload depends on its own settings and the seed alone, never on a scheme, so that schemes can be compared flow
-//! by flow.
+//! ([`arrival_rate`]), a [`Pattern`] of host pairs, and a [`Generator`] that draws flows at their [`Arrivals`]. Or it is a
+//! recorded [`flow_list`], or a [`ClosedLoop`], in which a flow waits for another to finish. [`Queries`] to many hosts at once
+//! may run at the same time. A workload depends only on its own settings and the seed, never on a scheme, so schemes can be
+//! compared flow by flow.
 //!
 //! ```
 //! use flowsieve_workload::{Framing, Generator, LoadCounts, arrival_rate_per_host, builtin};
@@ -27,7 +26,7 @@
 //!
 //! Time is in integer picoseconds since the start of the run, sizes are bytes of payload, rates are bit/s.
 //!
-//! Left out: what happens to the flows. Which of them are measured, and when a run ends, is the simulator's business.
+//! Left out: the simulation of the flows. Which of them are measured, and when a run ends, is decided by the simulator.
 
 mod arrivals;
 mod builtins;
@@ -82,27 +81,28 @@ use std::num::NonZeroU64;
 /// exact in an `f64`.
 pub const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
-/// The largest number of a coflow: those above are for messages without one, each of which a coordinator takes for a coflow of
-/// its own, and for packets of none.
+/// The largest number of a coflow. Numbers above are for messages without one, each of which a coordinator takes for a coflow
+/// of its own, and for packets of no coflow.
 pub const MAX_COFLOW: u32 = 4_000_000_000;
 
 /// One flow (a message from one host to another) before the network has touched it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Place of the flow in the order of starts, from 0; in a closed loop or of a query its number there.
+    /// Place of the flow in the order of starts, from 0; in a closed loop or a query its number there.
     pub id: u32,
     /// When the sender has the whole message, in picoseconds.
     pub start_ps: u64,
     /// Sending host.
     pub src: u32,
-    /// Receiving host; the sender only where a coflow trace's flows within a host are kept, which no packet-level run takes.
+    /// Receiving host. It is the sender only if a coflow trace's flows within a host are kept, which no packet-level run
+    /// accepts.
     pub dst: u32,
     /// Payload, at least 1 byte.
     pub bytes: u64,
-    /// Class of traffic, by which parts of a scheme may differ; 0 where a workload has one class.
+    /// Class of traffic, by which parts of a scheme may differ; 0 if a workload has one class.
     pub class: u8,
-    /// How long after its start it should have finished, in picoseconds; none for a flow without a deadline.
+    /// The time after its start within which it should have finished, in picoseconds; none for a flow without a deadline.
     pub deadline_ps: Option<NonZeroU64>,
-    /// The coflow to which it belongs, which has finished when all of its flows have.
+    /// Its coflow, which has finished when all of its flows have.
     pub coflow: Option<u32>,
 }

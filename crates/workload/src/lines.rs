@@ -27,13 +27,13 @@ impl<R: BufRead> Lines<R> {
         Lines::with_limit(file, reader, MAX_LINE_BYTES)
     }
 
-    /// The same for lines of up to so many bytes.
+    /// The same for lines of up to `limit` bytes.
     pub(crate) fn with_limit(file: &str, reader: R, limit: usize) -> Lines<R> {
         Lines { file: file.to_string(), reader, number: 0, limit, buffer: Vec::new() }
     }
 
-    /// Moves to the next line that is no comment and not blank; false at the end of the file. An error says that a row
-    /// of the `expected` columns was expected.
+    /// Moves to the next line that is neither a comment nor blank; false at the end of the file. An error says that a row of
+    /// the `expected` columns was expected.
     pub(crate) fn advance(&mut self, expected: impl Fn() -> String) -> Result<bool, InputError> {
         while self.advance_any(&expected)? {
             let line = self.text()?;
@@ -66,11 +66,11 @@ impl<R: BufRead> Lines<R> {
         InputError { file: self.file.clone(), line: None, problem }
     }
 
-    /// As [`Lines::advance`], to whatever line is next.
+    /// Like [`Lines::advance`], but to the next line of any kind.
     pub(crate) fn advance_any(&mut self, expected: impl Fn() -> String) -> Result<bool, InputError> {
         self.buffer.clear();
         self.number += 1;
-        // One byte more than allowed tells a line that is too long.
+        // One byte more than allowed shows that a line is too long.
         let mut bounded = self.reader.by_ref().take(self.limit as u64 + 1);
         let read = bounded.read_until(b'\n', &mut self.buffer).map_err(|error| self.error_in_file(error.into()))?;
         if read > self.limit {

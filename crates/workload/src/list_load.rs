@@ -1,4 +1,4 @@
-//! A list of flows at a load: by what its gaps are multiplied, in whole numbers, so that every machine gets the same starts.
+//! A list of flows at a load: the factor of its gaps, in whole numbers, so that every machine gets the same starts.
 
 use crate::load::{Framing, LoadCounts};
 use crate::{Flow, LoadError};
@@ -9,12 +9,12 @@ pub const MAX_SPAN_PS: u64 = 17_000_000_000_000_000_000;
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// How the gaps between the flows of a list are multiplied: as many times as the one time is the other.
+/// The factor of the gaps between the flows of a list: the ratio of two times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// When the first flow starts, which stays.
+    /// Start of the first flow, which stays.
     pub first_ps: u64,
-    /// From the first start to the last, as the list has it; at least 1.
+    /// The time from the first start to the last in the list; at least 1.
     pub was_ps: u64,
     /// The same at the load; at least 1.
     pub now_ps: u64,
@@ -60,11 +60,11 @@ impl Framing {
 }
 
 impl Pace {
-    /// By which flows, in the order of their starts, offer a mean `load` of the `hosts`' links, each of `link_bps`, from the first
-    /// start to the last.
+    /// The pace at which flows, in the order of their starts, offer a mean `load` of the `hosts`' links, each of `link_bps`,
+    /// from the first start to the last.
     ///
     /// # Errors
-    /// Where there is no such pace.
+    /// If there is no such pace.
     pub fn of(
         flows: &[Flow],
         (load, counts): (f64, LoadCounts),
@@ -85,7 +85,7 @@ impl Pace {
         let digits = PaceError::Digits(load);
         let (bytes, of_bytes) = framing.counted_of(counts, flows);
         let (load, of_load) = decimal(load).ok_or(digits)?;
-        // Bits over bit/s, in ps; what both sides of the fraction have in common goes first, so that it fits.
+        // Bits over bit/s, in ps. Common factors of both sides of the fraction are cancelled first, so that it fits.
         let product = |factors: [u128; 4]| factors.into_iter().try_fold(1u128, u128::checked_mul);
         let above = product([8, PS_PER_SECOND, of_load, 1]).ok_or(digits)?;
         let below = product([of_bytes, hosts.into(), link_bps.into(), load]).ok_or(digits)?;
@@ -106,13 +106,13 @@ impl Pace {
         Flow { start_ps, ..flow }
     }
 
-    /// By what gaps are multiplied.
+    /// The factor of the gaps.
     pub fn factor(&self) -> f64 {
         self.now_ps as f64 / self.was_ps as f64
     }
 }
 
-/// A number as it is written in decimals, as a fraction.
+/// A number in its decimal form, as a fraction.
 fn decimal(number: f64) -> Option<(u128, u128)> {
     let text = number.to_string();
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));

@@ -1,8 +1,8 @@
-//! What a load means: how many flows a second a host starts so that a share of its link is used.
+//! The meaning of a load: how many flows a second a host starts so that a share of its link is used.
 //!
-//! Papers count different bytes, so the count is a choice ([`LoadCounts`]) and the true cost of a flow on the wire is
-//! computed beside it ([`Framing::cost`]). Hosts are equal, and send as much as they receive: each host sends the data of its own
-//! flows and the ACKs of as many flows that it receives.
+//! Papers count different bytes, so the count is a choice ([`LoadCounts`]), and the true cost of a flow on the wire is computed
+//! separately ([`Framing::cost`]). Hosts are equal, and send as much as they receive: each host sends the data of its own flows
+//! and the ACKs of as many flows that it receives.
 //!
 //! Left out: retransmissions, handshakes, probes and credits, which depend on the scheme, and the padding of frames
 //! below the least size of Ethernet.
@@ -11,17 +11,17 @@ use crate::distribution::SizeDistribution;
 use std::num::NonZeroU32;
 use thiserror::Error;
 
-/// Which bytes of a flow count towards the load of a host's link.
+/// The bytes of a flow that count towards the load of a host's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadCounts {
-    /// Payload alone.
+    /// Only payload.
     Payload,
     /// Data packets as they occupy the wire: payload, headers, preamble and gap.
     Wire,
     /// The wire, with the ACKs that go the same way.
     WireAcks,
-    /// Payload times (payload + header) / payload of a full packet: the rule of the ns-2 scripts of pFabric, PIAS and
-    /// QCluster. Counts too little where flows are shorter than a packet.
+    /// Payload times (payload + header) / payload of a full packet: the rule of the ns-2 scripts of pFabric, PIAS and QCluster.
+    /// It counts too little if flows are shorter than a packet.
     Ns2,
 }
 
@@ -35,22 +35,22 @@ impl LoadCounts {
     ];
 }
 
-/// How a flow is cut into packets and what each adds; all in bytes.
+/// How a flow is cut into packets, and the additions of each; all in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Payload of a full packet.
     pub payload_bytes: NonZeroU32,
     /// Headers of a data packet, part of its length in queues.
     pub header_bytes: u32,
-    /// What every packet adds on the wire only: preamble and gap between frames.
+    /// Additions of every packet only on the wire: preamble and gap between frames.
     pub overhead_bytes: u32,
     /// Length of an ACK with its headers, without the overhead.
     pub ack_bytes: u32,
-    /// Data packets that one ACK answers; 0 where the receiver sends none.
+    /// Data packets that one ACK answers; 0 if the receiver sends none.
     pub data_packets_per_ack: u32,
 }
 
-/// What the mean flow costs when nothing is lost.
+/// The cost of the mean flow if nothing is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireCost {
     /// Data packets.
@@ -64,7 +64,7 @@ pub struct WireCost {
 }
 
 impl Framing {
-    /// What the mean flow of `sizes` costs on the wire.
+    /// The cost of the mean flow of `sizes` on the wire.
     pub fn cost(&self, sizes: &SizeDistribution) -> WireCost {
         let data_packets = sizes.mean_packets(self.payload_bytes);
         let acks = match u64::from(self.data_packets_per_ack) {
@@ -82,10 +82,10 @@ impl Framing {
     }
 }
 
-/// A load without an arrival rate.
+/// A load that gives no arrival rate.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 pub enum LoadError {
-    /// A load that is no positive number.
+    /// A load that is not a positive number.
     #[error("the load is {0}; expected a number above 0, where 1 fills the host link")]
     Load(f64),
     /// A link without a rate.
@@ -105,8 +105,8 @@ pub fn counted_bytes(counts: LoadCounts, framing: &Framing, sizes: &SizeDistribu
     }
 }
 
-/// The flows that each host starts per second, so that `load` of its link of `link_bps` is used, when the mean flow
-/// counts `counted_bytes` ([`counted_bytes`]; of several workloads together, their mean).
+/// The flows that each host starts per second, so that `load` of its link of `link_bps` is used, when the mean flow counts
+/// `counted_bytes` ([`counted_bytes`]; for several workloads together, their mean).
 pub fn arrival_rate(load: f64, link_bps: u64, counted_bytes: f64) -> Result<f64, LoadError> {
     if !(load.is_finite() && load > 0.0) {
         return Err(LoadError::Load(load));

@@ -3,15 +3,16 @@
 use crate::Flow;
 use std::iter::Peekable;
 
-/// Flows of several sources, each of which gives its own in the order of their starts, as one workload: numbered anew by their
-/// starts, those that start together in the order of their sources. It ends with the last source, or where numbers run out.
+/// Flows of several sources, each of which returns its own in the order of their starts, merged into one workload. Flows are
+/// numbered anew by their starts; those that start together are in the order of their sources. It ends with the last source, or
+/// if numbers run out.
 pub struct Merged<I: Iterator<Item = Flow>> {
     sources: Vec<Peekable<I>>,
     next_id: Option<u32>,
 }
 
 impl<I: Iterator<Item = Flow>> Merged<I> {
-    /// Of these.
+    /// Merges these sources.
     pub fn of(sources: impl IntoIterator<Item = I>) -> Merged<I> {
         Merged { sources: sources.into_iter().map(Iterator::peekable).collect(), next_id: Some(0) }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Sizes at a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// The distribution that sizes are drawn from.
+    /// The distribution of sizes.
     pub sizes: SizeDistribution,
     /// Another distribution, for some of the host pairs.
     pub mix: Option<Mix>,
@@ -19,21 +19,21 @@ pub struct Offer {
 /// A second workload for some of the host pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// The distribution that their sizes are drawn from; their flows have class 1.
+    /// The distribution of their sizes; their flows have class 1.
     pub sizes: SizeDistribution,
-    /// Which pairs have it.
+    /// The pairs that have it.
     pub pairs: MixPairs,
     /// The share of the flows that they send, 0 to 1, in expectation.
     pub share: f64,
 }
 
-/// Which ordered host pairs have the second of two workloads.
+/// The ordered host pairs that have the second of two workloads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MixPairs {
-    /// As large a share of them as of the flows, drawn once for the whole run.
+    /// A share of the pairs equal to that of the flows, drawn once for the whole run.
     Drawn,
-    /// Those whose sender has a lower number than the receiver, among hosts that all send to all others (AWAFS §5.6). They
-    /// send their share of the flows, whatever it is, so that each pair can have the same load in bytes.
+    /// Pairs whose sender has a lower number than the receiver, among hosts that all send to all others (AWAFS §5.6). They send
+    /// their share of the flows, whatever it is, so that each pair can have the same load in bytes.
     Rising,
     /// All pairs of these senders.
     From(Arc<[u32]>),
@@ -75,7 +75,7 @@ impl MixPairs {
 }
 
 impl Offer {
-    /// The mean over all flows of a `measure` that sizes have.
+    /// The mean of a `measure` of sizes over all flows.
     pub fn mean_of(&self, measure: impl Fn(&SizeDistribution) -> f64) -> f64 {
         match &self.mix {
             None => measure(&self.sizes),
@@ -83,7 +83,7 @@ impl Offer {
         }
     }
 
-    /// The mean over the flows from `src` to `dst`, and over all seeds, of a measure of which each workload has its value.
+    /// The mean over the flows from `src` to `dst`, and over all seeds, of a measure with one value for each workload.
     pub fn mean_of_pair(&self, (src, dst): (u32, u32), [first, second]: [f64; 2]) -> f64 {
         let chance = self.mix.as_ref().map_or(0.0, |mix| mix.chance(src, dst));
         (1.0 - chance) * first + chance * second
@@ -101,7 +101,7 @@ impl Offer {
         high
     }
 
-    /// A pair, turned so that pairs of rising numbers have their share of the flows.
+    /// A pair, reversed if necessary so that pairs of rising numbers have their share of the flows.
     pub(crate) fn turn(&self, (src, dst): (u32, u32), draws: &mut Xoshiro256PlusPlus) -> (u32, u32) {
         match &self.mix {
             Some(Mix { pairs: MixPairs::Rising, share, .. }) if (uniform01(draws) < *share) != (src < dst) => {

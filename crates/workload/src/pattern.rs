@@ -1,9 +1,9 @@
-//! Who sends to whom: patterns of traffic, and the host pairs that they draw.
+//! Patterns of traffic, which say which host sends to which, and the host pairs that they draw.
 //!
 //! One arrival is one flow, or under incast the answers of several hosts to one request, which start together (the
-//! partition-aggregate pattern: Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 2.1). Of drawn pairs each
-//! host sends and receives as much as any other on average, so that a load is that of every host's link; of listed ones it is
-//! that of the busiest.
+//! partition-aggregate pattern: Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 2.1). With drawn pairs each host
+//! sends and receives as much as any other on average, so a load is that of every host's link; with listed pairs it is that of
+//! the busiest.
 //!
 //! Left out: the request's own packets, and any time between the answers to it.
 
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Who sends to whom.
+/// Which host sends to which.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// Sender and receiver are drawn uniformly for each flow.
     AllToAll,
     /// Each host sends to one other host and receives from one other: one cycle through all hosts, drawn uniformly.
     Permutation,
-    /// As all-to-all, with a share of the flows within the sender's rack and the others to other racks.
+    /// Like all-to-all, with a share of the flows within the sender's rack and the others to other racks.
     RackLocal {
         /// The rack of each host.
         racks: Arc<[u32]>,
@@ -33,7 +33,7 @@ pub enum Pattern {
         /// Share of the flows that are answers, above 0 and up to 1; the others are all-to-all.
         share: f64,
     },
-    /// These host pairs alone.
+    /// Only these host pairs.
     Listed(Arc<[ListedPair]>),
 }
 
@@ -58,8 +58,8 @@ impl Pattern {
         }
     }
 
-    /// Of listed pairs, what the mean flow puts on the busiest of the hosts' links, in either direction, where the flows of
-    /// a pair (sender, receiver) put `bytes` on both of theirs. None for other patterns.
+    /// For listed pairs, the bytes of the mean flow on the busiest of the hosts' links, in either direction, if the flows of a
+    /// pair (sender, receiver) put `bytes` on both of theirs. None for other patterns.
     pub fn busiest(&self, bytes: impl Fn((u32, u32)) -> f64) -> Option<f64> {
         let Pattern::Listed(pairs) = self else { return None };
         let mut links: BTreeMap<(bool, u32), f64> = BTreeMap::new();
@@ -80,7 +80,7 @@ pub enum PatternError {
     /// A fabric in which no host has another to send to.
     #[error("{0} host(s); expected at least 2, because flows go from one host to another")]
     Hosts(u32),
-    /// More answers than hosts.
+    /// More answers than other hosts.
     #[error("{fan_in} hosts answer a request; expected 1 to {}, because there are {hosts} hosts", .hosts - 1)]
     FanIn {
         /// Answers to a request.
@@ -88,7 +88,7 @@ pub enum PatternError {
         /// Hosts of the fabric.
         hosts: u32,
     },
-    /// A share that is none.
+    /// A share outside of 0 to 1.
     #[error("a share of {0}; expected 0 to 1")]
     Share(f64),
     /// A host without another in its rack.
@@ -120,7 +120,7 @@ pub enum PatternError {
     },
 }
 
-/// A pattern over the hosts of a fabric, with what its seed fixes for the whole run.
+/// A pattern over the hosts of a fabric, with the draws that its seed fixes for the whole run.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairs {
     hosts: u32,
@@ -139,7 +139,7 @@ enum Rule {
         /// Share of the arrivals that are requests.
         requests: f64,
         request_draws: Xoshiro256PlusPlus,
-        /// All hosts in any order: what it is shuffled to draw hosts that differ.
+        /// All hosts in any order: shuffled to draw distinct hosts.
         order: Vec<u32>,
     },
     /// Pairs, each with the sum of the weights up to it.
@@ -187,7 +187,7 @@ impl Pairs {
         Ok(Pairs { hosts, rule, draws: stream(seed, Purpose::Pairs, 0) })
     }
 
-    /// Adds the (sender, receiver) of each flow of the next arrival; says whether they are the answers to a request.
+    /// Adds the (sender, receiver) of each flow of the next arrival; returns whether they are the answers to a request.
     pub(crate) fn arrive(&mut self, pairs: &mut Vec<(u32, u32)>) -> bool {
         if let Rule::Incast { fan_in, requests, request_draws, order } = &mut self.rule
             && uniform01(request_draws) < *requests
@@ -359,7 +359,7 @@ mod tests {
         for (src, row) in counts.iter().enumerate() {
             for (dst, count) in row.iter().enumerate() {
                 let here = of.iter().filter(|rack| **rack == of[src]).count() as f64;
-                // Of 10,000 flows a host; six standard deviations.
+                // Per 10,000 flows a host; six standard deviations.
                 let expected = match of[src] == of[dst] {
                     _ if src == dst => 0.0,
                     true => 7_000.0 / (here - 1.0),
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn busiest__link_of_any_host_in_either_direction() {
         let of = |pairs: &[(u32, u32, u32)]| listed(pairs).busiest(|(src, _)| if src == 2 { 10.0 } else { 1_000.0 });
-        // All to host 0: the mean flow. Apart, host 1 sends nine of ten flows.
+        // All to host 0: the mean flow. Separately, host 1 sends nine of ten flows.
         assert_eq!(of(&[(2, 0, 8), (1, 0, 1), (3, 0, 1)]), Some(208.0));
         assert_eq!(of(&[(1, 0, 4), (1, 3, 5), (2, 4, 1)]), Some(900.0));
         assert_eq!(Pattern::AllToAll.busiest(|_| 1.0), None);

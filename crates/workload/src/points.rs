@@ -1,10 +1,11 @@
-//! The points of a distribution function, as they stand in a file.
+//! The points of a distribution function in a file.
 //!
 //! A row `size_bytes,cdf` says which share of the flows has at most that size. Sizes and shares never fall from row to
 //! row and the last share is 1. Two rows with the same size are a point mass there; a first row above 0 is a point mass
 //! at its size.
 //!
-//! Commas, semicolons and blanks separate alike. Where the last share is 100, or has a `%`, all are per cent: the last row tells, and no other.
+//! Commas, semicolons and blanks separate alike. If the last share is 100, or has a `%`, all are per cent; only the last row
+//! decides.
 
 use crate::MAX_BYTES;
 use crate::error::{InputError, Problem, excerpt};
@@ -17,7 +18,7 @@ const COLUMNS: [&str; 2] = ["size_bytes", "cdf"];
 /// Rows that a file may have; the finest published distribution has 843.
 const MAX_POINTS: usize = 1_000_000;
 
-/// How far from 1 the last value may be: whoever adds up shares in floating point ends a little beside it.
+/// How far from 1 the last value may be: sums of shares in floating point end slightly off.
 const SUMMATION_ERROR: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +33,7 @@ pub(crate) struct CdfPoint {
 struct Row {
     line: u64,
     size: u64,
-    /// As it stands there, without `%`.
+    /// Its text, without `%`.
     share: String,
     value: f64,
     is_percent: bool,
@@ -72,12 +73,12 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<CdfPoint>, InputError>
     if end < 1.0 - SUMMATION_ERROR {
         return Err(error_in(last, Problem::CdfEndsEarly { found: last.value }));
     }
-    // The ones at the end are now exact, so that no draw falls behind them.
+    // Set the ones at the end to exactly 1, so that no draw lies beyond them.
     points.iter_mut().filter(|point| point.cdf >= end).for_each(|point| point.cdf = 1.0);
     Ok(points)
 }
 
-/// Where the two columns stand.
+/// The places of the two columns.
 struct Layout {
     size: usize,
     cdf: usize,
@@ -85,14 +86,14 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of a line that has names; none for a line of numbers.
+    /// The layout of a line that has names; none for a line of numbers.
     fn of_header(line: &str) -> Option<Result<Layout, Problem>> {
         let names = fields(line);
         if !names.iter().any(|name| name.starts_with(char::is_alphabetic)) || names[0].parse::<f64>().is_ok() {
             return None;
         }
         let place = |name: &str| names.iter().position(|other| *other == name);
-        // The index of a table of pandas has no name; other columns may mean anything.
+        // In pandas' tables the index has no name; other columns may mean anything.
         let known = names.iter().all(|name| name.is_empty() || COLUMNS.contains(name));
         Some(match (place(COLUMNS[0]), place(COLUMNS[1])) {
             (Some(size), Some(cdf)) if known => Ok(Layout { size, cdf, columns: names.len() }),
@@ -119,7 +120,7 @@ impl Layout {
     }
 }
 
-/// What commas separate, or else semicolons, or else blanks. A `%` with a blank before it belongs to its number.
+/// The fields between commas, or else semicolons, or else blanks. A `%` with a blank before it belongs to its number.
 fn fields(line: &str) -> Vec<&str> {
     for separator in [',', ';'] {
         if line.contains(separator) {

@@ -1,14 +1,14 @@
-//! What somebody predicts of a flow's size before it begins: the size itself, or bounds of it (QCLIMB, NSDI 2024 §2.3).
+//! Predictions of a flow's size before it begins: the size itself, or bounds of it (QCLIMB, NSDI 2024 §2.3).
 //!
-//! A prediction is a function of the flow alone, or of its number in a list, so that every scheme meets the same ones. It
-//! does not change the flow.
+//! A prediction is a function of the flow alone, or of its number in a list, so every scheme gets the same ones. It does not
+//! change the flow.
 
 use std::num::NonZeroU64;
 
 use crate::Flow;
 use crate::random::{Purpose, stream, uniform01};
 
-/// What is predicted of a flow's size, in bytes of payload. It may be wrong.
+/// The prediction of a flow's size, in bytes of payload. It may be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prediction {
     /// The size.
@@ -20,14 +20,14 @@ pub struct Prediction {
 /// Bounds of a size, in bytes: the lower one is no larger than the upper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeBounds {
-    /// The fewest bytes; 0 where nothing is known.
+    /// The fewest bytes; 0 if nothing is known.
     pub lower: u64,
-    /// The most bytes; the most that there are where nothing is known.
+    /// The most bytes; the largest number if nothing is known.
     pub upper: NonZeroU64,
 }
 
 impl SizeBounds {
-    /// Those that say nothing.
+    /// Bounds without information.
     pub const NONE: SizeBounds = SizeBounds { lower: 0, upper: NonZeroU64::MAX };
 
     /// Whether a size lies within them.
@@ -36,13 +36,13 @@ impl SizeBounds {
     }
 }
 
-/// Whoever predicts.
+/// Predicts sizes of flows.
 pub trait Predict: Send + Sync {
-    /// What is predicted of a flow.
+    /// The prediction for a flow.
     fn predict(&self, flow: &Flow) -> Prediction;
 }
 
-/// Predictions by the numbers of flows; nothing is predicted of flows beyond.
+/// Predictions by the numbers of flows; there are none for flows beyond.
 impl Predict for Vec<Prediction> {
     fn predict(&self, flow: &Flow) -> Prediction {
         self.get(flow.id as usize).copied().unwrap_or_default()
@@ -70,14 +70,14 @@ impl Predict for Unknown {
     }
 }
 
-/// Bounds drawn around the size: L = size · a and U = size · b, with a and b uniform between two numbers each, and the
-/// middle of both as the size. Of a stated share of the flows the size lies outside: half of them are larger than U, whose
-/// bounds are size · a² and size · a, and half smaller than L, with size · b and size · b².
+/// Bounds drawn around the size: L = size · a and U = size · b, with a and b uniform between two numbers each, and the middle
+/// of both as the size. For a stated share of the flows the size lies outside. Half of these are larger than U, with the bounds
+/// size · a² and size · a; half are smaller than L, with size · b and size · b².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundsLaw {
-    /// Between which a lies; both in 0 to 1.
+    /// The range of a; both ends in 0 to 1.
     pub lower: (f64, f64),
-    /// Between which b lies; both at least 1.
+    /// The range of b; both ends at least 1.
     pub upper: (f64, f64),
     /// The share of flows outside of their bounds, 0 to 1.
     pub outside: f64,

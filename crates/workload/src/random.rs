@@ -1,7 +1,7 @@
 //! Random streams: one for each (seed, purpose, entity).
 //!
-//! Because every purpose and every entity (a host, a port, a flow) draws from a stream of its own, a change in one part
-//! of a run leaves all other draws as they were: the same flows meet another scheme, the same sizes another load.
+//! Every purpose and every entity (a host, a port, a flow) draws from a stream of its own. So a change in one part of a run
+//! leaves all other draws as they were: the same flows meet another scheme, the same sizes another load.
 //! The generator is xoshiro256++ (Blackman and Vigna, 2021); the seed of a stream is hashed by SplitMix64 (Steele, Lea
 //! and Flood, OOPSLA 2014). Both are integer arithmetic, the same on every machine.
 
@@ -9,7 +9,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 pub use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a random stream is for. The numbers are part of every result: they never change, new ones are added.
+/// The purpose of a random stream. The numbers are part of every result: they never change, new ones are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -25,7 +25,7 @@ pub enum Purpose {
     Loss = 5,
     /// ECN marks given with a probability.
     Marking = 6,
-    /// To whom each host sends when it sends to one host alone.
+    /// The receiver of each host that sends to only one host.
     Permutation = 7,
     /// Which host pairs send the second of two mixed workloads; the entity is the pair.
     Mix = 8,
@@ -35,27 +35,27 @@ pub enum Purpose {
     Deadlines = 10,
     /// Which of a host pair's two directions a flow takes, where one has more flows than the other.
     Turns = 11,
-    /// Whatever a part of the user's own draws; the entity is the part.
+    /// Draws of the user's own parts; the entity is the part.
     OwnPart = 12,
     /// Bounds of sizes that are drawn around them; the entity is the flow.
     Bounds = 13,
     /// Which flows are of the second class; the entity is the flow.
     Classes = 14,
-    /// Sizes that are dealt to flows at random, to see what bounds are worth.
+    /// Sizes that are shuffled among flows, to evaluate bounds.
     Shuffle = 15,
     /// Sizes of the answers to queries; the entity is the answer's number.
     Answers = 16,
-    /// What a recorded job does; the entity is the job.
+    /// Draws of a recorded job; the entity is the job.
     Jobs = 20,
-    /// In what order kinds of jobs recur; the entity is the turn.
+    /// The order in which kinds of jobs recur; the entity is the turn.
     JobOrder = 21,
-    /// Where kinds of jobs lie; the entity is the stage.
+    /// The places of kinds of jobs; the entity is the stage.
     JobKinds = 22,
-    /// Which hosts the ports of a coflow trace are.
+    /// The hosts of a coflow trace's ports.
     CoflowHosts = 23,
     /// Gaps between the flows of generated coflows.
     CoflowArrivals = 24,
-    /// Which structure a generated coflow has, and where it lies; the entity is the coflow.
+    /// The structure and the place of a generated coflow; the entity is the coflow.
     CoflowShapes = 25,
     /// The seeds of several workloads of one run.
     Workloads = 30,
@@ -80,8 +80,8 @@ pub fn uniform01(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A whole number in 0..`n`, each exactly as likely (Lemire, "Fast random integer generation in an interval", 2019);
-/// 0 where `n` is 0.
+/// A whole number in 0..`n`, each exactly as likely (Lemire, "Fast random integer generation in an interval", 2019); 0 if `n`
+/// is 0.
 pub fn below(rng: &mut impl Rng, n: u64) -> u64 {
     loop {
         let wide = u128::from(rng.next_u64()) * u128::from(n);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn below__rejects_what_would_favour_small_numbers() {
-        // Of n = 3 · 2⁶², a multiply without rejection gives every third number twice as often.
+        // With n = 3 · 2⁶², a multiplication without rejection gives every third number twice as often.
         let n = 3 << 62;
         let mut rng = stream(3, Purpose::Pairs, 0);
         let every_third = (0..30_000).filter(|_| below(&mut rng, n) % 3 == 0).count();

@@ -1,8 +1,8 @@
-//! Rows of comma-separated numbers, with the line each of them stands in.
+//! Rows of comma-separated numbers, with the line of each.
 //!
-//! The files hold numbers only, so quotes have no meaning and a row is a line, as [`Lines`] gives them; the header is
-//! optional. (A general CSV reader would take quoted line breaks, and counts a row as standing
-//! before the comments and blank lines that precede it, which sends the user to the wrong line.)
+//! The files hold only numbers, so quotes have no meaning and a row is a line, as [`Lines`] returns them; the header is
+//! optional. (A general CSV reader would accept quoted line breaks. It also counts a row as standing before the comments and
+//! blank lines that precede it, which sends the user to the wrong line.)
 
 use crate::error::{InputError, Problem, excerpt};
 use crate::lines::Lines;
@@ -13,17 +13,17 @@ use std::ops::RangeInclusive;
 /// Columns that a kind of file may have.
 const MAX_COLUMNS: usize = 10;
 
-/// Named columns that a file may have beside those.
+/// Named columns that a file may have in addition to those.
 pub(crate) const MAX_NAMED: usize = 64;
 
-/// The columns of a kind of file. Without a header the optional ones stand in this order, and those at the end may be
-/// left out; a header may name all that are required and any others in any order, further ones with a prefix and a name of the user's
-/// own, and where `others` are allowed any that are not read.
+/// The columns of a kind of file. Without a header the optional ones stand in this order, and those at the end may be left out.
+/// A header may name all required columns and any others in any order, and further ones with a prefix and a name of the user's
+/// own. If `others` is set it may also name columns that are not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns {
     pub(crate) required: &'static [&'static str],
     pub(crate) optional: &'static [&'static str],
-    /// What the names of the user's own columns begin with, where there may be some.
+    /// The prefix of the user's own columns, if there may be some.
     pub(crate) prefix: Option<&'static str>,
     /// Whether a header may name columns that are not read.
     pub(crate) others: bool,
@@ -34,7 +34,7 @@ impl Columns {
         Columns { required, optional: &[], prefix: None, others: false }
     }
 
-    /// As messages show them: `a,b[,c]`.
+    /// Their form in messages: `a,b[,c]`.
     fn shown(&self) -> String {
         let optional = self.optional.iter().map(|name| format!("[,{name}]"));
         let named = self.prefix.map(|prefix| format!("[,{prefix}NAME]..."));
@@ -45,7 +45,7 @@ impl Columns {
         self.required.len() + self.optional.len()
     }
 
-    /// What a header says; none where it is no header of this kind of file.
+    /// The parsed header; none if it is not a header of this kind of file.
     fn of_header(&self, header: &str) -> Option<Header> {
         let mut read = Header::default();
         for name in header.split(',').map(str::trim) {
@@ -59,7 +59,7 @@ impl Columns {
                     self.most() + read.own.len() - 1
                 }
                 (None, None) if self.others && read.unread.len() < MAX_NAMED => {
-                    // The index of a table of pandas has no name.
+                    // In pandas' tables the index has no name.
                     read.unread.push(if name.is_empty() { "(without a name)".to_owned() } else { excerpt(name) });
                     read.layout.push(None);
                     continue;
@@ -75,10 +75,11 @@ impl Columns {
     }
 }
 
-/// What a header says.
+/// A parsed header.
 #[derive(Debug, Default)]
 struct Header {
-    /// For each field of a row its column, where the user's own follow the others in the header's order; none for one that is not read.
+    /// The column of each field of a row; the user's own follow the others in the header's order. None for one that is not
+    /// read.
     layout: Vec<Option<usize>>,
     /// The names of the user's own columns.
     own: Vec<String>,
@@ -93,16 +94,16 @@ pub(crate) struct Rows<R> {
     /// Empty before the header or the first row.
     header: Header,
     max_rows: usize,
-    /// Line of the row given last.
+    /// Line of the last returned row.
     row_line: u64,
-    /// Rows given so far.
+    /// Rows returned so far.
     rows: usize,
 }
 
-/// A row's fields by column, without blanks around them; a column that is left out is empty.
+/// A row's fields by column, without blanks around them; an omitted column is empty.
 pub(crate) struct Row<'a> {
     fields: [&'a str; MAX_COLUMNS],
-    /// Those of the user's own columns, where there are some, and what these are called.
+    /// The fields of the user's own columns, if there are some, and their names.
     own: Vec<&'a str>,
     own_names: &'a [String],
 }
@@ -140,7 +141,7 @@ impl<R: BufRead> Rows<R> {
         &self.header.unread
     }
 
-    /// The line of the row given last.
+    /// The line of the last returned row.
     pub(crate) fn row_line(&self) -> u64 {
         self.row_line
     }
@@ -157,7 +158,7 @@ impl<R: BufRead> Rows<R> {
             return Err(self.lines.error_in_line(Problem::TooManyRows { limit: self.max_rows }));
         }
         if self.header.layout.is_empty() {
-            // The first row says how many of the optional columns there are.
+            // The first row determines how many of the optional columns there are.
             let least = self.columns.required.len();
             let found = self.lines.text()?.split(',').count().clamp(least, self.columns.most());
             self.header.layout = (0..found).map(Some).collect();
@@ -182,7 +183,7 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// A problem of the row given last.
+    /// A problem of the last returned row.
     pub(crate) fn error_in_row(&self, problem: Problem) -> InputError {
         InputError { line: Some(self.row_line), ..self.lines.error_in_line(problem) }
     }
@@ -235,7 +236,7 @@ pub(crate) fn whole_number(
     range: RangeInclusive<u64>,
 ) -> Result<u64, Problem> {
     let accepted = if !field.is_empty() && field.bytes().all(|digit| digit.is_ascii_digit()) {
-        // As most files write them, and exact.
+        // The usual form, which is exact.
         field.parse::<u64>().ok().filter(|number| range.contains(number))
     } else {
         // Up to MAX_BYTES every whole number is exact as an f64.

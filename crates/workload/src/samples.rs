@@ -1,6 +1,6 @@
-//! Sizes of flows as they were measured: one a row, or a column of a CSV file.
+//! Measured sizes of flows: one per row, or a column of a CSV file.
 //!
-//! A first row whose cell is no number is a heading. Cells may be quoted, `#` starts a comment line.
+//! A first row whose cell is not a number is a heading. Cells may be quoted, `#` starts a comment line.
 
 use crate::MAX_BYTES;
 use crate::error::{InputError, Problem};
@@ -47,14 +47,14 @@ pub fn read(name: &str, reader: impl BufRead, column: Option<&str>) -> Result<Ve
     }
 }
 
-/// Whether the rows of a text have one cell each, as a list of sizes without other columns; by its first rows.
+/// Whether the rows of a text have one cell each, like a list of sizes without other columns; judged by its first rows.
 pub fn has_one_column(text: &str) -> bool {
     let rows = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let mut rows = rows.filter(|row| !row.is_empty() && !row.starts_with('#')).take(3).peekable();
     rows.peek().is_some() && rows.all(|row| !row.contains([',', ';', ' ', '\t']))
 }
 
-/// What commas separate, outside of quotes.
+/// The cells between commas, outside of quotes.
 fn cells(row: &str) -> Vec<Cow<'_, str>> {
     if !row.contains('"') {
         return row.split(',').map(|cell| Cow::Borrowed(cell.trim())).collect();
@@ -62,7 +62,7 @@ fn cells(row: &str) -> Vec<Cow<'_, str>> {
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     for letter in row.chars() {
         match letter {
-            // Two of them within quotes are one; no size has one.
+            // Two quotes within quotes stand for one; no size has one.
             '"' => quoted = !quoted,
             ',' if !quoted => cells.push(Cow::Owned(std::mem::take(&mut cell).trim().to_owned())),
             letter => cell.push(letter),

@@ -1,4 +1,4 @@
-//! Decimal seconds to picoseconds and back, without a floating-point number between.
+//! Decimal seconds to picoseconds and back, without floating-point numbers.
 
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -16,8 +16,8 @@ pub(crate) fn start(field: &str) -> Result<u64, Problem> {
     })
 }
 
-/// The picoseconds of a decimal number of seconds such as `12`, `0.000001` or `1e-6`; the nearest one where the number
-/// is finer. None where it is no such number, negative, of an exponent below −28, or beyond a `u64` (213 days).
+/// The picoseconds of a decimal number of seconds such as `12`, `0.000001` or `1e-6`; the nearest one if the number is finer.
+/// None if it is not such a number, negative, has an exponent below −28, or is beyond a `u64` (213 days).
 pub(crate) fn parse_ps(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|letter| letter.is_ascii_digit() || b".eE+-".contains(&letter));
     let seconds = text.parse::<Decimal>().ok().filter(|_| plain && !text.starts_with(['+', '-']))?;

@@ -1,9 +1,9 @@
-//! Workloads that stand in for traces that could not be had: jobs that repeat stages between hosts, with all that a host sees
-//! of a flow when it begins.
+//! Workloads that stand in for traces that were not available: jobs that repeat stages between hosts, with everything that a
+//! host sees of a flow when it begins.
 //!
-//! The traces are those of Flux (Dukić et al., NSDI 2019), which QCLIMB (Li et al., NSDI 2024) trains its forests on.
-//! What is published of them fixes the sizes; nothing published fixes what can be learned from one flow about the next.
-//! So a stand-in has three [`Calibration`]s, and what changes with them is not known of the traces.
+//! The traces are those of Flux (Dukić et al., NSDI 2019), on which QCLIMB (Li et al., NSDI 2024) trains its forests. The
+//! published facts determine the sizes; nothing published determines what can be learned from one flow about the next. So a
+//! stand-in has three [`Calibration`]s, and differences between their results are not known of the traces.
 //!
 //! A job belongs to a recurring kind. It runs through its stages, and in each of these a host sends a few flows in a
 //! row to one port. A stage's flows lie in one part of the distribution of sizes, a kind's flows near one place of that
@@ -23,11 +23,11 @@ use table::STAND_INS;
 pub struct StandIn {
     /// The name that settings use.
     pub name: &'static str,
-    /// What it stands in for, in a few words.
+    /// The trace that it stands in for, in a few words.
     pub summary: &'static str,
-    /// The publication, and what its figures are taken from.
+    /// The publication, and the origin of its figures.
     pub provenance: &'static str,
-    /// Hosts between which it was recorded, as it were.
+    /// Hosts between which it was "recorded".
     pub hosts: u32,
     /// Flows of the whole trace.
     pub flows: u32,
@@ -39,9 +39,9 @@ pub struct StandIn {
 /// How much a flow's past says about its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calibration {
-    /// Flows of a stage differ by a third of what is calibrated, and a third as many are surprises.
+    /// Flows of a stage differ by a third of the calibrated differences, and a third as many are surprises.
     Tight,
-    /// Bounds and errors of forests are near those that QCLIMB reports, as far as they can be.
+    /// Bounds and errors of forests are near those that QCLIMB reports, as far as possible.
     Calibrated,
     /// Three times the differences and the surprises.
     Loose,

@@ -1,4 +1,4 @@
-//! One plot of a drawing: its axes, and what stands between them.
+//! One plot of a drawing: its axes, and the data between them.
 
 use plotters::chart::{ChartBuilder, ChartContext, LabelAreaPosition};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
@@ -18,7 +18,7 @@ use crate::svg::{Pen, Sheet};
 use crate::ticks;
 
 const TICK_TEXT: i32 = points(7);
-/// What can still be read.
+/// The smallest readable text.
 const LEAST_TEXT: i32 = points(6);
 /// As high as a line's capitals.
 const CAPITALS: i32 = points(6);
@@ -44,11 +44,11 @@ pub(super) struct Panel<'a> {
     x: Axis,
     y: Axis,
     tick_size: i32,
-    /// Of the names of the axes.
+    /// Size of the names of the axes.
     name_size: i32,
 }
 
-/// An axis, as it lies on paper: logarithms where it is logarithmic.
+/// An axis as it lies on paper, in logarithms if it is logarithmic.
 #[derive(Clone)]
 struct Axis {
     is_log: bool,
@@ -75,7 +75,7 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, at: &f64, (first, last): (i32, i32)) -> i32 {
-        // What is no number or infinite is not in the range.
+        // A value that is not a finite number is outside of the range.
         let share = ((at - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
         first + libm::round(share * f64::from(last - first)) as i32
     }
@@ -116,7 +116,7 @@ fn y_axis(plot: &Plot, font: &Font, height: i32) -> Axis {
 
 fn x_axis(plot: &Plot) -> Axis {
     const MOST_TICKS: usize = 7;
-    /// Of what is shown, left free at both ends.
+    /// Share of the range that is left free at both ends.
     const MARGIN: f64 = 0.04;
     let label = plot.x.label();
     match &plot.x.places {
@@ -148,7 +148,7 @@ fn x_axis(plot: &Plot) -> Axis {
     }
 }
 
-/// Names that fit beside each other: smaller, or cut short, or none where the legend has them.
+/// Names that fit next to each other: smaller, or cut short, or none if the legend has them.
 fn fitting_names(names: &mut [Tick], font: &Font, width: i32, legend: &[Series]) -> i32 {
     let room = width / i32::try_from(names.len().max(1)).unwrap_or(i32::MAX) - GAP;
     for size in [TICK_TEXT, LEAST_TEXT] {
@@ -164,7 +164,7 @@ fn fitting_names(names: &mut [Tick], font: &Font, width: i32, legend: &[Series])
     LEAST_TEXT
 }
 
-/// Takes the words of as many ticks as stand in each other's way: those of every second, third, … remain.
+/// Drops overlapping tick labels: those of every second, third, … tick remain.
 fn thin(axis: &mut Axis, font: &Font, width: i32) {
     let place = |at: f64| (at - axis.from) / (axis.to - axis.from) * f64::from(width);
     let spans: Vec<(f64, f64)> = axis
@@ -241,11 +241,11 @@ impl<'a> Panel<'a> {
         self.top() + plot_height(self.width) + self.bottom() + 2 * GAP
     }
 
-    /// Into its area of the whole drawing.
+    /// Draws it into its area of the whole drawing.
     pub(super) fn draw(&self, area: &Area<'a>, root: &Area<'_>, sheet: &Sheet) -> Drawn {
         let middle = self.left + (self.width - self.left - self.right) / 2;
         for (at, line) in (0..).zip(&self.title) {
-            // Longer than the plot below it, a title stands in the middle of all.
+            // A title that is longer than the plot below it is centred over everything.
             let half = width_of(sheet.font(), line, TEXT) / 2 + GAP;
             let x = middle.min(self.width - half).max(half);
             area.draw(&Text::new(
@@ -312,7 +312,7 @@ impl<'a> Panel<'a> {
         chart.backend_coord(&(self.x.on_paper(x), self.y.on_paper(y)))
     }
 
-    /// What a value says to who points at it.
+    /// The text that a value shows under the pointer.
     fn in_words(&self, datum: &Datum) -> String {
         let x = datum.sizes.map_or_else(|| self.plot.x.place(datum.x), |sizes| sizes.in_words());
         let ends = datum.ends.map_or_else(String::new, |(low, high)| format!(" ({}–{})", number(low), number(high)));
@@ -350,7 +350,8 @@ impl<'a> Panel<'a> {
         Ok(())
     }
 
-    /// How far a line with intervals is drawn beside its place, so that those of one place do not cover each other: a point or so.
+    /// How far a line with intervals is shifted sideways, so that intervals at one place do not cover each other: a point or
+    /// so.
     fn aside(&self, chart: &Chart<'_>, series: &Series) -> i32 {
         const MOST: i32 = points(8) / 5;
         let beside: Vec<&Series> = self.plot.series.iter().filter(|other| other.shape == Shape::Line).collect();
@@ -365,7 +366,7 @@ impl<'a> Panel<'a> {
         (2 * i32::try_from(place).unwrap_or(0) - (lines - 1)) * step / 2
     }
 
-    /// The bars of one series, beside those of others.
+    /// The bars of one series, next to those of others.
     fn draw_bars(
         &self,
         chart: &Chart<'_>,
@@ -374,7 +375,7 @@ impl<'a> Panel<'a> {
         series: &Series,
         (bar, bars): (usize, usize),
     ) -> Drawn {
-        /// Of the room of a name.
+        /// Share of the room of a name.
         const SHARE: f64 = 0.8;
         let width = SHARE / bars.max(1) as f64;
         for datum in &series.data {
@@ -388,7 +389,7 @@ impl<'a> Panel<'a> {
     }
 
     fn draw_reference(&self, chart: &Chart<'_>, root: &Area<'_>, sheet: &Sheet, series: &Series) -> Drawn {
-        /// Of the room of a name, a little more than the bars have.
+        /// Share of the room of a name, a little more than the bars have.
         const HALF: f64 = 0.43;
         for datum in &series.data {
             sheet.begin(&self.in_words(datum));
@@ -415,7 +416,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Of the plot itself, without what is around it.
+/// Height of the plot itself, without its surroundings.
 fn plot_height(width: i32) -> i32 {
     (width * 11 / 20).clamp(points(95), points(150))
 }

@@ -26,7 +26,7 @@ fn texts<'a>(document: &'a Document<'_>) -> Vec<(&'a str, &'a str)> {
     groups.filter_map(|node| Some((node.attribute("aria-label")?, node.attribute("transform")?))).collect()
 }
 
-/// Where a text is anchored.
+/// The anchor of a text.
 fn place(transform: &str) -> (f64, f64) {
     let at = transform.strip_prefix("translate(").unwrap().split(')').next().unwrap();
     let (x, y) = at.split_once(' ').unwrap();
@@ -211,7 +211,7 @@ fn svg__many_schemes_with_long_names_stay_inside() {
     }
 }
 
-/// A drawing with this name everywhere and these values is one that XML allows.
+/// Asserts that a drawing with this name everywhere and these values is valid XML.
 fn assert_drawn(name: &str, values: &[f64], base: Base) {
     let mut plot = plot(base, values);
     for place in [&mut plot.title, &mut plot.x.name, &mut plot.y.name, &mut plot.series[0].name] {

@@ -1,4 +1,4 @@
-//! Figures of a result for a paper: which plots, and as what.
+//! Figures of a result for a paper: which plots, and in which form.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::over_time;
 use crate::page::Shown;
 use crate::plots_csv::{self, Row};
 
-/// Plots that belong together, each with what it is of.
+/// Plots that belong together, each with what it shows.
 pub struct Figures {
     title: String,
     /// The options that make them fewer.
@@ -58,8 +58,8 @@ fn measure(name: &str) -> Result<Measure, ExportError> {
     }
 }
 
-/// A plot for each case and class, of mean FCT if no measure is named; by flow size one for each case and value of the layout, of
-/// p99 slowdown. Utilisation and drops are by class of links instead.
+/// A plot for each case and class, of mean FCT if no measure is named. By flow size there is one for each case and value of the
+/// layout, of p99 slowdown. Utilisation and drops are by class of links instead.
 pub fn figures(
     dir: &ResultDir,
     layout: &Layout,
@@ -98,7 +98,7 @@ pub fn figures(
                 Measure::Of(metric, statistic) => against_x(dir, layout, case, group, (metric, statistic)),
                 Measure::Utilisation | Measure::Drops => continue,
             };
-            // Where all have one value on the x axis, that is not on it.
+            // If all have one value on the x axis, the axis does not show it.
             let at = case.at.first().filter(|_| case.at.len() == 1);
             plots.push(labelled(layout, case, at, group_name(dir, group), plot));
         }
@@ -115,7 +115,8 @@ pub fn figures(
     Ok(Figures { title: dir.manifest().experiment.title.clone(), fewer, plots })
 }
 
-/// A plot over time for each point and what was sampled in its first run, or one such thing, by its name with or without the unit.
+/// A plot over time for each point and each quantity sampled in its first run, or for one such quantity, by its name with or
+/// without the unit.
 pub fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> Result<Figures, ExportError> {
     let mut shown = over_time::figures(dir, layout)?;
     if shown.is_empty() {
@@ -141,7 +142,7 @@ pub fn figures_over_time(dir: &ResultDir, layout: &Layout, y: Option<&str>) -> R
     Ok(Figures { title: dir.manifest().experiment.title.clone(), fewer: "--y and --at", plots })
 }
 
-/// With what sets a plot apart in its title.
+/// With the settings that distinguish a plot in its title.
 fn labelled(layout: &Layout, case: &Case, at: Option<&At>, class: String, mut plot: Plot) -> Labelled {
     let case = layout.case_name(case);
     let value = at.and_then(|at| at.value.as_deref());
@@ -158,12 +159,12 @@ impl Figures {
         plots_csv::write(out, self.plots.iter().map(Labelled::row))
     }
 
-    /// All plots as one drawing, as wide as so many columns of a page.
+    /// All plots as one drawing that is `columns` columns of a page wide.
     pub fn svg(self, columns: u8) -> Result<String, ExportError> {
         drawing::svg(&self.figure()?, columns).map_err(|error| ExportError::Drawing(error.to_string()))
     }
 
-    /// All plots as floats of LaTeX, as wide as so many columns of a page, drawn by pgfplots.
+    /// All plots as floats of LaTeX that are `columns` columns of a page wide, drawn by pgfplots.
     pub fn latex(self, columns: u8) -> Result<String, ExportError> {
         let across = drawing::across(self.plots.len(), columns);
         Ok(pgfplots::latex(&self.figure()?, columns, across))

@@ -6,10 +6,11 @@ use super::escaped;
 use crate::figure::{Datum, Figure, Places, Plot, Range, Series, Shape};
 use crate::looks::{Dash, MARKS_OF_MANY, MOST_MARKS, Symbol, colour};
 
-/// All plots of a result's figure, each as a float of one column; or as one float across two, so many plots beside each other.
+/// All plots of a result's figure, each as a float of one column; or as one float across two columns, with `across` plots next
+/// to each other.
 pub(super) fn latex(figure: &Figure, columns: u8, across: usize) -> String {
     let mut text = String::from("% \\usepackage{pgfplots} \\pgfplotsset{compat=1.16}\n");
-    // A String takes everything.
+    // Writing into a String does not fail.
     let _ = if columns == 2 {
         float(&mut text, "figure*", &figure.plots, across, &figure.title)
     } else {
@@ -54,17 +55,17 @@ fn float(text: &mut String, float: &str, plots: &[Plot], across: usize, caption:
     writeln!(text, "  \\caption{{{}.}}\n\\end{{{float}}}", escaped(caption))
 }
 
-/// Of the page: what pgfplots puts around an axis may be a little wider than it reckons.
+/// Share of the page: pgfplots may put slightly more around an axis than it reckons.
 const WIDTH: f64 = 0.96;
-/// Of a plot's width.
+/// Share of a plot's width.
 const HEIGHT: f64 = 0.62;
 const TITLE: f64 = 0.75;
 
-/// Of the room of a name: what bars have, and half of what a reference has.
+/// Shares of the room of a name: that of bars, and half of that of a reference.
 const BARS: f64 = 0.8;
 const REFERENCE: f64 = 0.43;
 
-/// How a series looks in its plot and in the legend.
+/// The style of a series in its plot and in the legend.
 fn look(series: &Series) -> String {
     let part = |at: usize| u8::from_str_radix(&colour(series.scheme)[at..at + 2], 16).unwrap_or(0);
     let ink = format!("{{rgb,255:red,{};green,{};blue,{}}}", part(1), part(3), part(5));
@@ -83,7 +84,7 @@ fn look(series: &Series) -> String {
         Symbol::Cross => "mark=x",
         Symbol::Plus => "mark=+",
     };
-    // What comes first gives way to what a symbol needs.
+    // The symbol's own options come last, so they win.
     let marks = format!("mark options={{solid}}, {mark}, mark size=1.6pt");
     match series.shape {
         Shape::Line => format!("color={ink}, {dash}, thick, {marks}"),
@@ -93,7 +94,7 @@ fn look(series: &Series) -> String {
     }
 }
 
-/// What stands in the legend before a name.
+/// The legend's sample before a name.
 fn sample(series: &Series) -> String {
     let look = look(series).replace("ybar, ", "");
     match series.shape {

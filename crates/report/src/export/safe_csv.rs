@@ -1,4 +1,4 @@
-//! CSV for spreadsheets, which take a text that begins with `=`, `+`, `-` or `@` for a formula and carry it out.
+//! CSV for spreadsheets, which take a text that begins with `=`, `+`, `-` or `@` for a formula and execute it.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use flowsieve_files::safe_cell;
 #[derive(Debug)]
 pub struct SafeCsv<W> {
     out: W,
-    /// What there is of a row.
+    /// The part of a row that has come so far.
     row: Vec<u8>,
     /// Whether its end lies within quotes.
     quoted: bool,
 }
 
 impl<W: Write> SafeCsv<W> {
-    /// Into `out`. The last row is passed on when all is flushed.
+    /// Writes into `out`. The last row is passed on by a flush.
     pub fn new(out: W) -> SafeCsv<W> {
         SafeCsv { out, row: Vec::new(), quoted: false }
     }

@@ -1,4 +1,4 @@
-//! Holds a claim against what was measured.
+//! Compares a claim with the measured values.
 
 use super::looks::{LOOKS, Look};
 use super::measured::{Found, Measured, Quantity};
@@ -32,8 +32,8 @@ fn unresolved(why: impl Into<String>) -> Checked {
 const ONE_SEED: &str = "one seed has no interval";
 
 impl Claim {
-    /// Holds the claim against what was measured: over all seeds, or where seeds were added until claims were resolved at the
-    /// look at which it was.
+    /// Compares the claim with the measured values: over all seeds or, if seeds were added until claims were resolved, at the
+    /// look at which it was resolved.
     pub fn check(&self, experiment: &Experiment, measured: &Measured) -> Checked {
         let usual = || self.hold(experiment, measured, usize::MAX, Sureness::USUAL);
         if !experiment.looks {
@@ -56,7 +56,7 @@ impl Claim {
         last.unwrap_or_else(usual)
     }
 
-    /// After how many seeds it will be resolved if these deviate as those at hand do; `None`: not at any look.
+    /// After how many seeds it will be resolved if these deviate like the available ones; `None`: not at any look.
     pub fn seeds_to_resolve(&self, experiment: &Experiment, measured: &Measured) -> Option<usize> {
         let seeds = self.fewest_seeds(experiment);
         let resolves = |look: &&Look| {
@@ -75,7 +75,7 @@ impl Claim {
         points
     }
 
-    /// The seeds that each of its points has at least.
+    /// The smallest number of seeds among its points.
     fn fewest_seeds(&self, experiment: &Experiment) -> usize {
         let seeds = |point: usize| experiment.points[point].parts.len();
         self.all_points(experiment).into_iter().map(seeds).min().unwrap_or(0)
@@ -99,7 +99,7 @@ impl Claim {
         Checked { verdict, ..checked }
     }
 
-    /// The value that it is about in the series of a run, under its id; `None` unless it is of one that is there.
+    /// The value that it is about in the series of a run, under its id; `None` unless it is about a series that exists.
     pub(crate) fn of_series(&self, series: &[Series]) -> Option<(String, f64)> {
         Some((self.id.clone(), self.series.as_ref()?.value(series)?))
     }
@@ -117,19 +117,19 @@ impl Claim {
     }
 }
 
-/// A claim that is held against what was measured.
+/// A claim that is compared with the measured values.
 #[derive(Clone, Copy)]
 struct Hold<'a> {
     claim: &'a Claim,
     experiment: &'a Experiment,
     measured: &'a Measured,
-    /// So many seeds of each point, its first ones.
+    /// The number of first seeds of each point that count.
     seeds: usize,
     sureness: Sureness,
 }
 
 impl Hold<'_> {
-    /// For what it states.
+    /// The check for the kind of its expectation.
     fn check(self) -> Checked {
         let schemes = || [&self.claim.scheme].into_iter().chain(&self.claim.baselines);
         let points: Vec<Vec<usize>> = schemes().map(|scheme| self.claim.points(self.experiment, scheme)).collect();
@@ -218,7 +218,7 @@ impl Hold<'_> {
         let accepted = expected.accepted(*tolerance);
         let (mut by_load, mut verdicts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
         for (index, scheme) in schemes.iter().enumerate() {
-            // What rises from each to the next does so from each to any later one.
+            // A quantity that rises from each scheme to the next rises also from each to any later one.
             let others = if *expected == Expected::Rising { 1 } else { schemes.len() };
             for other in schemes.iter().skip(index + 1).take(others) {
                 let pairs = self.pairs((scheme, &its), (other, &its));
@@ -250,7 +250,7 @@ impl Hold<'_> {
         Checked { by_load, values: values.unwrap_or_default(), verdict, ..unresolved(why) }
     }
 
-    /// Why nothing can be said of a point, if nothing can.
+    /// Why nothing can be concluded about a point, if nothing can.
     fn missing(self, point: usize, quantity: &Quantity) -> Option<&'static str> {
         self.found(point, quantity).find_map(|(_, found)| match found {
             Found::Value(_) | Found::Nothing => None,
@@ -260,7 +260,7 @@ impl Hold<'_> {
         })
     }
 
-    /// Of the first seeds.
+    /// The values of the first seeds.
     fn found(self, point: usize, quantity: &Quantity) -> impl Iterator<Item = (u64, Found)> {
         self.measured.by_seed(point, quantity).take(self.seeds)
     }
@@ -269,11 +269,11 @@ impl Hold<'_> {
         self.found(point, quantity).filter_map(|(seed, found)| Some((seed, found.value()?))).collect()
     }
 
-    /// What a scheme has of a quantity beside what a baseline has of another, or of the same.
+    /// A scheme's values of a quantity paired with a baseline's values of another quantity, or of the same.
     fn pairs(self, (scheme, its): (&str, &Quantity), (baseline, other): (&str, &Quantity)) -> Vec<Pair> {
         let pairs = self.experiment.pairs(&Dimension::Scheme, scheme, baseline).into_iter();
         let of = |(point, baseline): (usize, usize)| {
-            // A ratio to nothing, or of nothing, has no logarithm; those of counts are not taken by seed.
+            // A ratio with zero has no logarithm; ratios of counts are not taken by seed.
             let is_count = self.claim.figure.is_count();
             let positive = |point, quantity| {
                 let values = self.values_of(point, quantity);

@@ -1,4 +1,4 @@
-//! What claims are about: figures by name.
+//! The subjects of claims: figures by name.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -8,7 +8,7 @@ use crate::steps::Step;
 use crate::summary::Metric;
 use crate::{PointResult, Series};
 
-/// A figure that claims are about.
+/// A figure that claims can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// A statistic of a group of flows.
@@ -17,7 +17,7 @@ pub enum Figure {
     Variation,
     /// Mean bytes that the receiver of a group's flow holds because earlier ones are missing, over the time of all of them.
     Held,
-    /// How many of a group's flows had a retransmission timeout: what AWAFS's thesis calls TCP timeouts (§5.1.2).
+    /// How many of a group's flows had a retransmission timeout: AWAFS's thesis calls them TCP timeouts (§5.1.2).
     TimedOut,
     /// The share of a group's time that its flows spent in a step of QCLIMB.
     Share(Step),
@@ -27,14 +27,14 @@ pub enum Figure {
     IdealFct,
     /// A statistic of coflows, whose completion time is the CCT.
     Coflows(Statistic, Metric),
-    /// A count over whole runs, or the share that it makes.
+    /// A count over whole runs, or a share of counts.
     Count(Count),
     /// A value of a series: [`SeriesAt`] says which.
     Series,
 }
 
 impl Figure {
-    /// Between what it lies. Of a series nothing is known but that it is positive, as all are that can be claimed.
+    /// The bounds of its values. For a series only positivity is known, as for everything that can be claimed.
     pub(crate) fn bounds(self) -> Bounds {
         match self {
             Figure::Flows(_, metric) | Figure::Coflows(_, metric) => metric.bounds(),
@@ -51,7 +51,7 @@ impl Figure {
     }
 }
 
-/// What is counted in a run.
+/// A quantity that is counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// Retransmission timeouts.
@@ -64,11 +64,11 @@ pub enum Count {
     FoundLost,
     /// Losses as they were noticed: packets taken for lost before a timeout, and timeouts.
     LossEvents,
-    /// Data packets that arrived though they had before.
+    /// Data packets that had arrived before.
     Unneeded,
     /// Duplicate ACKs that senders received.
     DuplicateAcks,
-    /// Packets lost of any cause.
+    /// Packets lost, whatever the cause.
     Drops,
     /// Packets that got an ECN mark.
     Marks,
@@ -76,8 +76,8 @@ pub enum Count {
     MissedDeadlines,
     /// The share of the flows with deadlines that met them: application throughput (D3, QCluster §6.1).
     DeadlinesMet,
-    /// The same with each flow counted by its payload, as the scripts of QCluster's authors do: of the bytes of flows with
-    /// deadlines, the share of those that met them.
+    /// The same with each flow counted by its payload, as in the scripts of QCluster's authors: the share of the bytes of flows
+    /// with deadlines that belongs to flows which met them.
     DeadlineBytesMet,
 }
 
@@ -117,12 +117,12 @@ impl Count {
     }
 }
 
-/// The share of `all` that is not among the `missed`; `None` for nothing.
+/// The share of `all` that is not among the `missed`; `None` if `all` is zero.
 fn share_left(all: u64, missed: u64) -> Option<f64> {
     (all > 0).then(|| all.saturating_sub(missed) as f64 / all as f64)
 }
 
-/// What a figure is in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// ps.
@@ -170,7 +170,7 @@ impl Figure {
         !matches!(self, Figure::Coflows(..) | Figure::Count(_) | Figure::Series)
     }
 
-    /// Whether it is a number of things, of which there may be none in a run.
+    /// Whether it is a count that may be zero in a run.
     pub fn is_count(self) -> bool {
         let is_share = |count| matches!(count, Count::DeadlinesMet | Count::DeadlineBytesMet);
         matches!(self, Figure::TimedOut) || matches!(self, Figure::Count(count) if !is_share(count))
@@ -186,7 +186,7 @@ impl Figure {
         matches!(self, Figure::Coflows(..))
     }
 
-    /// What it is in; of a series [`SeriesAt::unit`] says it.
+    /// Its unit; for a series see [`SeriesAt::unit`].
     pub fn unit(self) -> Unit {
         match self {
             Figure::Flows(_, Metric::Fct) | Figure::Coflows(_, Metric::Fct) | Figure::IdealFct => Unit::Time,
@@ -213,7 +213,7 @@ impl<'de> Deserialize<'de> for Figure {
     }
 }
 
-/// Flows that have something else than their size in common.
+/// A restriction of flows by something other than their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Only {
     /// Flows of this class of the workload: 1 are those of the second distribution of a mix.
@@ -249,7 +249,7 @@ impl Only {
 pub struct SeriesAt {
     /// Its name with its unit, as in `series.parquet`: "flows under way".
     pub name: String,
-    /// Of which place or part; empty for the whole fabric.
+    /// The place or part; empty for the whole fabric.
     pub of: String,
     /// The step that holds this time; `None` for the last step.
     pub at_ps: Option<u64>,
@@ -259,13 +259,13 @@ pub struct SeriesAt {
 }
 
 impl SeriesAt {
-    /// The unit that its name ends in.
+    /// The unit at the end of its name.
     pub fn unit(&self) -> Unit {
         let units = [("(bytes)", Unit::Size), ("(bit/s)", Unit::Rate)];
         units.iter().find(|(ending, _)| self.name.ends_with(ending)).map_or(Unit::Number, |(_, unit)| *unit)
     }
 
-    /// Its value among the series of a run; `None` where the series does not have all of that time.
+    /// Its value among the series of a run; `None` if the series does not cover all of that time.
     pub(crate) fn value(&self, series: &[Series]) -> Option<f64> {
         let found = series.iter().find(|series| series.name == self.name && series.of == self.of)?;
         let Some(at_ps) = self.at_ps else { return found.values.last().copied() };
@@ -324,7 +324,8 @@ mod tests {
         let times = [0, 29, 30, 39, 40, 59, 60].map(|time| at("leaf0", Some(time)).value(&all));
         assert_eq!(times, [None, None, Some(7.0), Some(7.0), Some(8.0), Some(9.0), None]);
         assert_eq!(at("leaf1", None).value(&all), None);
-        // Steps of leaf0 begin at 30, 40 and 50. A mean is over all that the stretch touches, and over none that it only reaches.
+        // Steps of leaf0 begin at 30, 40 and 50. A mean is over every step that the stretch overlaps, and not over one that it
+        // only reaches.
         let mean = |from, until| SeriesAt { until_ps: Some(until), ..at("leaf0", Some(from)) }.value(&all);
         assert_eq!([mean(30, 50), mean(30, 60), mean(39, 41)], [Some(7.5), Some(8.0), Some(7.5)]);
         assert_eq!([mean(40, 50), mean(45, 46)], [Some(8.0), Some(8.0)]);

@@ -1,5 +1,5 @@
-//! What was measured of the runs of an experiment, kept where their flows are not: a small file beside the experiment, by which
-//! its claims can be held again and seeds be added, whoever made the first ones and wherever.
+//! The measured values of the runs of an experiment, kept without their flows: a small file next to the experiment. With it you
+//! can judge its claims again and add seeds, whichever machine made the first ones.
 //!
 //! ```text
 //! {"schema":1,"model":"11",
@@ -13,8 +13,8 @@
 //! ...]}
 //! ```
 //!
-//! A run is found by the key of its part, so that whatever changes its settings makes another run of it. One line holds one run:
-//! a change shows as the lines that it changes.
+//! A run is found by the key of its part, so a change of its settings makes it another run. One line holds one run, so a change
+//! of a run shows as a change of its line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ use crate::{Experiment, ResultDir, ResultError, RunInfo};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct KeptRun {
     key: String,
-    /// In words, for whoever reads the file.
+    /// In words, for readers of the file.
     point: String,
     seed: u64,
     flows: u64,
@@ -59,12 +59,12 @@ pub struct Made {
 /// The kept runs of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// Of the model that made them: another one has other results.
+    /// The version of the model that made them: another one has other results.
     model: String,
     quantities: Vec<Quantity>,
     /// By key.
     runs: BTreeMap<String, KeptRun>,
-    /// What has to be known before the figures are believed.
+    /// Warnings that a reader has to know before trusting the figures.
     notes: Vec<String>,
     made: Vec<Made>,
 }
@@ -85,7 +85,7 @@ fn model(experiment: &Experiment) -> String {
 }
 
 impl Kept {
-    /// None yet.
+    /// Without any run.
     pub fn none(experiment: &Experiment) -> Kept {
         Kept {
             model: model(experiment),
@@ -96,10 +96,10 @@ impl Kept {
         }
     }
 
-    /// Those of a file; none where there is no file.
+    /// The runs in a file; none if there is no file.
     ///
     /// # Errors
-    /// What is no such file, or was made by another model.
+    /// If it is not such a file, or another model made it.
     pub fn read(path: &Path, experiment: &Experiment) -> Result<Kept, ResultError> {
         if !path.try_exists().map_err(ResultError::io("read", path))? {
             return Ok(Kept::none(experiment));
@@ -107,10 +107,10 @@ impl Kept {
         Kept::parse(path, &read_text(path)?, experiment)
     }
 
-    /// Those of a text that was read from `path`. Runs that lack a quantity which the experiment's claims need are left out.
+    /// The runs in a text that was read from `path`. Runs that lack a quantity which the experiment's claims need are left out.
     ///
     /// # Errors
-    /// What is no such text, or was made by another model.
+    /// If it is not such a text, or another model made it.
     pub fn parse(path: &Path, text: &str, experiment: &Experiment) -> Result<Kept, ResultError> {
         let none = Kept::none(experiment);
         let Data { model, quantities, notes, made, runs } = parse_json(path, text, RUN_SCHEMA)?;
@@ -161,7 +161,7 @@ impl Kept {
         self.notes.extend(notes.filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
     }
 
-    /// Takes down where and when runs were made.
+    /// Records where and when runs were made.
     pub fn was_made(&mut self, run: &RunInfo) {
         if run.parts_run == 0 {
             return;
@@ -175,12 +175,12 @@ impl Kept {
         made.cpu_seconds += run.cpu_seconds.round();
     }
 
-    /// Forgets the runs that are of no point of the experiment any more, as `key` names the parts of its points by seed.
+    /// Drops the runs that belong to no point of the experiment any more; `key` names the parts of its points by seed.
     pub fn forget_others(&mut self, points: usize, key: impl Fn(usize, u64) -> String) {
         self.runs.retain(|_, run| (0..points).any(|point| key(point, run.seed) == run.key));
     }
 
-    /// The numbers of an experiment's runs; `None` if one is not there.
+    /// The numbers of an experiment's runs; `None` if one is missing.
     pub fn measured(&self, experiment: &Experiment) -> Option<Measured> {
         let row = |key: &str| {
             let KeptRun { seed, flows, controls, values, .. } = self.runs.get(key)?.clone();
@@ -191,12 +191,12 @@ impl Kept {
         Some(Measured::from_rows(experiment, self.quantities.clone(), points))
     }
 
-    /// What has to be known before the figures are believed.
+    /// Warnings that a reader has to know before trusting the figures.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Who made them.
+    /// The machines and days on which they were made.
     pub fn made(&self) -> &[Made] {
         &self.made
     }

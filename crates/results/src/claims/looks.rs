@@ -1,18 +1,18 @@
 //! Looks at claims while seeds are added.
 //!
-//! Whoever looks at an interval after each few seeds and stops at the first that decides is wrong more often than each interval
-//! is: with seven looks at 95 % intervals about one in five times. So each look has to be surer. How much error each may spend
-//! is fixed beforehand (alpha spending: Lan and DeMets, Biometrika 1983): half of 5 % at the first look, at which most claims
-//! are decided, and the rest equally at the others. What the first look misses the later ones often miss as well, so that these
-//! have a little more than their equal parts; the test below counts the error of all looks together. Levels are those of
-//! Student's t at each look (Pocock, Biometrika 1977), since deviations are not known.
+//! If you look at an interval after every few seeds and stop at the first that decides, you are wrong more often than each
+//! interval is: with seven looks at 95 % intervals about one in five times. So each look needs a higher confidence. The error
+//! that each look may spend is fixed beforehand (alpha spending: Lan and DeMets, Biometrika 1983): half of 5 % at the first
+//! look, at which most claims are decided, and the rest equally at the others. If the first look misses the true value, later
+//! ones often miss it as well, so these have slightly more than their equal parts; the test below counts the error of all looks
+//! together. Levels are those of Student's t at each look (Pocock, Biometrika 1977), since deviations are not known.
 //!
-//! A verdict is that of the first look that decides. Seeds that are added for another claim change nothing about it.
+//! A verdict is that of the first look that decides. Seeds that are added for another claim do not change it.
 
 /// A look at a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// After how many seeds of each of its points.
+    /// The number of seeds of each of its points.
     pub seeds: usize,
     /// The share of its intervals that miss the true value.
     pub missed: f64,
@@ -63,7 +63,7 @@ mod tests {
         (0..10_000).filter(|_| claim()).count()
     }
 
-    /// Of the ratio to something that does not deviate.
+    /// The interval of the ratio to a constant.
     fn of_ratio(sureness: Sureness, values: &[f64]) -> Option<(f64, f64)> {
         Ratio::as_sure(sureness, &values.iter().map(|&value| (value, 1.0)).collect::<Vec<_>>())?.interval
     }
@@ -77,8 +77,8 @@ mod tests {
         assert!((1_800..2_100).contains(&each_as_if_alone), "{each_as_if_alone}");
     }
 
-    /// Student's t is for normal values. Means over flows are a little askew: here as a lognormal value of deviation 0.1 is. (At 0.2
-    /// all looks are wrong in 559, and a single 95 % interval over five seeds in 571.)
+    /// Student's t is for normal values. Means over flows are slightly skewed: here like a lognormal value of deviation 0.1.
+    /// (At 0.2 all looks are wrong in 559, and a single 95 % interval over five seeds in 571.)
     #[test]
     fn looks__of_values_that_are_askew() {
         let of_value =

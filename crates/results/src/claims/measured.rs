@@ -1,6 +1,6 @@
-//! What claims are held against: a few numbers of each run.
+//! The measured values with which claims are compared: a few numbers of each run.
 //!
-//! A run has one value of each [`Quantity`], and claims need no more than these. So they can be kept where flows are not
+//! A run has one value of each [`Quantity`], and claims need no more than these. So they can be kept without the flows
 //! ([`super::kept`]).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -13,31 +13,31 @@ use crate::{
     SizeClass, Summary,
 };
 
-/// What is measured, and of which flows or coflows.
+/// A figure of certain flows or coflows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// What.
+    /// The figure.
     pub figure: Figure,
-    /// Which series, if it is of one.
+    /// The series, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesAt>,
-    /// Flows, or coflows, of which sizes.
+    /// The sizes of its flows or coflows.
     pub class: SizeClass,
-    /// Which of these.
+    /// A further restriction of these.
     #[serde(default, skip_serializing_if = "Only::is_all")]
     pub only: Only,
-    /// Coflows of which class, if they are of one.
+    /// The class of its coflows, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflow_class: Option<CoflowClass>,
 }
 
 impl Quantity {
-    /// Of all flows.
+    /// The figure of all flows.
     pub fn of_all_flows(figure: Figure) -> Quantity {
         Quantity { figure, series: None, class: SizeClass::between(0, None), only: Only::default(), coflow_class: None }
     }
 
-    /// What a claim is about.
+    /// The subject of a claim.
     pub(super) fn of(claim: &Claim) -> Quantity {
         Quantity {
             figure: claim.figure,
@@ -48,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// What it is compared with, at the points of the baseline.
+    /// Its counterpart at the points of the baseline.
     pub(super) fn of_baseline(claim: &Claim) -> Quantity {
         Quantity { coflow_class: claim.baseline_class.or(claim.coflow_class), ..Quantity::of(claim) }
     }
@@ -59,7 +59,7 @@ impl Quantity {
             .then(|| Quantity { figure: Figure::IdealFct, ..self.clone() })
     }
 
-    /// All that the claims of an experiment are about, and what a page shows of its points; each once.
+    /// Every quantity that the claims of an experiment need, and those that a page shows of its points; each once.
     pub fn needed(experiment: &Experiment) -> Vec<Quantity> {
         let claimed = experiment.claims.iter().flat_map(Claim::quantities);
         let mut needed: Vec<Quantity> = Vec::new();
@@ -81,7 +81,7 @@ impl Quantity {
 }
 
 impl Claim {
-    /// What it is held against.
+    /// The quantities with which it is compared.
     pub fn quantities(&self) -> Vec<Quantity> {
         let quantity = Quantity::of(self);
         let ideal = quantity.ideal();
@@ -89,14 +89,14 @@ impl Claim {
     }
 }
 
-/// What a page shows of each point, of all flows.
+/// The figures that a page shows of each point, for all flows.
 pub const TABLE: [Figure; 3] = [
     Figure::Flows(Statistic::Mean, Metric::Fct),
     Figure::Flows(Statistic::P99, Metric::Fct),
     Figure::Flows(Statistic::Mean, Metric::Slowdown),
 ];
 
-/// What a run has of a quantity. As data a value is a number, nothing is null, and the others are words.
+/// A run's value of a quantity. As data a value is a number, nothing is null, and the others are words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found {
     /// A value.
@@ -105,7 +105,7 @@ pub enum Found {
     Nothing,
     /// Flows or coflows of the group did not finish.
     Unfinished,
-    /// Only the flows themselves tell it, and there are but sketches of them.
+    /// It needs the flows themselves, and only sketches of them are kept.
     Sketched,
 }
 
@@ -158,7 +158,7 @@ pub struct Row {
     pub seed: u64,
     /// Its flows.
     pub flows: u64,
-    /// What they are, as far as it takes noise off means over all of them.
+    /// The properties of its flows that remove noise from means over all of them.
     pub controls: Option<Controls>,
     /// One value of each quantity.
     pub values: Vec<Found>,
@@ -170,7 +170,7 @@ pub struct Measured {
     quantities: Vec<Quantity>,
     /// By point, then in the order of its seeds.
     points: Vec<Vec<Row>>,
-    /// By point: what flows are on average, where that is known.
+    /// By point: the average properties of flows, if known.
     averages: Vec<Option<Controls>>,
 }
 
@@ -192,12 +192,12 @@ impl Measured {
         Measured::from_rows(&manifest.experiment, quantities, points)
     }
 
-    /// Of rows of the points of an experiment that are at hand, each with a value of each quantity.
+    /// From rows of the points of an experiment, each with a value of each quantity.
     pub fn from_rows(experiment: &Experiment, quantities: Vec<Quantity>, points: Vec<Vec<Row>>) -> Measured {
         Measured { quantities, points, averages: experiment.points.iter().map(|point| point.average).collect() }
     }
 
-    /// What is measured.
+    /// The measured quantities.
     pub fn quantities(&self) -> &[Quantity] {
         &self.quantities
     }
@@ -219,8 +219,8 @@ impl Measured {
         self.mean(&[point], quantity, usize::MAX, Sureness::USUAL)
     }
 
-    /// The mean of a quantity over points in each of their first seeds that all of them have, and that over the seeds; of a mean
-    /// over all flows with its controls.
+    /// The mean of a quantity over points in each of their first seeds that all of them have, and its mean over the seeds; for
+    /// a mean over all flows with its controls.
     pub fn mean(&self, points: &[usize], quantity: &Quantity, seeds: usize, sureness: Sureness) -> Option<Estimate> {
         let by_point: Vec<Vec<(u64, f64)>> = points
             .iter()

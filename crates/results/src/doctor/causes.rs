@@ -1,4 +1,4 @@
-//! Where packets were lost, why flows were slow, and what would help against that.
+//! Where packets were lost, why flows were slow, and what would help.
 
 use std::cmp::Reverse;
 
@@ -8,10 +8,10 @@ use crate::{Delays, Drops, PointInfo, PointResult};
 /// The class of links that hosts send into.
 const OWN_PORT: &str = "host-up";
 
-/// A part of less than half of the losses or delays is not what to mend first.
+/// A part of less than half of the losses or delays is not the first to mend.
 const MOST: f64 = 0.5;
 
-/// How flows come to be: advice that holds for the one is none for the other.
+/// The origin of flows: advice for one does not apply to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrivals {
     /// They are drawn at a load.
@@ -32,7 +32,7 @@ impl Arrivals {
         }
     }
 
-    /// How there would be more flows.
+    /// How to get more flows.
     pub(super) fn more(self) -> &'static str {
         match self {
             Arrivals::AtLoad | Arrivals::Following => "send more flows",
@@ -40,7 +40,7 @@ impl Arrivals {
         }
     }
 
-    /// How links would have less to carry.
+    /// How to reduce the load of links.
     pub(super) fn less(self) -> &'static str {
         match self {
             Arrivals::AtLoad => "lower the load",
@@ -50,7 +50,7 @@ impl Arrivals {
     }
 }
 
-/// What the runs of a point say of losses and delays, together.
+/// Losses and delays of a point's runs, together.
 pub(super) struct Causes {
     /// By class of links, in the order of a packet's way.
     lost: Vec<(String, Drops)>,
@@ -61,7 +61,7 @@ pub(super) struct Causes {
     pauses: bool,
 }
 
-/// What flows waited for most.
+/// The longest wait of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Timers,
@@ -101,13 +101,13 @@ impl Causes {
         own.map_or(0, |(_, drops)| drops.buffer.saturating_add(drops.evicted))
     }
 
-    /// Whether hosts lost the most of all at their own ports.
+    /// Whether hosts lost most of all packets at their own ports.
     pub(super) fn is_lost_in_hosts(&self) -> bool {
         let lost = self.all_lost();
         lost > 0 && self.lost_in_hosts() as f64 >= MOST * lost as f64
     }
 
-    /// Where packets were lost, and how; `None` where none was.
+    /// Where packets were lost, and how; `None` if none was.
     pub(super) fn places(&self) -> Option<String> {
         let all = self.all_lost();
         if all == 0 {
@@ -133,7 +133,7 @@ impl Causes {
         Some(format!("{all} packet{s} lost: {}", places.join(", ")))
     }
 
-    /// What would have kept them; empty if nothing is known.
+    /// What would have prevented the losses; empty if nothing is known.
     pub(super) fn against_losses(&self) -> String {
         let all = self.all_lost() as f64;
         let (most, drops) = match self.lost.iter().max_by_key(|(_, drops)| drops.total()) {
@@ -155,7 +155,8 @@ impl Causes {
         format!("at the {most} ports a larger `buffer` or a lower `ecn_threshold`, or smaller windows of the senders")
     }
 
-    /// What flows waited for, as shares of their time beyond the ideal FCT; `None` where nobody tells, or nothing was waited for.
+    /// What flows waited for, as shares of their time beyond the ideal FCT; `None` if it is not reported, or if they waited for
+    /// nothing.
     pub(super) fn waits(&self) -> Option<String> {
         let [timers, windows, queues] = self.delays?.shares()?.map(per_cent);
         Some(format!(
@@ -164,7 +165,7 @@ impl Causes {
         ))
     }
 
-    /// What flows waited for most, where that is known.
+    /// The longest wait of flows, if known.
     pub(super) fn longest_wait(&self) -> Option<Wait> {
         let shares = self.delays.and_then(|delays| delays.shares());
         match shares {

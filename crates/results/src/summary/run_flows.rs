@@ -10,7 +10,7 @@ use crate::flow_sketch::FlowSketch;
 use crate::statistics::{Figures, jain, variation};
 use crate::{Breakdown, CoflowStats, FirstAnswers, FlowRow, GroupedCoflows, Only};
 
-/// The flows of one run, as far as statistics need them.
+/// The part of a run's flows that statistics need.
 pub(crate) struct RunFlows {
     pub(super) seed: u64,
     pub(super) kept: Kept,
@@ -19,7 +19,7 @@ pub(crate) struct RunFlows {
 }
 
 pub(super) enum Kept {
-    /// All flows by rising size, so that a class is a stretch of them; and what they are together.
+    /// All flows by rising size, so that a class is a slice of them; and their common properties.
     Rows(Vec<Sized>, Option<Controls>),
     Sketch(FlowSketch),
 }
@@ -45,7 +45,7 @@ impl Sized {
 }
 
 impl RunFlows {
-    /// Of all flows of a run, with its coflows.
+    /// From all flows of a run, with its coflows.
     pub(crate) fn of(seed: u64, flows: &[FlowRow], coflows: Option<CoflowStats>) -> RunFlows {
         let of = |row: &FlowRow| Sized {
             bytes: row.bytes,
@@ -60,13 +60,13 @@ impl RunFlows {
             first_answers: FirstAnswers::of(row),
         };
         let mut flows: Vec<Sized> = flows.iter().map(of).collect();
-        // Stable: the order within a size decides how the last bit of a mean is rounded.
+        // Stable: the order within a size determines how the last bit of a mean is rounded.
         flows.sort_by_key(|flow| flow.bytes);
         let controls = controls(&flows);
         RunFlows { seed, kept: Kept::Rows(flows, controls), coflows, grouped_coflows: Vec::new() }
     }
 
-    /// Of the sketch of a run.
+    /// From the sketch of a run.
     pub(crate) fn of_sketch(seed: u64, sketch: FlowSketch, coflows: Option<CoflowStats>) -> RunFlows {
         RunFlows { seed, kept: Kept::Sketch(sketch), coflows, grouped_coflows: Vec::new() }
     }
@@ -83,7 +83,7 @@ impl RunFlows {
         }
     }
 
-    /// Sizes, and how many flows are at most that large and larger than the one before.
+    /// Sizes, and the number of flows that are at most that large and larger than the one before.
     pub(super) fn sizes(&self) -> Vec<(u64, u64)> {
         match &self.kept {
             Kept::Rows(flows, _) => flows.iter().map(|flow| (flow.bytes, 1)).collect(),
@@ -91,7 +91,7 @@ impl RunFlows {
         }
     }
 
-    /// `None` where sketches would have to tell flows of one size apart.
+    /// `None` if sketches would have to tell flows of one size apart.
     pub(super) fn stats(&self, class: &SizeClass, only: &Only) -> Option<SeedStats> {
         let (flows, controls) = match &self.kept {
             Kept::Rows(flows, controls) => (flows, *controls),
@@ -131,7 +131,7 @@ impl RunFlows {
     }
 }
 
-/// What flows by rising size are together; `None` without any.
+/// The common properties of flows by rising size; `None` without any.
 fn controls(flows: &[Sized]) -> Option<Controls> {
     let large = flows.len() - flows.partition_point(|flow| flow.bytes <= LARGE_BYTES);
     Some(Controls {
@@ -147,9 +147,9 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Of flows by rising size.
+/// Jain's index of flows by rising size.
 fn fairness<'a>(flows: impl Iterator<Item = &'a Sized>) -> Option<f64> {
-    // By decade: the sum of the throughputs, and how many.
+    // By decade: the sum of the throughputs, and their number.
     let mut decades: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for flow in flows {
         let (Some(decade), Some(fct_ps)) = (flow.bytes.checked_ilog10(), flow.fct_ps) else { continue };

@@ -1,4 +1,4 @@
-//! Where traces are: in the parts of their runs, and under the result's own names.
+//! The places of traces: in the parts of their runs, and under the result's own names.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -39,7 +39,7 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<KeptTrace>, ResultError> {
     Ok(files)
 }
 
-/// Whether these files are there, by their lengths: the rest would take as long as to read them.
+/// Whether these files exist, by their lengths: checking more would take as long as reading them.
 pub(crate) fn check(folder: &Path, files: &[KeptTrace]) -> Result<(), ResultError> {
     for file in files {
         let path = folder.join(&file.name);
@@ -58,7 +58,7 @@ pub(crate) fn check(folder: &Path, files: &[KeptTrace]) -> Result<(), ResultErro
     Ok(())
 }
 
-/// Puts traces (name, part, files) into a result, in the place of an earlier call's. Each is whole or absent.
+/// Puts traces (name, part, files) into a result, in the place of an earlier call's. Each is complete or absent.
 pub(crate) fn join(result: &Path, traces: &[(String, PathBuf, Vec<KeptTrace>)]) -> Result<(), ResultError> {
     let folder = result.join(TRACES);
     remove_earlier(&folder).map_err(ResultError::io("replace", &folder))?;
@@ -71,7 +71,7 @@ pub(crate) fn join(result: &Path, traces: &[(String, PathBuf, Vec<KeptTrace>)]) 
         let partial = partial_folder().tempdir_in(result).map_err(ResultError::io("create the folder", &to))?;
         for file in files {
             let (from, to) = (part.join(TRACE).join(&file.name), partial.path().join(&file.name));
-            // Where a file system has one name for a file, it has to be there twice.
+            // If a file system allows only one name per file, the file has to be copied.
             let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(|_| ()));
             linked.map_err(ResultError::io("write", &to))?;
         }
@@ -80,7 +80,7 @@ pub(crate) fn join(result: &Path, traces: &[(String, PathBuf, Vec<KeptTrace>)]) 
     Ok(())
 }
 
-/// Removes the traces of an earlier call, and nothing that somebody else has put beside them.
+/// Removes the traces of an earlier call, but no files that others have put there.
 fn remove_earlier(folder: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());

@@ -1,12 +1,12 @@
 //! Captures in the format of libpcap, with instants in nanoseconds.
 //!
-//! The headers are made up so that Wireshark follows the transport: IPv4 (RFC 791) and TCP (RFC 9293) without options.
-//! Host n has the address 10.0.0.1 + n; a connection has two ports of its own; bytes are numbered from 1 in both
-//! directions, after the SYN, whether or not there is one. DSCP is the priority, ECN the packet's field, ECE the mark that
-//! an ACK echoes. The payload is cut off: of a packet its headers are there, and how long it was.
+//! The headers are made up so that Wireshark follows the transport: IPv4 (RFC 791) and TCP (RFC 9293) without options. Host n
+//! has the address 10.0.0.1 + n; a connection has two ports of its own; bytes are numbered from 1 in both directions, after the
+//! SYN, whether or not there is one. DSCP is the priority, ECN the packet's field, ECE the mark that an ACK echoes. The payload
+//! is cut off: each packet has its headers and its true length.
 //!
-//! Left out: SACK blocks, for which the model's headers have no room; the TCP checksum, which is 0, since there is no
-//! payload to sum; CWR, windows, timestamps; packets between programs of switches; and what was dropped before the line.
+//! Left out: SACK blocks, for which the model's headers have no room; the TCP checksum, which is 0, since there is no payload
+//! to sum; CWR, windows, timestamps; packets between programs of switches; and packets dropped before the line.
 
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader};
 
@@ -27,7 +27,7 @@ pub(super) fn header() -> [[u8; 4]; 6] {
 /// Appends the record of a packet, if the line sent it.
 pub(super) fn write(out: &mut Vec<u8>, row: &PacketRow) {
     let Some((ends, kind)) = row.what.filter(|_| row.event == PacketEvent::Sent) else { return };
-    // With the model's headers shorter than these, the packet is as long as these make it.
+    // If the model's headers are shorter than these, the packet is as long as these make it.
     let ip_length = HEADERS as u32 + u32::from(row.payload);
     let (seconds, ns) = (row.at_ps / 1_000_000_000_000, row.at_ps % 1_000_000_000_000 / 1_000);
     let record = [seconds as u32, ns as u32, HEADERS as u32, ip_length.max(row.length.into())];
@@ -68,7 +68,7 @@ pub(super) fn write(out: &mut Vec<u8>, row: &PacketRow) {
     out.extend_from_slice(&tcp.to_bytes());
 }
 
-/// Ports that no protocol is known by (RFC 6335 §6).
+/// Ports that no protocol has registered (RFC 6335 §6).
 const PORTS: u32 = 1 << 14;
 
 fn port(number: u32) -> u16 {

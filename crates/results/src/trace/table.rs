@@ -1,14 +1,14 @@
-//! `packets.csv`: a line a row; a cell is empty where it says nothing of the packet.
+//! `packets.csv`: one line per row; a cell is empty if it does not apply to the packet.
 
 use std::io::{self, Write};
 
 use super::{PacketEvent, PacketKind, PacketRow};
 
-/// The names of the columns; `docs/results.md` says what they hold.
+/// The names of the columns; `docs/results.md` describes them.
 pub(super) const HEADER: &str = "time_ps,link,event,connection,src,dst,kind,flow,segment,byte,payload,length,priority,\
                                  queue,rank,ecn,retransmission,sack_from,sack_to,echo,duplicate\n";
 
-/// About how long a line is beside the link's name.
+/// Approximate length of a line without the link's name.
 pub(super) const BYTES: f64 = 66.0;
 
 /// Appends the line of a row.

@@ -1,4 +1,4 @@
-//! The parts of a result: each a run, kept whole or not at all, with checksums of all that it holds.
+//! The parts of a result: each a run, kept completely or not at all, with checksums of all that it holds.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::manifest::{PartId, RUN_SCHEMA, Record, SAMPLE};
 use crate::trace::kept::{self, KeptTrace, TRACE};
 use crate::{FlowRow, FlowSketch, PointResult, ResultError};
 
-/// What a part is, beside its flows.
+/// The description of a part without its flows.
 pub(super) const POINT: &str = "point.json";
 /// The flows of a part.
 pub(super) const FLOWS: &str = "flows.parquet";
@@ -27,7 +27,7 @@ pub(super) const FLOWS: &str = "flows.parquet";
 pub(super) struct Part {
     schema: u32,
     key: String,
-    /// Versions of the programs that made it, by name. Parts of before have none.
+    /// Versions of the programs that made it, by name. Earlier parts have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) versions: BTreeMap<String, String>,
     pub(super) seed: u64,
@@ -40,7 +40,7 @@ pub(super) struct Part {
     /// Whether these rows have the column of waits for a first answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unanswered: bool,
-    /// All of its flows, where these rows are not all.
+    /// All of its flows, if these rows are not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sketch: Option<FlowSketch>,
     /// The files of its packet trace.
@@ -50,7 +50,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Reads the part of this key from its folder. Whatever is damaged, or of another schema, is an error.
+    /// Reads the part of this key from its folder. A part that is damaged, or of another schema, is an error.
     pub(super) fn open(folder: &Path, key: &str) -> Result<(Part, FlowReader), ResultError> {
         let path = folder.join(POINT);
         let part: Part = read_sealed(&path, RUN_SCHEMA)?;
@@ -62,7 +62,7 @@ impl Part {
         Ok((part, flows))
     }
 
-    /// The paths of its files, from its folder on.
+    /// The paths of its files, relative to its folder.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let traces = self.trace.iter().map(|file| Path::new(TRACE).join(&file.name));
         [POINT, FLOWS].into_iter().map(PathBuf::from).chain(traces).collect()
@@ -70,7 +70,7 @@ impl Part {
 }
 
 impl ResultWriter {
-    /// Whether the part of this key is there. A part that is damaged, or of another schema, is an error.
+    /// Whether the part of this key exists. A part that is damaged, or of another schema, is an error.
     pub fn finished(&self, key: &str) -> Result<bool, ResultError> {
         let folder = self.part_folder(key)?;
         if !folder.try_exists().map_err(ResultError::io("read", &folder))? {
@@ -88,8 +88,7 @@ impl ResultWriter {
         }
     }
 
-    /// Keeps the result of one run. Where its part is already there, that one stays: the same key means the same
-    /// result.
+    /// Keeps the result of one run. An existing part stays: the same key means the same result.
     pub fn write_part(&self, key: &str, seed: u64, result: &PointResult) -> Result<(), ResultError> {
         self.begin_part(key)?.finish(seed, result)
     }
@@ -123,7 +122,7 @@ impl ResultWriter {
         Ok(self.parts.join(key))
     }
 
-    /// Puts a folder in which a part has grown in its place. Where the part is there already, that one stays if it is whole.
+    /// Moves a folder in which a part has grown to its place. An existing part stays if it is complete.
     pub(super) fn place(&self, partial: &Path, key: &str) -> Result<(), ResultError> {
         let folder = self.part_folder(key)?;
         match fs::rename(partial, &folder) {
@@ -134,7 +133,7 @@ impl ResultWriter {
         }
     }
 
-    /// The rows that are kept of these, and the sketch of all of them if that is not all.
+    /// The rows of these that are kept, and the sketch of all of them if not all are kept.
     fn kept<'a>(&self, flows: &'a [FlowRow]) -> (Cow<'a, [FlowRow]>, Option<FlowSketch>) {
         let sketch = || Some(FlowSketch::of(flows, &self.cuts));
         match self.record {
@@ -148,7 +147,7 @@ impl ResultWriter {
     }
 }
 
-/// A part that grows in a folder of its own, and is in its place once it is whole.
+/// A part that grows in a folder of its own, and is moved to its place once it is complete.
 pub struct PartWriter<'a> {
     writer: &'a ResultWriter,
     key: String,
@@ -157,7 +156,7 @@ pub struct PartWriter<'a> {
 }
 
 impl PartWriter<'_> {
-    /// A folder for the run's packet trace, empty and nobody else's.
+    /// A folder for the run's packet trace, empty and without another writer.
     pub fn trace_folder(&self) -> Result<PathBuf, ResultError> {
         let path = self.partial.path().join(TRACE);
         fs::create_dir(&path).map_err(ResultError::io("create the folder", &path))?;

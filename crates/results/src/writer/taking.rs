@@ -1,7 +1,7 @@
 //! Parts that were made elsewhere: taken from other folders, or from archives.
 //!
-//! An archive is a tar file without compression, so that it cannot grow when it is unpacked. It holds the files of one part and
-//! nothing else, each under its own name, with no times, owners or links: the same part is the same archive everywhere.
+//! An archive is a tar file without compression, so that it cannot grow when it is unpacked. It holds only the files of one
+//! part, each under its own name, with no times, owners or links: the same part is the same archive everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,15 +15,15 @@ use crate::decode::MOST_TABLE_BYTES;
 use crate::files::{partial_folder, read_json, read_text};
 use crate::manifest::RUN_SCHEMA;
 
-/// More files than a part has: those of its packet trace, a capture a host, among them.
+/// More files than a part has, including those of its packet trace, one capture per host.
 const MOST_FILES: usize = 100_000;
 
 impl ResultWriter {
-    /// Takes the part of this key from another folder of parts; says whether it was there. A part that is here already has to
+    /// Takes the part of this key from another folder of parts; returns whether it existed. A part that is already here has to
     /// be the same.
     ///
     /// # Errors
-    /// Where it is damaged, was made by another version or model, or differs from the one that is here.
+    /// If it is damaged, was made by another version or model, or differs from the one that is here.
     pub fn take_part(&self, from: &Path, key: &str) -> Result<bool, ResultError> {
         let (here, there) = (self.part_folder(key)?, from.join(key));
         if !there.try_exists().map_err(ResultError::io("read", &there))? {
@@ -37,7 +37,7 @@ impl ResultWriter {
                 let path = folder.join(POINT);
                 read_text(&path)
             };
-            // What it says of its files, their checksums among that, says it of the files.
+            // The description has the checksums of its files, so equal descriptions mean equal files.
             return if bytes(&here)? == bytes(&there)? {
                 Ok(true)
             } else {
@@ -50,7 +50,7 @@ impl ResultWriter {
             if let Some(folder) = target.parent() {
                 fs::create_dir_all(folder).map_err(ResultError::io("create the folder", folder))?;
             }
-            // The same bytes without copying them, where both are on one disk.
+            // A hard link needs no copy, if both are on one disk.
             if fs::hard_link(&source, &target).is_err() {
                 fs::copy(&source, &target).map_err(ResultError::io("write", &target))?;
             }
@@ -59,10 +59,10 @@ impl ResultWriter {
         Ok(true)
     }
 
-    /// Takes a part out of its archive. One that is here already has to be the same.
+    /// Takes a part out of its archive. A part that is already here has to be the same.
     ///
     /// # Errors
-    /// Where the archive holds anything but this part, and as [`ResultWriter::take_part`] does.
+    /// If the archive holds anything but this part, and as [`ResultWriter::take_part`].
     pub fn take_archive(&self, key: &str, archive: impl Read) -> Result<(), ResultError> {
         self.part_folder(key)?;
         let unpacked = partial_folder().tempdir_in(&self.parts);
@@ -74,7 +74,7 @@ impl ResultWriter {
     /// Writes the part of this key as an archive.
     ///
     /// # Errors
-    /// Where it is not here or damaged, and those of whatever is written to.
+    /// If it is not here or damaged, and those of writing to `out`.
     pub fn write_archive(&self, key: &str, out: impl Write) -> Result<(), ResultError> {
         let folder = self.part_folder(key)?;
         let (part, _) = Part::open(&folder, key)?;
@@ -97,9 +97,9 @@ impl ResultWriter {
     /// experiment, under another key.
     ///
     /// # Errors
-    /// Where there is one.
+    /// If there is one.
     pub fn refuse_other_makers(&self, from: &Path, keys: &BTreeSet<&str>) -> Result<(), ResultError> {
-        /// What of a part is looked at.
+        /// The relevant part of a part's description.
         #[derive(serde::Deserialize)]
         struct Head {
             #[serde(default)]
@@ -121,7 +121,7 @@ impl ResultWriter {
         let said = |versions: &BTreeMap<String, String>| {
             versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
         };
-        // Parts of before do not say; their key still names the model.
+        // Earlier parts have no versions; their key still names the model.
         if versions.is_empty() || self.versions.is_empty() || *versions == self.versions {
             return Ok(());
         }

@@ -1,21 +1,21 @@
-//! A further trace with the structure of one: the rules of `FB-UP` of Sincronia's workload generator (sincronia-coflow,
-//! `trace_producer.py`), by which Sincronia and pCoflow were evaluated.
+//! Generates another trace with the structure of a given one, by the rules of `FB-UP` of Sincronia's workload generator
+//! (sincronia-coflow, `trace_producer.py`), with which Sincronia and pCoflow were evaluated.
 //!
-//! Each coflow has the numbers of senders and receivers of one drawn from the given trace, and each receiver its bytes, in
+//! Each coflow takes the numbers of senders and receivers of one drawn from the given trace, and each receiver its bytes, in
 //! equal parts from all senders; ports are drawn anew. Each *flow* takes an exponential gap of its own, and a coflow arrives
-//! when its last one has: so gaps are Erlang, and wide coflows follow long ones.
+//! when its last gap has passed. So gaps are Erlang, and wide coflows follow long ones.
 //!
-//! Where parts must be whole MB there, they are whole bytes here. Beyond those rules flows may be capped, as in the traces
-//! that Sincronia's authors published, wide coflows left out, and coflows put inside pods.
+//! The original needs parts of whole MB; here they are whole bytes. In addition to those rules you can cap flows, as in the
+//! traces that Sincronia's authors published, leave wide coflows out, and put coflows inside pods.
 
 use super::{CoflowTrace, TraceError, TracedCoflow, TracedFlow};
 use crate::flow_list::MAX_FLOWS;
 use crate::random::{Purpose, Xoshiro256PlusPlus, below, stream, uniform01};
 
-/// What is made of a trace.
+/// Parameters of the new trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Generation {
-    /// How many coflows.
+    /// Number of coflows.
     pub coflows: u32,
     /// Hosts, which are the ports of the new trace.
     pub hosts: u32,
@@ -23,16 +23,16 @@ pub struct Generation {
     pub flow_cap: Option<u64>,
     /// Coflows with more flows are not drawn.
     pub most_flows: Option<u64>,
-    /// Where coflows lie.
+    /// The pods in which coflows lie, if any.
     pub pods: Option<PodLocal>,
 }
 
-/// How much stays inside pods.
+/// The traffic that stays inside pods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PodLocal {
     /// Hosts of a pod, neighbours by number.
     pub hosts: u32,
-    /// The share of the bytes of which sender and receiver are in one pod, as near as coflows that fit into a pod allow.
+    /// The share of the bytes whose sender and receiver are in one pod, as near as coflows that fit into a pod allow.
     pub share: f64,
 }
 
@@ -67,8 +67,8 @@ impl Generation {
     /// The new trace. Gaps between flows are 1 ms on average, for a load to scale.
     ///
     /// # Errors
-    /// [`TraceError::NoneFits`] where no coflow of `trace` fits, among the hosts and below the most flows; and where the new one
-    /// has too many flows or bytes.
+    /// [`TraceError::NoneFits`] if no coflow of `trace` fits, among the hosts and below the most flows; other errors if the new
+    /// trace has too many flows or bytes.
     pub fn generate(&self, trace: &CoflowTrace, seed: u64) -> Result<CoflowTrace, TraceError> {
         let fits = |shape: &Shape| {
             let ports = u64::from(shape.senders).max(shape.receivers.len() as u64);
@@ -89,7 +89,7 @@ impl Generation {
             let bytes: u64 = shape.receivers.iter().sum();
             let pod = self.pods.filter(|pods| {
                 let fits = shape.senders.max(shape.receivers.len() as u32) <= pods.hosts;
-                // Inside where that brings the share nearer than to leave it out.
+                // Inside if that brings the share nearer than leaving it out.
                 fits && (inside as f64) < pods.share * (all as f64 + bytes as f64) - bytes as f64 / 2.0
             });
             let flows = self.place(shape, pod, &mut draws);
@@ -130,7 +130,7 @@ impl Generation {
     }
 }
 
-/// `count` of `0..of`, each once, in the order of their draws.
+/// `count` distinct numbers of `0..of`, in the order of their draws.
 fn distinct(draws: &mut Xoshiro256PlusPlus, count: u32, of: u32) -> Vec<u32> {
     let mut left: Vec<u32> = (0..of).collect();
     (0..count).map(|_| left.swap_remove(below(draws, left.len() as u64) as usize)).collect()

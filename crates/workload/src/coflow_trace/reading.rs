@@ -25,14 +25,14 @@ const MAX_ARRIVAL_MS: u64 = 17_280_000_000;
 const MB: f64 = 1_048_576.0;
 const PS_PER_MS: u64 = 1_000_000_000;
 
-/// How sizes and arrivals of the first format are taken.
+/// How to take the sizes and arrivals of the first format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Like {
     /// As they stand.
     #[default]
     Trace,
-    /// As CoflowSim takes them, so that results can be held against its own: a reducer's MB are rounded up to a multiple of
-    /// its mappers; milliseconds count as 1/1,024 s; and a coflow starts with the step of 10 s before its arrival.
+    /// As CoflowSim takes them, to compare results with its own: a reducer's MB are rounded up to a multiple of its mappers;
+    /// milliseconds count as 1/1,024 s; and a coflow starts with the step of 10 s before its arrival.
     CoflowSim,
 }
 
@@ -91,7 +91,7 @@ fn header(text: &str) -> Result<(u64, u64), Problem> {
 struct Fields<'a> {
     fields: std::str::SplitAsciiWhitespace<'a>,
     ports: u64,
-    /// So many flows may follow those of the lines before.
+    /// The number of flows that may follow those of the lines before.
     room: usize,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
         Ok(whole_number(what, field, 0..=self.ports - 1)? as u32)
     }
 
-    /// Refuses more flows of the line than there is room for, before they take memory.
+    /// Refuses a line with more flows than there is room for, before they take memory.
     fn fit(&self, flows: u64) -> Result<(), Problem> {
         if flows > self.room as u64 { Err(Problem::TooManyFlows { limit: MAX_FLOWS }) } else { Ok(()) }
     }
@@ -176,7 +176,7 @@ impl<'a> Fields<'a> {
     fn by_flow(&mut self) -> Result<Vec<TracedFlow>, Problem> {
         let promised = self.number("the number of flows", MAX_FLOWS as u64)?;
         self.fit(promised)?;
-        // The published traces have flows from and to others than so many, so that these two say nothing.
+        // In the published traces flows have other sources and sinks than these two numbers say, so they are ignored.
         self.number("the number of sources", self.ports)?;
         self.number("the number of sinks", self.ports)?;
         let mut flows = Vec::new();
@@ -193,7 +193,7 @@ fn once(before: &mut BTreeSet<u32>, port: u32, what: &'static str) -> Result<(),
     if before.insert(port) { Ok(()) } else { Err(Problem::PortTwice { port, what }) }
 }
 
-/// The bytes of so many MB, a decimal number.
+/// The bytes of a decimal number of MB.
 fn megabytes(field: &str) -> Result<u64, Problem> {
     let bytes = field.parse::<f64>().ok().map(|size| (size * MB).round());
     let accepted = bytes.filter(|bytes| (1.0..=MAX_BYTES as f64).contains(bytes));

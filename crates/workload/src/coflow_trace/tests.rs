@@ -93,7 +93,7 @@ fn read__refused_with_the_line_and_what_was_expected() {
 
 #[test]
 fn read__more_flows_than_are_kept_take_no_memory() {
-    // 10,000 mappers and 10,000 reducers are 10^8 flows, of which the line need not say more.
+    // 10,000 mappers and 10,000 reducers are 10^8 flows, although the line is short.
     let mappers: String = (0..10_000).map(|port| format!("{port} ")).collect();
     let refused = parse(&format!("10000 1\n1 0 10000 {mappers}10000 0:1\n")).unwrap_err().fields();
     assert_eq!(refused, "t.txt:2 too-many");

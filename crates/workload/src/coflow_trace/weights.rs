@@ -1,4 +1,4 @@
-//! Weights of coflows, for orders that heed them: CSV rows of `coflow,weight`.
+//! Weights of coflows, for orders that use them: CSV rows of `coflow,weight`.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;

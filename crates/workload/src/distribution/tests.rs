@@ -157,8 +157,8 @@ proptest! {
         prop_assert!((mean - packets).abs() <= range / f64::from(n) + 1e-6, "{mean} {packets}");
     }
 
-    /// No share of a sample is further from the distribution's than the Dvoretzky-Kiefer-Wolfowitz bound, which holds
-    /// for any distribution; a bound on the mean would have to know how heavy the tail is that a sample may miss.
+    /// No share of a sample is further from the distribution's than the Dvoretzky-Kiefer-Wolfowitz bound, which holds for any
+    /// distribution. A bound on the mean would depend on the heaviness of the tail, which a sample may miss.
     #[test]
     fn sample__has_the_distribution(sizes in any_sizes(), seed: u64) {
         let n = 10_000;
@@ -170,7 +170,7 @@ proptest! {
         for (below, &size) in sampled.iter().enumerate() {
             let up_to = sampled.partition_point(|&other| other <= size);
             prop_assert!((up_to as f64 / f64::from(n) - sizes.cdf(size)).abs() <= bound, "{size}");
-            // Just below the size no more were drawn than stand before it.
+            // Just below the size, the sample has no more draws than stand before it.
             prop_assert!(sizes.cdf(size - 1) <= (below as f64 + 1.0) / f64::from(n) + bound, "below {size}");
         }
     }

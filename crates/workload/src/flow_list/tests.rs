@@ -16,7 +16,7 @@ fn written(list: &FlowList) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// A list of flows of which nothing else is known.
+/// A list of flows without further knowledge.
 fn plain(flows: Vec<Flow>) -> FlowList {
     FlowList { flows, ..FlowList::default() }
 }
@@ -133,7 +133,7 @@ fn read__counts_starts_since_1970_from_the_first() {
     // Seconds of a run stay as they are, however late.
     assert_eq!(super::parse("f", "5000,0,1,9\n", 4).unwrap().flows[0].start_ps, 5_000_000_000_000_000);
     assert_eq!(super::parse("f", "5000,0,1,9\n", 4).unwrap().epoch_ps, None);
-    // A start of another kind is none of these.
+    // Other kinds of starts are neither.
     for (text, line) in [
         ("1700000000,0,1,9\n5,0,1,9\n", 2),
         ("5,0,1,9\n1700000000,0,1,9\n", 2),
@@ -209,7 +209,7 @@ fn read__takes_what_was_predicted() {
     };
     assert_eq!(predicted(&row("10", "1e6", "77")), (Some((10, 1_000_000)), Some(77)));
     assert_eq!(predicted(&row("0", "1", "")), (Some((0, 1)), None));
-    // Of a bound that is left out nothing is known.
+    // An omitted bound is unknown.
     assert_eq!(predicted(&row("10", "", "")), (Some((10, u64::MAX)), None));
     assert_eq!(predicted(&row("", "60", "")), (Some((0, 60)), None));
     assert_eq!(predicted(&row("", "", "5")), (None, Some(5)));

@@ -11,7 +11,7 @@ fn recorded(drop: &[&str], scale: &[(&str, f64)]) -> Layout {
     }
 }
 
-/// The list of these files, `a.csv`, `b.csv` and so on, as it is written; or the error.
+/// The written list of these files, `a.csv`, `b.csv` and so on; or the error.
 fn import(layout: Layout, files: &[&str]) -> Result<String, String> {
     let mut import = Import::new(layout);
     for (name, text) in ('a'..).zip(files) {
@@ -122,7 +122,7 @@ fn recorded__refuses_rows_of_another_width_and_empty_files() {
     assert_eq!(of("index,flow_size\n0,1\n0,1,2\n"), "a.csv:3 columns");
     let empty = "a.csv empty";
     assert_eq!((of("").as_str(), of("index,flow_size\n").as_str()), (empty, empty));
-    // Git LFS leaves such a file where the data should be.
+    // Git LFS leaves such a file in place of the data.
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n";
     let expected = "a.csv:1 unknown-column index";
     assert_eq!(of(pointer), expected);

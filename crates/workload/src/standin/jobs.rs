@@ -4,17 +4,17 @@ use super::StandIn;
 use crate::random::{Purpose, Xoshiro256PlusPlus, below, stream, uniform01};
 use std::collections::VecDeque;
 
-/// What a host knows of a flow when it begins (QCLIMB §4.1), with units.
+/// A host's knowledge of a flow when it begins (QCLIMB §4.1), with units.
 pub(super) const FEATURES: [&str; 12] = [
     "start_us", "gap_us", "last1", "last2", "last3", "last4", "last5", "src", "dst", "src_port", "dst_port", "protocol",
 ];
 
-/// Flows of its own that a host remembers.
+/// Number of its own flows that a host remembers.
 const REMEMBERED: usize = 5;
 const PS_PER_US: u64 = 1_000_000;
-/// What a recorded flow took: its bytes at 10 Gbit/s.
+/// Duration of a recorded flow: its bytes at 10 Gbit/s.
 const PS_PER_BYTE: u64 = 800;
-/// Hosts of a job; groups of so many share no job.
+/// Hosts of a job; groups of this many hosts share no job.
 pub(super) const HOSTS: u32 = 4;
 /// Kinds of jobs, which recur.
 const KINDS: u32 = 6;
@@ -24,19 +24,19 @@ const STAGES: u32 = 40;
 const REPEATS: u32 = 3;
 /// How far a job is from its kind at most, in parts of a stage.
 const OF_JOB: f64 = 0.08;
-/// The most between two flows of a host, in microseconds; the mean is half.
+/// The longest pause between two flows of a host, in microseconds; the mean is half.
 const PAUSE_US: u64 = 4_000;
 const BETWEEN_JOBS_US: u64 = 2_000_000;
 const TCP: u64 = 6;
-/// From where flows are medium and large (QCLIMB §2.3), in bytes.
+/// The sizes from which flows are medium and large (QCLIMB §2.3), in bytes.
 const CLASSES: [u64; 2] = [100_000, 10_000_000];
 
-/// How well a flow's stage tells its size.
+/// How well a flow's stage determines its size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// How far a flow is from its job at most, in parts of a stage.
     pub(super) of_flow: f64,
-    /// Share of the flows that are larger than their stage, by anything.
+    /// Share of the flows that are larger than their stage, by any amount.
     pub(super) far_above: f64,
     /// Flows that are smaller than their stage, for stages of small, medium and large flows.
     pub(super) below: [Below; 3],
@@ -45,9 +45,9 @@ pub(super) struct Shape {
 /// Some flows that are smaller than their stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
-    /// The share of the flows that are.
+    /// Their share of the flows.
     pub(super) flows: f64,
-    /// How small they are at most, as a share of the distribution; from there to their stage they are spread evenly.
+    /// The smallest of them, as a share of the distribution; from there to their stage they are spread evenly.
     pub(super) from: f64,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Recorded {
 /// A host's past.
 #[derive(Clone, Default)]
 struct Past {
-    /// When its last flow had ended.
+    /// End of its last flow.
     end_ps: u64,
     /// Sizes of its last flows, the latest first.
     last: VecDeque<u64>,
@@ -72,14 +72,14 @@ struct Past {
 /// The jobs of one group.
 pub(super) struct Jobs<'a> {
     of: &'a StandIn,
-    /// By what differences and surprises are multiplied.
+    /// The factor of differences and surprises.
     scale: f64,
     seed: u64,
     group: u32,
     /// The job's number in its group.
     job: u32,
     draws: Xoshiro256PlusPlus,
-    /// Where each stage of the job lies in its part of the distribution, 0 to 1.
+    /// The place of each stage of the job in its part of the distribution, 0 to 1.
     places: Vec<f64>,
     /// Flows of the job so far.
     flows: u32,
@@ -96,10 +96,10 @@ impl<'a> Jobs<'a> {
         jobs
     }
 
-    /// The job's draws, and its places.
+    /// Starts the job's draws, and its places.
     fn begin(&mut self) {
         self.draws = stream(self.seed, Purpose::Jobs, u64::from(self.group) << 32 | u64::from(self.job));
-        // Each kind comes once in so many jobs, in an order of chance.
+        // Each kind comes once in `KINDS` jobs, in random order.
         let kind = self.permuted(Purpose::JobOrder, u64::from(self.job / KINDS), self.job % KINDS);
         self.places = (0..STAGES)
             .map(|stage| {
@@ -111,9 +111,9 @@ impl<'a> Jobs<'a> {
             .collect();
     }
 
-    /// Where a permutation of the kinds has `index` (Fisher and Yates).
+    /// The element at `index` of a permutation of the kinds (Fisher and Yates).
     fn permuted(&self, purpose: Purpose, entity: u64, index: u32) -> u32 {
-        // All groups have the same kinds, each its own order of them.
+        // All groups have the same kinds, each in its own order.
         let group = if purpose == Purpose::JobOrder { u64::from(self.group) } else { 0 };
         let mut draws = stream(self.seed, purpose, group << 32 | entity);
         let mut order: Vec<u32> = (0..KINDS).collect();
@@ -190,7 +190,7 @@ impl<'a> Jobs<'a> {
     }
 }
 
-/// A place that is thrown back at both ends of 0 to 1, so that what is spread evenly stays so.
+/// A place reflected at both ends of 0 to 1, so that an even spread stays even.
 fn folded(place: f64) -> f64 {
     let turns = libm::fabs(place) % 2.0;
     if turns > 1.0 { 2.0 - turns } else { turns }

@@ -11,7 +11,7 @@ fn column(list: &FlowList, name: &str) -> usize {
 
 #[test]
 fn sizes__have_the_published_shares_and_least_sizes() {
-    // QCLIMB, sections 5.3 and 2.3. Flows that are smaller than their stage add to the share, under loose calibration the most.
+    // QCLIMB, sections 5.3 and 2.3. Flows that are smaller than their stage add to the share, most under loose calibration.
     for (name, share, least) in [("kmeans-like", 0.95, 52), ("pagerank-like", 0.74, 1_002), ("sgd-like", 0.66, 45)] {
         for calibration in Calibration::ALL {
             let flows = list(name, calibration, 1).flows;
