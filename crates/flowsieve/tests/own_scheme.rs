@@ -8,6 +8,8 @@ mod coflow_turns;
 mod credits;
 #[path = "../examples/own_scheme/emptier_uplink.rs"]
 mod emptier_uplink;
+#[path = "../examples/own_scheme/paced_rate.rs"]
+mod paced_rate;
 #[path = "../examples/own_scheme/shortest_first.rs"]
 mod shortest_first;
 
@@ -33,6 +35,7 @@ static ENGINES: LazyLock<Engines> = LazyLock::new(|| {
         coflow_order::ORDER,
         coflow_turns::ENTRY,
         credits::ENTRY,
+        paced_rate::ENTRY,
     ];
     flowsieve_engines::with(SCHEMES, &[]).unwrap()
 });
@@ -67,11 +70,14 @@ fn page__shows_the_files_and_what_comes_of_them() {
     let (files, experiments, comparisons) = (texts("rust"), texts("toml"), texts("text"));
     let file = |name: &str| std::fs::read_to_string(example(name)).unwrap();
     let sources = ["shortest_first.rs", "main.rs", "emptier_uplink.rs", "coflow_order.rs", "coflow_turns.rs"];
-    assert_eq!(files.len(), sources.len() + 1);
+    let parts = ["credits.rs", "paced_rate.rs"];
+    assert_eq!(files.len(), sources.len() + parts.len());
     for (shown, name) in files.iter().zip(sources) {
         assert!(*shown == file(name).trim_end(), "docs/own-scheme.md does not show {name}");
     }
-    assert!(file("credits.rs").contains(files[sources.len()]), "docs/own-scheme.md shows something else of credits.rs");
+    for (shown, name) in files[sources.len()..].iter().zip(parts) {
+        assert!(file(name).contains(shown), "docs/own-scheme.md shows something else of {name}");
+    }
     let lines = files[0].lines().count();
     assert!(lines < 60 && page.contains(&format!("in {lines} lines")), "{lines} lines");
 
@@ -184,6 +190,23 @@ fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
     let prepared = ENGINES.prepare(&planned.points[0], 1, &planned.folder).unwrap();
     let result = (prepared.run)(&mut go_on, None).unwrap();
     assert_eq!((result.timeouts, result.duplicate_acks), (0, 0));
+}
+
+#[test]
+fn congestion_control__that_a_scheme_brings_paces_its_connections() {
+    let plan = |sets: &[&str]| {
+        let sets = ["scheme=paced-rate", "flows=200"].iter().chain(sets).map(|set| (*set).to_owned()).collect();
+        plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE)
+    };
+    let refused = plan(&["schemes.paced-rate.transport=tcp"]).unwrap_err();
+    assert!(refused.to_string().contains("`transport`"), "{refused}");
+    let planned = plan(&["schemes.paced-rate.max_window=300"]).unwrap();
+    let settings = &planned.experiment.points[0].settings;
+    let has = |key: &str| settings.contains_key(&format!("scheme.{key}"));
+    assert_eq!(["transport", "dctcp_g", "max_window", "rto_min"].map(has), [false, false, true, true]);
+    let prepared = ENGINE.prepare(&planned.points[0], 1, &planned.folder).unwrap();
+    let result = (prepared.run)(&mut go_on, None).unwrap();
+    assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
 }
 
 struct Median(u64);

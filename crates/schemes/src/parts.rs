@@ -31,6 +31,7 @@ mod tagging;
 
 use flowsieve_core::taggers::plain::Plain;
 use flowsieve_core::{BalancerSpec, PortKind, TaggerSpec, Time};
+use flowsieve_transport::tcp::CongestionSpec;
 use flowsieve_transport::tcp::params::LossDetection;
 use flowsieve_transport::{TransportFacts, TransportSpec};
 
@@ -75,6 +76,9 @@ pub enum Part<N, P> {
 pub struct Parts {
     /// How hosts send.
     pub transport: Part<TransportName, TransportSpec>,
+    /// The congestion control of TCP, where the scheme brings its own. A name in `transport` is not read then, and all else of TCP
+    /// is as the settings say. `None`: that of `transport`.
+    pub own_congestion: Option<CongestionSpec>,
     /// What hosts write into packets. A scheme with its own refuses another.
     pub tagger: Part<TaggerName, TaggerSpec>,
     /// How switches choose among equal paths. A scheme with its own refuses another. `None`: as the parameter set has it, if
@@ -115,6 +119,7 @@ impl Parts {
     /// DCTCP over one FIFO queue a port.
     pub const DEFAULT: Parts = Parts {
         transport: Part::Named(TransportName::Dctcp),
+        own_congestion: None,
         tagger: Part::Named(TaggerName::Plain),
         balancer: None,
         reordering: ReorderingName::Tcp,
@@ -227,6 +232,13 @@ pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), Se
     let every = |is_own: fn(&Class) -> bool| !scheme.classes.is_empty() && scheme.classes.iter().all(is_own);
     if every(|class| matches!(class.transport, TransportSpec::Custom(_))) && scope.has_read(&sending::TRANSPORT) {
         return refuse("transport", "`transport: Part::Own`");
+    }
+    let brings_congestion = |class: &Class| match &class.transport {
+        TransportSpec::Tcp(rules) => matches!(rules.params.congestion, CongestionSpec::Custom(_)),
+        _ => false,
+    };
+    if every(brings_congestion) && scope.has_read(&sending::TRANSPORT) {
+        return refuse("congestion control", "`own_congestion`");
     }
     if every(|class| matches!(class.tagger, TaggerSpec::Custom(_))) && scope.has_read(&tagging::TAGGER) {
         return refuse("tagger", "`tagger: Part::Own`");

@@ -12,7 +12,7 @@ use flowsieve_fabric::topology::Fabric;
 use flowsieve_results::{PointResult, Series};
 use flowsieve_sim::sample::{GOODPUT, LEAST_BACKLOG, MOST_BACKLOG, MOST_VALUES, Sampling, UTILISATION};
 use flowsieve_sim::{FctEnd, Flows, Measure, Partitioning, RunSpec, run, run_sampled};
-use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
+use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_workload::Flow;
 use proptest::prelude::*;
 

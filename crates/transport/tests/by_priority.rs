@@ -288,7 +288,7 @@ fn losses_in_a_row__halve_the_window_once() {
     path.push(0, &[2; 12]);
     // The ACK of 0 made it 13.
     path.run_until(Time::from_us(140));
-    assert_eq!((path.tcp.congestion_window(), path.found_lost), (6.5, 0));
+    assert_eq!((common::window(&path.tcp), path.found_lost), (6.5, 0));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn overtaking__is_no_loss() {
     path.push(0, &[3, 3, 2, 2, 1, 1, 0, 0, 4]);
     path.run_until(SECOND_LATER);
     assert_eq!((path.sent, path.timeouts, path.finished.len()), (vec![1; 9], vec![], 1));
-    assert!(path.tcp.congestion_window() > 8.0);
+    assert!(common::window(&path.tcp) > 8.0);
 }
 
 #[test]

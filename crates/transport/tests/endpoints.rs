@@ -11,9 +11,9 @@ use flowsieve_core::message::Bounds;
 use flowsieve_core::meta::Ecn;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
-use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
-use flowsieve_transport::tcp::params::{Congestion, RtoRule};
-use flowsieve_transport::tcp::{Connections, HEADER_BYTES, Handshake, TcpParams};
+use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
+use flowsieve_transport::tcp::params::RtoRule;
+use flowsieve_transport::tcp::{CongestionSpec, Connections, HEADER_BYTES, Handshake, TcpParams};
 use flowsieve_transport::{Effects, Out, Packet, Said, Timer};
 
 /// Initial window 10, a constant RTO of 2 ms.
@@ -464,7 +464,7 @@ fn observe__connections_with_a_message_under_way() {
     );
     assert_eq!(observed(&host), [(8, vec![(WINDOW, 14.0)])], "10 and the 4 that were delivered");
 
-    let congestion = Congestion::Dctcp { gain: 0.25, initial_alpha: 1.0 };
+    let congestion = CongestionSpec::Dctcp { gain: 0.25, initial_alpha: 1.0 };
     let mut host = per_flow(TcpParams { congestion, ..params() }, false);
     host.run("0 begin 7 to 1 of 30\n 0 > begins 7 first, 7/0-9\n 100 < 7 ack 5\n 100 > 7/10-19");
     // None of the first segments was marked: alpha is 1 - 0.25.

@@ -207,7 +207,7 @@ fn bursts__halve_the_window_once() {
     path.push(0, &[2; 12]);
     // The ACKs of 0 and 1 made it 32.
     path.run_until(Time::from_us(30));
-    assert_eq!(path.tcp.congestion_window(), 16.0);
+    assert_eq!(common::window(&path.tcp), 16.0);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 use common::{SEGMENT, Trace, ns2, rfc, trace};
 use flowsieve_core::{Message, Time};
 use flowsieve_transport::tcp::TcpSender;
+use flowsieve_transport::tcp::congestion::ALPHA;
 
 #[test]
 fn persistent__messages_follow_one_another_in_one_window() {
@@ -59,8 +60,8 @@ fn persistent__a_window_and_alpha_outlive_a_message() {
          500 push 50
          500 > 10-18",
     );
-    assert_eq!(trace.tcp.alpha(), 0.0625);
-    let window = trace.tcp.congestion_window();
+    assert_eq!(common::reading(&trace.tcp, ALPHA), Some(0.0625));
+    let window = common::window(&trace.tcp);
     assert!(window > 9.7 && window < 10.0, "{window}");
 }
 

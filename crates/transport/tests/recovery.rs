@@ -3,8 +3,8 @@
 mod common;
 
 use common::{ns2, rfc, trace};
-use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, LossDetection};
+use flowsieve_transport::tcp::params::LossDetection;
+use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 
 #[test]
 fn duplicate_acks__the_third_sends_the_hole_again() {
@@ -85,7 +85,7 @@ fn duplicate_acks__in_a_window_that_a_mark_has_cut() {
                   101 < ack 1 sack 2-4
                   101 > r1";
     trace(&rfc(), script).run("102 = cwnd 5");
-    let congestion = Congestion::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 };
+    let congestion = CongestionSpec::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 };
     trace(&TcpParams { congestion, ..rfc() }, script).run("102 = cwnd 4.5");
 }
 

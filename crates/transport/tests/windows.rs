@@ -4,11 +4,11 @@ mod common;
 
 use common::{Trace, ns2, rfc, trace};
 use flowsieve_core::Time;
-use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 
-fn dctcp(initial_alpha: f64) -> Congestion {
-    Congestion::Dctcp { gain: 1.0 / 16.0, initial_alpha }
+fn dctcp(initial_alpha: f64) -> CongestionSpec {
+    CongestionSpec::Dctcp { gain: 1.0 / 16.0, initial_alpha }
 }
 
 #[test]
@@ -340,12 +340,12 @@ fn ns2__after_a_timeout_a_mark_cuts_at_once() {
                   2200 < ack 2
                   2200 > r3-4
                   2201 < ack 3 marked";
-    let mut cold = Trace::new(false, &TcpParams { congestion: Congestion::NewReno, ..ns2() });
+    let mut cold = Trace::new(false, &TcpParams { congestion: CongestionSpec::NewReno, ..ns2() });
     cold.run("0 push 100\n 0 > 0-9");
     cold.run(script);
     cold.run("2201 = cwnd 1.5");
     trace(
-        &TcpParams { congestion: Congestion::NewReno, ..ns2() },
+        &TcpParams { congestion: CongestionSpec::NewReno, ..ns2() },
         "0    push 100
          0    > 0-9
          1    < ack 1 marked
@@ -364,7 +364,7 @@ fn ns2__after_a_timeout_a_mark_cuts_at_once() {
 #[test]
 fn d2tcp__cuts_by_how_near_the_deadline_is() {
     // Alpha is a quarter, and 19/64 after the first ACK, which is marked; 19 segments are left, at 7.5 a round trip.
-    let params = TcpParams { congestion: Congestion::D2tcp { gain: 1.0 / 16.0, initial_alpha: 0.25 }, ..rfc() };
+    let params = TcpParams { congestion: CongestionSpec::D2tcp { gain: 1.0 / 16.0, initial_alpha: 0.25 }, ..rfc() };
     let window = |push: &str| {
         let script = format!(
             "0   push 20 {push}
@@ -372,7 +372,7 @@ fn d2tcp__cuts_by_how_near_the_deadline_is() {
              100 < ack 1 marked
              100 = alpha 0.296875"
         );
-        trace(&params, &script).tcp.congestion_window()
+        common::window(&trace(&params, &script).tcp)
     };
     let cut = |d: f64| 10.0 * (1.0 - libm::pow(19.0 / 64.0, d) / 2.0);
     assert!((window("due 300") - cut(19.0 / 7.5 * 100.0 / 200.0)).abs() < 1e-9);
@@ -381,5 +381,5 @@ fn d2tcp__cuts_by_how_near_the_deadline_is() {
     let dctcp = TcpParams { congestion: dctcp(0.25), ..rfc() };
     let mut same = Trace::new(false, &dctcp);
     same.run("0 push 20\n0 > 0-9\n100 < ack 1 marked");
-    assert_eq!(same.tcp.congestion_window(), cut(1.0));
+    assert_eq!(common::window(&same.tcp), cut(1.0));
 }

@@ -4,6 +4,7 @@ mod coflow_order;
 mod coflow_turns;
 mod credits;
 mod emptier_uplink;
+mod paced_rate;
 mod shortest_first;
 
 use flowsieve_schemes::Entry;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
         coflow_order::ORDER,
         coflow_turns::ENTRY,
         credits::ENTRY,
+        paced_rate::ENTRY,
     ];
     flowsieve::main_with(SCHEMES, &[])
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use flowsieve_core::Time;
 use flowsieve_transport::TransportSpec;
 use flowsieve_transport::open_loop::OpenLoopRules;
-use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, Restart, RtoRule, WindowRule};
-use flowsieve_transport::tcp::{Connections, Handshake, TcpParams, TcpRules};
+use flowsieve_transport::tcp::params::{Gaps, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::{CongestionSpec, Connections, Handshake, TcpParams, TcpRules};
 
 use super::{Part, Parts, port};
 use crate::parameters::{ParameterSet, header, segment};
@@ -180,7 +180,10 @@ pub(super) fn transport(
     };
     let (segment, header) = (segment(scope)?.get(), header(scope)?);
     let ns2 = set.is_ns2();
-    let name = scope.read_or(&TRANSPORT, default)?;
+    let name = match parts.own_congestion {
+        Some(_) => TransportName::Tcp,
+        None => scope.read_or(&TRANSPORT, default)?,
+    };
     let congestion = match name {
         TransportName::OpenLoop => {
             if reordering(scope, parts)? == ReorderingName::ByPriority {
@@ -189,12 +192,12 @@ pub(super) fn transport(
             no_gaps(scope)?;
             return Ok(TransportSpec::OpenLoop(Arc::new(OpenLoopRules { segment, header })));
         }
-        TransportName::Tcp | TransportName::Pfabric => Congestion::NewReno,
+        TransportName::Tcp | TransportName::Pfabric => parts.own_congestion.clone().unwrap_or(CongestionSpec::NewReno),
         TransportName::Dctcp => {
-            alpha(scope, ns2).map(|(gain, initial_alpha)| Congestion::Dctcp { gain, initial_alpha })?
+            alpha(scope, ns2).map(|(gain, initial_alpha)| CongestionSpec::Dctcp { gain, initial_alpha })?
         }
         TransportName::D2tcp => {
-            alpha(scope, ns2).map(|(gain, initial_alpha)| Congestion::D2tcp { gain, initial_alpha })?
+            alpha(scope, ns2).map(|(gain, initial_alpha)| CongestionSpec::D2tcp { gain, initial_alpha })?
         }
     };
     let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;

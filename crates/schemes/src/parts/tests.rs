@@ -15,8 +15,9 @@ use crate::registry::REGISTRY;
 use crate::scheme::PortSpec;
 use crate::testing::{Facts, none_given};
 use flowsieve_settings::{Key, Kind, Origin, Raw, Settings, Table};
-use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, RtoRule};
+use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
+use flowsieve_transport::tcp::params::{Gaps, LossDetection, RtoRule};
+use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 use flowsieve_transport::{CustomTransport, TransportSpec};
 use std::sync::Arc;
 
@@ -84,12 +85,12 @@ fn comparisons__what_each_is_made_of() {
     assert_eq!(rules.beyond, Beyond::LastQueue, "a paused host loses nothing");
 
     for name in ["fair-queueing", "nagle", "pifo-las"] {
-        assert!(matches!(tcp(&of(name)).congestion, Congestion::Dctcp { .. }) && tcp(&of(name)).ecn, "{name}");
+        assert!(matches!(tcp(&of(name)).congestion, CongestionSpec::Dctcp { .. }) && tcp(&of(name)).ecn, "{name}");
         assert!(format!("{:?}", port(name)).contains("above: 97500"), "{name}: {:?}", port(name));
     }
     assert!(matches!(port("pifo-las").kind, PortKind::Pifo(PifoRules { fifo_from: None })));
     assert!(matches!(port("pifo-fifo-las").kind, PortKind::Pifo(PifoRules { fifo_from: Some(100_000) })));
-    assert!(matches!(tcp(&of("d2tcp")).congestion, Congestion::D2tcp { .. }));
+    assert!(matches!(tcp(&of("d2tcp")).congestion, CongestionSpec::D2tcp { .. }));
 }
 
 #[test]
@@ -242,6 +243,34 @@ fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
     assert_eq!(given.unread().iter().map(|((_, name), _)| *name).collect::<Vec<_>>(), ["rto_min"]);
 }
 
+/// A window of one segment.
+struct Frozen;
+
+impl CongestionControl for Frozen {
+    fn on_ack(&mut self, _: &Acked<'_>, _: &TcpParams) {}
+
+    fn on_loss(&mut self, _: &Lost, _: &TcpParams) {}
+
+    fn on_timeout(&mut self, _: &Lost, _: bool, _: &TcpParams) {}
+
+    fn window(&self) -> u32 {
+        1
+    }
+}
+
+#[test]
+fn parts__own_congestion_reads_all_of_tcp_but_the_transport() {
+    let settings = none_given();
+    let context = |settings| Context { scope: settings, workload: &WEB_SEARCH };
+    let parts = Parts { own_congestion: Some(CongestionSpec::custom(|_| Frozen)), ..Parts::default() };
+    let own = build(&context(settings.scheme("own")), &parts).unwrap();
+    assert!(matches!(tcp(&own).congestion, CongestionSpec::Custom(_)) && tcp(&own).ecn);
+    let read = settings.effective();
+    let has = |key: &str| read.contains_key(&format!("scheme.{key}"));
+    assert_eq!(["transport", "dctcp_g", "initial_alpha", "probe_after"].map(has), [false; 4], "{read:?}");
+    assert_eq!(["initial_window", "max_window", "rto_min", "ecn"].map(has), [true; 4], "{read:?}");
+}
+
 #[test]
 fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
     fn replaced(context: &Context<'_>) -> Result<Scheme, SettingsError> {
@@ -256,6 +285,15 @@ fn scheme__that_replaces_a_part_without_saying_so_is_refused() {
     let entry = crate::Entry { build: replaced, ..*crate::registry::find("dctcp").unwrap() };
     let error = entry.scheme(&context).unwrap_err().to_string();
     assert!(error.contains("`transport: Part::Own`"), "{error}");
+    fn other_congestion(context: &Context<'_>) -> Result<Scheme, SettingsError> {
+        let mut scheme = build(context, &Parts::default())?;
+        let TransportSpec::Tcp(rules) = &mut scheme.classes[0].transport else { unreachable!() };
+        Arc::make_mut(rules).params.congestion = CongestionSpec::custom(|_| Frozen);
+        Ok(scheme)
+    }
+    let entry = crate::Entry { build: other_congestion, ..entry };
+    let error = entry.scheme(&context).unwrap_err().to_string();
+    assert!(error.contains("`own_congestion`"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flowsieve_experiment::engine::go_on;
 use flowsieve_experiment::plan::{self, Changes};
 use flowsieve_results::{PointResult, Series};
 use flowsieve_sim::sample::{LEAST_BACKLOG, MOST_BACKLOG};
-use flowsieve_transport::tcp::endpoint::{ALPHA, WINDOW};
+use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use std::fmt::Write;
 use std::path::Path;
 

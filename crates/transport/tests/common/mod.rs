@@ -8,7 +8,7 @@
 //! | `100 < ack 3 sack 5-7 marked dup rtt 90` | an ACK arrives, for a packet sent 90 us ago (100 by default) |
 //! | `100 < ack 3 sack 5-7 retransmit` | its receiver found segment 3 lost; `update`: or did not |
 //! | `100 < syn-ack` | the peer accepts the connection |
-//! | `300 timer` | the sender's next timer is for this instant, and fires |
+//! | `300 timer` | the sender's next timer is for this instant, and fires: a timeout, or `rack`, or `pace` |
 //! | `100 > 0-9 r3 syn probe` | since the line before, exactly this was sent (`r`: a retransmission) |
 //! | `100 = cwnd 12.5` | the congestion window; or `alpha`, `flight`, `found` (of the oldest message) |
 //! | `100 done 7` | a message of 7 segments is finished |
@@ -22,10 +22,11 @@ pub mod path;
 pub mod random;
 
 use flowsieve_core::{Message, Time};
+use flowsieve_transport::tcp::congestion::{ALPHA, WINDOW};
 use flowsieve_transport::tcp::header::GapReport;
-use flowsieve_transport::tcp::params::{Congestion, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::params::{LossDetection, Restart, RtoRule, WindowRule};
 use flowsieve_transport::tcp::sender::{Ack, Emission, Timer};
-use flowsieve_transport::tcp::{Header, TcpParams, TcpSender};
+use flowsieve_transport::tcp::{CongestionSpec, Header, TcpParams, TcpSender};
 
 pub const SEGMENT: u16 = 1_460;
 
@@ -36,7 +37,7 @@ pub fn rfc() -> TcpParams {
         initial_window: 10,
         max_window: 4_096,
         window: WindowRule::Pipe,
-        congestion: Congestion::NewReno,
+        congestion: CongestionSpec::NewReno,
         ecn: true,
         loss_detection: LossDetection::DupAck(3),
         rto: RtoRule::Rfc6298 { min: Time::from_us(10_000), initial: RtoRule::RFC_INITIAL },
@@ -52,7 +53,7 @@ pub fn ns2() -> TcpParams {
     TcpParams {
         max_window: 239,
         window: WindowRule::FromCumulative,
-        congestion: Congestion::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 },
+        congestion: CongestionSpec::Dctcp { gain: 1.0 / 16.0, initial_alpha: 0.0 },
         loss_detection: LossDetection::Off,
         rto: RtoRule::Constant(Time::from_us(2_000)),
         restart: Restart::Initial,
@@ -115,7 +116,7 @@ impl Trace {
             "timer" => {
                 assert_eq!(due, self.now, "the next timer, at: {line}");
                 let rto = self.tcp.on_timer(self.now, &self.params) == Timer::Timeout;
-                assert_eq!(rto, words.get(2) != Some(&"rack"), "{line}");
+                assert_eq!(rto, !matches!(words.get(2), Some(&"rack" | &"pace")), "{line}");
             }
             ">" => {
                 assert_eq!(show(&std::mem::take(&mut self.sent)), words[2..].join(" "), "sent at: {line}");
@@ -123,8 +124,8 @@ impl Trace {
             }
             "=" => {
                 let got = match words[2] {
-                    "cwnd" => self.tcp.congestion_window(),
-                    "alpha" => self.tcp.alpha(),
+                    "cwnd" => window(&self.tcp),
+                    "alpha" => reading(&self.tcp, ALPHA).expect("an estimate"),
                     "flight" => f64::from(self.tcp.in_flight()),
                     "found" => f64::from(self.tcp.span(0).expect("the first message is unfinished").effort.found_lost),
                     other => panic!("no such quantity: {other}"),
@@ -143,6 +144,18 @@ impl Trace {
             self.sent.push(emission);
         }
     }
+}
+
+/// What a sender shows under a name.
+pub fn reading(tcp: &TcpSender, name: &str) -> Option<f64> {
+    let mut found = None;
+    tcp.observe(&mut |values| found = values.iter().find(|value| value.0 == name).map(|value| value.1));
+    found
+}
+
+/// The congestion window.
+pub fn window(tcp: &TcpSender) -> f64 {
+    reading(tcp, WINDOW).expect("every sender has a window")
 }
 
 fn number(word: &str) -> f64 {

@@ -1,11 +1,14 @@
 //! Networks that lose, reorder, duplicate and mark, and TCPs of any kind.
 
+use std::num::NonZeroU64;
+
 use flowsieve_core::Time;
-use flowsieve_transport::tcp::TcpParams;
-use flowsieve_transport::tcp::params::{Congestion, Gaps, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::congestion::{Acked, CongestionControl, Lost};
+use flowsieve_transport::tcp::params::{Gaps, LossDetection, Restart, RtoRule, WindowRule};
+use flowsieve_transport::tcp::{CongestionSpec, TcpParams};
 use proptest::prelude::*;
 
-use super::rfc;
+use super::{SEGMENT, rfc};
 
 /// How the pipe treats packets, drawn for each anew: chances in a thousand, delays in microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,32 @@ impl Weather {
     }
 }
 
+/// An own control: half of the largest window, a segment each `pace_ns`.
+struct Paced {
+    window: u32,
+    pace_ns: u64,
+}
+
+impl CongestionControl for Paced {
+    fn on_ack(&mut self, _: &Acked<'_>, _: &TcpParams) {}
+
+    fn on_loss(&mut self, _: &Lost, _: &TcpParams) {}
+
+    fn on_timeout(&mut self, _: &Lost, _again: bool, _: &TcpParams) {}
+
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn pacing_rate(&self) -> Option<NonZeroU64> {
+        (8_000_000_000 * u64::from(SEGMENT)).checked_div(self.pace_ns).and_then(NonZeroU64::new)
+    }
+}
+
+fn paced(pace_ns: u64) -> CongestionSpec {
+    CongestionSpec::custom(move |params| Paced { window: params.max_window.div_ceil(2), pace_ns })
+}
+
 pub fn params() -> impl Strategy<Value = TcpParams> {
     let detection = prop_oneof![
         Just(LossDetection::Off),
@@ -62,9 +91,10 @@ pub fn params() -> impl Strategy<Value = TcpParams> {
         Just(RtoRule::Rfc6298 { min: Time::from_us(1_000), initial: RtoRule::RFC_INITIAL })
     ];
     let congestion = prop_oneof![
-        Just(Congestion::NewReno),
-        (0.0..=1.0).prop_map(|a| Congestion::Dctcp { gain: 0.0625, initial_alpha: a }),
-        (0.0..=1.0).prop_map(|a| Congestion::D2tcp { gain: 0.0625, initial_alpha: a })
+        Just(CongestionSpec::NewReno),
+        (0.0..=1.0).prop_map(|a| CongestionSpec::Dctcp { gain: 0.0625, initial_alpha: a }),
+        (0.0..=1.0).prop_map(|a| CongestionSpec::D2tcp { gain: 0.0625, initial_alpha: a }),
+        prop_oneof![Just(0), 1u64..50_000].prop_map(paced)
     ];
     let restart = prop_oneof![Just(Restart::Off), Just(Restart::Initial), Just(Restart::AtMostInitial)];
     let probe_after = prop_oneof![Just(None), (1u32..6).prop_map(Some)];

@@ -11,17 +11,11 @@ use crate::endpoint::{Effects, Observed, Out, Timer, Turn};
 use crate::packet::{Packet, Said};
 use crate::tcp::alarms::{Alarm, Alarms};
 use crate::tcp::header::{AckHeader, Beside, DataHeader, Header, stamp};
-use crate::tcp::params::Congestion;
 use crate::tcp::receiver::{AckRule, Arrival, Reply};
 use crate::tcp::receivers::Receivers;
 use crate::tcp::rules::{Connections, TcpRules};
 use crate::tcp::sender::{self, Ack};
 use crate::tcp::senders::{BaseRoundTrips, Senders};
-
-/// Congestion window of a connection with a message under way.
-pub const WINDOW: &str = "congestion window (packets)";
-/// DCTCP's estimate of such a connection that has one.
-pub const ALPHA: &str = "dctcp alpha";
 
 /// The connections of a host and class. Its methods are those of [`crate::Endpoint`].
 ///
@@ -338,6 +332,10 @@ impl TcpEndpoint {
         let Some(slot) = self.senders.ready.pop_front() else { return Turn::Unused };
         let connection = &mut self.senders.connections[slot as usize];
         let Some(emission) = connection.tcp.poll(now, &self.rules.params) else {
+            // It comes back by its timer. `Turn::NotBefore` would hold back all connections of the host.
+            if connection.tcp.is_held() {
+                connection.set_alarm(&mut self.alarms, slot);
+            }
             self.senders.leave_line(&self.rules, slot);
             return Turn::Unused;
         };
@@ -353,11 +351,8 @@ impl TcpEndpoint {
     }
 
     pub(crate) fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
-        let congestion = self.rules.params.congestion;
-        let estimates = matches!(congestion, Congestion::Dctcp { .. } | Congestion::D2tcp { .. });
         for connection in self.senders.connections.iter().filter(|c| c.flow != NONE && !c.tcp.is_idle()) {
-            let values = [(WINDOW, connection.tcp.congestion_window()), (ALPHA, connection.tcp.alpha())];
-            see(connection.flow, if estimates { &values } else { &values[..1] });
+            connection.tcp.observe(&mut |values| see(connection.flow, values));
         }
     }
 

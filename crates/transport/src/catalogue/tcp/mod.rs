@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`endpoint`] | a host's connections of one class of flow: which a message takes, handshakes, turns, timers |
 //! | [`sender`] | the sender of a connection |
+//! | [`congestion`] | its congestion control: NewReno, DCTCP, D2TCP, and the contract for others |
 //! | [`receiver`] | its receiver: ACKs, delayed ACKs, the echo of marks |
 //! | [`rules`] | what holds at every host |
 //! | [`params`] | what a connection can be set to: today's standards, or the ns-2 lineage of the papers |
@@ -17,7 +18,7 @@
 mod alarms;
 mod asked;
 mod board;
-mod congestion;
+pub mod congestion;
 pub mod endpoint;
 pub mod header;
 pub mod messages;
@@ -34,6 +35,7 @@ mod senders;
 pub mod steps;
 mod waiting;
 
+pub use congestion::CongestionSpec;
 pub use endpoint::TcpEndpoint;
 pub use header::{HEADER_BYTES, Header};
 pub use messages::{Messages, Span};

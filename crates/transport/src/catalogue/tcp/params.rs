@@ -6,8 +6,10 @@
 
 use flowsieve_core::Time;
 
+use crate::tcp::congestion::CongestionSpec;
+
 /// The parameters of a TCP-like transport, shared by all connections of a class of flow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct TcpParams {
     /// Payload of a full segment, in bytes.
     pub segment: u16,
@@ -17,8 +19,8 @@ pub struct TcpParams {
     pub max_window: u32,
     /// What the window limits.
     pub window: WindowRule,
-    /// Response to marks.
-    pub congestion: Congestion,
+    /// How many segments may be in the network, and how fast they leave.
+    pub congestion: CongestionSpec,
     /// Whether data packets carry ECT; their host sets it.
     pub ecn: bool,
     /// How losses are found before the timer.
@@ -82,27 +84,6 @@ pub enum WindowRule {
     /// sender (RFC 7661), and not with marked ACKs (RFC 3168) or duplicate ones (RFC 5681) but where
     /// [`LossDetection`] expects reordering.
     Pipe,
-}
-
-/// Response to ECN marks; both halve on loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Congestion {
-    /// NewReno: a mark counts as a loss (RFC 3168 §6.1.2).
-    NewReno,
-    /// DCTCP (RFC 8257): cut by half the smoothed marked fraction.
-    Dctcp {
-        /// Gain g of the estimate.
-        gain: f64,
-        /// Alpha before anything is known: 1 in RFC 8257 §4.2, 0 in ns-2.
-        initial_alpha: f64,
-    },
-    /// D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on the deadline of the message.
-    D2tcp {
-        /// The gain of alpha, as DCTCP's.
-        gain: f64,
-        /// Alpha before anything is known, as DCTCP's.
-        initial_alpha: f64,
-    },
 }
 
 /// How losses are found before the retransmission timer.

@@ -32,7 +32,7 @@ pub enum Handshake {
 }
 
 /// The rules of a class of flow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct TcpRules {
     /// Of each connection.
     pub params: TcpParams,

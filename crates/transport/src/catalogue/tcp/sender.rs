@@ -21,12 +21,13 @@
 use flowsieve_core::steps::{StepTimes, Steps};
 use flowsieve_core::{Message, Time};
 
+use crate::endpoint::Observed;
 use crate::tcp::asked::{self, Asked};
 use crate::tcp::board::Board;
-use crate::tcp::congestion::{Delivery, Window, imminence};
+use crate::tcp::congestion::{Acked, Congestion, Lost, Sent};
 use crate::tcp::header::{GapReport, Header};
 use crate::tcp::messages::{Messages, Span};
-use crate::tcp::params::{LossDetection, Restart, TcpParams, WindowRule};
+use crate::tcp::params::{LossDetection, TcpParams, WindowRule};
 use crate::tcp::rack::Rack;
 use crate::tcp::rto::Rto;
 use crate::tcp::steps::StepClock;
@@ -85,7 +86,6 @@ enum Recovery {
 }
 
 /// The sending side of a connection.
-#[derive(Clone, Debug)]
 pub struct TcpSender {
     messages: Messages,
     phase: Phase,
@@ -93,7 +93,7 @@ pub struct TcpSender {
     board: Board,
     /// The next new segment.
     nxt: u32,
-    window: Window,
+    congestion: Congestion,
     recovery: Recovery,
     /// The next lost segment is sent whatever the window says: fast recovery has just begun (RFC 6675 §5, step 4.3), or the
     /// receiver asks for it.
@@ -121,7 +121,7 @@ impl TcpSender {
             phase: if handshake { Phase::SynDue } else { Phase::Open },
             board: Board::default(),
             nxt: 0,
-            window: Window::new(params),
+            congestion: params.congestion.build(params),
             recovery: Recovery::Off,
             fast_due: false,
             limited: false,
@@ -147,12 +147,7 @@ impl TcpSender {
     pub fn push(&mut self, now: Time, message: Message, params: &TcpParams) {
         let idle = self.board.una == self.nxt && self.idle_for(now) > self.rto.value(params.rto);
         if idle && self.nxt > 0 {
-            let initial = params.initial();
-            match params.restart {
-                Restart::Off => {}
-                Restart::Initial => self.window.cwnd = initial,
-                Restart::AtMostInitial => self.window.cwnd = self.window.cwnd.min(initial),
-            }
+            self.congestion.on_restart(params);
         }
         self.messages.push(message, params.segment);
     }
@@ -187,20 +182,23 @@ impl TcpSender {
         if self.last_sent == Time::NEVER { Time::NEVER } else { now.since(self.last_sent) }
     }
 
-    /// When [`TcpSender::on_timer`] wants to be called; [`Time::NEVER`] while nothing is outstanding.
+    /// When [`TcpSender::on_timer`] wants to be called; [`Time::NEVER`] while nothing is outstanding and no segment waits for
+    /// the departure that its pace allows.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.rack.as_ref().map_or(self.deadline, |rack| self.deadline.min(rack.deadline()))
+        let timer = self.deadline.min(self.congestion.held_until());
+        self.rack.as_ref().map_or(timer, |rack| timer.min(rack.deadline()))
     }
 
-    /// The congestion window in segments.
-    pub fn congestion_window(&self) -> f64 {
-        self.window.cwnd
+    /// Whether a segment that the window allows waits for the departure that its pace allows.
+    #[inline]
+    pub(crate) fn is_held(&self) -> bool {
+        self.congestion.held_until() != Time::NEVER
     }
 
-    /// DCTCP's estimate of the marked fraction.
-    pub fn alpha(&self) -> f64 {
-        self.window.alpha
+    /// Shows what its congestion control shows of itself.
+    pub fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
+        self.congestion.observe(see);
     }
 
     /// Segments believed to be in the network: RFC 6675's pipe.
@@ -241,7 +239,7 @@ impl TcpSender {
         }
         if self.rto.is_backed_off() {
             // Which SYN it answers is unknown, so that it measures nothing (Karn's algorithm, RFC 6298 §3).
-            self.window.on_lost_handshake(params);
+            self.congestion.on_lost_handshake(params);
         } else if params.measures_round_trips() {
             self.rto.sample(now.since(self.last_sent));
         }
@@ -288,7 +286,7 @@ impl TcpSender {
                 if !found.is_empty() {
                     self.messages.count_found_lost(&self.board, found);
                 }
-                self.begin_recovery(params);
+                self.begin_recovery(now, params);
             }
             LossDetection::Rack => {
                 let round_trips = self.rto.round_trips();
@@ -299,11 +297,12 @@ impl TcpSender {
             }
             LossDetection::ByPriority(_) => {
                 if ack.gap == GapReport::Retransmit {
-                    self.lose_asked(ack, params);
+                    self.lose_asked(now, ack, params);
                 }
             }
         }
-        let delivery = Delivery {
+        let acked = Acked {
+            now,
             delivered,
             advanced,
             marked: ack.marked,
@@ -311,13 +310,12 @@ impl TcpSender {
             recovering: matches!(self.recovery, Recovery::Fast(_)),
             una: self.board.una,
             nxt: self.nxt,
+            in_flight: self.in_flight(),
+            sacked: self.board.sacked,
+            round_trip: ack.round_trip,
+            messages: &self.messages,
         };
-        let (messages, board) = (&self.messages, &self.board);
-        self.window.on_delivery(delivery, params, |cwnd| {
-            let Some(span) = messages.of(board.una) else { return 1.0 };
-            let segments = f64::from((span.end - board.una).saturating_sub(board.sacked));
-            imminence(segments, cwnd, ack.round_trip, span.message.deadline, now)
-        });
+        self.congestion.on_ack(acked, params);
     }
 
     /// RACK: what was sent so long before the newest delivery that it must be lost.
@@ -327,7 +325,7 @@ impl TcpSender {
             self.board.lose(seq);
             self.messages.count_found_lost(&self.board, seq..seq + 1);
         }
-        self.begin_recovery(params);
+        self.begin_recovery(now, params);
     }
 
     /// The receiver says what is lost, by priorities.
@@ -337,21 +335,21 @@ impl TcpSender {
     /// packet for an ACK; the others count no longer and go as the window allows. The paper halves the window "when a loss is
     /// detected", and does not say how often; here once a window of data, as fast recovery does.
     #[cold]
-    fn lose_asked(&mut self, ack: &Ack, params: &TcpParams) {
+    fn lose_asked(&mut self, now: Time, ack: &Ack, params: &TcpParams) {
         let Some(gaps) = params.gaps() else { return };
         let found = asked::lose(&mut self.asked, gaps, &mut self.board, ack, self.nxt);
         if !found.is_empty() {
             self.messages.count_found_lost(&self.board, found);
-            self.begin_recovery(params);
+            self.begin_recovery(now, params);
             self.fast_due = true;
         }
     }
 
     /// Enters fast recovery where losses have come to light outside of any recovery.
     #[inline]
-    fn begin_recovery(&mut self, params: &TcpParams) {
+    fn begin_recovery(&mut self, now: Time, params: &TcpParams) {
         if self.board.lost > 0 && self.recovery == Recovery::Off {
-            self.window.on_loss(self.flight(params), (self.board.una, self.nxt), params);
+            self.congestion.on_loss(&Lost { now, una: self.board.una, nxt: self.nxt }, params);
             self.recovery = Recovery::Fast(self.nxt);
             self.fast_due = true;
         }
@@ -369,15 +367,6 @@ impl TcpSender {
         }
     }
 
-    /// RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: holes make it span more
-    /// than was ever in the network at once. ns-2 takes the window for it.
-    fn flight(&self, params: &TcpParams) -> f64 {
-        match params.window {
-            WindowRule::FromCumulative => self.window.cwnd,
-            WindowRule::Pipe => f64::from(self.nxt - self.board.una).min(self.window.cwnd),
-        }
-    }
-
     /// Segments that are acknowledged, selectively or not.
     pub(crate) fn acknowledged_segments(&self) -> u64 {
         u64::from(self.board.una) + u64::from(self.board.sacked)
@@ -387,6 +376,9 @@ impl TcpSender {
     pub fn on_timer(&mut self, now: Time, params: &TcpParams) -> Timer {
         if self.rack.as_ref().is_some_and(|rack| rack.deadline() <= now) {
             self.mark_late(now, params);
+        }
+        if let Some(own) = self.congestion.own() {
+            own.let_go(now);
         }
         if now < self.deadline {
             return Timer::Idle;
@@ -406,14 +398,14 @@ impl TcpSender {
         match self.phase {
             Phase::SynDue | Phase::SynSent => self.phase = Phase::SynDue,
             Phase::ProbeDue | Phase::ProbeSent => self.phase = Phase::ProbeDue,
-            Phase::Open => self.on_timeout(again, params),
+            Phase::Open => self.on_timeout(now, again, params),
         }
         Timer::Timeout
     }
 
     /// Everything in flight is taken for lost, and slow start begins with the oldest segment.
-    fn on_timeout(&mut self, again: bool, params: &TcpParams) {
-        self.window.on_timeout(self.flight(params), (self.board.una, self.nxt), again, params);
+    fn on_timeout(&mut self, now: Time, again: bool, params: &TcpParams) {
+        self.congestion.on_timeout(&Lost { now, una: self.board.una, nxt: self.nxt }, again, params);
         self.recovery = Recovery::Timeout(self.nxt);
         self.board.lose_all(self.nxt);
         if let Some(rack) = &mut self.rack {
@@ -443,6 +435,9 @@ impl TcpSender {
             self.waiting.hold_back(now);
             return None;
         }
+        if self.is_held_back(now) {
+            return None;
+        }
         self.nxt += 1;
         self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: false })
@@ -469,11 +464,15 @@ impl TcpSender {
     #[inline(never)]
     fn poll_lost(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         let seq = self.board.first_lost()?;
-        if !std::mem::take(&mut self.fast_due) && !self.allows(seq, params) {
+        if !self.fast_due && !self.allows(seq, params) {
             self.limited = true;
             self.waiting.hold_back(now);
             return None;
         }
+        if self.is_held_back(now) {
+            return None;
+        }
+        self.fast_due = false;
         self.board.resend(seq);
         if let Some(span) = self.messages.of_mut(seq) {
             span.effort.retransmissions += 1;
@@ -484,11 +483,21 @@ impl TcpSender {
 
     #[inline]
     fn allows(&self, seq: u32, params: &TcpParams) -> bool {
-        let window = self.window.segments();
+        let window = self.congestion.window(params);
         match params.window {
             WindowRule::FromCumulative if !matches!(self.recovery, Recovery::Fast(_)) => seq - self.board.una < window,
             _ => self.in_flight() < window,
         }
+    }
+
+    /// The pace holds a segment back that may leave otherwise. Then it is not the window that limits the sender.
+    #[inline(always)]
+    fn is_held_back(&mut self, now: Time) -> bool {
+        let held = self.congestion.own().is_some_and(|own| own.holds_back(now));
+        if held {
+            self.limited = false;
+        }
+        held
     }
 
     #[inline(always)]
@@ -497,12 +506,23 @@ impl TcpSender {
         if let Some(rack) = &mut self.rack {
             rack.on_sent(now, seq);
         }
+        if self.congestion.own().is_some() {
+            self.tell_own(now, seq, params);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_own(&mut self, now: Time, seq: u32, params: &TcpParams) {
+        let in_flight = self.in_flight();
+        if let (Some(own), Some(span)) = (self.congestion.own(), self.messages.of(seq)) {
+            own.on_sent(&Sent { now, bytes: span.payload(seq, params.segment), in_flight }, params);
+        }
     }
 
     /// An answer arrived, after `round_trip` where that was measured.
     #[inline(always)]
     fn answered(&mut self, now: Time, round_trip: Option<Time>, params: &TcpParams) {
-        let is_cut = self.window.is_cut(params);
+        let is_cut = self.congestion.is_cut(params);
         let waits = self.messages.oldest_mut().map(|span| &mut span.effort.waits);
         self.waiting.let_go(now, round_trip, is_cut, waits);
     }
@@ -521,7 +541,7 @@ impl TcpSender {
 /// What [`TcpSender::on_timer`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// No retransmission timeout: an early call, or RACK's timer.
+    /// No retransmission timeout: an early call, RACK's timer, or a departure that the pace allows.
     Idle,
     /// The retransmission timer fired.
     Timeout,

@@ -1,0 +1,62 @@
+//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on the deadline of the message.
+
+use flowsieve_core::Time;
+
+use super::control::Acked;
+use super::dctcp::Dctcp;
+use super::window::Response;
+
+/// DCTCP's estimate, raised to the power of the [`imminence`] of the deadline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct D2tcp(pub(super) Dctcp);
+
+impl Response for D2tcp {
+    const LOSS_CUTS_AGAIN: bool = Dctcp::LOSS_CUTS_AGAIN;
+
+    #[inline]
+    fn estimate(&mut self, ack: &Acked<'_>) {
+        self.0.estimate(ack);
+    }
+
+    fn keep(&self, cwnd: f64, ack: &Acked<'_>) -> f64 {
+        let exponent = match ack.messages.of(ack.una) {
+            None => 1.0,
+            Some(span) => {
+                let segments = f64::from((span.end - ack.una).saturating_sub(ack.sacked));
+                imminence(segments, cwnd, ack.round_trip, span.message.deadline, ack.now)
+            }
+        };
+        1.0 - libm::pow(self.0.alpha, exponent) / 2.0
+    }
+
+    fn alpha(&self) -> Option<f64> {
+        self.0.alpha()
+    }
+}
+
+/// D2TCP's exponent d for a message with so much left to deliver: the time that this takes at three quarters of the
+/// window a round trip, which a sawtooth has on average, over the time that is left until the deadline; 0.5 to 2. It is
+/// 1, DCTCP's, without a deadline, and after one that has passed, of which the paper says nothing.
+fn imminence(segments_left: f64, cwnd: f64, round_trip: Time, deadline: Option<Time>, now: Time) -> f64 {
+    match deadline.map(|deadline| deadline.since(now)) {
+        None | Some(Time::ZERO) => 1.0,
+        Some(left) => (segments_left / (0.75 * cwnd) * round_trip.0 as f64 / left.0 as f64).clamp(0.5, 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imminence__time_needed_over_time_left() {
+        let (now, round_trip) = (Time::from_us(1_000), Time::from_us(100));
+        // 30 segments at 15 a round trip take 200 us.
+        let of = |deadline| imminence(30.0, 20.0, round_trip, deadline, now);
+        assert_eq!(of(Some(Time::from_us(1_200))), 1.0);
+        assert_eq!(of(Some(Time::from_us(1_160))), 1.25);
+        assert_eq!(of(Some(Time::from_us(1_250))), 0.8);
+        assert_eq!([1_001, 9_000].map(|us| of(Some(Time::from_us(us)))), [2.0, 0.5]);
+        assert_eq!([Some(Time::from_us(1_000)), Some(Time::ZERO), None].map(of), [1.0; 3]);
+    }
+}

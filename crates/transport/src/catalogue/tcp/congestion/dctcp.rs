@@ -1,0 +1,51 @@
+//! DCTCP (RFC 8257): a mark cuts the window by half the smoothed fraction of marked segments.
+
+use super::control::Acked;
+use super::window::Response;
+
+/// The estimate of the marked fraction (RFC 8257 §3.3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dctcp {
+    /// Smoothed fraction of marked segments.
+    pub(super) alpha: f64,
+    /// The weight of the newest window in it.
+    gain: f64,
+    /// Segments delivered, and those of them that were marked, in the current observation window.
+    delivered: u32,
+    marked: u32,
+    /// The observation window ends when a segment from here on is acknowledged.
+    observe_until: u32,
+}
+
+impl Dctcp {
+    pub(super) fn new(gain: f64, initial_alpha: f64) -> Dctcp {
+        Dctcp { alpha: initial_alpha, gain, delivered: 0, marked: 0, observe_until: 0 }
+    }
+}
+
+impl Response for Dctcp {
+    const LOSS_CUTS_AGAIN: bool = true;
+
+    /// RFC 8257 §3.3, steps 1 to 8.
+    #[inline]
+    fn estimate(&mut self, ack: &Acked<'_>) {
+        self.delivered += ack.delivered;
+        self.marked += if ack.marked { ack.delivered } else { 0 };
+        if ack.una > self.observe_until && self.delivered > 0 {
+            let fraction = f64::from(self.marked) / f64::from(self.delivered);
+            self.alpha += self.gain * (fraction - self.alpha);
+            self.delivered = 0;
+            self.marked = 0;
+            self.observe_until = ack.nxt;
+        }
+    }
+
+    #[inline]
+    fn keep(&self, _: f64, _: &Acked<'_>) -> f64 {
+        1.0 - self.alpha / 2.0
+    }
+
+    fn alpha(&self) -> Option<f64> {
+        Some(self.alpha)
+    }
+}

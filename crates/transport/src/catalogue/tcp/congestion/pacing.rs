@@ -1,0 +1,50 @@
+//! A congestion control of the user's own, with the departures that its pacing rate allows.
+
+use flowsieve_core::Time;
+
+use super::control::{CongestionControl, Sent};
+use crate::tcp::params::TcpParams;
+
+/// A control of the user's own. Built-in ones state no pacing rate, so that this state stands with it.
+pub(crate) struct Paced {
+    pub(crate) control: Box<dyn CongestionControl>,
+    /// When the next segment may leave.
+    next: Time,
+    /// The departure for which a segment waits that the window allows; [`Time::NEVER`]: none waits.
+    pub(crate) held_until: Time,
+}
+
+impl Paced {
+    pub(crate) fn new(control: Box<dyn CongestionControl>) -> Paced {
+        Paced { control, next: Time::ZERO, held_until: Time::NEVER }
+    }
+
+    /// The window that the sender takes, whatever the control says.
+    #[inline(never)]
+    pub(crate) fn window(&self, params: &TcpParams) -> u32 {
+        self.control.window().clamp(1, params.max_window.max(1))
+    }
+
+    /// Whether a segment that the window allows has to wait.
+    #[inline(never)]
+    pub(crate) fn holds_back(&mut self, now: Time) -> bool {
+        let waits = now < self.next;
+        self.held_until = if waits { self.next } else { Time::NEVER };
+        waits
+    }
+
+    /// The clock may have reached the departure.
+    pub(crate) fn let_go(&mut self, now: Time) {
+        if self.held_until <= now {
+            self.held_until = Time::NEVER;
+        }
+    }
+
+    pub(crate) fn on_sent(&mut self, sent: &Sent, params: &TcpParams) {
+        self.control.on_sent(sent, params);
+        self.next = match self.control.pacing_rate() {
+            None => Time::ZERO,
+            Some(rate) => sent.now + Time((u64::from(sent.bytes) * 8_000_000_000_000).div_ceil(rate.get())),
+        };
+    }
+}

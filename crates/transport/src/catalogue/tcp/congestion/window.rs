@@ -1,0 +1,163 @@
+//! The congestion window that NewReno, DCTCP and D2TCP share: slow start and congestion avoidance (RFC 5681 §3.1), once a
+//! window a cut for a mark (RFC 3168 §6.1.2), the response to losses (RFC 6675 §5, RFC 5681 §3.1). How much of the window a
+//! mark leaves is what they differ in ([`Response`]).
+//!
+//! Windows count segments and have fractions. Left out: the limit of appropriate byte counting to two segments an ACK in
+//! slow start (RFC 3465 §2.2), which only matters where ACKs are lost; proportional rate reduction (RFC 6937); a timer at a
+//! window of one that is still marked (RFC 3168 §6.1.2).
+
+use super::control::{ALPHA, Acked, CongestionControl, Lost, WINDOW};
+use crate::endpoint::Observed;
+use crate::tcp::params::{Restart, TcpParams, WindowRule};
+
+/// What a control makes of marks.
+pub(crate) trait Response: Send {
+    /// A loss cuts the window again that a mark has cut. NewReno does not (RFC 3168 §6.1.2); DCTCP does, as a mark's cut may
+    /// be small (RFC 8257 §3.4; Linux and ns-2 alike).
+    const LOSS_CUTS_AGAIN: bool;
+
+    /// An ACK arrives, in fast recovery too.
+    fn estimate(&mut self, ack: &Acked<'_>);
+
+    /// The share of the window `cwnd` that a mark leaves.
+    fn keep(&self, cwnd: f64, ack: &Acked<'_>) -> f64;
+
+    /// The smoothed fraction of marked segments, if it is estimated.
+    fn alpha(&self) -> Option<f64>;
+}
+
+/// A window that grows additively and is cut to a share.
+///
+/// The window stands first, so that a sender finds it at one place whatever the response.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Window<R> {
+    /// Congestion window in segments, at least 1.
+    cwnd: f64,
+    ssthresh: f64,
+    /// A mark cuts again when a segment from here on is acknowledged: once a window.
+    cut_until: u32,
+    /// The last cut was for a mark.
+    cut_for_mark: bool,
+    /// The ACK before was marked.
+    in_run: bool,
+    response: R,
+}
+
+impl<R: Response> Window<R> {
+    pub(super) fn new(response: R, params: &TcpParams) -> Window<R> {
+        Window {
+            cwnd: params.initial(),
+            ssthresh: f64::from(params.max_window).max(2.0),
+            cut_until: 0,
+            cut_for_mark: false,
+            in_run: false,
+            response,
+        }
+    }
+
+    /// By one for each of `steps` segments up to the threshold, and by one for each window of them beyond.
+    #[inline]
+    fn grow(&mut self, steps: f64) {
+        let slow = (self.ssthresh - self.cwnd).max(0.0).min(steps);
+        self.cwnd += slow;
+        self.cwnd += (steps - slow) / self.cwnd;
+    }
+
+    /// RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: holes make it span more
+    /// than was ever in the network at once. ns-2 takes the window for it.
+    fn flight(&self, loss: &Lost, params: &TcpParams) -> f64 {
+        match params.window {
+            WindowRule::FromCumulative => self.cwnd,
+            WindowRule::Pipe => f64::from(loss.nxt - loss.una).min(self.cwnd),
+        }
+    }
+}
+
+impl<R: Response> CongestionControl for Window<R> {
+    #[inline]
+    fn on_ack(&mut self, ack: &Acked<'_>, params: &TcpParams) {
+        self.response.estimate(ack);
+        let ns2 = params.window == WindowRule::FromCumulative;
+        if ack.recovering || (ns2 && !ack.advanced) {
+            return;
+        }
+        let in_run = std::mem::replace(&mut self.in_run, ack.marked);
+        if ack.marked && ack.una > self.cut_until {
+            self.cwnd = (self.cwnd * self.response.keep(self.cwnd, ack)).max(1.0);
+            self.ssthresh = self.cwnd.max(2.0);
+            self.cut_until = ack.nxt;
+            self.cut_for_mark = true;
+        }
+        if !ack.marked || (ns2 && in_run) {
+            self.grow(match params.window {
+                WindowRule::FromCumulative => 1.0,
+                WindowRule::Pipe if ack.limited && (ack.advanced || params.expects_reordering()) => {
+                    f64::from(ack.delivered)
+                }
+                WindowRule::Pipe => return,
+            });
+            self.cwnd = self.cwnd.min(f64::from(params.max_window.max(1)));
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Lost, params: &TcpParams) {
+        if !R::LOSS_CUTS_AGAIN && loss.una < self.cut_until && self.cut_for_mark {
+            return;
+        }
+        self.ssthresh = (self.flight(loss, params) / 2.0).max(2.0);
+        self.cwnd = self.ssthresh;
+        self.cut_until = loss.nxt;
+        self.cut_for_mark = false;
+    }
+
+    /// A second timeout of one segment leaves the threshold (RFC 5681 §3.1).
+    fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams) {
+        let halved = (self.flight(loss, params) / 2.0).max(2.0);
+        self.cut_until = loss.nxt;
+        match params.window {
+            WindowRule::Pipe if again => {}
+            WindowRule::Pipe => self.ssthresh = halved,
+            WindowRule::FromCumulative if self.cut_for_mark => {}
+            WindowRule::FromCumulative => {
+                self.ssthresh = halved;
+                self.cut_until = loss.una;
+            }
+        }
+        self.cwnd = 1.0;
+    }
+
+    /// The first window is one segment (RFC 5681 §3.1). ns-2 does not know of this.
+    fn on_lost_handshake(&mut self, params: &TcpParams) {
+        if params.window == WindowRule::Pipe {
+            self.cwnd = 1.0;
+        }
+    }
+
+    fn on_restart(&mut self, params: &TcpParams) {
+        let initial = params.initial();
+        match params.restart {
+            Restart::Off => {}
+            Restart::Initial => self.cwnd = initial,
+            Restart::AtMostInitial => self.cwnd = self.cwnd.min(initial),
+        }
+    }
+
+    #[inline]
+    fn window(&self) -> u32 {
+        self.cwnd as u32
+    }
+
+    #[inline]
+    fn is_cut(&self, params: &TcpParams) -> bool {
+        let most = f64::from(params.max_window);
+        self.ssthresh < most && self.cwnd < most
+    }
+
+    fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
+        match self.response.alpha() {
+            Some(alpha) => see(&[(WINDOW, self.cwnd), (ALPHA, alpha)]),
+            None => see(&[(WINDOW, self.cwnd)]),
+        }
+    }
+}
