@@ -196,7 +196,7 @@ fn transport__that_a_scheme_brings_reads_none_of_tcps_settings() {
 fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     let plan = |sets: &[&str]| {
         let sets = ["scheme=paced-rate", "flows=200"].iter().chain(sets).map(|set| (*set).to_owned()).collect();
-        plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &*ENGINE)
+        plan::read(&example("comparison.toml"), &Changes { sets, ..Changes::default() }, &ENGINES)
     };
     let refused = plan(&["schemes.paced-rate.transport=tcp"]).unwrap_err();
     assert!(refused.to_string().contains("`transport`"), "{refused}");
@@ -204,7 +204,7 @@ fn congestion_control__that_a_scheme_brings_paces_its_connections() {
     let settings = &planned.experiment.points[0].settings;
     let has = |key: &str| settings.contains_key(&format!("scheme.{key}"));
     assert_eq!(["transport", "dctcp_g", "max_window", "rto_min"].map(has), [false, false, true, true]);
-    let prepared = ENGINE.prepare(&planned.points[0], 1, &planned.folder).unwrap();
+    let prepared = ENGINES.prepare(&planned.points[0], 1, &planned.folder).unwrap();
     let result = (prepared.run)(&mut go_on, None).unwrap();
     assert!(result.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
 }
