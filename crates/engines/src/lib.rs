@@ -12,6 +12,7 @@ mod foreign;
 pub mod forest;
 mod memory;
 mod predictions;
+mod setup;
 mod simulator;
 mod unacted;
 mod usual;
@@ -26,6 +27,7 @@ use flowsieve_schemes::Entry;
 use flowsieve_settings::Key;
 
 pub use flow_level::FlowRates;
+pub use setup::Setup;
 pub use simulator::{Packets, check_name, flows};
 pub use usual::WORKLOAD as USUAL_WORKLOAD;
 

@@ -1,32 +1,26 @@
 //! The packet-level simulator as an engine of experiments: settings become a fabric, a scheme and flows.
 
 mod defeats;
-mod refusals;
+pub(crate) mod refusals;
 
 pub(crate) use refusals::need_coflows;
 
-use crate::classes::{Builder, Built};
-use crate::coflow_weights;
 use crate::flow_level;
 use crate::follow::{self, Follower, Hop};
 use crate::foreign;
 use crate::memory;
-use crate::unacted;
+use crate::setup::Setup;
 use crate::usual;
 use crate::watch::{self, Trace};
 use crate::workload::{ARRIVALS, CDF, Extent, Files, Hosts, LOAD, QUERIES, SIZES, Workload};
-use flowsieve_core::coflow::Announcements;
-use flowsieve_core::controllers::coordinator::Announcement;
-use flowsieve_core::{ControllerKind, ControllerSpec, TaggerSpec, Time};
+use flowsieve_core::{TaggerSpec, Time};
 use flowsieve_experiment::Error;
 use flowsieve_experiment::Point;
 use flowsieve_experiment::document;
 use flowsieve_experiment::engine::{Engine, Prepared, Progress, TraceSize};
-use flowsieve_fabric::topology::Fabric;
 use flowsieve_results::timeline::Timeline;
 use flowsieve_results::{PointResult, SchemeInfo, TraceFiles};
 use flowsieve_schemes::flow_level::{FIDELITY, Fidelity, ONLY};
-use flowsieve_schemes::parameters::ParameterSet;
 use flowsieve_schemes::scheme::Class;
 use flowsieve_schemes::{REGISTRY, Scheme, registry};
 use flowsieve_settings::declare;
@@ -34,16 +28,11 @@ use flowsieve_settings::{Key, MAX_TIME_PS, Origin, Section, Setting, Settings, S
 use flowsieve_sim::sample::Sampling;
 use flowsieve_sim::trace::Tracing;
 use flowsieve_sim::{FRUITLESS_TIMEOUTS, FctEnd, Flows, Measure, Partitioning, RunSpec, SimError};
-use flowsieve_workload::{Flow, Predict};
-use refusals::{
-    overload, refuse_endless_samples, refuse_hasty_timers, refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches,
-    refuse_own_rack, refuse_probes_without_a_choice, refuse_without_coflows,
-};
-use std::cell::Cell;
-use std::fs::File;
+use flowsieve_workload::Flow;
+use refusals::{overload, refuse_endless_samples, refuse_hasty_timers, refuse_own_rack};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 declare! {
     static FCT_END: Setting<FctEnd> = Setting::choice(
@@ -68,13 +57,6 @@ pub struct Packets {
     unguarded: bool,
 }
 
-/// Names the running program by its contents.
-static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
-    let file = std::env::current_exe().and_then(File::open);
-    let hashed = file.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
-    hashed.map(|hash| hash.to_hex().to_string()).map_err(|error| error.to_string())
-});
-
 impl Packets {
     /// With these schemes, and the settings that they declare.
     ///
@@ -98,11 +80,11 @@ impl Packets {
     }
 
     /// Every scheme that a point may name, those of the flow level included, which say so.
-    fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &'static registry::Entry> {
         REGISTRY.iter().chain(ONLY).chain(self.own)
     }
 
-    fn is_own(&self, name: &str) -> bool {
+    pub(crate) fn is_own(&self, name: &str) -> bool {
         self.own.iter().any(|entry| entry.name == name)
     }
 }
@@ -117,14 +99,6 @@ pub fn check_name(name: &str) -> Result<(), Error> {
         let problem = format!("there is a built-in scheme `{name}`");
         return Err(SettingsError::new(Origin::Default, problem).expected(OTHER_NAME).into());
     }
-    Ok(())
-}
-
-/// Adds to the effective configuration which program runs a scheme of one's own: settings do not tell its code.
-fn note_program(settings: &Settings) -> Result<(), Error> {
-    let unreadable =
-        |error| Error::Input(format!("the program's own file, which tells results of your schemes apart: {error}"));
-    settings.note("scheme.program.digest", PROGRAM.as_ref().map_err(unreadable)?);
     Ok(())
 }
 
@@ -150,65 +124,39 @@ impl Engine for Packets {
 
     fn prepare(&self, point: &Point, seed: u64, folder: &Path) -> Result<Prepared, Error> {
         let settings = &point.settings;
-        refuse_own_rack(settings)?;
-        let fabric = foreign::fabric(settings, folder)?;
-        let files = point.shared.of::<Files>();
-        let workload = Workload::read(settings, &Hosts::of(&fabric), &files, (folder, seed))?;
-        let has_own = Cell::new(false);
-        let find = |name: &str| {
-            has_own.set(has_own.get() || self.is_own(name));
-            self.entries().find(|entry| entry.name == name)
-        };
-        let Built { mut scheme, predictions } =
-            Builder { settings, workload: &workload, seed, folder, find: &find, fabric: &fabric }.build(point)?;
-        if has_own.get() {
-            note_program(settings)?;
-        }
-        unacted::take_back(settings, &fabric);
-        let scope = settings.scheme(&point.variant.name);
-        refuse_without_coflows(&scope, &scheme, &workload)?;
-        refuse_huge_flows(&scheme, &workload, seed)?;
-        refuse_huge_sizes(settings, &scheme, &workload)?;
-        coflow_weights::give(settings, &scope, &mut scheme, (&files, folder))?;
-        let announcements = announcements(&scheme, &workload, seed);
-        refuse_huge_sketches(&scope, &scheme, &fabric)?;
-        refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
-        refuse_hasty_timers(&scope, &scheme, &fabric)?;
-        refuse_endless_samples(settings, &workload)?;
+        let setup = self.read(point, seed, folder)?;
+        let (fabric, workload) = (&setup.fabric, &setup.workload);
+        refuse_hasty_timers(&settings.scheme(&point.variant.name), &setup.scheme, fabric)?;
+        refuse_endless_samples(settings, workload)?;
         let run = Run {
-            wire_overhead: wire_overhead(settings, point)?,
-            fct_end: fct_end(settings, &workload)?,
+            fct_end: fct_end(settings, workload)?,
             max_time: settings.common().optional(&MAX_TIME)?.map(Time),
-            sampling: watch::sampling(settings, &fabric, workload.extent)?,
-            trace: watch::trace(settings, &fabric)?,
+            sampling: watch::sampling(settings, fabric, workload.extent)?,
+            trace: watch::trace(settings, fabric)?,
             label: format!("{}, seed {seed}", point.label()),
             guarded: !self.unguarded,
             seed,
-            crossings: workload.crossings(&fabric, seed),
-            fabric,
-            scheme,
-            workload,
-            predictions,
-            announcements,
+            crossings: workload.crossings(fabric, seed),
+            setup,
         };
         let mut loads = run.wire_loads();
-        let mut warnings: Vec<String> = overload(settings, &loads, run.workload.extent)?.into_iter().collect();
-        warnings.extend(run.workload.sentences());
-        for placed in run.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
+        let mut warnings: Vec<String> = overload(settings, &loads, run.setup.workload.extent)?.into_iter().collect();
+        warnings.extend(run.setup.workload.sentences());
+        for placed in run.setup.workload.parts().iter().filter_map(|(_, part)| part.placed.as_ref()) {
             placed.say(&mut loads, &mut warnings);
         }
-        warnings.extend(defeats::defeats(&run.scheme, &run.fabric, run.wire_overhead));
-        let round_trips = defeats::round_trips(&run.scheme, &run.fabric, run.wire_overhead);
+        warnings.extend(defeats::defeats(&run.setup.scheme, &run.setup.fabric, run.setup.wire_overhead));
+        let round_trips = defeats::round_trips(&run.setup.scheme, &run.setup.fabric, run.setup.wire_overhead);
         let (trace, cut) = run.expected_trace().unzip();
         let (point, folder) = (point.clone(), folder.to_owned());
         let run = Arc::new(run);
         let followed = Arc::clone(&run);
         warnings.extend(cut.flatten());
-        warnings.extend(foreign::notes(&run.fabric, &run.workload));
+        warnings.extend(foreign::notes(&run.setup.fabric, &run.setup.workload));
         Ok(Prepared {
-            thresholds_bytes: thresholds(&run.scheme),
-            average: run.workload.average(),
-            fabric: run.fabric.draw(),
+            thresholds_bytes: thresholds(&run.setup.scheme),
+            average: run.setup.workload.average(),
+            fabric: run.setup.fabric.draw(),
             packet_hops: run.expected_hops(),
             memory_bytes: run.expected_memory(),
             trace,
@@ -217,7 +165,7 @@ impl Engine for Packets {
             warnings,
             run: Box::new(move |show, trace| {
                 let mut result = run.simulate(show, trace)?;
-                if run.workload.has_coflows() {
+                if run.setup.workload.has_coflows() {
                     result.flow_level_cct_ps = flow_level::mean_cct_ps(&point, seed, &folder);
                 }
                 Ok(result)
@@ -236,19 +184,6 @@ fn thresholds(scheme: &Scheme) -> Vec<u64> {
         _ => None,
     };
     scheme.classes.iter().find_map(of).unwrap_or_default()
-}
-
-/// The flows of all coflows, where a coordinator of the scheme hears of them at once.
-fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<Announcements>> {
-    let whole = |spec: &ControllerSpec| match &spec.kind {
-        ControllerKind::Coordinator(params) => params.announcement == Announcement::Whole,
-        ControllerKind::Custom(_) => !spec.kind.is_at_hosts(),
-        _ => false,
-    };
-    (workload.has_coflows() && scheme.controllers.iter().any(whole)).then(|| {
-        // An error would have shown while the workload was read.
-        flowsieve_sim::announcements(workload.flows(seed).into_iter().flatten())
-    })
 }
 
 /// Flows, one after the other.
@@ -297,19 +232,8 @@ fn fct_end(settings: &Settings, workload: &Workload) -> Result<FctEnd, SettingsE
     Ok(end)
 }
 
-fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
-    let scope = settings.scheme(&point.variant.name);
-    ParameterSet::read(&scope)?.wire_overhead(&scope)
-}
-
 struct Run {
-    fabric: Fabric,
-    scheme: Scheme,
-    workload: Workload,
-    wire_overhead: u16,
-    predictions: Option<Arc<dyn Predict>>,
-    /// The flows of coflows, where a coordinator hears of them.
-    announcements: Option<Arc<Announcements>>,
+    setup: Setup,
     fct_end: FctEnd,
     max_time: Option<Time>,
     sampling: Option<Sampling>,
@@ -330,17 +254,22 @@ const GUARD_FROM: f64 = 1e7;
 impl Run {
     /// What it may take. Nothing is known of how many flows closed loops and queries will have.
     fn most_packet_hops(&self) -> Option<u64> {
-        let open = self.workload.closed_loop(self.seed).is_none() && self.workload.queries(self.seed).is_none();
+        let open =
+            self.setup.workload.closed_loop(self.seed).is_none() && self.setup.workload.queries(self.seed).is_none();
         (self.guarded && open).then(|| (GUARD * self.expected_hops()).max(GUARD_FROM) as u64)
     }
 
     fn expected_hops(&self) -> f64 {
         let hops: f64 = self.crossings.iter().sum();
-        self.workload.expected_flows() * self.workload.packets_per_flow() * hops
+        self.setup.workload.expected_flows() * self.setup.workload.packets_per_flow() * hops
     }
 
     fn expected_memory(&self) -> u64 {
-        memory::of_run(&self.fabric, self.workload.expected_flows(), refusals::sketch_bytes(&self.scheme, &self.fabric))
+        memory::of_run(
+            &self.setup.fabric,
+            self.setup.workload.expected_flows(),
+            refusals::sketch_bytes(&self.setup.scheme, &self.setup.fabric),
+        )
     }
 
     /// The size of the packet trace, and a warning where it ends before all of it is there.
@@ -348,8 +277,8 @@ impl Run {
         let trace = self.trace.as_ref()?;
         let (span, most) = (&trace.tracing.span, trace.tracing.most);
         let crossings = trace.share_of_classes.iter().zip(&self.crossings).map(|(share, crossing)| share * crossing);
-        let flows = self.workload.expected_flows_within(span.start.0, span.end.0);
-        let all = flows * self.workload.packets_per_flow() * crossings.sum::<f64>();
+        let flows = self.setup.workload.expected_flows_within(span.start.0, span.end.0);
+        let all = flows * self.setup.workload.packets_per_flow() * crossings.sum::<f64>();
         let packets = all.min(most as f64);
         let size = TraceSize { packets, bytes: packets * trace.formats.bytes_per_packet(&trace.links) };
         let ends =
@@ -359,10 +288,12 @@ impl Run {
 
     /// The share of each class of links that data and ACKs take, by its name.
     fn wire_loads(&self) -> Vec<(String, f64)> {
-        let Some(bps) = self.workload.class_bps(&self.crossings, &self.fabric, self.seed) else { return Vec::new() };
-        let rates = self.fabric.class_shares().iter().map(|share| share.rate_total_bps.max(1) as f64);
+        let Some(bps) = self.setup.workload.class_bps(&self.crossings, &self.setup.fabric, self.seed) else {
+            return Vec::new();
+        };
+        let rates = self.setup.fabric.class_shares().iter().map(|share| share.rate_total_bps.max(1) as f64);
         let loads = bps.iter().zip(rates).map(|(bps, rate)| bps / rate);
-        self.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
+        self.setup.fabric.classes.iter().map(|name| (*name).to_owned()).zip(loads).collect()
     }
 
     fn simulate(
@@ -388,8 +319,8 @@ impl Run {
 
     /// The run with all links traced, of which the timeline of a flow is kept.
     fn follow(&self, flow: u32, show: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Timeline, Error> {
-        let mut follower = Follower::new(flow, Hop::all(&self.fabric, self.wire_overhead));
-        let links = (0..self.fabric.links.len() as u32).collect();
+        let mut follower = Follower::new(flow, Hop::all(&self.setup.fabric, self.setup.wire_overhead));
+        let links = (0..self.setup.fabric.links.len() as u32).collect();
         let tracing = Tracing { links, span: Time::ZERO..Time::NEVER, most: u64::MAX };
         let result = self.with_run_spec(show, |run_spec, progress| {
             flowsieve_sim::run_traced(run_spec, None, &tracing, &mut follower, progress)
@@ -402,7 +333,7 @@ impl Run {
                 "{problem}; expected its `message` in each data packet of your transport"
             )));
         }
-        Ok(follower.timeline(self.label.clone(), &row, &self.fabric))
+        Ok(follower.timeline(self.label.clone(), &row, &self.setup.fabric))
     }
 
     fn failed(&self, error: &SimError) -> Error {
@@ -420,14 +351,14 @@ impl Run {
     ) -> Result<T, Error> {
         // An error would have shown while the workload was read.
         let flows = || -> Box<dyn Iterator<Item = Flow> + '_> {
-            match (self.workload.flows(self.seed), self.workload.extent) {
+            match (self.setup.workload.flows(self.seed), self.setup.workload.extent) {
                 (Err(_), _) => Box::new(std::iter::empty()),
                 (Ok(flows), Extent::Flows(count)) => Box::new(flows.take(usize::try_from(count).unwrap_or(usize::MAX))),
                 (Ok(flows), Extent::Until(end)) => Box::new(flows.take_while(move |flow| flow.start_ps < end)),
                 (Ok(flows), _) => flows,
             }
         };
-        let queries = self.workload.queries(self.seed);
+        let queries = self.setup.workload.queries(self.seed);
         // The numbers of queries come first, those of their messages among flows, and their own among coflows.
         let (messages, asked) = queries.as_ref().map_or((0, 0), |queries| (queries.messages(), queries.queries()));
         let after_queries = move |flow: Flow| -> Option<Flow> {
@@ -435,26 +366,26 @@ impl Run {
             Some(Flow { id: flow.id.checked_add(messages)?, coflow, ..flow })
         };
         let beside = || -> Box<dyn Iterator<Item = Flow> + '_> { Box::new(flows().map_while(after_queries)) };
-        let closed = self.workload.closed_loop(self.seed);
-        let waited_for = self.workload.waited_for(self.seed);
-        let flows = match (&queries, &closed, self.workload.extent) {
+        let closed = self.setup.workload.closed_loop(self.seed);
+        let waited_for = self.setup.workload.waited_for(self.seed);
+        let flows = match (&queries, &closed, self.setup.workload.extent) {
             (Some(queries), ..) => Flows::Queries { queries, beside: &beside },
             (_, _, Extent::Entries { endless: true }) => Flows::Until { flows: &flows, waited_for: &waited_for },
             (_, None, _) => Flows::Given(&flows),
             (_, Some(flows), Extent::Until(end)) => Flows::Closed { flows, until: Time(end) },
             (_, Some(flows), _) => Flows::Closed { flows, until: Time::NEVER },
         };
-        let measure = match self.workload.extent {
+        let measure = match self.setup.workload.extent {
             Extent::Window(from, to) => Measure::Window { from: Time(from), to: Time(to) },
             _ => Measure::All,
         };
         let run_spec = RunSpec {
-            fabric: &self.fabric,
-            scheme: &self.scheme,
-            wire_overhead: self.wire_overhead,
+            fabric: &self.setup.fabric,
+            scheme: &self.setup.scheme,
+            wire_overhead: self.setup.wire_overhead,
             flows,
-            predictions: self.predictions.as_ref(),
-            announcements: self.announcements.as_ref(),
+            predictions: self.setup.predictions.as_ref(),
+            announcements: self.setup.announcements.as_ref(),
             measure,
             fct_end: self.fct_end,
             seed: self.seed,
@@ -463,7 +394,7 @@ impl Run {
             most_packet_hops: self.most_packet_hops(),
             fruitless_timeouts: self.guarded.then_some(FRUITLESS_TIMEOUTS),
         };
-        let expected = self.workload.expected_flows().max(1.0);
+        let expected = self.setup.workload.expected_flows().max(1.0);
         let mut progress = |now: flowsieve_sim::Progress| {
             show(Progress { share: (now.finished as f64 / expected).min(1.0), packet_hops: now.packet_hops })
         };

@@ -20,12 +20,12 @@ use flowsieve_workload::coflow_trace::OwnRack;
 const MOST_SKETCH_BYTES: u64 = 4_000_000_000;
 
 /// What the sketches of all ports take, in bytes.
-pub(super) fn sketch_bytes(scheme: &Scheme, fabric: &Fabric) -> u64 {
+pub(crate) fn sketch_bytes(scheme: &Scheme, fabric: &Fabric) -> u64 {
     let of_port = |link: &Link| scheme.ports.at(fabric.place_of(link.from)).kind.sketch_bytes();
     fabric.links.iter().map(of_port).sum()
 }
 
-pub(super) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+pub(crate) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
     let bytes = sketch_bytes(scheme, fabric);
     if bytes <= MOST_SKETCH_BYTES {
         return Ok(());
@@ -40,7 +40,7 @@ pub(super) fn refuse_huge_sketches(scope: &Scope<'_>, scheme: &Scheme, fabric: &
 }
 
 /// Refuses a retransmission timeout that ends before the sender's line has sent a packet: all would be sent again and again.
-pub(super) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
+pub(crate) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &Fabric) -> Result<(), SettingsError> {
     let packet = |class: &Class| {
         let TransportSpec::Tcp(rules) = &class.transport else { return None };
         let facts = rules.facts();
@@ -58,7 +58,7 @@ pub(super) fn refuse_hasty_timers(scope: &Scope<'_>, scheme: &Scheme, fabric: &F
 }
 
 /// Refuses flows of a list that have more segments than can be numbered.
-pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64) -> Result<(), Error> {
+pub(crate) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64) -> Result<(), Error> {
     let segment = |class: &Class| u64::from(class.transport.facts().segment);
     let Some(least) = scheme.classes.iter().map(segment).min() else { return Ok(()) };
     for (one, part) in workload.parts() {
@@ -79,7 +79,7 @@ pub(super) fn refuse_huge_flows(scheme: &Scheme, workload: &Workload, seed: u64)
 }
 
 /// Refuses a distribution of which more than one flow in a million could not be sent.
-pub(super) fn refuse_huge_sizes(
+pub(crate) fn refuse_huge_sizes(
     settings: &Settings,
     scheme: &Scheme,
     workload: &Workload,
@@ -103,7 +103,7 @@ pub(super) fn refuse_huge_sizes(
 const MOST_SAMPLES: f64 = MOST_VALUES as f64;
 
 /// Refuses samples that would be taken more often than their values could be kept.
-pub(super) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
+pub(crate) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -> Result<(), SettingsError> {
     let scope = settings.common();
     let Some(interval) = scope.optional(&SAMPLE_INTERVAL)? else { return Ok(()) };
     let Some(span_ps) = workload.arrivals_span_ps() else { return Ok(()) };
@@ -118,7 +118,7 @@ pub(super) fn refuse_endless_samples(settings: &Settings, workload: &Workload) -
 }
 
 /// Refuses HULA where it would be without effect: its probes go up and down, and tell of ways among which switches choose.
-pub(super) fn refuse_probes_without_a_choice(
+pub(crate) fn refuse_probes_without_a_choice(
     scope: &Scope<'_>,
     scheme: &Scheme,
     fabric: &Fabric,
@@ -145,7 +145,7 @@ pub(super) fn refuse_probes_without_a_choice(
 }
 
 /// Refuses who orders coflows where there are none.
-pub(super) fn refuse_without_coflows(
+pub(crate) fn refuse_without_coflows(
     scope: &Scope<'_>,
     scheme: &Scheme,
     workload: &Workload,
@@ -173,7 +173,7 @@ pub(crate) fn need_coflows(scope: &Scope<'_>, workload: &Workload) -> Result<(),
 }
 
 /// Refuses flows from a host to itself, which no packet and no flow list has.
-pub(super) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
+pub(crate) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> {
     let names = settings.workloads().iter().map(|(name, _)| Some(name.as_str()));
     let names: Vec<Option<&str>> = if settings.workloads().is_empty() { vec![None] } else { names.collect() };
     for scope in names.into_iter().map(|name| settings.workload(name)) {
@@ -187,7 +187,7 @@ pub(super) fn refuse_own_rack(settings: &Settings) -> Result<(), SettingsError> 
 
 /// The most loaded class of links, if it is offered more than it carries: an error where flows arrive until the measured
 /// ones have finished, a warning where the fabric drains.
-pub(super) fn overload(
+pub(crate) fn overload(
     settings: &Settings,
     loads: &[(String, f64)],
     extent: Extent,

@@ -1,0 +1,112 @@
+//! From the settings of a point to what is carried out: a fabric, a scheme, flows and what is known of them beforehand.
+//!
+//! Whoever carries packets starts here, the simulator or another engine: [`Packets::read`] reads and checks all that does not depend on how
+//! packets are carried.
+
+use crate::classes::{Builder, Built};
+use crate::coflow_weights;
+use crate::foreign;
+use crate::simulator::Packets;
+use crate::simulator::refusals::{
+    refuse_huge_flows, refuse_huge_sizes, refuse_huge_sketches, refuse_own_rack, refuse_probes_without_a_choice,
+    refuse_without_coflows,
+};
+use crate::unacted;
+use crate::workload::{Files, Hosts, Workload};
+use flowsieve_core::coflow::Announcements;
+use flowsieve_core::controllers::coordinator::Announcement;
+use flowsieve_core::{ControllerKind, ControllerSpec};
+use flowsieve_experiment::{Error, Point};
+use flowsieve_fabric::topology::Fabric;
+use flowsieve_schemes::Scheme;
+use flowsieve_schemes::parameters::ParameterSet;
+use flowsieve_settings::{Settings, SettingsError};
+use flowsieve_workload::Predict;
+use std::cell::Cell;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+/// What a point says, checked.
+pub struct Setup {
+    /// The fabric.
+    pub fabric: Fabric,
+    /// The scheme, with a class for each class of flows.
+    pub scheme: Scheme,
+    /// What is sent, and when.
+    pub workload: Workload,
+    /// Bytes that a packet takes on the wire besides its length: preamble, checksum and gap.
+    pub wire_overhead: u16,
+    /// What is predicted of flows, where a scheme asks for it.
+    pub predictions: Option<Arc<dyn Predict>>,
+    /// The flows of all coflows, where a coordinator hears of them at once.
+    pub announcements: Option<Arc<Announcements>>,
+}
+
+/// Names the running program by its contents.
+static PROGRAM: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let file = std::env::current_exe().and_then(File::open);
+    let hashed = file.and_then(|file| Ok(blake3::Hasher::new().update_reader(file)?.finalize()));
+    hashed.map(|hash| hash.to_hex().to_string()).map_err(|error| error.to_string())
+});
+
+impl Packets {
+    /// Reads the settings of a point with a seed. Paths are relative to `folder`.
+    ///
+    /// # Errors
+    /// Where a setting does not fit, or two settings do not go together.
+    pub fn read(&self, point: &Point, seed: u64, folder: &Path) -> Result<Setup, Error> {
+        let settings = &point.settings;
+        refuse_own_rack(settings)?;
+        let fabric = foreign::fabric(settings, folder)?;
+        let files = point.shared.of::<Files>();
+        let workload = Workload::read(settings, &Hosts::of(&fabric), &files, (folder, seed))?;
+        let has_own = Cell::new(false);
+        let find = |name: &str| {
+            has_own.set(has_own.get() || self.is_own(name));
+            self.entries().find(|entry| entry.name == name)
+        };
+        let Built { mut scheme, predictions } =
+            Builder { settings, workload: &workload, seed, folder, find: &find, fabric: &fabric }.build(point)?;
+        if has_own.get() {
+            note_program(settings)?;
+        }
+        unacted::take_back(settings, &fabric);
+        let scope = settings.scheme(&point.variant.name);
+        refuse_without_coflows(&scope, &scheme, &workload)?;
+        refuse_huge_flows(&scheme, &workload, seed)?;
+        refuse_huge_sizes(settings, &scheme, &workload)?;
+        coflow_weights::give(settings, &scope, &mut scheme, (&files, folder))?;
+        let announcements = announcements(&scheme, &workload, seed);
+        refuse_huge_sketches(&scope, &scheme, &fabric)?;
+        refuse_probes_without_a_choice(&scope, &scheme, &fabric)?;
+        let wire_overhead = wire_overhead(settings, point)?;
+        Ok(Setup { fabric, scheme, workload, wire_overhead, predictions, announcements })
+    }
+}
+
+/// Adds to the effective configuration which program runs a scheme of one's own: settings do not tell its code.
+fn note_program(settings: &Settings) -> Result<(), Error> {
+    let unreadable =
+        |error| Error::Input(format!("the program's own file, which tells results of your schemes apart: {error}"));
+    settings.note("scheme.program.digest", PROGRAM.as_ref().map_err(unreadable)?);
+    Ok(())
+}
+
+/// The flows of all coflows, where a coordinator of the scheme hears of them at once.
+fn announcements(scheme: &Scheme, workload: &Workload, seed: u64) -> Option<Arc<Announcements>> {
+    let whole = |spec: &ControllerSpec| match &spec.kind {
+        ControllerKind::Coordinator(params) => params.announcement == Announcement::Whole,
+        ControllerKind::Custom(_) => !spec.kind.is_at_hosts(),
+        _ => false,
+    };
+    (workload.has_coflows() && scheme.controllers.iter().any(whole)).then(|| {
+        // An error would have shown while the workload was read.
+        flowsieve_sim::announcements(workload.flows(seed).into_iter().flatten())
+    })
+}
+
+fn wire_overhead(settings: &Settings, point: &Point) -> Result<u16, SettingsError> {
+    let scope = settings.scheme(&point.variant.name);
+    ParameterSet::read(&scope)?.wire_overhead(&scope)
+}
