@@ -301,7 +301,8 @@ impl TcpSender {
                 }
             }
         }
-        let acked = Acked {
+        let in_flight = || self.nxt - self.board.una - self.board.sacked - self.board.lost;
+        let acked = || Acked {
             now,
             delivered,
             advanced,
@@ -310,7 +311,7 @@ impl TcpSender {
             recovering: matches!(self.recovery, Recovery::Fast(_)),
             una: self.board.una,
             nxt: self.nxt,
-            in_flight: self.in_flight(),
+            in_flight: in_flight(),
             sacked: self.board.sacked,
             round_trip: ack.round_trip,
             messages: &self.messages,
@@ -422,6 +423,14 @@ impl TcpSender {
         if self.phase != Phase::Open {
             return self.poll_control(now, params);
         }
+        if self.congestion.is_own() {
+            return self.poll_own(now, params);
+        }
+        self.poll_open(now, params)
+    }
+
+    #[inline(always)]
+    fn poll_open(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         if self.board.lost > 0 {
             return self.poll_lost(now, params);
         }
@@ -435,12 +444,39 @@ impl TcpSender {
             self.waiting.hold_back(now);
             return None;
         }
-        if self.is_held_back(now) {
-            return None;
-        }
         self.nxt += 1;
         self.sent(now, seq, params);
         Some(Emission::Segment { seq, retransmission: false })
+    }
+
+    /// The same where the user's own congestion control may pace segments and hears of those that leave.
+    #[inline(never)]
+    fn poll_own(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        let may_send = self.may_send(params);
+        if self.congestion.own()?.holds_back(now, may_send) {
+            // Then it is not the window that limits the sender.
+            self.limited = false;
+            return None;
+        }
+        let emission = self.poll_open(now, params);
+        let in_flight = self.in_flight();
+        if let (Some(Emission::Segment { seq, .. }), Some(own)) = (emission, self.congestion.own())
+            && let Some(span) = self.messages.of(seq)
+        {
+            own.on_sent(&Sent { now, bytes: span.payload(seq, params.segment), in_flight }, params);
+        }
+        emission
+    }
+
+    /// Whether an open connection has a segment that its window allows.
+    fn may_send(&self, params: &TcpParams) -> bool {
+        match self.board.first_lost() {
+            Some(seq) => self.fast_due || self.allows(seq, params),
+            None => {
+                let seq = self.nxt;
+                seq < self.messages.end() && self.allows(seq, params) && seq - self.board.una < params.span()
+            }
+        }
     }
 
     #[inline(never)]
@@ -464,15 +500,11 @@ impl TcpSender {
     #[inline(never)]
     fn poll_lost(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         let seq = self.board.first_lost()?;
-        if !self.fast_due && !self.allows(seq, params) {
+        if !std::mem::take(&mut self.fast_due) && !self.allows(seq, params) {
             self.limited = true;
             self.waiting.hold_back(now);
             return None;
         }
-        if self.is_held_back(now) {
-            return None;
-        }
-        self.fast_due = false;
         self.board.resend(seq);
         if let Some(span) = self.messages.of_mut(seq) {
             span.effort.retransmissions += 1;
@@ -490,32 +522,11 @@ impl TcpSender {
         }
     }
 
-    /// The pace holds a segment back that may leave otherwise. Then it is not the window that limits the sender.
-    #[inline(always)]
-    fn is_held_back(&mut self, now: Time) -> bool {
-        let held = self.congestion.own().is_some_and(|own| own.holds_back(now));
-        if held {
-            self.limited = false;
-        }
-        held
-    }
-
     #[inline(always)]
     fn sent(&mut self, now: Time, seq: u32, params: &TcpParams) {
         self.arm(now, seq == self.board.una, params);
         if let Some(rack) = &mut self.rack {
             rack.on_sent(now, seq);
-        }
-        if self.congestion.own().is_some() {
-            self.tell_own(now, seq, params);
-        }
-    }
-
-    #[inline(never)]
-    fn tell_own(&mut self, now: Time, seq: u32, params: &TcpParams) {
-        let in_flight = self.in_flight();
-        if let (Some(own), Some(span)) = (self.congestion.own(), self.messages.of(seq)) {
-            own.on_sent(&Sent { now, bytes: span.payload(seq, params.segment), in_flight }, params);
         }
     }
 

@@ -31,7 +31,7 @@ use d2tcp::D2tcp;
 use dctcp::Dctcp;
 use new_reno::NewReno;
 use pacing::Paced;
-use window::Window;
+use window::Additive;
 
 /// How to make the congestion control of a connection. The built-in ones halve the window on loss and differ in their
 /// response to ECN marks.
@@ -80,12 +80,12 @@ impl CongestionSpec {
     /// The congestion control of a new connection.
     pub(crate) fn build(&self, params: &TcpParams) -> Congestion {
         match self {
-            CongestionSpec::NewReno => Congestion::NewReno(Window::new(NewReno, params)),
+            CongestionSpec::NewReno => Congestion::NewReno(Additive::new(NewReno, params)),
             &CongestionSpec::Dctcp { gain, initial_alpha } => {
-                Congestion::Dctcp(Window::new(Dctcp::new(gain, initial_alpha), params))
+                Congestion::Dctcp(Additive::new(Dctcp::new(gain, initial_alpha), params))
             }
             &CongestionSpec::D2tcp { gain, initial_alpha } => {
-                Congestion::D2tcp(Window::new(D2tcp(Dctcp::new(gain, initial_alpha)), params))
+                Congestion::D2tcp(Additive::new(D2tcp(Dctcp::new(gain, initial_alpha)), params))
             }
             CongestionSpec::Custom(CustomCongestion(make)) => Congestion::Custom(Paced::new(make(params))),
         }
@@ -94,9 +94,9 @@ impl CongestionSpec {
 
 /// Every congestion control as one type, so that a sender calls it without indirection.
 pub(crate) enum Congestion {
-    NewReno(Window<NewReno>),
-    Dctcp(Window<Dctcp>),
-    D2tcp(Window<D2tcp>),
+    NewReno(Additive<NewReno>),
+    Dctcp(Additive<Dctcp>),
+    D2tcp(Additive<D2tcp>),
     /// One of the user's own. It alone can be paced.
     Custom(Paced),
 }
@@ -112,12 +112,21 @@ macro_rules! each {
     };
 }
 
+/// The controls with a window that grows additively. Every packet asks for it, and finds it without telling them apart.
+macro_rules! additive {
+    ($window:ident) => {
+        Congestion::NewReno(Additive { window: $window, .. })
+            | Congestion::Dctcp(Additive { window: $window, .. })
+            | Congestion::D2tcp(Additive { window: $window, .. })
+    };
+}
+
 /// The methods of [`CongestionControl`].
 impl Congestion {
     /// Each arm takes the ACK for itself, as one for all of them would have to lie in memory.
     #[inline(always)]
-    pub(crate) fn on_ack(&mut self, ack: Acked<'_>, params: &TcpParams) {
-        each!(self, control => control.on_ack(&{ ack }, params));
+    pub(crate) fn on_ack<'a>(&mut self, ack: impl Fn() -> Acked<'a>, params: &TcpParams) {
+        each!(self, control => control.on_ack(&ack(), params));
     }
 
     pub(crate) fn on_loss(&mut self, loss: &Lost, params: &TcpParams) {
@@ -138,7 +147,10 @@ impl Congestion {
 
     #[inline(always)]
     pub(crate) fn is_cut(&self, params: &TcpParams) -> bool {
-        each!(self, control => control.is_cut(params))
+        match self {
+            additive!(window) => window.is_cut(params),
+            Congestion::Custom(own) => own.control.is_cut(params),
+        }
     }
 
     pub(crate) fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
@@ -148,18 +160,21 @@ impl Congestion {
     #[inline(always)]
     pub(crate) fn window(&self, params: &TcpParams) -> u32 {
         match self {
-            Congestion::NewReno(control) => control.window(),
-            Congestion::Dctcp(control) => control.window(),
-            Congestion::D2tcp(control) => control.window(),
+            additive!(window) => window.segments(),
             Congestion::Custom(own) => own.window(params),
         }
     }
 }
 
-/// Pacing, which costs a built-in control one branch that is always taken.
+/// Pacing, of which a built-in control knows nothing.
 impl Congestion {
-    /// The control hears of segments that leave, and may pace them.
+    /// Whether it is one of the user's own, which hears of segments that leave and may pace them.
     #[inline(always)]
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Congestion::Custom(_))
+    }
+
+    /// That one.
     pub(crate) fn own(&mut self) -> Option<&mut Paced> {
         if let Congestion::Custom(own) = self { Some(own) } else { None }
     }

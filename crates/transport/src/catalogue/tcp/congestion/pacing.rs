@@ -25,10 +25,9 @@ impl Paced {
         self.control.window().clamp(1, params.max_window.max(1))
     }
 
-    /// Whether a segment that the window allows has to wait.
-    #[inline(never)]
-    pub(crate) fn holds_back(&mut self, now: Time) -> bool {
-        let waits = now < self.next;
+    /// Whether a segment has to wait; `any`: there is one that the window allows.
+    pub(crate) fn holds_back(&mut self, now: Time, any: bool) -> bool {
+        let waits = any && now < self.next;
         self.held_until = if waits { self.next } else { Time::NEVER };
         waits
     }

@@ -99,7 +99,7 @@ impl Trial {
                     round_trip: Time::from_us(100),
                     messages: &self.messages,
                 };
-                self.control.on_ack(ack, &self.params);
+                self.control.on_ack(|| ack, &self.params);
             }
             "loss" => self.control.on_loss(&Lost { now, una, nxt }, &self.params),
             "timeout" => self.control.on_timeout(&Lost { now, una, nxt }, words.contains(&"again"), &self.params),
@@ -290,19 +290,21 @@ fn paced__the_next_segment_leaves_when_the_last_would_have_left_the_line() {
     let mut control = params.congestion.build(&params);
     let at = Time::from_us;
     let own = control.own().expect("a control of the user's own");
-    assert!(!own.holds_back(at(5)), "nothing has left yet");
+    assert!(!own.holds_back(at(5), true), "nothing has left yet");
     own.on_sent(&Sent { now: at(5), bytes: 1_000, in_flight: 1 }, &params);
     // 8,000 bits at 1 Gbit/s.
-    assert!(own.holds_back(at(5)) && own.held_until == at(13));
+    assert!(own.holds_back(at(5), true) && own.held_until == at(13));
+    assert!(!own.holds_back(at(5), false) && own.held_until == Time::NEVER, "nothing waits");
+    assert!(own.holds_back(at(5), true));
     own.let_go(at(12));
     assert_eq!(own.held_until, at(13));
     own.let_go(at(13));
-    assert!(own.held_until == Time::NEVER && !own.holds_back(at(13)));
+    assert!(own.held_until == Time::NEVER && !own.holds_back(at(13), true));
     // What leaves late is not made up for.
     own.on_sent(&Sent { now: at(20), bytes: 125, in_flight: 1 }, &params);
-    assert!(own.holds_back(at(20)) && own.held_until == at(21));
+    assert!(own.holds_back(at(20), true) && own.held_until == at(21));
     // Three bits a second: rounded up to a picosecond.
     own.control = Box::new(Wild(3));
     own.on_sent(&Sent { now: at(30), bytes: 1, in_flight: 1 }, &params);
-    assert!(own.holds_back(at(40)) && own.held_until == at(30) + Time(2_666_666_666_667));
+    assert!(own.holds_back(at(40), true) && own.held_until == at(30) + Time(2_666_666_666_667));
 }

@@ -26,12 +26,9 @@ pub(crate) trait Response: Send {
     fn alpha(&self) -> Option<f64>;
 }
 
-/// A window that grows additively and is cut to a share.
-///
-/// The window stands first, so that a sender finds it at one place whatever the response.
+/// The window itself, which is the same whatever the response.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct Window<R> {
+pub(crate) struct Window {
     /// Congestion window in segments, at least 1.
     cwnd: f64,
     ssthresh: f64,
@@ -41,19 +38,20 @@ pub(crate) struct Window<R> {
     cut_for_mark: bool,
     /// The ACK before was marked.
     in_run: bool,
-    response: R,
 }
 
-impl<R: Response> Window<R> {
-    pub(super) fn new(response: R, params: &TcpParams) -> Window<R> {
-        Window {
-            cwnd: params.initial(),
-            ssthresh: f64::from(params.max_window).max(2.0),
-            cut_until: 0,
-            cut_for_mark: false,
-            in_run: false,
-            response,
-        }
+impl Window {
+    /// Segments that it allows.
+    #[inline(always)]
+    pub(super) fn segments(&self) -> u32 {
+        self.cwnd as u32
+    }
+
+    /// As [`CongestionControl::is_cut`].
+    #[inline(always)]
+    pub(super) fn is_cut(&self, params: &TcpParams) -> bool {
+        let most = f64::from(params.max_window);
+        self.ssthresh < most && self.cwnd < most
     }
 
     /// By one for each of `steps` segments up to the threshold, and by one for each window of them beyond.
@@ -74,63 +72,88 @@ impl<R: Response> Window<R> {
     }
 }
 
-impl<R: Response> CongestionControl for Window<R> {
+/// A window that grows additively and is cut to a share: the window stands first, so that a sender finds it at one place
+/// whatever the response.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Additive<R> {
+    pub(super) window: Window,
+    response: R,
+}
+
+impl<R: Response> Additive<R> {
+    pub(super) fn new(response: R, params: &TcpParams) -> Additive<R> {
+        let window = Window {
+            cwnd: params.initial(),
+            ssthresh: f64::from(params.max_window).max(2.0),
+            cut_until: 0,
+            cut_for_mark: false,
+            in_run: false,
+        };
+        Additive { window, response }
+    }
+}
+
+impl<R: Response> CongestionControl for Additive<R> {
     #[inline]
     fn on_ack(&mut self, ack: &Acked<'_>, params: &TcpParams) {
         self.response.estimate(ack);
+        let window = &mut self.window;
         let ns2 = params.window == WindowRule::FromCumulative;
         if ack.recovering || (ns2 && !ack.advanced) {
             return;
         }
-        let in_run = std::mem::replace(&mut self.in_run, ack.marked);
-        if ack.marked && ack.una > self.cut_until {
-            self.cwnd = (self.cwnd * self.response.keep(self.cwnd, ack)).max(1.0);
-            self.ssthresh = self.cwnd.max(2.0);
-            self.cut_until = ack.nxt;
-            self.cut_for_mark = true;
+        let in_run = std::mem::replace(&mut window.in_run, ack.marked);
+        if ack.marked && ack.una > window.cut_until {
+            window.cwnd = (window.cwnd * self.response.keep(window.cwnd, ack)).max(1.0);
+            window.ssthresh = window.cwnd.max(2.0);
+            window.cut_until = ack.nxt;
+            window.cut_for_mark = true;
         }
         if !ack.marked || (ns2 && in_run) {
-            self.grow(match params.window {
+            window.grow(match params.window {
                 WindowRule::FromCumulative => 1.0,
                 WindowRule::Pipe if ack.limited && (ack.advanced || params.expects_reordering()) => {
                     f64::from(ack.delivered)
                 }
                 WindowRule::Pipe => return,
             });
-            self.cwnd = self.cwnd.min(f64::from(params.max_window.max(1)));
+            window.cwnd = window.cwnd.min(f64::from(params.max_window.max(1)));
         }
     }
 
     fn on_loss(&mut self, loss: &Lost, params: &TcpParams) {
-        if !R::LOSS_CUTS_AGAIN && loss.una < self.cut_until && self.cut_for_mark {
+        let window = &mut self.window;
+        if !R::LOSS_CUTS_AGAIN && loss.una < window.cut_until && window.cut_for_mark {
             return;
         }
-        self.ssthresh = (self.flight(loss, params) / 2.0).max(2.0);
-        self.cwnd = self.ssthresh;
-        self.cut_until = loss.nxt;
-        self.cut_for_mark = false;
+        window.ssthresh = (window.flight(loss, params) / 2.0).max(2.0);
+        window.cwnd = window.ssthresh;
+        window.cut_until = loss.nxt;
+        window.cut_for_mark = false;
     }
 
     /// A second timeout of one segment leaves the threshold (RFC 5681 §3.1).
     fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams) {
-        let halved = (self.flight(loss, params) / 2.0).max(2.0);
-        self.cut_until = loss.nxt;
+        let window = &mut self.window;
+        let halved = (window.flight(loss, params) / 2.0).max(2.0);
+        window.cut_until = loss.nxt;
         match params.window {
             WindowRule::Pipe if again => {}
-            WindowRule::Pipe => self.ssthresh = halved,
-            WindowRule::FromCumulative if self.cut_for_mark => {}
+            WindowRule::Pipe => window.ssthresh = halved,
+            WindowRule::FromCumulative if window.cut_for_mark => {}
             WindowRule::FromCumulative => {
-                self.ssthresh = halved;
-                self.cut_until = loss.una;
+                window.ssthresh = halved;
+                window.cut_until = loss.una;
             }
         }
-        self.cwnd = 1.0;
+        window.cwnd = 1.0;
     }
 
     /// The first window is one segment (RFC 5681 §3.1). ns-2 does not know of this.
     fn on_lost_handshake(&mut self, params: &TcpParams) {
         if params.window == WindowRule::Pipe {
-            self.cwnd = 1.0;
+            self.window.cwnd = 1.0;
         }
     }
 
@@ -138,26 +161,23 @@ impl<R: Response> CongestionControl for Window<R> {
         let initial = params.initial();
         match params.restart {
             Restart::Off => {}
-            Restart::Initial => self.cwnd = initial,
-            Restart::AtMostInitial => self.cwnd = self.cwnd.min(initial),
+            Restart::Initial => self.window.cwnd = initial,
+            Restart::AtMostInitial => self.window.cwnd = self.window.cwnd.min(initial),
         }
     }
 
-    #[inline]
     fn window(&self) -> u32 {
-        self.cwnd as u32
+        self.window.segments()
     }
 
-    #[inline]
     fn is_cut(&self, params: &TcpParams) -> bool {
-        let most = f64::from(params.max_window);
-        self.ssthresh < most && self.cwnd < most
+        self.window.is_cut(params)
     }
 
     fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
         match self.response.alpha() {
-            Some(alpha) => see(&[(WINDOW, self.cwnd), (ALPHA, alpha)]),
-            None => see(&[(WINDOW, self.cwnd)]),
+            Some(alpha) => see(&[(WINDOW, self.window.cwnd), (ALPHA, alpha)]),
+            None => see(&[(WINDOW, self.window.cwnd)]),
         }
     }
 }
