@@ -1,0 +1,133 @@
+//! What a sender emits: whether a segment may leave, and which.
+
+use flowsieve_core::Time;
+
+use super::{Emission, Phase, Recovery, TcpSender};
+use crate::tcp::congestion::Sent;
+use crate::tcp::header::Header;
+use crate::tcp::params::{TcpParams, WindowRule};
+
+impl TcpSender {
+    /// The next packet that may be sent now.
+    #[inline(always)]
+    pub fn poll(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        if self.phase != Phase::Open {
+            return self.poll_control(now, params);
+        }
+        if self.congestion.is_own() {
+            return self.poll_own(now, params);
+        }
+        self.poll_open(now, params)
+    }
+
+    #[inline(always)]
+    fn poll_open(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        if self.board.lost > 0 {
+            return self.poll_lost(now, params);
+        }
+        let seq = self.nxt;
+        if seq == self.messages.end() {
+            self.limited = false;
+            return None;
+        }
+        if !self.allows(seq, params) || seq - self.board.una >= params.span() {
+            self.limited = true;
+            self.waiting.hold_back(now);
+            return None;
+        }
+        self.nxt += 1;
+        self.sent(now, seq, params);
+        Some(Emission::Segment { seq, retransmission: false })
+    }
+
+    /// The same where the user's own congestion control may pace segments and hears of those that leave.
+    #[inline(never)]
+    fn poll_own(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        let may_send = self.may_send(params);
+        if self.congestion.own()?.holds_back(now, may_send) {
+            // Then it is not the window that limits the sender.
+            self.limited = false;
+            return None;
+        }
+        let emission = self.poll_open(now, params);
+        let in_flight = self.in_flight();
+        if let (Some(Emission::Segment { seq, .. }), Some(own)) = (emission, self.congestion.own())
+            && let Some(span) = self.messages.of(seq)
+        {
+            own.on_sent(&Sent { now, bytes: span.payload(seq, params.segment), in_flight }, params);
+        }
+        emission
+    }
+
+    /// Whether an open connection has a segment that its window allows.
+    fn may_send(&self, params: &TcpParams) -> bool {
+        match self.board.first_lost() {
+            Some(seq) => self.fast_due || self.allows(seq, params),
+            None => {
+                let seq = self.nxt;
+                seq < self.messages.end() && self.allows(seq, params) && seq - self.board.una < params.span()
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn poll_control(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        match self.phase {
+            Phase::SynDue => {
+                self.phase = Phase::SynSent;
+                self.arm(now, false, params);
+                self.waiting.hold_back(now);
+                Some(Emission::Control(Header::Syn))
+            }
+            Phase::ProbeDue => {
+                self.phase = Phase::ProbeSent;
+                Some(Emission::Control(Header::Probe))
+            }
+            Phase::SynSent | Phase::ProbeSent | Phase::Open => None,
+        }
+    }
+
+    /// Holes are filled before anything new is sent (RFC 6675 §4, NextSeg).
+    #[inline(never)]
+    fn poll_lost(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
+        let seq = self.board.first_lost()?;
+        if !std::mem::take(&mut self.fast_due) && !self.allows(seq, params) {
+            self.limited = true;
+            self.waiting.hold_back(now);
+            return None;
+        }
+        self.board.resend(seq);
+        if let Some(span) = self.messages.of_mut(seq) {
+            span.effort.retransmissions += 1;
+        }
+        self.sent(now, seq, params);
+        Some(Emission::Segment { seq, retransmission: true })
+    }
+
+    #[inline]
+    fn allows(&self, seq: u32, params: &TcpParams) -> bool {
+        let window = self.congestion.window(params);
+        match params.window {
+            WindowRule::FromCumulative if !matches!(self.recovery, Recovery::Fast(_)) => seq - self.board.una < window,
+            _ => self.in_flight() < window,
+        }
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, now: Time, seq: u32, params: &TcpParams) {
+        self.arm(now, seq == self.board.una, params);
+        if let Some(rack) = &mut self.rack {
+            rack.on_sent(now, seq);
+        }
+    }
+
+    /// Starts the retransmission timer (RFC 6298 §5.1), anew where the oldest segment is sent again (RFC 6675 §6 leaves
+    /// that open; ns-2 does it).
+    #[inline]
+    fn arm(&mut self, now: Time, oldest: bool, params: &TcpParams) {
+        self.last_sent = now;
+        if oldest || self.deadline == Time::NEVER {
+            self.deadline = self.rto.deadline(now, params.rto);
+        }
+    }
+}
