@@ -92,13 +92,13 @@ fn init__takes_flowsieve_from_its_repository_unless_told_otherwise() {
         (std::fs::read_to_string(folder.path().join(crate_of).join("Cargo.toml")).unwrap(), done.err)
     };
     let (text, told) = manifest(&["one"], "flowsieve-one");
-    assert_eq!(text.matches("git = \"https://github.com/flowsieve/flowsieve\"").count(), 3, "{text}");
+    assert_eq!(text.matches("git = \"https://github.com/flowsieve/flowsieve\"").count(), 6, "{text}");
     assert!(told.contains("not on crates.io") && told.contains("--flowsieve"), "{told}");
     let (text, _) = manifest(&["two", "--flowsieve", "https://example.org/fork.git"], "flowsieve-two");
-    assert_eq!(text.matches("git = \"https://example.org/fork.git\"").count(), 3, "{text}");
+    assert_eq!(text.matches("git = \"https://example.org/fork.git\"").count(), 6, "{text}");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let (text, told) = manifest(&["three", "dir", "--flowsieve", root], "dir");
-    assert!(text.matches("path = ").count() == 3 && told.is_empty(), "{text}{told}");
+    assert!(text.matches("path = ").count() == 6 && told.is_empty(), "{text}{told}");
     // Within the source it is that.
     std::fs::create_dir_all(folder.path().join("crates/flowsieve")).unwrap();
     std::fs::write(folder.path().join("crates/flowsieve/Cargo.toml"), "").unwrap();

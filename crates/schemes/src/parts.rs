@@ -250,10 +250,5 @@ pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), Se
     Ok(())
 }
 
-/// A class that sends as another one does, with a tagger of its own.
-pub fn with_tagger(class: &Class, tagger: TaggerSpec) -> Class {
-    Class { tagger, ..class.clone() }
-}
-
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ use group::{OrderName, Property, group, initial, spread};
 use crate::messages::message_gap;
 use crate::parts::{self, DisciplineName, Part, Parts};
 use crate::registry::{Context, Entry, Knows};
-use crate::scheme::{PortSpec, Scheme};
+use crate::scheme::{Class, PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
@@ -204,7 +204,7 @@ fn build(context: &Context<'_>, row: Row) -> Result<Scheme, SettingsError> {
     class.tagger = TaggerSpec::Cluster(tagger);
     if special == FlowProperty::Always {
         let ordinary = TaggerSpec::Cluster(ClusterTagger { special: FlowProperty::Never, ..tagger });
-        scheme.classes = vec![parts::with_tagger(&class, ordinary), class];
+        scheme.classes = vec![Class { tagger: ordinary, ..class.clone() }, class];
     } else {
         scheme.classes = vec![class];
     }
