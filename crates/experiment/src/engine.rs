@@ -79,8 +79,8 @@ impl Engines {
 
     /// Reads from the settings what a scheme reads where the workload is a usual one.
     pub fn read_scheme(&self, scheme: &str, settings: &Settings) {
-        let has = |engine: &&Box<dyn Engine>| engine.schemes().iter().any(|known| known.name == scheme);
-        if let Some(engine) = self.list.iter().find(has) {
+        let has = |engine: &dyn Engine| engine.schemes().iter().any(|known| known.name == scheme);
+        if let Some(engine) = self.list.iter().find(|engine| has(engine.as_ref())) {
             engine.read_scheme(scheme, settings);
         }
     }
