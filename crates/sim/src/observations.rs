@@ -1,4 +1,4 @@
-//! What the ports and taggers of a run say of themselves at its end: counts, periodic parts, and what fell short of what they expect.
+//! What the ports, taggers and endpoints of a run say of themselves at its end: counts, periodic parts, and what fell short of what they expect.
 //! Names are the parts' own.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
-    /// By all ports and taggers.
+    /// By all ports, taggers and endpoints.
     pub(crate) fn of_parts<K>(built: &Built<K>) -> Observations {
         let mut observed = Observations::default();
         for link in 0..built.placement.from.len() {
@@ -28,6 +28,7 @@ impl Observations {
         }
         for side in built.partitions.iter().flat_map(|partition| &partition.hosts.sides) {
             side.tagger.observe(&mut |reading| observed.take(reading));
+            side.endpoint.readings(&mut |reading| observed.take(reading));
         }
         observed
     }

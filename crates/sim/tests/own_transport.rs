@@ -28,6 +28,7 @@ fn own_transport__the_receiver_lets_the_shortest_message_go_first() {
         let arrived = trial().run(&flows);
         assert_eq!(fcts(&arrived), [13_552_000, 6_992_000], "{nic:?}");
         assert_eq!(marks_and_drops(&arrived), (0, 0));
+        assert_eq!(arrived.counts["credits"], 4, "one for each packet, by all hosts together");
         let known = trial().until_ack().run(&flows);
         assert_eq!(fcts(&known), [14_016_000, 7_456_000], "{nic:?}");
     }

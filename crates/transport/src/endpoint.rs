@@ -22,6 +22,7 @@
 //!   little later, when it asks.
 //! - *Between sender and receiver* there are packets and nothing else: the two ends of a message share no memory.
 
+use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Site, Tagger, Time};
 
@@ -122,6 +123,9 @@ pub trait Endpoint: Send {
 
     /// What there is to see of each flow with a message under way: `see` takes the flow, and names with their values.
     fn observe(&self, _see: &mut dyn FnMut(u32, Observed<'_>)) {}
+
+    /// What it counted in the run, as ports say it: results add the counts of all hosts by name. Asked at the end.
+    fn readings(&self, _see: &mut dyn FnMut(Reading)) {}
 
     /// A number that changes when something that was sent is acknowledged; `None`: it does not tell. Asked now and then, so
     /// that a run in which nothing goes on any more can be ended.

@@ -2,6 +2,7 @@
 //! ports hold whatever comes; and that is not much, as receivers have asked for it.
 
 use flowsieve_core::message::Effort;
+use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::{FlowEvent, FlowFacts};
 use flowsieve_core::{Kind, Message, NONE, Tagger, Time};
 use flowsieve_schemes::parts::{self, MarkingName, Part, Parts};
@@ -66,13 +67,15 @@ struct Credits {
     incoming: BTreeMap<u32, Incoming>,
     /// Packets that have a credit and have not arrived yet.
     under_way: u32,
+    /// Credits that it has given, in all.
+    given: u64,
     events: VecDeque<FlowEvent>,
 }
 
 impl Credits {
     fn new(facts: TransportFacts, most: u32) -> Credits {
         let (outgoing, incoming, events) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        Credits { facts, most, outgoing, incoming, under_way: 0, events }
+        Credits { facts, most, outgoing, incoming, under_way: 0, given: 0, events }
     }
 
     fn say(&self, out: &mut dyn Out, peer: u16, message: u32, code: u8, word: u32) {
@@ -87,6 +90,7 @@ impl Credits {
             let Some((&message, incoming)) = waiting.min_by_key(|(_, incoming)| incoming.uncredited) else { return };
             incoming.uncredited -= 1;
             self.under_way += 1;
+            self.given += 1;
             let peer = incoming.peer;
             self.say(out, peer, message, CREDIT, 0);
         }
@@ -168,5 +172,9 @@ impl Endpoint for Credits {
 
     fn poll_event(&mut self) -> Option<FlowEvent> {
         self.events.pop_front()
+    }
+
+    fn readings(&self, see: &mut dyn FnMut(Reading)) {
+        see(Reading::Count { name: "credits", count: self.given });
     }
 }

@@ -6,6 +6,7 @@ pub mod tcp;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use flowsieve_core::readings::Reading;
 use flowsieve_core::tagger::FlowEvent;
 use flowsieve_core::{Message, Site, Tagger, Time};
 
@@ -210,6 +211,13 @@ impl HostEndpoint {
     /// As [`Endpoint::observe`].
     pub fn observe(&self, see: &mut dyn FnMut(u32, Observed<'_>)) {
         each!(self, endpoint => endpoint.observe(see));
+    }
+
+    /// As [`Endpoint::readings`]; what built-in endpoints count travels with their messages.
+    pub fn readings(&self, see: &mut dyn FnMut(Reading)) {
+        if let HostEndpoint::Boxed(own) = self {
+            own.readings(see);
+        }
     }
 
     /// As [`Endpoint::acknowledged`].
