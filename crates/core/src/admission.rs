@@ -1,9 +1,9 @@
 //! Admission by drop-tail: per queue, per port, or out of a memory that the switch's ports share.
 
-/// Which limit an arriving packet must keep, beside that of every port: 4 GiB, beyond which queues cannot count.
+/// The limit that an arriving packet must keep, in addition to every port's 4 GiB, beyond which queues cannot count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// No other.
+    /// No other limit.
     Unlimited,
     /// The port's queues together hold at most this many bytes.
     PerPort {
@@ -15,18 +15,18 @@ pub enum Admission {
         /// Bytes.
         limit: u64,
     },
-    /// Dynamic thresholds (Choudhury and Hahne, 1998): a queue may grow while it is shorter than alpha times what is
-    /// free in the switch's [`Pool`].
+    /// Dynamic thresholds (Choudhury and Hahne, 1998): a queue may grow while it is shorter than alpha times the free
+    /// memory of the switch's [`Pool`].
     Shared {
         /// Alpha in 1/256.
         alpha_256: u32,
     },
 }
 
-/// The most bytes of a port, pFabric's pool included.
+/// The most bytes that a port may hold, pFabric's pool included.
 pub(crate) const MOST_BYTES: u64 = u32::MAX as u64;
 
-/// An [`Admission`] as a port checks it: every limit is a number, so that the common ones cost no branch.
+/// An [`Admission`] as a port checks it. Every limit is a number, so the common ones cost no branch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Bytes of the port.
@@ -48,7 +48,7 @@ impl Limits {
         }
     }
 
-    /// The longest packet that an empty port takes whatever else holds; `None` where that depends on other ports.
+    /// Returns the longest packet that an empty port always accepts; `None` if that depends on other ports.
     pub(crate) fn of_empty_port(&self) -> Option<u64> {
         self.shared.is_none().then_some(self.port.min(self.queue))
     }
@@ -68,7 +68,7 @@ impl Limits {
     }
 }
 
-/// A switch's packet memory. Ports that do not share it keep it up all the same, so that its use can be read.
+/// A switch's packet memory. Ports that do not share it update it too, so that you can read how much is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
     capacity: u64,
@@ -76,28 +76,28 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A memory of so many bytes; zero where nothing is shared.
+    /// Builds a memory of `capacity` bytes; zero if nothing is shared.
     pub fn new(capacity: u64) -> Pool {
         Pool { capacity, used: 0 }
     }
 
-    /// Bytes that no port holds.
+    /// Returns the bytes that no port holds.
     pub fn free(&self) -> u64 {
         self.capacity.saturating_sub(self.used)
     }
 
-    /// Bytes that ports hold.
+    /// Returns the bytes that ports hold.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// A packet of `len` bytes is queued.
+    /// Counts a packet of `len` bytes that was queued.
     #[inline]
     pub fn take(&mut self, len: u16) {
         self.used += u64::from(len);
     }
 
-    /// A packet of `len` bytes left its queue.
+    /// Frees the `len` bytes of a packet that left its queue.
     #[inline]
     pub fn give(&mut self, len: u16) {
         self.used -= u64::from(len);

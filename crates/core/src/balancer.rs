@@ -1,5 +1,5 @@
-//! What a balancer is: it chooses which of several equally short ways a packet takes at a switch. The built-in ones are in
-//! [`crate::balancers`]. One of the user's own is a switch's [program](crate::program).
+//! Balancers: a balancer chooses which of several equally short paths a packet takes at a switch. The built-in ones are in
+//! [`crate::balancers`]. A custom balancer is a switch's [program](crate::program).
 
 use rand_core::Rng;
 
@@ -10,15 +10,14 @@ use crate::units::Time;
 
 /// A balancer.
 pub trait ChooseWay {
-    /// One of `ways` ≥ 2 equal uplinks, numbered from 0, of next-hop group `group`; `None`: the switch's program is to be
-    /// asked.
+    /// Chooses one of `ways` ≥ 2 equal uplinks, numbered from 0, of next-hop group `group`. `None`: the switch asks its program.
     fn choose(&mut self, meta: &Meta, group: usize, ways: usize, now: Time, random: &mut dyn Rng) -> Option<usize>;
 
-    /// The switch's program has chosen this way for a packet.
+    /// Notes the path that the switch's program has chosen for a packet.
     fn chosen(&mut self, _meta: &Meta, _way: usize, _now: Time) {}
 }
 
-/// What a balancer is told of its switch.
+/// What a balancer knows about its switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BalancerSite {
     /// Groups of next hops.
@@ -29,12 +28,12 @@ pub struct BalancerSite {
     pub watches: Watches,
 }
 
-/// What a balancer is set to, of which every switch makes its own.
+/// A balancer's settings, from which every switch builds its own balancer.
 pub trait BalancerRules {
     /// The balancer.
     type Balancer: ChooseWay;
 
-    /// The balancer of a switch.
+    /// Builds the balancer of a switch.
     fn build(&self, site: &BalancerSite) -> Self::Balancer;
 
     /// Whether the packets of one flow may take several ways at once.
@@ -47,7 +46,7 @@ pub trait BalancerRules {
         false
     }
 
-    /// The program of a switch, if there is one; its site is asked for then.
+    /// Returns the program of a switch, if there is one. The site is requested only then.
     fn program(&self, _site: &mut dyn FnMut() -> Site) -> Option<Box<dyn SwitchProgram>> {
         None
     }

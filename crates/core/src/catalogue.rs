@@ -6,12 +6,12 @@
 //! | a file in the kind's folder | one part with its rules |
 //! | `mod.rs` of the folder | the list: an enum of rules and an enum of parts, one line for each part |
 //!
-//! Parts are called through the enum, without indirection; `Custom`, a part of the user's own, is in a box.
+//! Parts are called through the enum, without indirection. `Custom`, a custom part, is boxed.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// How a part of the user's own is made.
+/// How a custom part is built.
 pub struct Custom<F: ?Sized>(pub(crate) Arc<F>);
 
 impl<F: ?Sized> Clone for Custom<F> {
@@ -26,11 +26,11 @@ impl<F: ?Sized> fmt::Debug for Custom<F> {
     }
 }
 
-/// Makes the enums of a list of lines `Variant(rules) => part`, or of lines `Variant(rules)` where parts are boxed. A large
-/// part stands in a box. The first token is a `$`, for the macro that it makes. That one has three forms:
-/// - `each!(part value, part => call)` calls the part, whichever it is;
-/// - `each!(rules value, rules => call, own => call)` calls the rules, or what makes a part of the user's own;
-/// - `each!(make value, rules => call, own => call)` does the same, and returns the part that the call has made.
+/// Makes the enums of a list. Its lines are `Variant(rules) => part`, or `Variant(rules)` if parts are boxed. Box large
+/// parts. The first token is a `$`, for the macro that this macro makes. That macro has three forms:
+/// - `each!(part value, part => call)` calls the part, of any variant;
+/// - `each!(rules value, rules => call, own => call)` calls the rules, or the function that builds a custom part;
+/// - `each!(make value, rules => call, own => call)` does the same, and returns the part that the call has built.
 macro_rules! catalogue {
     (
         $d:tt $each:ident
@@ -42,14 +42,14 @@ macro_rules! catalogue {
         #[derive(Clone, Debug)]
         pub enum $Rules {
             $($(#[$doc])* $kind($rules),)*
-            /// One of the user's own.
+            /// A custom one.
             Custom($own),
         }
 
         $(#[$of_parts])*
         pub enum $Parts {
             $($(#[$doc])* $kind($part),)*
-            /// One of the user's own.
+            /// A custom one.
             Custom($own_part),
         }
 
@@ -84,7 +84,7 @@ macro_rules! catalogue {
         #[derive(Clone, Debug)]
         pub enum $Rules {
             $($(#[$doc])* $kind($rules),)*
-            /// One of the user's own.
+            /// A custom one.
             Custom($own),
         }
 

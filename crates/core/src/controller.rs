@@ -1,4 +1,4 @@
-//! What a controller is: it decides apart from the packets, for hosts and ports to follow. The built-in ones are in
+//! Controllers: a controller decides apart from the packets, and hosts and ports follow. The built-in ones are in
 //! [`crate::controllers`].
 //!
 //! A controller hears what happens to messages at hosts, one stated delay later ([`Hears`]). At instants that it chooses
@@ -8,8 +8,8 @@
 //!
 //! # The contract
 //! - *At one instant* tables arrive first, then controllers hear, then they decide; all of that comes before departures,
-//!   arrivals and whatever else of the instant. Several controllers take their turns in the order of the scheme.
-//! - *Tables are whole:* a later version takes the place of an earlier one and needs nothing of it. Nobody changes a table.
+//!   arrivals and all other events of the instant. Several controllers take their turns in the order of the scheme.
+//! - *Tables are whole:* a later version replaces an earlier one and needs nothing of it. Tables are immutable.
 //! - *Nothing is lost* between hosts and controllers, and it takes no room on any link.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::units::Time;
 pub struct HostEvent {
     /// When.
     pub at: Time,
-    /// The host: of a message's sender or, of a delivery, of its receiver.
+    /// The host: of a message's sender or, for a delivery, of its receiver.
     pub host: u32,
     /// The class of flow.
     pub class: u8,
@@ -38,13 +38,13 @@ pub struct HostEvent {
 pub enum Hears {
     /// Never.
     Nothing,
-    /// Before it decides, everything that is at least so old. What happens at the instant itself it hears the next time.
+    /// Before it decides: all events that are at least this old. It hears events of the same instant the next time.
     WhenItDecides(Time),
-    /// Each event as soon as it is so old, so that it can decide at that instant. Above zero.
+    /// Each event as soon as it is this old, so that the controller can decide at that instant. Above zero.
     AsItHappens(Time),
 }
 
-/// Whom a table is for.
+/// The recipients of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// The tagger of a class of flow at one host.
@@ -66,19 +66,19 @@ pub enum Audience {
 /// What a controller has decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What the values are, with their unit. Whoever follows several tables tells them apart by it.
+    /// What the values are, with their unit. Parts that follow several tables distinguish them by this name.
     pub name: &'static str,
     /// (key, value), keys ascending: for thresholds the queue below, for priorities the coflow.
     pub values: Vec<(u32, u64)>,
 }
 
 impl Table {
-    /// Thresholds, from the first queue's on.
+    /// Builds a table of thresholds, from the first queue's on.
     pub fn of_thresholds(name: &'static str, thresholds: &[u64]) -> Table {
         Table { name, values: (0..).zip(thresholds.iter().copied()).collect() }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: u32) -> Option<u64> {
         let index = self.values.binary_search_by_key(&key, |&(key, _)| key).ok()?;
         Some(self.values[index].1)
@@ -94,21 +94,21 @@ pub struct Published {
     pub table: Table,
 }
 
-/// What of a controller's tables of one name is in force.
+/// The values in force of a controller's tables of one name.
 #[derive(Clone, Debug, Default)]
 pub struct Latest {
     version: u64,
-    /// What was published last, or before that what there was at the start.
+    /// The values published last, or the initial ones.
     pub values: Vec<u64>,
 }
 
 impl Latest {
-    /// At the start, before anything was published.
+    /// Starts with initial values, before any table was published.
     pub fn new(values: Vec<u64>) -> Latest {
         Latest { version: 0, values }
     }
 
-    /// Takes a table, unless it has a later one.
+    /// Takes a table, unless it already has a later one.
     pub fn take(&mut self, published: &Published) {
         if published.version > self.version {
             self.version = published.version;
@@ -117,63 +117,63 @@ impl Latest {
     }
 }
 
-/// What a controller may look at when it decides: every event before the instant is done, and none from it on. To ask for a
-/// node or port that is not there is a mistake of the controller's, and panics.
+/// What a controller may look at when it decides. Every event before the instant is done, and none from it on. Asking for a
+/// node or port that does not exist is a mistake of the controller, and panics.
 pub trait Gauges {
-    /// What the scheduler of a node's port says of itself.
+    /// Reads what the scheduler of a node's port reports.
     fn port(&mut self, node: Node, port: u16, see: &mut dyn FnMut(Reading));
 
-    /// Bytes queued at a node's port.
+    /// Returns the bytes queued at a node's port.
     fn backlog_bytes(&mut self, node: Node, port: u16) -> u64;
 
-    /// Bytes that a host has sent of each message of a class that is under way, where its tagger counts them.
+    /// Reads the bytes that a host has sent of each message of a class under way, if its tagger counts them.
     fn sent(&mut self, host: u32, class: u8, see: &mut dyn FnMut(u32, u64));
 
-    /// What the tagger of a host and class of flow says of itself.
+    /// Reads what the tagger of a host and class of flow reports.
     fn tagger(&mut self, host: u32, class: u8, see: &mut dyn FnMut(Reading));
 }
 
 /// Takes what a controller has decided.
 pub type Publish<'a> = &'a mut dyn FnMut(Audience, Table);
 
-/// A controller. The module says when it is called.
+/// A controller. See the module for when each method is called.
 pub trait Controller: Send {
-    /// It hears of something.
+    /// Hears of an event.
     fn on_event(&mut self, now: Time, event: &HostEvent);
 
-    /// When it wants to decide next; what it has just heard may have changed that. [`Time::NEVER`]: not before it hears
-    /// more.
+    /// Returns when the controller wants to decide next; events that it has just heard may change that. [`Time::NEVER`]:
+    /// not before it hears more.
     fn next(&self) -> Time;
 
-    /// An instant that it chose has come. From here on it chooses later ones.
+    /// Decides at an instant that it chose. From then on it chooses later ones.
     fn decide(&mut self, now: Time, gauges: &mut dyn Gauges, publish: Publish<'_>);
 
-    /// Says what it has decided last; seldom asked.
+    /// Reports what it decided last; seldom called.
     fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 }
 
-/// What controllers of one kind are set to.
+/// The settings of controllers of one kind.
 pub trait ControllerRules {
     /// The controller.
     type Controller: Controller + 'static;
 
-    /// Whether there is one at each host, which hears of its host alone, or one for the whole fabric.
+    /// Whether there is one at each host, which hears only of its host, or one for the whole fabric.
     const AT_HOSTS: bool;
 
-    /// A controller that has heard nothing: of this host, or of the whole fabric, for which `host` is 0.
+    /// Builds a controller that has heard nothing: of this host, or of the whole fabric, for which `host` is 0.
     fn build(&self, fabric: &FabricSite, host: u32) -> Self::Controller;
 }
 
-/// Where a controller of the whole fabric is: everywhere.
+/// The site of a controller of the whole fabric.
 #[derive(Clone, Debug, Default)]
 pub struct FabricSite {
     /// By number.
     pub hosts: Arc<[Site]>,
     /// By number.
     pub switches: Arc<[Site]>,
-    /// The flows of the run's coflows, where anybody knows them before they begin.
+    /// The flows of the run's coflows, if they are known before they begin.
     pub announcements: Arc<Announcements>,
-    /// For random streams of the controller's own.
+    /// For the controller's own random streams.
     pub seed: u64,
 }
 

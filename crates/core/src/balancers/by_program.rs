@@ -1,4 +1,4 @@
-//! Where a switch's [program](crate::program) chooses: for every packet, or for the first of a flowlet.
+//! Balancing by a switch's [program](crate::program), which chooses for every packet or for the first of each flowlet.
 
 use rand_core::Rng;
 
@@ -10,12 +10,12 @@ use crate::units::Time;
 
 /// The balancer of a switch with a program.
 pub struct ByProgram {
-    /// The ways of flowlets, if the program is asked for their first packets alone.
+    /// The paths of flowlets, if the program chooses only for their first packets.
     flowlets: Option<FlowletTable>,
 }
 
 impl ByProgram {
-    /// The balancer of a switch whose program has chosen nothing.
+    /// Builds the balancer of a switch whose program has chosen nothing yet.
     pub fn new(site: &BalancerSite) -> ByProgram {
         let flowlets =
             if let Asked::Flowlets(gap) = site.watches.packets { Some(FlowletTable::new(gap)) } else { None };

@@ -1,4 +1,4 @@
-//! ECMP: a connection keeps its way, by a hash of the flow.
+//! ECMP: a connection keeps its path, chosen by a hash of the flow.
 
 use rand_core::Rng;
 
@@ -36,13 +36,13 @@ impl ChooseWay for HashOfFlow {
     }
 }
 
-/// The way of a flow by a hash.
+/// Returns the path of a flow, by a hash.
 #[inline(always)]
 pub(crate) fn ecmp_way(meta: &Meta, salt: u64, ways: usize) -> usize {
     reduce(mix(flow_of(meta) ^ salt), ways)
 }
 
-/// What a 5-tuple would tell apart: the connection, and its direction.
+/// Returns what a 5-tuple would distinguish: the connection and its direction.
 pub(super) fn flow_of(meta: &Meta) -> u64 {
     u64::from(meta.flow) << 16 | u64::from(meta.dst)
 }

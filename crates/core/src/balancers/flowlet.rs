@@ -1,4 +1,4 @@
-//! Flowlets: a burst keeps its way; after a gap the next burst draws anew (LetFlow, NSDI 2017 §3).
+//! Flowlets: a burst keeps its path; after a gap the next burst draws a new one (LetFlow, NSDI 2017 §3).
 
 use rand_core::Rng;
 
@@ -23,7 +23,7 @@ impl BalancerRules for Flowlet {
     }
 }
 
-/// Flowlet switching: a hashed table of the last packet's instant and way, as a switch's registers hold it. Flows that
+/// Flowlet switching: a hashed table of the last packet's instant and path, as a switch's registers hold it. Flows that
 /// share an entry share their flowlets.
 pub struct FlowletTable {
     entries: Vec<(Time, u16)>,
@@ -33,12 +33,12 @@ pub struct FlowletTable {
 impl FlowletTable {
     const ENTRIES: usize = 1 << 14;
 
-    /// A table whose flowlets end after `gap` without a packet.
+    /// Builds a table whose flowlets end after `gap` without a packet.
     pub fn new(gap: Time) -> FlowletTable {
         FlowletTable { entries: vec![(Time::ZERO, u16::MAX); Self::ENTRIES], gap }
     }
 
-    /// The way of a flowlet that goes on with this packet; `None`: the packet begins one.
+    /// Returns the path of the flowlet that this packet continues; `None` if the packet begins a flowlet.
     #[inline(always)]
     pub(super) fn goes_on(&mut self, meta: &Meta, ways: usize, now: Time) -> Option<usize> {
         let (last, way) = &mut self.entries[Self::entry(meta)];

@@ -1,28 +1,30 @@
-//! HULA: a switch sends each flowlet over the way whose most used link is used least, which probes tell (Katta, Hira, Kim,
-//! Sivaraman and Rexford, SOSR 2016).
+//! HULA: a switch sends each flowlet over the path whose most used link is used least, as measured by probes (Katta, Hira,
+//! Kim, Sivaraman and Rexford, SOSR 2016).
 //!
-//! Each leaf sends a probe by each of its ports that lead up, once an interval. A probe carries the leaf's rack, the
-//! utilisation of the most used link so far, and its round. A switch that gets one
-//! - takes the larger of that and the utilisation of its own line *towards* the rack: the one by which the probe came in;
-//! - keeps for each rack the best port. It is replaced by a better one, by a newer value of its own, or by any when it has
-//!   been silent for [`HulaParams::age`];
-//! - passes on what changed its best, in each round once by each port: down everywhere, and up only if it came from below.
+//! Each leaf sends a probe through each of its uplinks once per interval. A probe carries the leaf's rack, the utilisation
+//! of the most used link so far, and its round. A switch that receives a probe
+//! - takes the larger of that utilisation and the utilisation of its own line *towards* the rack: the line of the port
+//!   where the probe arrived;
+//! - keeps the best port for each rack. It is replaced by a better one, by a newer value of its own, or by any port once it
+//!   has been silent for [`HulaParams::age`];
+//! - forwards probes that changed its best port, once per round and port: down on every port, and up only if the probe came
+//!   from below.
 //!
-//! The first packet of a flowlet takes the best port to its rack, and ECMP until one is known; the switch keeps the way for
-//! the others ([`Asked::Flowlets`]).
+//! The first packet of a flowlet takes the best port to its rack, or ECMP's port until a best one is known. The switch
+//! keeps the path for the flowlet's other packets ([`Asked::Flowlets`]).
 //!
 //! # Utilisation
-//! `U ← bytes + U · (1 − Δt / τ)`, in integers, of the bytes that the port has put on its line, when a probe comes by it. A
-//! line that is always busy has U = rate · τ, and what is compared is the share of that, in millionths. Where Δt > τ, U is the
-//! bytes of the mean τ of that time.
+//! `U ← bytes + U · (1 − Δt / τ)`, in integers, is updated when a probe passes; `bytes` are what the port has put on its
+//! line since the last update. A line that is always busy has U = rate · τ. Ports are compared by their share of that, in
+//! millionths. If Δt > τ, U is the mean number of bytes per τ in that time.
 //!
 //! # Where the text is silent
-//! HULA's paper was not at hand: rules and constants are those of the public P4 code of its successor. These are ours:
+//! HULA's paper was not at hand: rules and constants are those of the public P4 code of its successor. The following are ours:
 //! - The n-th of N racks sends its probes n/N of an interval after the first, so that probes make no bursts.
-//! - A probe that comes by a port that is on no shortest way to its rack is ignored. So probes never go round, and a best
-//!   port is always one of the ways to choose from.
-//! - Of equally good ports the one that was first stays.
-//! - A best port that is silent stays until another probe comes.
+//! - A probe that arrives at a port on no shortest path to its rack is ignored. So probes never loop, and a best port is
+//!   always one of the ports to choose from.
+//! - Of equally good ports, the one that was first stays.
+//! - A best port that is silent stays until another probe arrives.
 
 use std::cmp::Ordering;
 
@@ -34,18 +36,18 @@ use crate::program::{Asked, Counted, ProgramPacket, SwitchPorts, SwitchProgram, 
 use crate::site::{Node, Place, Site, SitePort};
 use crate::units::{Rate, Time};
 
-/// What HULA is set to.
+/// HULA's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HulaParams {
-    /// Between two probes of a leaf. Above zero.
+    /// Time between two probes of a leaf. Above zero.
     pub interval: Time,
-    /// How long a flowlet's way lasts without a packet.
+    /// How long a flowlet keeps its path without a packet.
     pub flowlet_gap: Time,
-    /// After so long without a probe a best port gives way to any other.
+    /// After this long without a probe, any other port replaces a best port.
     pub age: Time,
     /// τ, the memory of utilisation. Above zero.
     pub memory: Time,
-    /// The priority of probes. What exceeds a port's last queue joins it.
+    /// The priority of probes. A priority beyond a port's last queue maps to that queue.
     pub probe_priority: u8,
 }
 
@@ -68,13 +70,13 @@ impl BalancerRules for HulaParams {
 /// Bytes of a probe, the least Ethernet frame.
 pub const PROBE_BYTES: u16 = 64;
 
-/// In millionths: a line that is always busy.
+/// The utilisation of a line that is always busy, in millionths.
 const BUSY: u128 = 1_000_000;
 
-/// How much of a line is used.
+/// The utilisation of a line.
 struct Line {
     rate: Rate,
-    /// When it was counted last, and the bytes sent up to then.
+    /// When it was last counted, and the bytes sent up to then.
     counted: (Time, u64),
     /// U, in bytes.
     used: u64,
@@ -85,7 +87,7 @@ impl Line {
         Line { rate, counted: (Time::ZERO, 0), used: 0 }
     }
 
-    /// Its utilisation in millionths, with what it has sent in all by now.
+    /// Returns its utilisation in millionths; `sent` is all that the line has sent by now.
     fn utilisation(&mut self, sent: u64, now: Time, memory: Time) -> u32 {
         let (memory, span) = (u128::from(memory.0), u128::from(now.since(self.counted.0).0));
         let bytes = u128::from(sent - self.counted.1);
@@ -100,17 +102,17 @@ impl Line {
     }
 }
 
-/// What is known of the ways to a rack.
+/// The best path to a rack.
 #[derive(Clone, Copy)]
 struct Best {
     port: u16,
     /// The utilisation of the most used link on the way, in millionths.
     used: u32,
-    /// When the last probe of it came.
+    /// When its last probe arrived.
     at: Time,
 }
 
-/// What a probe says.
+/// What a probe carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Probe {
     rack: u32,
@@ -139,7 +141,7 @@ pub struct Hula {
     up: Vec<u16>,
     down: Vec<u16>,
     next: Time,
-    /// Its own last one.
+    /// The number of its own last probe.
     round: u64,
     /// By port.
     lines: Vec<Line>,
@@ -174,7 +176,7 @@ impl Hula {
         }
     }
 
-    /// Sends a probe by those of these ports that are on no way to the probe's own rack.
+    /// Sends a probe through those of these ports that are on no path to the probe's own rack.
     fn send(&self, probe: Probe, by: &[u16], ports: &mut dyn SwitchPorts) {
         let ways = self.site.ways_to_rack(probe.rack);
         for &port in by.iter().filter(|port| ways.binary_search(port).is_err()) {

@@ -18,7 +18,7 @@ fn params() -> HulaParams {
     }
 }
 
-/// A switch of a fabric of four racks with a host each, whose ports lead to these switches' places; `ways` are the ports to
+/// A switch in a fabric of four racks with one host each. Its ports lead to switches at `places`; `ways` are the ports to
 /// each rack. A leaf has its host behind its first port.
 fn site(place: Place, places: &[Place], ways: [&[u16]; 4]) -> Site {
     let behind = |(number, &place): (u32, &Place)| SitePort {
@@ -51,7 +51,7 @@ fn aggregation() -> Hula {
     Hula::new(&site(Place::Spine, &places, [&[0], &[1], up, up]), params())
 }
 
-/// Ports that have sent so many bytes, and what has been sent by them.
+/// Ports with the bytes that they have sent, and the packets sent through them.
 #[derive(Default)]
 struct Ports {
     bytes: [u64; 4],
@@ -73,7 +73,7 @@ impl SwitchPorts for Ports {
     }
 }
 
-/// A probe of a rack comes in; says by which ports it is passed on, and with which utilisation.
+/// Delivers a rack's probe; returns the ports that forward it, and with which utilisation.
 fn probe(hula: &mut Hula, ports: &mut Ports, (rack, round): (u32, u64), (port, used): (u16, u32), at_us: u64) -> Sent {
     let payload = Probe { rack, used, round }.packed();
     let packet = ProgramPacket { port, len: PROBE_BYTES, priority: 3, payload };
@@ -85,7 +85,7 @@ fn probe(hula: &mut Hula, ports: &mut Ports, (rack, round): (u32, u64), (port, u
 
 type Sent = Vec<(u16, u32)>;
 
-/// The port by which a flowlet to a host leaves.
+/// Returns the port by which a flowlet to a host leaves.
 fn way(hula: &mut Hula, host: u16, flow: u32) -> u16 {
     let packet = Meta { dst: host, flow, ..Meta::default() };
     let way = hula.choose(&packet, 0, host, Time::ZERO, &mut Ports::default());
@@ -98,13 +98,13 @@ fn utilisation__bytes_that_fade_by_hand() {
     let mut at = |us: u64, sent| line.utilisation(sent, Time(us * US), Time::from_us(400));
     // 100 us at the full rate are 500,000 B, a quarter of what the memory holds.
     assert_eq!(at(100, 500_000), 250_000);
-    // Of these three quarters are left, and 500,000 come: 875,000 B.
+    // Three quarters of these are left, and 500,000 arrive: 875,000 B.
     assert_eq!(at(200, 1_000_000), 437_500);
-    // Asked again at once.
+    // Asked again at the same instant.
     assert_eq!(at(200, 1_000_000), 437_500);
     // Half of 875,000 B.
     assert_eq!(at(400, 1_000_000), 218_750);
-    // Of 2,000,000 B in 800 us half count.
+    // Half of 2,000,000 B in 800 us counts.
     assert_eq!(at(1_200, 3_000_000), 500_000);
     // Nothing is left after the memory's time.
     assert_eq!(at(1_600, 3_000_000), 0);
@@ -115,7 +115,7 @@ fn utilisation__of_a_line_that_is_always_busy_is_whole() {
     let mut line = Line::new(rate());
     for n in 1..1_000 {
         let used = line.utilisation(n * 500_000, Time::from_us(100 * n), Time::from_us(400));
-        // Fractions of bytes are left away.
+        // Fractions of bytes are dropped.
         assert!(n < 100 || (999_990..=1_000_000).contains(&used), "{n}: {used}");
     }
 }
@@ -137,11 +137,11 @@ fn on_program_packet__keeps_the_better_way_and_its_newer_value() {
 #[test]
 fn on_program_packet__its_own_line_may_be_the_most_used() {
     let (mut leaf, mut ports) = (leaf(), Ports::default());
-    // 800,000 of 2,000,000 B by port 1.
+    // Port 1 has sent 800,000 of 2,000,000 B.
     ports.bytes[1] = 800_000;
     probe(&mut leaf, &mut ports, (2, 1), (1, 100_000), 200);
     assert_eq!(leaf.best[2].map(|best| best.used), Some(400_000));
-    // What comes on the other way is more than its line.
+    // The probe on the other path reports more than its line.
     ports.bytes[2] = 200_000;
     probe(&mut leaf, &mut ports, (2, 1), (2, 390_000), 200);
     assert_eq!(leaf.best[2].map(|best| (best.port, best.used)), Some((2, 390_000)));

@@ -20,33 +20,33 @@ use by_program::ByProgram;
 
 catalogue! {
     $ each
-    /// How a switch chooses among equal paths, with what it is set to.
+    /// How a switch chooses among equal paths, with its settings.
     BalancerSpec =>
     /// Every balancer as one type, so that a switch calls it without indirection.
     Balancer
     Custom(Custom<MakeProgram>) => by_program::ByProgram;
     /// By a hash of the flow.
     Ecmp(ecmp::Ecmp) => ecmp::HashOfFlow;
-    /// Each packet the next path.
+    /// Round robin, packet by packet.
     SprayRoundRobin(spray::SprayRoundRobin) => spray::RoundRobin;
-    /// Each packet any path.
+    /// A random path for each packet.
     SprayRandom(spray::SprayRandom) => spray::SprayRandom;
-    /// By flow, anew after a pause.
+    /// By flow, with a new path after a pause.
     Flowlet(flowlet::Flowlet) => flowlet::FlowletTable;
-    /// The same, by what probes tell of the paths.
+    /// By flowlet, on the paths that probes report to be used least.
     Hula(hula::HulaParams) => by_program::ByProgram;
 }
 
-/// Makes a switch's program of the user's own.
+/// Builds a custom program for a switch.
 pub type MakeProgram = dyn Fn(&Site) -> Box<dyn SwitchProgram> + Send + Sync;
 
 impl BalancerSpec {
-    /// A switch's program of the user's own, made of where it is.
+    /// Wraps a custom program, which is built from the switch's site.
     pub fn custom<P: SwitchProgram + 'static>(make: impl Fn(&Site) -> P + Send + Sync + 'static) -> BalancerSpec {
         BalancerSpec::Custom(Custom(Arc::new(move |site| Box::new(make(site)))))
     }
 
-    /// A balancer for a switch.
+    /// Builds the balancer of a switch.
     pub fn build(&self, site: &BalancerSite) -> Balancer {
         each!(make self, rules => rules.build(site), _ => ByProgram::new(site))
     }

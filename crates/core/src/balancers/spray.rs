@@ -7,7 +7,7 @@ use crate::hash::reduce;
 use crate::meta::Meta;
 use crate::units::Time;
 
-/// Packet by packet, round robin in each group of next hops, as ns-2's multipath classifier.
+/// Round robin, packet by packet, in each group of next hops, as in ns-2's multipath classifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SprayRoundRobin;
 
@@ -21,7 +21,7 @@ impl BalancerRules for SprayRoundRobin {
 
 /// The balancer of a switch that sprays round robin.
 pub struct RoundRobin {
-    /// By group: the next way.
+    /// By group: the next path.
     next: Vec<u16>,
 }
 

@@ -1,4 +1,4 @@
-//! The flows of coflows, where somebody knows them before they begin.
+//! The flows of coflows, if they are known before they begin.
 
 /// A flow of a coflow, before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub struct Announcements {
 }
 
 impl Announcements {
-    /// From flows in any order.
+    /// Builds the list from flows in any order.
     pub fn new(mut flows: Vec<Announced>) -> Announcements {
         flows.sort_by_key(|flow| (flow.coflow, flow.message));
         Announcements { flows }
     }
 
-    /// The flows of a coflow, by number.
+    /// Returns the flows of a coflow, by number.
     pub fn of(&self, coflow: u32) -> &[Announced] {
         let from = self.flows.partition_point(|flow| flow.coflow < coflow);
         let to = from + self.flows[from..].partition_point(|flow| flow.coflow == coflow);

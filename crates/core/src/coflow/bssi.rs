@@ -1,17 +1,16 @@
 //! Sincronia's order: bottleneck, select, scale, iterate (Agarwal et al., SIGCOMM 2018, §3.1), a primal-dual 2-approximation
 //! of the ordering problem.
 //!
-//! The last place is given first. The bottleneck is the port with the most demand of the coflows that have no place; of them
-//! the one with the least weight for its demand there goes last. Then the weight of each other coflow falls by that ratio
-//! times its own demand there. A coflow without demand there is no candidate.
+//! The last place is given first. The bottleneck is the port with the most demand by coflows that have no place yet. Of
+//! these coflows, the one with the least weight for its demand at the port goes last. Then the weight of each other coflow
+//! falls by that ratio times its own demand there. A coflow without demand there is no candidate.
 //!
-//! All flows between two ports count. The public simulator keeps the last one alone, so that its order is another one on
-//! traces with several.
+//! All flows between two ports count. The public simulator keeps only the last one, so its order differs on traces with several.
 
 use super::Snapshot;
 
-/// Indices of the snapshot's coflows, the first to be served first. Ties go to the first port and the first coflow. What asks
-/// nothing of any port comes first.
+/// Returns the indices of the snapshot's coflows, the first to be served first. Ties go to the first port and the first
+/// coflow. Coflows without demand come first.
 pub(super) fn order(snapshot: &Snapshot) -> Vec<usize> {
     let coflows = &snapshot.coflows;
     let mut total = vec![0u128; snapshot.ports];
@@ -31,7 +30,7 @@ pub(super) fn order(snapshot: &Snapshot) -> Vec<usize> {
         let there = &mut at_port[bottleneck];
         there.retain(|&(index, _)| !placed[index]);
         let ratio = |&(index, demand): &(usize, f64)| weights[index] / demand;
-        // Something is asked of the port, so that somebody asks it.
+        // The port has demand, so at least one coflow asks for it.
         let Some(&last) = there.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b))) else { break };
         let least = ratio(&last);
         for &(index, demand) in there.iter() {

@@ -5,18 +5,17 @@ use std::collections::BTreeMap;
 /// How the places of an order become levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelRule {
-    /// The first coflow has the first level, the second the second, and all from the last level on share it (Sincronia's
-    /// code; pCoflow, ICIN 2021, §IV "Update"). Each departure lifts those behind it.
+    /// The first coflow has the first level, the second the second, and so on; all from the last level on share it
+    /// (Sincronia's code; pCoflow, ICIN 2021, §IV "Update"). Each departure lifts the coflows behind it.
     Rank,
-    /// Coflows keep their levels while these follow the order, so that few are lifted: lifting alone makes packets overtake.
-    /// Ours.
+    /// Coflows keep their levels while these follow the order, so that few are lifted: only lifting makes packets overtake. Ours.
     ///
     /// Levels rise along the order, and only the last one may be shared. A coflow without a level, or whose level no longer
-    /// fits between its neighbours', takes one between them. Where there is none, all levels are spread anew; also where the
-    /// last one would hold more coflows than do not fit above it, and `slack`. Without that limit most coflows would end up
-    /// there.
+    /// fits between its neighbours', takes one between them. If there is none, all levels are spread anew. The same happens
+    /// if the last level would hold more coflows than those that do not fit above it, plus `slack`. Without that limit most
+    /// coflows would end up there.
     Sparse {
-        /// So many coflows more may share the last level than have to.
+        /// How many coflows more than necessary may share the last level.
         slack: usize,
     },
 }
@@ -25,26 +24,26 @@ pub enum LevelRule {
 #[derive(Clone, Debug)]
 pub struct Levels {
     rule: LevelRule,
-    /// How many there are.
+    /// Number of levels.
     levels: usize,
     /// By coflow.
     current: BTreeMap<u32, u8>,
-    /// How often a coflow had a higher level than before.
+    /// How often a coflow rose to a higher level.
     lifts: u64,
 }
 
-/// The most levels: a priority is written in eight bits, and ports have so many queues.
+/// The most levels: a priority is written in eight bits, and ports have this many queues.
 pub const MOST_LEVELS: usize = 64;
 
 impl Levels {
     /// # Panics
-    /// Where there are no levels, or more than [`MOST_LEVELS`]; set-up checks it.
+    /// If there are no levels, or more than [`MOST_LEVELS`]; set-up checks it.
     pub fn new(rule: LevelRule, levels: usize) -> Levels {
         assert!((1..=MOST_LEVELS).contains(&levels), "1 to 64 levels");
         Levels { rule, levels, current: BTreeMap::new(), lifts: 0 }
     }
 
-    /// The level of each coflow of an order, which has each once; who is not in it is forgotten.
+    /// Returns the level of each coflow of an order, which has each once. Coflows that are not in it are forgotten.
     pub fn assign(&mut self, order: &[u32]) -> &BTreeMap<u32, u8> {
         let levels = match self.rule {
             LevelRule::Rank => (0..order.len()).map(|place| place.min(self.levels - 1)).collect(),
@@ -57,7 +56,7 @@ impl Levels {
         &self.current
     }
 
-    /// How often a coflow had a higher level than before.
+    /// Returns how often a coflow rose to a higher level.
     pub fn lifts(&self) -> u64 {
         self.lifts
     }
@@ -83,7 +82,7 @@ impl Levels {
         if sharing > limit { spread(order.len(), self.levels) } else { levels }
     }
 
-    /// The levels that can stay: as many as ever rise along the order.
+    /// Returns the levels that can stay: as many as possible that rise along the order.
     fn kept(&self, order: &[u32]) -> Vec<Option<usize>> {
         let last = self.levels - 1;
         let had: Vec<Option<usize>> =
@@ -106,8 +105,8 @@ impl Levels {
     }
 }
 
-/// A level below that of the coflow before and above that of the next one that has any: the middle one. The last may be
-/// shared with either.
+/// Returns the middle level below that of the coflow before and above that of the next coflow that has one. The last level
+/// may be shared with either.
 fn between(above: Option<usize>, below: Option<usize>, last: usize) -> Option<usize> {
     let from = above.map_or(0, |level| (level + 1).min(last));
     let to = match below {
@@ -117,7 +116,7 @@ fn between(above: Option<usize>, below: Option<usize>, last: usize) -> Option<us
     (from <= to).then(|| from + (to - from) / 2)
 }
 
-/// Levels for an order of so many, as far apart as they can be.
+/// Returns levels for an order of `coflows` coflows, as far apart as possible.
 fn spread(coflows: usize, levels: usize) -> Vec<usize> {
     let last = levels - 1;
     let even = |place: usize| (2 * place + 1) * levels / (2 * coflows);
@@ -171,12 +170,12 @@ mod tests {
         let mut levels = Levels::new(LevelRule::Sparse { slack: 1 }, 4);
         let six: Vec<u32> = (0..6).collect();
         assert_eq!(by_place(&mut levels, &six), [0, 1, 2, 3, 3, 3]);
-        // Three of five in the last level are one more than have to, and that is the slack. A new first one finds a level.
+        // Three of five in the last level are one more than necessary, and that is the slack. A new first one finds a level.
         assert_eq!(by_place(&mut levels, &[1, 2, 3, 4, 5]), [1, 2, 3, 3, 3]);
         assert_eq!(by_place(&mut levels, &[9, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 3, 3]);
         assert_eq!(by_place(&mut levels, &[1, 2, 3, 4, 5]), [1, 2, 3, 3, 3]);
         assert_eq!(levels.lifts(), 0);
-        // Of four they are too many.
+        // Three of four are too many.
         assert_eq!(by_place(&mut levels, &[2, 3, 4, 5]), [0, 1, 2, 3]);
         assert_eq!(levels.lifts(), 3);
     }
@@ -190,7 +189,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, goes and changes places.
+        /// Holds for all arrivals, departures and changes of place.
         #[test]
         fn sparse__follows_the_order_and_shares_no_more_than_its_rule(
             orders in prop::collection::vec(prop::collection::vec(0u32..40, 0..30), 1..20),

@@ -2,7 +2,7 @@
 
 use super::{Coflow, Snapshot, bssi};
 
-/// How coflows are ordered. But for [`OrderRule::Fifo`] a coflow of twice the weight counts as half as large.
+/// How coflows are ordered. Except with [`OrderRule::Fifo`], a coflow of twice the weight counts as half as large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderRule {
     /// Sincronia's: bottleneck, select, scale, iterate (SIGCOMM 2018, §3.1).
@@ -20,17 +20,17 @@ pub enum OrderRule {
 }
 
 impl OrderRule {
-    /// Whether it looks at weights.
+    /// Returns whether the rule uses weights.
     pub fn heeds_weights(self) -> bool {
         self != OrderRule::Fifo
     }
 
-    /// Whether it looks at demands, of which less and less is left; the others look at what a coflow was at first.
+    /// Returns whether the rule uses demands, which shrink as flows send. The other rules use a coflow's initial size.
     pub fn heeds_demands(self) -> bool {
         matches!(self, OrderRule::Bssi | OrderRule::Sebf)
     }
 
-    /// Indices of the snapshot's coflows, the first to be served first. Ties go to the one that became known first.
+    /// Returns the indices of the snapshot's coflows, the first to be served first. Ties go to the one that became known first.
     pub fn order(self, snapshot: &Snapshot) -> Vec<usize> {
         let by = |size: fn(&Coflow) -> f64| {
             let mut order: Vec<usize> = (0..snapshot.coflows.len()).collect();
@@ -53,7 +53,7 @@ impl OrderRule {
     }
 }
 
-/// How long the port takes that a coflow needs for longest, in ps: its effective bottleneck.
+/// Returns a coflow's effective bottleneck: how long the port that it needs for longest takes, in ps.
 fn bottleneck(coflow: &Coflow) -> u64 {
     coflow.demands.iter().map(|demand| demand.time).max().unwrap_or(0)
 }
@@ -67,7 +67,7 @@ mod tests {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
 
-    /// Coflows of these demands, (port, time), of two ports.
+    /// Builds coflows with these demands, (port, time), at two ports.
     fn snapshot(ports: usize, coflows: &[&[(u32, u64)]]) -> Snapshot {
         let coflow = |(key, demands): (u32, &&[(u32, u64)])| Coflow {
             key,
@@ -85,8 +85,8 @@ mod tests {
         // that of coflow 1. Coflow 0 is first.
         let three = snapshot(2, &[&[(0, 4)], &[(0, 3), (1, 3)], &[(1, 5)]]);
         assert_eq!(OrderRule::Bssi.order(&three), [0, 1, 2]);
-        // With six times the weight coflow 2 is last no more: 1/3 is less than 6/5. What is left of its weight is
-        // 6 - 5/3; coflow 0, alone at the bottleneck, goes before it.
+        // With six times the weight, coflow 2 is no longer last: 1/3 is less than 6/5. The rest of its weight is 6 - 5/3;
+        // coflow 0, alone at the bottleneck, goes before it.
         let mut weighed = three;
         weighed.coflows[2].weight = 6.0;
         assert_eq!(OrderRule::Bssi.order(&weighed), [0, 2, 1]);
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(OrderRule::Fifo.order(&snapshot), [2, 3, 1, 0], "ties stay");
     }
 
-    /// The cost of an order in the ordering problem: a coflow ends when its last port has served it and all before it.
+    /// Returns the cost of an order in the ordering problem: a coflow ends when its last port has served it and all before it.
     fn cost(snapshot: &Snapshot, order: &[usize]) -> f64 {
         let mut until = vec![0u64; snapshot.ports];
         let mut cost = 0.0;
@@ -143,7 +143,7 @@ mod tests {
         cost
     }
 
-    /// The least cost of all orders.
+    /// Returns the least cost of all orders.
     fn least(snapshot: &Snapshot) -> f64 {
         fn visit(snapshot: &Snapshot, order: &mut Vec<usize>, least: &mut f64) {
             if order.len() == snapshot.coflows.len() {
@@ -202,7 +202,7 @@ mod tests {
             prop_assert!(cost(&snapshot, &order) <= 2.0 * least(&snapshot) + 1e-6);
         }
 
-        /// A unit of time or of weight is not seen.
+        /// The units of time and of weight make no difference.
         #[test]
         fn bssi__is_the_same_in_other_units(snapshot in any_snapshot()) {
             let mut other = snapshot.clone();
