@@ -10,39 +10,39 @@ pub enum Discipline {
     StrictPriority,
     /// Up to `weights[i]` packets of queue i a turn (WRR).
     WeightedRoundRobin {
-        /// Packets a turn, each at least 1; one a queue.
+        /// Packets a turn, each at least 1; one entry per queue.
         weights: Vec<u32>,
     },
     /// Up to `quanta[i]` bytes of queue i a turn, the unused part kept while it is backlogged (DRR; Shreedhar and
     /// Varghese, SIGCOMM 1995).
     DeficitRoundRobin {
-        /// Bytes a turn, each at least 1; one a queue.
+        /// Bytes a turn, each at least 1; one entry per queue.
         quanta: Vec<u32>,
     },
-    /// Groups of neighbouring queues, the first that holds a packet first (QCluster, Table 3: flows with a special
-    /// property before the others).
+    /// Groups of neighbouring queues under strict priority: the first group that holds a packet sends (QCluster, Table 3:
+    /// flows with a special property before the others).
     Groups(Vec<Group>),
 }
 
 /// Neighbouring queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// How many; at least 1.
+    /// Number of queues; at least 1.
     pub queues: usize,
     /// Packets a turn of each queue, each at least 1; `None`: strict priority.
     pub weights: Option<Vec<u32>>,
 }
 
-/// A discipline with its turn. Strict priority needs the first field alone.
+/// A discipline and the state of its turns. Strict priority needs only the first field.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Turn {
     discipline: Discipline,
     /// The queue whose turn it is.
     current: usize,
-    /// By group, the queue whose turn it is within.
+    /// By group: the queue whose turn it is.
     current_of: Vec<usize>,
-    /// What the current queue may still send: packets (WRR), or bytes a queue (DRR).
+    /// What a queue may still send: packets of the current one (WRR), or bytes of each (DRR).
     credit: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Turn {
         Turn { discipline, current: queues - 1, current_of, credit: vec![0; queues] }
     }
 
-    /// Changes the packets a turn of the queues from `first` on, which share by weight.
+    /// Changes the packets a turn of the queues from `first` on, if they share by weight.
     pub(crate) fn set_weights(&mut self, first: usize, new: impl Iterator<Item = u32>) {
         let weights = match &mut self.discipline {
             Discipline::WeightedRoundRobin { weights } => Some(&mut weights[first..]),
@@ -68,12 +68,12 @@ impl Turn {
         weights.into_iter().flatten().zip(new).for_each(|(weight, new)| *weight = new);
     }
 
-    /// Whether a packet that bypasses an empty bank leaves no trace in the order of service.
+    /// Returns whether a packet that bypasses an empty bank leaves no trace in the service order.
     pub(crate) fn is_memoryless(&self) -> bool {
         self.discipline == Discipline::StrictPriority
     }
 
-    /// The queue that sends next, of those in the bitmap `occupied`, which is not empty. Charges it.
+    /// Returns the queue that sends next, out of the bitmap `occupied`, which is not empty, and charges the queue.
     #[inline(always)]
     pub(crate) fn next(&mut self, occupied: u64, queues: &[Fifo], metas: &[Meta]) -> usize {
         match &self.discipline {
@@ -92,7 +92,7 @@ impl Turn {
         self.current
     }
 
-    /// A queue ran empty: deficit round robin keeps no credit for it.
+    /// Notes that a queue ran empty: deficit round robin keeps no credit for it.
     #[inline]
     pub(crate) fn emptied(&mut self, queue: usize) {
         if let Discipline::DeficitRoundRobin { .. } = self.discipline {
@@ -101,7 +101,7 @@ impl Turn {
     }
 }
 
-/// The group of a queue.
+/// Returns the group of a queue.
 fn group_of(groups: &[Group], queue: usize) -> usize {
     let ends = groups.iter().scan(0, |end, group| {
         *end += group.queues;
@@ -110,7 +110,7 @@ fn group_of(groups: &[Group], queue: usize) -> usize {
     ends.take_while(|&end| end <= queue).count()
 }
 
-/// The next queue of the first group that holds a packet; `current`: by group.
+/// Returns the next queue of the first group that holds a packet; `current`: by group.
 #[inline(never)]
 fn in_groups(groups: &[Group], current: &mut [usize], credit: &mut [u64], occupied: u64) -> usize {
     let first = occupied.trailing_zeros() as usize;
@@ -122,7 +122,7 @@ fn in_groups(groups: &[Group], current: &mut [usize], credit: &mut [u64], occupi
     begin + current[group]
 }
 
-/// Weighted round robin's next queue.
+/// Returns weighted round robin's next queue.
 #[inline(never)]
 fn weighted(current: usize, credit: &mut [u64], weights: &[u32], occupied: u64) -> usize {
     let mut queue = current;
@@ -134,7 +134,7 @@ fn weighted(current: usize, credit: &mut [u64], weights: &[u32], occupied: u64) 
     queue
 }
 
-/// Deficit round robin's next queue; `head`: the length of a queue's first packet.
+/// Returns deficit round robin's next queue; `head`: the length of a queue's first packet.
 #[inline(never)]
 fn deficit(current: usize, credit: &mut [u64], quanta: &[u32], occupied: u64, head: impl Fn(usize) -> u64) -> usize {
     let mut queue = current;
@@ -151,7 +151,7 @@ fn deficit(current: usize, credit: &mut [u64], quanta: &[u32], occupied: u64, he
     }
 }
 
-/// The next occupied queue after `current`, round the ring; `current` itself when it is the only one.
+/// Returns the next occupied queue after `current`, cyclically; `current` itself if it is the only one.
 fn after(current: usize, occupied: u64) -> usize {
     let above = occupied & (u64::MAX << current << 1);
     (if above != 0 { above } else { occupied }).trailing_zeros() as usize

@@ -4,7 +4,7 @@ use prefetch_index::prefetch_index;
 
 use crate::meta::{Meta, NONE};
 
-/// A list's ends and what it holds. An empty list's ends are meaningless.
+/// The two ends of a list, with its packets and bytes. An empty list's ends are meaningless.
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo {
     head: u32,
@@ -20,31 +20,31 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    /// Packets held.
+    /// Returns the packets held.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Bytes held, by [`Meta::len`].
+    /// Returns the bytes held, by [`Meta::len`].
     #[inline]
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// Whether it holds nothing.
+    /// Returns whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
-    /// Fetches the packet that [`Fifo::pop`] would take, if there is one.
+    /// Prefetches the packet that [`Fifo::pop`] would take, if there is one.
     #[inline(always)]
     pub(crate) fn fetch_front(&self, metas: &[Meta]) {
         prefetch_index(metas, self.head as usize);
     }
 
-    /// The packet that [`Fifo::pop`] would take.
+    /// Returns the packet that [`Fifo::pop`] would take.
     #[inline]
     pub fn front(&self) -> Option<u32> {
         (self.packets != 0).then_some(self.head)
@@ -65,7 +65,7 @@ impl Fifo {
         self.packets += 1;
     }
 
-    /// Takes the oldest packet, and fetches the one behind it, which will be the next.
+    /// Takes the oldest packet, and prefetches the one behind it, which is the next.
     #[inline]
     pub fn pop(&mut self, metas: &[Meta]) -> Option<u32> {
         if self.packets == 0 {
@@ -96,7 +96,7 @@ impl Fifo {
         *other = Fifo::default();
     }
 
-    /// The packets, oldest first.
+    /// Returns the packets, oldest first.
     pub fn iter<'a>(&self, metas: &'a [Meta]) -> impl Iterator<Item = u32> + 'a {
         let mut next = self.head;
         (0..self.packets).map(move |_| {

@@ -1,6 +1,6 @@
-//! A hash of 64 bits, for the tables of balancers and sketches.
+//! A 64-bit hash, for the tables of balancers and sketches.
 
-/// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014): every bit of the word moves about half of the hash's.
+/// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014): every bit of the word flips about half of the hash's bits.
 #[inline]
 pub(crate) fn mix(word: u64) -> u64 {
     let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -8,7 +8,7 @@ pub(crate) fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// A hash, or random bits, to `0..bound`, by the upper 32 bits. The bound is at most 2³².
+/// Maps a hash, or random bits, to `0..bound`, by the upper 32 bits. The bound is at most 2³².
 #[inline]
 pub(crate) fn reduce(hash: u64, bound: usize) -> usize {
     (((hash >> 32) * bound as u64) >> 32) as usize

@@ -1,4 +1,4 @@
-//! What a port of one queue admits, marks and holds, whatever the order in which it serves.
+//! What a port of one queue admits, marks and holds, independent of its service order.
 
 use crate::admission::{Admission, Limits};
 use crate::marker::{Marker, MarkerState};
@@ -17,7 +17,7 @@ impl PortIntake {
         PortIntake { limits: Limits::new(admission), marker: MarkerState::new(marker, 1), bytes: 0 }
     }
 
-    /// Takes an arriving packet if there is room for it, and marks it if need be.
+    /// Takes an arriving packet if there is room for it, and marks it if necessary.
     pub(crate) fn take(&mut self, meta: &mut Meta, context: &mut PortContext<'_>) -> Verdict {
         let queued_before = self.bytes;
         let queued = u32::try_from(queued_before).unwrap_or(u32::MAX);
@@ -31,17 +31,17 @@ impl PortIntake {
         Verdict::Accepted { queued_before }
     }
 
-    /// A packet that was taken leaves.
+    /// Counts a packet that was taken and leaves.
     pub(crate) fn leave(&mut self, meta: &Meta) {
         self.bytes -= u64::from(meta.len);
     }
 
-    /// Bytes queued.
+    /// Returns the bytes queued.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The longest packet that an empty port takes and does not mark, whatever came before; 0: that depends.
+    /// Returns the longest packet that an empty port always takes and does not mark; 0 if that depends on earlier packets.
     pub(crate) fn bypass_bytes(&self) -> u64 {
         match (self.limits.of_empty_port(), self.marker.of_empty_port()) {
             (Some(fits), Some(unmarked)) => fits.min(unmarked),

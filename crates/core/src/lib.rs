@@ -1,12 +1,12 @@
-//! What a scheduler decides, and nothing else.
+//! Everything that a scheduler decides, and nothing else.
 //!
-//! Here are the parts of hosts, ports and switches that make a scheme: taggers, port schedulers (classifier, admission,
-//! discipline and marker as one value), balancers, switches' programs and controllers. They run unchanged in a simulator and
-//! on real packets. So they have no clock (time is an argument), no randomness of their own (a generator is an argument) and
-//! no I/O. They see packets as [`Meta`] and never own one.
+//! This crate has the parts of hosts, ports and switches that make a scheme: taggers, port schedulers (classifier,
+//! admission, discipline and marker as one value), balancers, switches' programs and controllers. They run unchanged in a
+//! simulator and on real packets. So they have no clock (time is an argument), no randomness of their own (a generator is
+//! an argument) and no I/O. They see packets as [`Meta`] and never own one.
 //!
-//! Banks of FIFO queues allocate nothing on the packet path after set-up. Ports that sort packets or keep state by flow do
-//! so when they hold more packets or flows than ever before, and so do taggers and controllers with state by message or
+//! Banks of FIFO queues allocate nothing on the packet path after set-up. Ports that sort packets or keep state by flow
+//! allocate when they hold more packets or flows than ever before. So do taggers and controllers with state by message or
 //! flow.
 //!
 //! Times are [`Time`] in integer picoseconds, sizes are bytes, priority 0 is the highest.

@@ -11,7 +11,7 @@ use rand_core::Rng;
 pub enum Marker {
     /// Never.
     Off,
-    /// The length exceeds a threshold.
+    /// If the length exceeds a threshold.
     Threshold {
         /// Bytes.
         above: u64,
@@ -49,14 +49,14 @@ pub enum MarkScope {
     Queue,
 }
 
-/// A [`Marker`] as a port applies it: thresholds are numbers, so that the common ones cost no branch.
+/// A [`Marker`] as a port applies it. Thresholds are numbers, so the common ones cost no branch.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkerState {
     /// Bytes of the port above which an arrival is marked.
     port: u64,
     /// Bytes of a queue above which an arrival to it is marked.
     queue: u64,
-    /// What counts of the arriving packet's length: all bits of it or none.
+    /// A mask of the arriving packet's length: all bits, or none if it does not count.
     arriving: u64,
     red: Option<Box<Red>>,
 }
@@ -74,7 +74,7 @@ struct Red {
 }
 
 impl MarkerState {
-    /// A marker for a port of `queues` queues.
+    /// Builds a marker for a port of `queues` queues.
     pub(crate) fn new(marker: Marker, queues: usize) -> MarkerState {
         let off = MarkerState { port: u64::MAX, queue: u64::MAX, arriving: 0, red: None };
         let arriving = |counts| if counts { u64::MAX } else { 0 };
@@ -94,13 +94,13 @@ impl MarkerState {
         }
     }
 
-    /// The longest packet that is not marked at an empty port; `None` where that depends on earlier ones.
+    /// Returns the longest packet that is not marked at an empty port; `None` if that depends on earlier packets.
     pub(crate) fn of_empty_port(&self) -> Option<u64> {
         let counted = |threshold: u64| if self.arriving == 0 { u64::MAX } else { threshold };
         self.red.is_none().then_some(counted(self.port.min(self.queue)))
     }
 
-    /// Whether to mark a packet of `len` bytes that joins `queue`, which holds `queue_bytes`, at a port that holds
+    /// Returns whether to mark a packet of `len` bytes that joins `queue`, which holds `queue_bytes`, at a port that holds
     /// `port_bytes`.
     #[inline(always)]
     pub(crate) fn marks(
@@ -138,7 +138,7 @@ impl Red {
     }
 }
 
-/// `most` · part / whole in 2^-32.
+/// Returns `most` · part / whole in 2^-32.
 fn ramp(part: u64, whole: u64, most: u32) -> u32 {
     (u128::from(most) * u128::from(part) / u128::from(whole)) as u32
 }

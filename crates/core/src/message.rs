@@ -1,7 +1,7 @@
 //! Messages as hosts know them, and what happens to them.
 //!
-//! A flow is what switches can tell apart: the packets of a connection in one direction. A message is what an application
-//! hands over at once; a flow carries one message or several, one after the other.
+//! A flow is what switches can distinguish: the packets of a connection in one direction. A message is what an application
+//! hands over at once. A flow carries one message or several, one after the other.
 
 use std::num::NonZeroU64;
 
@@ -25,9 +25,9 @@ pub struct Message {
     pub deadline: Option<Time>,
     /// Its coflow.
     pub coflow: Option<u32>,
-    /// Its size in bytes, as somebody predicted it.
+    /// Its predicted size in bytes.
     pub predicted: Option<NonZeroU64>,
-    /// Bounds of its size, as somebody predicted them.
+    /// Predicted bounds of its size.
     pub bounds: Option<Bounds>,
 }
 
@@ -40,7 +40,7 @@ pub struct Bounds {
     pub upper: NonZeroU64,
 }
 
-/// What it took until all of a message was acknowledged.
+/// The transport's effort until all of a message was acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Packets sent again.
@@ -49,29 +49,30 @@ pub struct Effort {
     pub timeouts: u32,
     /// Packets that were taken for lost before the timer.
     pub found_lost: u32,
-    /// Duplicate ACKs: what is outstanding has not changed by them (RFC 5681).
+    /// Duplicate ACKs: those that left the outstanding data unchanged (RFC 5681).
     pub duplicate_acks: u32,
-    /// How long it waited, in timeouts, while nothing had been answered on its connection: for a lost SYN or a lost first
-    /// window under an estimated timer, in microseconds.
+    /// Time spent in timeouts, in microseconds, while nothing had been answered on its connection: for a lost SYN, or for a
+    /// lost first window under an estimated timer.
     pub unanswered_us: u32,
     /// Where its time went.
     pub waits: Waits,
 }
 
-/// What a sender waited for, of a message's time. All zero if its transport does not measure it.
+/// What a sender waited for during a message. All zero if its transport does not measure it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// From the last packet until a retransmission timer fired, in all.
+    /// Total time from the last packet until a retransmission timer fired.
     pub timer: Time,
-    /// The message had more to send, and only a handshake or the window held it back, which no mark and no loss had cut.
+    /// Time during which the message had more to send, and only a handshake or the window held it back, which no mark and
+    /// no loss had cut.
     pub window: Time,
-    /// The sum of the round trips that were measured, in whole nanoseconds each.
+    /// The sum of the measured round trips, in whole nanoseconds each.
     pub round_trips: Time,
-    /// How many were measured.
+    /// Number of measured round trips.
     pub samples: u32,
 }
 
-/// What a receiver held because something before it was missing, from the end of one message to that of the next.
+/// What a receiver held because something before it was missing, between the ends of two consecutive messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// The most at once, in bytes of payload; a last packet that is short counts as a full one.
@@ -80,7 +81,7 @@ pub struct Held {
     pub byte_ns: u64,
 }
 
-/// What an endpoint reports of its messages. Taggers, controllers and measurement hear the same.
+/// What an endpoint reports of its messages. Taggers, controllers and measurement hear the same events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEvent {
     /// A message begins on the flow.
@@ -92,30 +93,30 @@ pub enum FlowEvent {
         /// How long the flow was idle before; [`Time::NEVER`] for its first message.
         idle: Time,
     },
-    /// All of a message is acknowledged; of one that nobody answers, it is sent.
+    /// All of a message is acknowledged; or sent, if the receiver does not answer.
     MessageEnd {
         /// The flow.
         flow: u32,
         /// The message.
         message: Message,
-        /// What it took; `None` where nobody answers.
+        /// The effort; `None` if the receiver does not answer.
         effort: Option<Effort>,
     },
-    /// At the sender, just before a message ends whose [steps](crate::steps) are measured.
+    /// At the sender, just before the end of a message whose [steps](crate::steps) are measured.
     Steps {
         /// The message's number.
         message: u32,
-        /// How long it was in each.
+        /// The time spent in each.
         times: StepTimes,
     },
-    /// At the receiver, just before a message is delivered: packets waited there for earlier ones.
+    /// At the receiver, just before a message is delivered whose packets waited there for earlier ones.
     Reordered {
         /// The message's number.
         message: u32,
         /// How many bytes, and for how long.
         held: Held,
     },
-    /// At the receiver: a packet of data arrived that had arrived before.
+    /// At the receiver: a data packet arrived that had arrived before.
     Unneeded {
         /// The message's number.
         message: u32,

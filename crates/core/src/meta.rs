@@ -1,12 +1,12 @@
-//! The little of a packet that a scheduler may see.
+//! The part of a packet that a scheduler may see.
 
 use crate::tag::Tag;
 use crate::units::Time;
 
-/// No packet, which ends a list; no coflow.
+/// The end of a list of packets; no coflow.
 pub const NONE: u32 = u32::MAX;
 
-/// What a packet is for; taggers and ports may treat each kind apart.
+/// What a packet is for; taggers and ports may treat kinds differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -15,7 +15,7 @@ pub enum Kind {
     Data,
     /// Acknowledges.
     Ack,
-    /// Opens a connection, or asks whether the way is clear (pFabric's probe).
+    /// Opens a connection, or asks whether the path is clear (pFabric's probe).
     Control,
 }
 
@@ -23,7 +23,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not understand marks: a marker leaves it alone.
+    /// The transport does not understand marks: a marker leaves the packet alone.
     #[default]
     NotCapable,
     /// May be marked.
@@ -32,7 +32,7 @@ pub enum Ecn {
     Marked,
 }
 
-/// Eight bytes for whoever holds a packet: a line, or a port's scheduler. The next holder finds what the last one left.
+/// Eight bytes for the holder of a packet: a line, or a port's scheduler. The next holder finds what the last one left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held(u64);
 
@@ -43,19 +43,19 @@ impl Held {
         Held(next_arrival.0)
     }
 
-    /// By a port's scheduler: a number of its own, such as the packet's place in the order of arrival.
+    /// By a port's scheduler: a number that it chooses, such as the packet's place in the order of arrival.
     #[inline(always)]
     pub fn in_port(number: u64) -> Held {
         Held(number)
     }
 
-    /// What the line that holds the packet has noted.
+    /// Returns what the line that holds the packet has noted.
     #[inline(always)]
     pub fn next_arrival(self) -> Time {
         Time(self.0)
     }
 
-    /// What the scheduler that holds the packet has noted.
+    /// Returns what the scheduler that holds the packet has noted.
     #[inline(always)]
     pub fn number(self) -> u64 {
         self.0
@@ -77,15 +77,15 @@ impl Held {
 /// - ECMP sends both by one way, if they have one destination, and flowlets end for both together.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {
-    /// What its holder notes.
+    /// What the packet's holder notes.
     pub held: Held,
-    /// The key of its flow, which all packets of a connection in one direction have. In the simulator it is the number of the
-    /// message that opened the connection: no other connection has it, and answers have the same on their way back. At a real
-    /// switch it is a hash of the 5-tuple.
+    /// The key of its flow, the same for all packets of a connection in one direction. In the simulator it is the number of
+    /// the message that opened the connection: no other connection has it, and answers have the same key. At a real switch
+    /// it is a hash of the 5-tuple.
     pub flow: u32,
-    /// The coflow of its message; [`NONE`]: it belongs to none, or carries no payload.
+    /// The coflow of its message; [`NONE`] if it has none, or the packet carries no payload.
     pub coflow: u32,
-    /// Link of the one list that the packet is in.
+    /// Link of the single list that the packet is in.
     pub next: u32,
     /// Length in bytes with headers, without preamble and gap.
     pub len: u16,
@@ -102,7 +102,7 @@ pub struct Meta {
 }
 
 impl Default for Meta {
-    /// A data packet without bytes, of no coflow.
+    /// Returns a data packet without bytes, of no coflow.
     fn default() -> Meta {
         Meta {
             held: Held::default(),
@@ -120,7 +120,7 @@ impl Default for Meta {
 }
 
 impl Meta {
-    /// Marks the packet where its transport understands marks; says whether it did.
+    /// Marks the packet if its transport understands marks; returns whether it did.
     #[inline]
     pub fn mark(&mut self) -> bool {
         let capable = self.ecn != Ecn::NotCapable;

@@ -1,8 +1,8 @@
-//! The sizes of the messages that a host has finished: a mergeable quantile sketch, and what of it is recent.
+//! The sizes of the messages that a host has finished: a mergeable quantile sketch, and a window of recent sizes.
 //!
 //! A sketch counts sizes in the buckets of HdrHistogram with two significant digits: of width 1 below 256 bytes, and of at
-//! most 1/128 of their sizes above. Sketches of hosts add up to the sketch of all, in any order; they are whole numbers, so
-//! that they are the same everywhere. A sketch has room for sizes up to [`SizeSketch::LARGEST`] from the start, 17 KB, and
+//! most 1/128 of their sizes above. Sketches of hosts add up to the sketch of all, in any order. They are whole numbers, so
+//! they are the same on every machine. A sketch has room for sizes up to [`SizeSketch::LARGEST`] from the start, 17 KB, and
 //! recording allocates nothing.
 
 use hdrhistogram::Histogram;
@@ -17,16 +17,16 @@ pub struct SizeSketch {
 }
 
 impl SizeSketch {
-    /// Larger messages count as if they had so many bytes.
+    /// Larger messages count as if they had this many bytes.
     pub const LARGEST: u64 = 1 << 40;
 
-    /// Counts a message of so many bytes.
+    /// Counts a message of `bytes` bytes.
     pub fn record(&mut self, bytes: u64) {
         self.buckets.saturating_record(bytes.min(Self::LARGEST));
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another sketch.
     pub fn merge(&mut self, other: &SizeSketch) {
         if other.count() == 0 {
             return;
@@ -45,17 +45,17 @@ impl SizeSketch {
         }
     }
 
-    /// Messages so far.
+    /// Returns the number of messages so far.
     pub fn count(&self) -> u64 {
         self.buckets.len()
     }
 
-    /// Their bytes, exactly.
+    /// Returns their bytes, exactly.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The middle of each bucket that holds any, rising, and how many.
+    /// Returns the middle of each bucket that is not empty, rising, and its count.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
         let middle = |value| self.buckets.median_equivalent(value);
         self.buckets
@@ -63,8 +63,8 @@ impl SizeSketch {
             .map(move |step| (middle(step.value_iterated_to()), u64::from(step.count_at_value())))
     }
 
-    /// The equal split (NOS2, §III): the i-th of `queues` − 1 thresholds is the least size that a share i / `queues` of the
-    /// messages does not exceed, and at least a byte above the one before.
+    /// Returns the equal split (NOS2, §III): the i-th of `queues` − 1 thresholds is the least size that a share i /
+    /// `queues` of the messages does not exceed, and at least a byte above the previous one.
     pub fn equal_split(&self, queues: usize) -> Vec<u64> {
         let mut counts = self.counts();
         let (mut size, mut upto, mut least) = (0, 0, 1);
@@ -88,8 +88,8 @@ impl Default for SizeSketch {
     }
 }
 
-/// The sizes of a window: two sketches, each of half a window, of which the older one is forgotten when the younger is
-/// full. What is remembered so goes back by half a window to a whole one.
+/// The sizes of a window: two sketches, each of half a window. The older one is forgotten when the younger is full. So
+/// memory reaches back between half a window and a whole one.
 #[derive(Clone, Debug)]
 pub struct RecentSizes {
     half: Time,
@@ -100,32 +100,32 @@ pub struct RecentSizes {
 }
 
 impl RecentSizes {
-    /// Remembers sizes for at most `window`.
+    /// Builds a memory of sizes for at most `window`.
     pub fn new(window: Time) -> RecentSizes {
         let half = Time((window.0 / 2).max(1));
         RecentSizes { half, epoch: 0, now: SizeSketch::default(), before: SizeSketch::default() }
     }
 
-    /// A message has finished.
+    /// Counts a message that has finished.
     pub fn record(&mut self, bytes: u64, now: Time) {
         self.forget_until(now);
         self.now.record(bytes);
     }
 
-    /// How many sizes are remembered.
+    /// Returns the number of sizes that are remembered.
     pub fn count(&mut self, now: Time) -> u64 {
         self.forget_until(now);
         self.before.count() + self.now.count()
     }
 
-    /// Adds what is remembered to a sketch.
+    /// Adds the remembered sizes to a sketch.
     pub fn gather(&mut self, now: Time, into: &mut SizeSketch) {
         self.forget_until(now);
         into.merge(&self.before);
         into.merge(&self.now);
     }
 
-    /// How far back memory goes that is asked at `now`: to the start of the run at most.
+    /// Returns how far back memory reaches at `now`: to the start of the run at most.
     pub fn span(window: Time, now: Time) -> Time {
         let half = (window.0 / 2).max(1);
         now.since(Time((now.0 / half).saturating_sub(1) * half))

@@ -8,7 +8,7 @@ use crate::readings::Reading;
 use crate::taggers::awafs::{PAYLOAD_TIME, THRESHOLD};
 use crate::units::Time;
 
-/// What the controllers of hosts are set to.
+/// The settings of the controllers at hosts.
 #[derive(Clone, Debug)]
 pub struct HostActuators {
     /// The class of flow.
@@ -17,12 +17,12 @@ pub struct HostActuators {
     pub params: ActuatorParams,
 }
 
-/// The controller at a host: an [`Actuator`] of its own messages.
+/// The controller at a host: an [`Actuator`] for its own messages.
 pub struct HostActuator {
     host: u32,
     class: u8,
     actuator: Actuator,
-    /// Of [`PAYLOAD_TIME`], what the actuator knows.
+    /// The part of [`PAYLOAD_TIME`] that the actuator knows.
     noted: u64,
 }
 
@@ -91,7 +91,7 @@ mod tests {
         HostParams { initial: vec![1_000, 2_000], boost: None, rate }.build()
     }
 
-    /// That of host 7 and class 1.
+    /// The controller of host 7 and class 1.
     fn controller(model: Option<&'static dyn Solver>) -> HostActuator {
         let (period, window) = (Time::from_us(200), Time::from_us(250));
         let (initial, percentiles) = (vec![1_000, 2_000], vec![500_000, 900_000]);
@@ -109,7 +109,7 @@ mod tests {
         FlowFacts { now: Time::from_us(us), offset, payload: 500, size: 100_000, ..FlowFacts::default() }
     }
 
-    /// A host's tagger alone.
+    /// The tagger of one host.
     struct TaggerOf<'a>(&'a HostThresholds);
 
     impl Gauges for TaggerOf<'_> {

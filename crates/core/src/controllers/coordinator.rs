@@ -1,15 +1,14 @@
-//! A coordinator of coflows: it hears which begin and end, orders those under way, and tells hosts their levels
+//! A coordinator of coflows: it hears which coflows begin and end, orders those under way, and sends hosts their levels
 //! (Sincronia, SIGCOMM 2018, §4; Aalo, SIGCOMM 2015, §5).
 //!
-//! A coflow is announced at its first flow: whole, with the flows that begin later ([`Announcement::Whole`]), or flow by flow as
-//! they begin. It is over when all its flows that were announced have ended; what begins afterwards begins it anew. The order
-//! is made when a coflow begins or is over, or what is known of one grows; or at the next instant of a period.
+//! A coflow is announced at its first flow: whole, with the flows that begin later ([`Announcement::Whole`]), or flow by
+//! flow as they begin. It is over when all announced flows have ended; a flow that begins afterwards begins it anew. The
+//! order is made when a coflow begins or is over, or when more becomes known of one; or at the next instant of a period.
 //!
-//! An order that comes late does no harm: a level for a coflow that has ended is read by nobody, and hosts take whole tables,
-//! the latest one.
+//! A late order does no harm: no host reads the level of a coflow that has ended, and hosts take whole tables, the latest one.
 //!
-//! Bytes sent are those of the instant at which the coordinator decides, as if hosts reported them all the time. How late
-//! they are belongs to how late the result is: see [`crate::controller`].
+//! The coordinator knows the bytes sent as of the instant at which it decides, as if hosts reported them continuously.
+//! Their delay is part of the delay of the result: see [`crate::controller`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,20 +29,20 @@ pub enum Announcement {
     Flow,
 }
 
-/// What makes an order, and levels of it.
+/// How an order is made, and levels from it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decides {
-    /// An order by demands.
+    /// Orders coflows by demands.
     Order {
-        /// How.
+        /// The rule.
         rule: OrderRule,
-        /// How it becomes levels.
+        /// How the order becomes levels.
         levels: LevelRule,
-        /// By what is left of demands; or else by what there was at first.
+        /// Whether demands are what is left of them, instead of the initial ones.
         remaining: bool,
     },
-    /// Aalo's D-CLAS (§4.2): a coflow falls from level to level as it sends, at `first` bytes, then at each `factor` times as
-    /// many. It needs no sizes.
+    /// Aalo's D-CLAS (§4.2): a coflow falls from level to level as it sends, at `first` bytes, then each time at `factor`
+    /// times as many. It needs no sizes.
     Attained {
         /// Bytes; at least 1.
         first: u64,
@@ -53,30 +52,30 @@ pub enum Decides {
 }
 
 impl Decides {
-    /// Whether weights of coflows make a difference.
+    /// Returns whether weights of coflows make a difference.
     pub fn heeds_weights(&self) -> bool {
         matches!(self, Decides::Order { rule, .. } if rule.heeds_weights())
     }
 }
 
-/// What a coordinator is set to.
+/// A coordinator's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoordinatorParams {
     /// How it decides.
     pub decides: Decides,
-    /// How many levels: 1 to [`crate::coflow::MOST_LEVELS`].
+    /// Number of levels: 1 to [`crate::coflow::MOST_LEVELS`].
     pub levels: usize,
-    /// What it learns.
+    /// What it learns of a coflow.
     pub announcement: Announcement,
-    /// It decides at multiples of this, while there are coflows; `None`: as soon as it hears of something new.
+    /// It decides at multiples of this while there are coflows; `None`: as soon as it hears of something new.
     pub period: Option<Time>,
-    /// Weights of coflows; of others 1.
+    /// Weights of coflows; the default is 1.
     pub weights: Arc<BTreeMap<u32, f64>>,
-    /// The classes of flow whose packets follow it.
+    /// The classes of flow whose packets follow the coordinator.
     pub classes: Range<u8>,
 }
 
-/// The name of the table: the level by coflow.
+/// The name of its table: the level by coflow.
 pub const LEVEL: &str = "coflow level";
 
 /// A coordinator.
@@ -86,10 +85,10 @@ pub struct Coordinator {
     /// By host.
     lines: Vec<Rate>,
     coflows: BTreeMap<u32, Active>,
-    /// By message that has not ended.
+    /// By message, for messages that have not ended.
     flows: BTreeMap<u32, ActiveFlow>,
     levels: Levels,
-    /// Coflows that have been heard of.
+    /// Number of coflows that it has heard of.
     known: u64,
     /// When it decides next.
     next: Time,
@@ -145,7 +144,7 @@ impl ControllerRules for CoordinatorParams {
 }
 
 impl Coordinator {
-    /// A flow of a coflow becomes known, which began at `since`.
+    /// Adds a flow of a coflow, which began at `since`.
     fn add(&mut self, flow: Announced, since: Time) {
         let Announced { coflow, message, from, to, bytes } = flow;
         if self.flows.contains_key(&message) {
@@ -167,7 +166,7 @@ impl Coordinator {
         }
     }
 
-    /// Of a flow so many more bytes are sent.
+    /// Counts `bytes` more sent bytes of a flow.
     fn serve(&mut self, flow: ActiveFlow, bytes: u64) {
         let Some(active) = self.coflows.get_mut(&flow.coflow) else { return };
         active.sent = active.sent.saturating_add(bytes);
@@ -180,7 +179,7 @@ impl Coordinator {
         }
     }
 
-    /// Something is new.
+    /// Schedules a decision, because something is new.
     fn wake(&mut self, now: Time) {
         let at = match self.params.period {
             None => now,
@@ -208,7 +207,7 @@ impl Coordinator {
         }
     }
 
-    /// The coflows under way.
+    /// Returns the coflows under way.
     pub fn snapshot(&self) -> Snapshot {
         let hosts = self.lines.len();
         let coflow = |(&key, active): (&u32, &Active)| Coflow {
@@ -230,7 +229,7 @@ impl Coordinator {
         Snapshot { ports: 2 * hosts, coflows: active.into_iter().map(coflow).collect() }
     }
 
-    /// The level of each coflow under way, by coflow.
+    /// Returns the level of each coflow under way, by coflow.
     fn decided(&mut self) -> Vec<(u32, u64)> {
         match self.params.decides {
             Decides::Attained { first, factor } => {
@@ -301,12 +300,12 @@ impl Controller for Coordinator {
     }
 }
 
-/// For how long so many bytes take a line, in ps.
+/// Returns how long `bytes` take on a line, in ps.
 fn time_of(bytes: u64, line: Rate) -> u64 {
     u64::try_from(u128::from(bytes) * 8_000_000_000_000 / u128::from(line.bps())).unwrap_or(u64::MAX)
 }
 
-/// How many of the limits `first`, `first · factor` … a coflow has reached, up to the last level.
+/// Returns how many of the limits `first`, `first · factor` … a coflow has reached, up to the last level.
 fn attained_level(sent: u64, first: u64, factor: u64, levels: usize) -> u64 {
     let limits = std::iter::successors(Some(first), |limit| limit.checked_mul(factor));
     limits.take(levels - 1).take_while(|&limit| sent >= limit).count() as u64

@@ -17,26 +17,26 @@ use crate::units::Time;
 /// Controllers of one kind.
 #[derive(Clone, Debug)]
 pub struct ControllerSpec {
-    /// What they are called in results.
+    /// Their name in results.
     pub name: &'static str,
-    /// They decide once in such a period; `None`: when they want.
+    /// They decide once per period; `None`: when they want.
     pub period: Option<Time>,
     /// When they hear what happens at hosts.
     pub hears: Hears,
-    /// From a decision to those that it is for.
+    /// The delay from a decision to its recipients.
     pub publishes_after: Time,
-    /// What they are, and how many.
+    /// Their kind and its settings.
     pub kind: ControllerKind,
 }
 
 catalogue! {
     $ each
-    /// What controllers of one kind are, with what they are set to.
+    /// The kinds of controllers, with their settings.
     ControllerKind
     Custom(CustomController);
-    /// At each host the thresholds of its own queues (NOS2).
+    /// At each host, the thresholds of its own queues (NOS2).
     OwnThresholds(thresholds::OwnParams);
-    /// At each host AWAFS's Sensor and Actuator.
+    /// At each host, AWAFS's Sensor and Actuator.
     Actuators(awafs::HostActuators);
     /// The thresholds by which hosts tag packets for the network (NOS2).
     NetworkThresholds(thresholds::NetworkParams);
@@ -44,19 +44,19 @@ catalogue! {
     Coordinator(coordinator::CoordinatorParams);
 }
 
-/// How controllers of the user's own are made.
+/// How custom controllers are built.
 #[derive(Clone)]
 pub enum CustomController {
-    /// One at each host, which hears of its host alone.
+    /// One at each host, which hears only of its host.
     AtHosts(Arc<MakeAtHost>),
     /// One for the whole fabric.
     Central(Arc<MakeCentral>),
 }
 
-/// Makes a controller of the user's own for a host.
+/// Builds a custom controller for a host.
 pub type MakeAtHost = dyn Fn(&Site) -> Box<dyn Controller> + Send + Sync;
 
-/// Makes a controller of the user's own for the whole fabric.
+/// Builds a custom controller for the whole fabric.
 pub type MakeCentral = dyn Fn(&FabricSite) -> Box<dyn Controller> + Send + Sync;
 
 impl fmt::Debug for CustomController {
@@ -69,17 +69,17 @@ impl fmt::Debug for CustomController {
 }
 
 impl ControllerKind {
-    /// At each host a controller of the user's own, which hears of its host alone.
+    /// Wraps a custom controller for each host, which hears only of its host.
     pub fn at_hosts<C: Controller + 'static>(make: impl Fn(&Site) -> C + Send + Sync + 'static) -> ControllerKind {
         ControllerKind::Custom(CustomController::AtHosts(Arc::new(move |site| Box::new(make(site)))))
     }
 
-    /// One controller of the user's own for the whole fabric.
+    /// Wraps a single custom controller for the whole fabric.
     pub fn central<C: Controller + 'static>(make: impl Fn(&FabricSite) -> C + Send + Sync + 'static) -> ControllerKind {
         ControllerKind::Custom(CustomController::Central(Arc::new(move |fabric| Box::new(make(fabric)))))
     }
 
-    /// Whether there is one at each host, which hears of its host alone.
+    /// Returns whether there is one at each host, which hears only of its host.
     pub fn is_at_hosts(&self) -> bool {
         fn is_at_hosts<R: ControllerRules>(_: &R) -> bool {
             R::AT_HOSTS
@@ -87,7 +87,7 @@ impl ControllerKind {
         each!(rules self, rules => is_at_hosts(rules), own => matches!(own, CustomController::AtHosts(_)))
     }
 
-    /// The controllers: of each host by number, or one. `site` is called only for those of the user's own.
+    /// Builds the controllers: one for each host, by number, or a single one. `site` is called only for custom ones.
     pub fn build(&self, fabric: &FabricSite, site: impl Fn(u32) -> Site) -> Vec<Box<dyn Controller>> {
         fn boxed<R: ControllerRules>(rules: &R, fabric: &FabricSite, host: u32) -> Box<dyn Controller> {
             Box::new(rules.build(fabric, host))

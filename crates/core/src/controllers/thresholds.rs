@@ -1,5 +1,4 @@
-//! Thresholds that follow the messages that have ended, for the tagger of [`crate::taggers::levels`], which says whose
-//! they are.
+//! Thresholds that follow the messages that have ended, for the tagger of [`crate::taggers::levels`], which names their source.
 
 use crate::controller::{Audience, Controller, ControllerRules, FabricSite, Gauges, HostEvent, Publish, Table};
 use crate::message::FlowEvent;
@@ -9,7 +8,7 @@ use crate::solver::Solver;
 use crate::taggers::levels::{HOST_THRESHOLD, TAG_THRESHOLD};
 use crate::units::Time;
 
-/// What [`TAG_THRESHOLD`] is as the controller published it last, whether or not it has arrived at the hosts.
+/// [`TAG_THRESHOLD`] as the controller published it last, whether or not it has arrived at the hosts.
 pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
 
 /// How thresholds follow the traffic.
@@ -17,15 +16,15 @@ pub const CONTROLLER_THRESHOLD: &str = "controller's threshold (bytes)";
 pub struct Adaptation {
     /// The class of flow.
     pub class: u8,
-    /// Time from one estimate to the next, and from the start to the first.
+    /// Time between two estimates, and from the start to the first.
     pub period: Time,
     /// How long sizes are remembered, as [`RecentSizes::new`] takes it.
     pub window: Time,
-    /// The fewest sizes that make an estimate; with fewer, thresholds stay.
+    /// The fewest sizes for an estimate; with fewer, thresholds stay.
     pub least: u64,
 }
 
-/// The sizes of a class of flow, and when thresholds are made of them.
+/// The sizes of a class of flow, and when thresholds are computed from them.
 struct Estimates {
     of: Adaptation,
     sizes: RecentSizes,
@@ -45,7 +44,7 @@ impl Estimates {
         }
     }
 
-    /// Goes on to the next period. The sizes, if there are enough.
+    /// Moves to the next period. Returns the sizes if there are enough.
     fn take(&mut self, now: Time) -> Option<SizeSketch> {
         self.next = Time(now.0.saturating_add(self.of.period.0));
         if self.sizes.count(now) < self.of.least.max(1) {
@@ -62,11 +61,11 @@ impl Estimates {
 pub struct OwnParams {
     /// Queues of a host, 1 to 64.
     pub queues: usize,
-    /// When and from which sizes.
+    /// When, and from which sizes.
     pub of: Adaptation,
 }
 
-/// The controller of a host's own queues: an equal split of the sizes of its own messages (NOS2 §IV-B).
+/// The controller of a host's own queues: an equal split of its own messages' sizes (NOS2 §IV-B).
 pub struct OwnThresholds {
     host: u32,
     queues: usize,
@@ -100,22 +99,22 @@ impl Controller for OwnThresholds {
     }
 }
 
-/// What hosts have seen together.
+/// What all hosts together have seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// Sizes of messages that ended.
     pub sizes: &'a SizeSketch,
-    /// Over how long.
+    /// The time over which they ended.
     pub span: Time,
     /// The rates of the hosts' links together, in bit/s.
     pub rate_bps: u64,
 }
 
 impl Seen<'_> {
-    /// The least and the most that the load is taken to be: no queue is stable at 1, and a moment's load is known badly.
+    /// Bounds of the load estimate: no queue is stable at 1, and the load of a short time is uncertain.
     pub const LOADS: [f64; 2] = [0.05, 0.95];
 
-    /// The load of the hosts' links by the payload of the messages that ended, within [`Seen::LOADS`].
+    /// Returns the load of the hosts' links by the payload of the messages that ended, within [`Seen::LOADS`].
     pub fn load(&self) -> f64 {
         let most = self.rate_bps as f64 * self.span.as_secs();
         let [low, high] = Self::LOADS;
@@ -130,9 +129,9 @@ pub struct NetworkParams {
     pub rule: &'static dyn Solver,
     /// Levels that packets are tagged with.
     pub levels: usize,
-    /// What hosts begin with, in bytes.
+    /// The initial thresholds of hosts, in bytes.
     pub start: Vec<u64>,
-    /// When and from which sizes; `least` is of all hosts together.
+    /// When, and from which sizes; `least` counts the sizes of all hosts together.
     pub of: Adaptation,
 }
 
@@ -140,10 +139,10 @@ pub struct NetworkParams {
 pub struct NetworkThresholds {
     rule: &'static dyn Solver,
     levels: usize,
-    /// Of the hosts' links together, in bit/s.
+    /// The sum of the rates of the hosts' links, in bit/s.
     rate_bps: u64,
     estimates: Estimates,
-    /// What it published last, or what hosts began with.
+    /// The thresholds published last, or the initial ones of hosts.
     last: Vec<u64>,
 }
 

@@ -14,7 +14,7 @@ impl Solver for EqualSplit {
     }
 }
 
-/// Nothing to look at.
+/// Gauges that show nothing.
 struct Nowhere;
 
 impl Gauges for Nowhere {
@@ -33,12 +33,12 @@ fn us(us: u64) -> Time {
     Time::from_us(us)
 }
 
-/// Every 100 us, from what ended in the last millisecond in class 2.
+/// Every 100 us, from the messages of class 2 that ended in the last millisecond.
 fn adaptation(least: u64) -> Adaptation {
     Adaptation { class: 2, period: us(100), window: us(1_000), least }
 }
 
-/// Four queues of host 5.
+/// Builds the controller of four queues of host 5.
 fn own(least: u64) -> OwnThresholds {
     OwnParams { queues: 4, of: adaptation(least) }.build(&FabricSite::default(), 5)
 }
@@ -52,7 +52,7 @@ fn hear(controller: &mut dyn Controller, size: u64, at: Time) {
     controller.on_event(at, &ended(size, at));
 }
 
-/// What it publishes, which is one table or none.
+/// Returns what the controller publishes: one table or none.
 fn decide(controller: &mut dyn Controller, now: Time) -> Option<(Audience, Table)> {
     let mut published = Vec::new();
     controller.decide(now, &mut Nowhere, &mut |to, table| published.push((to, table)));
@@ -65,7 +65,7 @@ fn thresholds(controller: &mut dyn Controller, now: Time) -> Option<Vec<u64>> {
     Some(table.values.into_iter().map(|(_, value)| value).collect())
 }
 
-/// What hosts know together, over 1 ms at 10 Gbit/s: 1.25 MB at most.
+/// Returns what hosts know together, over 1 ms at 10 Gbit/s: 1.25 MB at most.
 fn seen(sizes: &SizeSketch) -> Seen<'_> {
     Seen { sizes, span: us(1_000), rate_bps: 10_000_000_000 }
 }
@@ -83,7 +83,7 @@ fn decide__a_host_splits_what_is_remembered() {
     hear(&mut own, 80, us(101));
     let table = Table { name: HOST_THRESHOLD, values: vec![(0, 20), (1, 40), (2, 60)] };
     assert_eq!(decide(&mut own, us(200)), Some((Audience::Host { host: 5, class: 2 }, table)));
-    // Half a window later messages are three times as large; what was before is forgotten in two steps.
+    // Half a window later messages are three times as large; the earlier ones are forgotten in two steps.
     for size in 1..=8 {
         hear(&mut own, 30 * size, us(600 + size));
     }
@@ -144,7 +144,7 @@ proptest! {
         found.iter().for_each(|&size| hear(&mut own, size, Time::ZERO));
         let thresholds = thresholds(&mut own, us(1)).unwrap();
         for (threshold, quarter) in thresholds.iter().zip(1u32..) {
-            // What ends by the threshold, give or take a bucket.
+            // The share of sizes up to the threshold, give or take a bucket.
             let by = |limit: f64| found.iter().filter(|&&size| size as f64 <= limit).count() as f64 / found.len() as f64;
             let (low, high) = (*threshold as f64 * (1.0 - 1.0 / 64.0), *threshold as f64 * (1.0 + 1.0 / 64.0));
             let wanted = f64::from(quarter) / 4.0;

@@ -1,7 +1,7 @@
-//! A forest file, checked from its first byte to its last before any of it is used.
+//! Reads a forest file, and checks it from its first byte to its last before any of it is used.
 //!
-//! What a file says of its own length is compared with its bytes before its checksum, and that before the rest. No space
-//! is taken for what a number in the file promises: each tree's bytes have to be there first.
+//! The length in the header is compared with the file's bytes first, then the checksum is checked, then the rest. Numbers
+//! in the file reserve no memory: each tree's bytes have to be present first.
 
 use std::io::{self, Read};
 
@@ -23,7 +23,7 @@ const LEAF_IN_FILE: u32 = u32::MAX;
 const NODE_BYTES: usize = 8;
 const LEAF_BYTES: usize = 28;
 
-/// A forest that cannot be taken, and where its file is at fault.
+/// A forest that cannot be used, and where its file is at fault.
 #[derive(Debug, Error)]
 #[error("byte {offset}: {problem}")]
 pub struct ForestError {
@@ -39,16 +39,16 @@ pub enum Problem {
     /// The system could not read the file.
     #[error("the file cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// Another kind of file.
+    /// The file is of another kind.
     #[error("this is not a forest; expected a file that begins with `FSFOREST`")]
     Magic,
-    /// Another version of the format.
+    /// The file has another version of the format.
     #[error("format version {found}; expected {VERSION}: train the forest again")]
     Version {
         /// The version.
         found: u32,
     },
-    /// The end comes too early.
+    /// The file ends too early.
     #[error("the file is cut short: {found} bytes; expected {expected}")]
     CutShort {
         /// Bytes of the file.
@@ -56,16 +56,16 @@ pub enum Problem {
         /// Bytes that it should have.
         expected: u64,
     },
-    /// Something follows the end.
+    /// The file has bytes after its end.
     #[error("{0} bytes too many; expected the end")]
     TooLong(u64),
-    /// A file beyond what is read.
+    /// The file is larger than the limit.
     #[error("more than {MAX_BYTES} bytes; expected a smaller forest: fewer trees or less depth")]
     TooLarge,
-    /// The bytes are not those that were written.
+    /// The bytes differ from those that were written.
     #[error("the checksum does not fit the file, so bytes have changed; expected the file as it was written")]
     Checksum,
-    /// A number out of its range.
+    /// A number is out of its range.
     #[error("{what}: {found}; expected {expected}")]
     Number {
         /// What it counts.
@@ -75,19 +75,19 @@ pub enum Problem {
         /// Its range.
         expected: &'static str,
     },
-    /// A name, unit or version that is no text.
+    /// A name, unit or version is not text.
     #[error("{0} is not UTF-8 text")]
     Text(&'static str),
-    /// A feature without a name, or with that of another.
+    /// A feature has no name, or that of another.
     #[error("feature `{0}` comes twice or has no name; expected a name for each")]
     Name(String),
-    /// The trees need more bytes than there are.
+    /// The trees need more bytes than the file has.
     #[error("the file ends before {0} does; expected its bytes")]
     Missing(&'static str),
-    /// A threshold that cannot be compared.
+    /// A threshold cannot be compared.
     #[error("the threshold is {0}; expected a finite number, 0 or more")]
     Threshold(f32),
-    /// A split on a feature that there is not.
+    /// A split is on a feature that does not exist.
     #[error("a split on feature {found}; the forest has {features}")]
     Feature {
         /// Its number, from 0.
@@ -95,10 +95,10 @@ pub enum Problem {
         /// How many there are.
         features: usize,
     },
-    /// A leaf that says where to go on.
+    /// A leaf has a successor or a feature.
     #[error("a leaf goes on to node {0} or has a feature; expected it to lead to itself")]
     Leaf(u32),
-    /// A way that leads back.
+    /// Children do not follow their parent.
     #[error("the children of node {node} begin at {child}, so there is a cycle; expected children behind their parent")]
     Cycle {
         /// The node, within its tree.
@@ -106,32 +106,32 @@ pub enum Problem {
         /// Its left child.
         child: u32,
     },
-    /// A way out of the tree.
+    /// Children are outside the tree.
     #[error("the children begin at node {child}; the tree has {nodes} nodes")]
     Outside {
         /// The left child, within its tree.
         child: u32,
-        /// How many nodes there are.
+        /// Number of nodes.
         nodes: u32,
     },
-    /// Two ways to one node.
+    /// Two nodes lead to one node.
     #[error("node {0} has two parents; expected one")]
     TwoParents(u32),
-    /// No way to a node.
+    /// No node leads to a node.
     #[error("no node leads to node {0}; expected a parent")]
     NoParent(u32),
-    /// A way that is too long.
+    /// A leaf is too deep.
     #[error("node {node} is deeper than {most} splits")]
     Depth {
         /// The node, within its tree.
         node: u32,
-        /// What the file says, or the most there may be.
+        /// The file's depth, or the largest allowed one.
         most: u8,
     },
-    /// Nobody to learn from.
+    /// A leaf has no flows.
     #[error("a leaf without flows; expected at least one")]
     Empty,
-    /// Sizes that contradict each other.
+    /// The sizes of a leaf contradict each other.
     #[error(
         "a leaf of sizes from {smallest} to {largest} with a mean of {mean}; expected {least} <= smallest <= mean <= \
          largest <= {most}"
@@ -148,12 +148,12 @@ pub enum Problem {
         /// The largest that the forest was trained on.
         most: u64,
     },
-    /// Flows that are in no leaf, or in two.
+    /// A tree's leaves lack flows, or repeat some.
     #[error("the leaves of the tree have {found} flows together; expected the {expected} that it was trained on")]
     Flows {
-        /// In its leaves.
+        /// Flows in its leaves.
         found: u64,
-        /// Trained on.
+        /// Flows that the forest was trained on.
         expected: u64,
     },
 }
@@ -165,7 +165,7 @@ impl Problem {
 }
 
 impl Forest {
-    /// Reads a file. It stops at [`MAX_BYTES`], whatever follows.
+    /// Reads a file. It stops at [`MAX_BYTES`], even if the file goes on.
     pub fn read(file: impl Read) -> Result<Forest, ForestError> {
         let mut bytes = Vec::new();
         let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
@@ -193,7 +193,7 @@ impl Forest {
         }
     }
 
-    /// A forest of which all but the header is still to come, and how many trees it will have.
+    /// Returns a forest with only its header read, and the number of trees that follow.
     fn of_header(header: &[u8; HEADER]) -> Result<(Forest, u32), ForestError> {
         let wrong = |offset, what, found, expected| Err(Problem::Number { what, found, expected }.at(offset));
         let samples = match header[12] {
@@ -251,7 +251,7 @@ impl Forest {
         Ok(())
     }
 
-    /// Reads a tree; `depths` is room to work in.
+    /// Reads a tree; `depths` is a scratch buffer.
     fn tree(&mut self, reader: &mut Reader<'_>, depths: &mut Vec<u8>) -> Result<(), ForestError> {
         let at = reader.at;
         let count = u32::from_le_bytes(reader.take("a tree")?);
@@ -288,7 +288,7 @@ impl Forest {
         self.leaves(reader, new_leaves)
     }
 
-    /// Checks a split and tells its children how deep they are.
+    /// Checks a split and sets the depth of its children.
     fn split(&self, node: Node, number: u32, depths: &mut [u8]) -> Result<(), Problem> {
         if depths[number as usize] == UNREACHED {
             return Err(Problem::NoParent(number));
@@ -355,7 +355,7 @@ fn leaf(node: Node, number: u32, depths: &[u8]) -> Result<(), Problem> {
     if node.next != number << FEATURE_BITS { Err(Problem::Leaf(node.left())) } else { Ok(()) }
 }
 
-/// All before the checksum, if that is right and the file is whole.
+/// Returns everything before the checksum, if the checksum is right and the file is whole.
 fn checked(bytes: &[u8]) -> Result<&[u8], ForestError> {
     let found = bytes.len() as u64;
     let cut_short = |expected| Err(Problem::CutShort { found, expected }.at(bytes.len()));
@@ -387,12 +387,12 @@ fn checked(bytes: &[u8]) -> Result<&[u8], ForestError> {
     if blake3::hash(body).as_bytes() == checksum { Ok(body) } else { Err(Problem::Checksum.at(body.len())) }
 }
 
-/// The `N` bytes of `bytes` from `at` on, which are there.
+/// Returns the `N` bytes of `bytes` from `at` on, which exist.
 fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }
 
-/// What of a file is still to be read.
+/// The rest of a file that is still to be read.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

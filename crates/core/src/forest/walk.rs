@@ -1,7 +1,7 @@
-//! The way of a flow down the trees.
+//! How a flow walks down the trees.
 //!
-//! A step needs the step before of the same tree: one tree after the other waits for memory and for each comparison. So
-//! several trees go down in step, and a processor works on them at once. All take the same number of steps, without a
+//! A step needs the previous step of the same tree: one tree after the other waits for memory and for each comparison. So
+//! several trees advance in lockstep, and a processor works on them at once. All take the same number of steps, without a
 //! branch that depends on data.
 
 use std::num::NonZeroU64;
@@ -9,18 +9,18 @@ use std::num::NonZeroU64;
 use super::{Extent, Forest, LEAF, MAX_FEATURES};
 use crate::message::Bounds;
 
-/// Trees in step. For 100 trees 25, 34 and 50 were slower; 10 was slower or as fast, from one measurement to the next.
+/// Trees in lockstep. For 100 trees 25, 34 and 50 were slower; 10 was slower or as fast, from one measurement to the next.
 const TOGETHER: usize = 20;
-/// Trees in step of those that are left.
+/// Trees in lockstep among those that are left.
 const FEW: usize = 5;
 
 impl Forest {
-    /// The smallest and the largest size of the training flows in the leaves that a flow with these features reaches.
+    /// Returns the smallest and the largest size of the training flows in the leaves that a flow with these features reaches.
     ///
     /// # Panics
-    /// Where there are not as many features as the forest has.
+    /// If there are not as many features as the forest has.
     pub fn bounds(&self, features: &[u64]) -> Bounds {
-        // A place for each tree in step, so that one comparison does not wait for the one before.
+        // A place for each tree in lockstep, so that a comparison does not wait for the previous one.
         let (mut lower, mut upper) = ([u64::MAX; TOGETHER], [0; TOGETHER]);
         self.reach(features, |place, leaf| {
             let Extent { smallest, largest } = self.extents[leaf];
@@ -33,20 +33,20 @@ impl Forest {
         Bounds { lower, upper: NonZeroU64::new(upper).unwrap_or(NonZeroU64::MIN) }
     }
 
-    /// The size that is predicted for a flow with these features, in bytes: the mean over the trees of the mean size in the
+    /// Returns the predicted size of a flow with these features, in bytes: the mean over the trees of the mean size in the
     /// leaf reached. Leaves' means are whole bytes, and so is theirs, each rounded to the nearest and halves up.
     ///
     /// # Panics
-    /// Where there are not as many features as the forest has.
+    /// If there are not as many features as the forest has.
     pub fn predicted(&self, features: &[u64]) -> NonZeroU64 {
         let mut sum = 0;
         self.reach(features, |_, leaf| sum += u128::from(self.means[leaf]));
         let trees = self.trees() as u128;
-        // A mean of sizes of at least 1 and at most u64::MAX is one, too.
+        // A mean of sizes of at least 1 and at most u64::MAX is in that range, too.
         NonZeroU64::new(((2 * sum + trees) / (2 * trees)) as u64).unwrap_or(NonZeroU64::MIN)
     }
 
-    /// Calls `leaf` for each tree with its place among those in step and the number of the leaf reached.
+    /// Calls `leaf` for each tree, with its place in the lockstep group and the number of the leaf reached.
     #[inline]
     fn reach(&self, features: &[u64], mut leaf: impl FnMut(usize, usize)) {
         assert_eq!(features.len(), self.features.len(), "a value for each feature of the forest");
@@ -63,7 +63,7 @@ impl Forest {
         single.iter().for_each(|&roots| self.descend(roots, &values).into_iter().enumerate().for_each(&mut each));
     }
 
-    /// The leaves that `N` trees end in.
+    /// Returns the leaves that `N` trees end in.
     #[inline]
     fn descend<const N: usize>(&self, roots: [u32; N], values: &[u32; MAX_FEATURES]) -> [usize; N] {
         let nodes = self.nodes.as_slice();

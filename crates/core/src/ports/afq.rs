@@ -1,15 +1,15 @@
 //! Approximate fair queueing (AFQ; Sharma et al., NSDI 2018): bit-by-bit round robin in rounds of some bytes, on a
 //! calendar of FIFO queues.
 //!
-//! A flow's bid is the byte up to which it has bought service. A packet's bid is its length more than the flow's, or than
-//! the start of the current round if that is later; its round is its bid over the bytes of a round. The queue of a round
-//! is sent to the end, then comes the next. A packet whose round is not on the calendar is dropped, or joins the last
-//! round. Bids change only with packets that are taken.
+//! A flow's bid is the byte up to which it has bought service. A packet's bid is its length plus the flow's bid, or plus
+//! the start of the current round if that is later. Its round is its bid over the bytes of a round. The queue of a round is
+//! sent to the end, then comes the next. A packet whose round is not on the calendar is dropped, or joins the last round.
+//! Only packets that are taken change bids.
 //!
-//! Bids are kept in a count-min sketch: cells that several flows share hold the largest of their bids, and a flow takes
-//! the least of its cells, so that it is never served earlier than its own bid says. Or they are kept exactly.
+//! Bids are kept in a count-min sketch: cells that several flows share hold the largest of their bids, and a flow takes the
+//! least of its cells. So it is never served earlier than its own bid says. Or bids are kept exactly.
 //!
-//! Rounds pass only as packets leave: while nothing is queued the current round stays. Left out: the limited bits of a
+//! Rounds pass only as packets leave: while nothing is queued, the current round stays. Left out: the limited bits of a
 //! switch's counters, and the time that it takes to rotate its queues.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
-/// Where flows' bids are kept.
+/// Where the bids of flows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BidStore {
     /// In a count-min sketch.
@@ -32,11 +32,11 @@ pub enum BidStore {
         /// Cells of each, at least 1.
         columns: u32,
     },
-    /// One for each flow that has bought service beyond the current round.
+    /// One bid for each flow that has bought service beyond the current round.
     Exact,
 }
 
-/// What becomes of a packet that the calendar has no queue for.
+/// What happens to a packet without a queue on the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// It is dropped (NSDI 2018).
@@ -45,16 +45,16 @@ pub enum Beyond {
     LastQueue,
 }
 
-/// What AFQ is set to.
+/// AFQ's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfqRules {
-    /// FIFO queues: rounds on the calendar.
+    /// FIFO queues, the rounds on the calendar.
     pub queues: usize,
     /// Bytes of each flow that a round serves, at least 1.
     pub bytes_per_round: u64,
     /// Where bids are kept.
     pub bids: BidStore,
-    /// Beyond the calendar.
+    /// What happens to a packet beyond the calendar.
     pub beyond: Beyond,
 }
 
@@ -79,7 +79,7 @@ impl PortRules for AfqRules {
 
 /// Bids by flow, in bytes.
 pub enum Bids {
-    /// Rows of as many cells, with the number of each row's cells.
+    /// Rows of equally many cells, with the number of cells of a row.
     Sketch {
         /// Row after row.
         cells: Vec<u64>,
@@ -90,13 +90,13 @@ pub enum Bids {
     Exact {
         /// The bids that still matter, by flow.
         bids: BTreeMap<u32, u64>,
-        /// How many bids there may be before those that no longer matter are taken out.
+        /// The number of bids at which those that no longer matter are removed.
         most: usize,
     },
 }
 
 impl Bids {
-    /// No bids.
+    /// Builds an empty store of bids.
     pub fn new(store: BidStore) -> Bids {
         match store {
             BidStore::Sketch { rows, columns } => {
@@ -107,7 +107,7 @@ impl Bids {
         }
     }
 
-    /// A flow's bid, or more where the sketch has mixed it up with others; 0 if there is none.
+    /// Returns a flow's bid, or more if the sketch has mixed it up with others; 0 if there is none.
     pub fn get(&self, flow: u32) -> u64 {
         match self {
             Bids::Sketch { cells, columns } => {
@@ -117,7 +117,7 @@ impl Bids {
         }
     }
 
-    /// A flow's bid is now `bid`, not less than before; bids up to `served` matter no more.
+    /// Raises a flow's bid to `bid`, which is not less than before; bids up to `served` no longer matter.
     pub fn raise(&mut self, flow: u32, bid: u64, served: u64) {
         match self {
             Bids::Sketch { cells, columns } => {
@@ -134,7 +134,7 @@ impl Bids {
     }
 }
 
-/// A flow's cell in each row.
+/// Returns a flow's cell in each row.
 fn cells_of(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize> {
     (0..cells / columns as usize).map(move |row| {
         let word = u64::from(flow) | (row as u64 + 1) << 32;
@@ -144,17 +144,17 @@ fn cells_of(cells: usize, columns: u32, flow: u32) -> impl Iterator<Item = usize
 
 /// AFQ's calendar.
 pub struct Afq {
-    /// Its discipline is not used: the calendar says which queue sends.
+    /// The bank's discipline is not used: the calendar says which queue sends.
     bank: FifoBank,
     bids: Bids,
-    /// The current round, whose queue is its remainder by the number of queues.
+    /// The current round. Its queue is the round modulo the number of queues.
     round: u64,
     bytes_per_round: u64,
     beyond: Beyond,
 }
 
 impl Afq {
-    /// An empty calendar with a limit and a marker. Panics as [`FifoBank::new`].
+    /// Builds an empty calendar with a limit and a marker. Panics as [`FifoBank::new`].
     pub fn new(rules: AfqRules, admission: Admission, marker: Marker) -> Afq {
         Afq {
             bank: FifoBank::new(rules.queues, admission, marker, Discipline::StrictPriority),
@@ -165,14 +165,14 @@ impl Afq {
         }
     }
 
-    /// The bid of an arriving packet, and how many rounds from now it is served.
+    /// Returns the bid of an arriving packet, and in how many rounds it is served.
     fn bid(&self, meta: &Meta) -> (u64, u64) {
         let served = self.round * self.bytes_per_round;
         let bid = self.bids.get(meta.flow).max(served) + u64::from(meta.len);
         (bid, bid / self.bytes_per_round - self.round)
     }
 
-    /// The queue that is served so many rounds from now; the last one for what is beyond.
+    /// Returns the queue that is served in `rounds` rounds; the last one beyond the calendar.
     fn queue_in(&self, rounds: u64) -> usize {
         let queues = self.bank.queues() as u64;
         ((self.round + rounds.min(queues - 1)) % queues) as usize

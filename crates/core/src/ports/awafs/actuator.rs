@@ -1,19 +1,19 @@
 //! Thresholds that follow the sizes of completed flows (AWAFS §4.2.2, the Actuator).
 //!
-//! At every multiple of the period what is older than the window is pruned, and threshold i becomes a percentile of the
-//! sizes that are left, of the nearest rank: a size that was seen. What the paper leaves open, and what is done here:
+//! At every multiple of the period, entries older than the window are pruned. Threshold i becomes a percentile of the
+//! remaining sizes, by nearest rank, so it is a size that was seen. What the paper leaves open, and what is done here:
 //! - *No flow ended in the window*: the thresholds stay.
-//! - *Percentiles of one size*: each threshold is at least a byte above the one before.
-//! - *The instant of a tick*: comes before all that arrives in it.
+//! - *Percentiles of one size*: each threshold is at least a byte above the previous one.
+//! - *The instant of a tick*: it comes before everything that arrives in it.
 //!
-//! A percentile is of the flows, or of their distinct sizes ([`ActuatorParams::of_sizes`]): then flows of one size count once.
+//! A percentile is of the flows, or of their distinct sizes ([`ActuatorParams::of_sizes`]), where flows of one size count once.
 //!
-//! The percentiles are given, or chosen at each tick by a model ([`ActuatorParams::model`]): its thresholds for the sizes in
-//! the list and the load of the window are taken as percentiles of that list, so that each threshold is the largest size seen
-//! that is not above the model's.
+//! The percentiles are given, or chosen at each tick by a model ([`ActuatorParams::model`]). The model computes thresholds
+//! for the sizes in the list and the load of the window. They are taken as percentiles of that list, so each threshold is
+//! the largest size seen that is not above the model's.
 //!
-//! There is no timer: whoever owns the actuator asks with each packet whether a tick is due ([`Actuator::is_due`]). Ticks
-//! that were missed while no packet came cost no more than one, and leave what each in turn would have left.
+//! There is no timer: the actuator's owner asks with each packet whether a tick is due ([`Actuator::is_due`]). Ticks that
+//! were missed while no packet came cost no more than one, and have the same result as if each had run in turn.
 
 use crate::awafs::completed::CompletedFlows;
 use crate::awafs::load::LoadMeter;
@@ -21,35 +21,35 @@ use crate::readings::{Expectation, Gauge, Reading, Shortfall};
 use crate::solver::Solver;
 use crate::units::Time;
 
-/// One, in the unit of percentiles.
+/// One (100 %), in the unit of percentiles.
 pub const WHOLE: u32 = 1_000_000;
 
 /// An actuator's parameters.
 #[derive(Clone, Debug)]
 pub struct ActuatorParams {
-    /// The thresholds at the start, in bytes, rising.
+    /// The initial thresholds, in bytes, rising.
     pub initial: Vec<u32>,
     /// The percentile of each threshold, in 1 / [`WHOLE`], rising.
     pub percentiles: Vec<u32>,
-    /// Whether percentiles are of the distinct sizes in the list, and not of its flows.
+    /// Whether percentiles are of the distinct sizes in the list, instead of its flows.
     pub of_sizes: bool,
-    /// What chooses percentiles at each tick, so that these hold at the start alone.
+    /// The model that chooses percentiles at each tick; `percentiles` then hold only at the start.
     pub model: Option<&'static dyn Solver>,
-    /// From one tick to the next (T_schedule); above zero.
+    /// Time from one tick to the next (T_schedule); above zero.
     pub period: Time,
     /// How long a completed flow counts (W_update); no shorter than the period.
     pub window: Time,
-    /// Completed flows that are remembered, at most; at least 1.
+    /// The most completed flows that are remembered; at least 1.
     pub entries: usize,
 }
 
-/// Thresholds and what they follow.
+/// Thresholds, and the flows that they follow.
 #[derive(Clone, Debug)]
 pub struct Actuator {
     list: CompletedFlows,
     percentiles: Vec<u32>,
     of_sizes: bool,
-    /// Where percentiles are chosen.
+    /// The model and the load that it needs, if percentiles are chosen.
     model: Option<(&'static dyn Solver, LoadMeter)>,
     /// Bytes, rising.
     thresholds: Vec<u32>,
@@ -65,10 +65,10 @@ pub struct Actuator {
 }
 
 impl Actuator {
-    /// An actuator that has seen no flow.
+    /// Builds an actuator that has seen no flow.
     ///
     /// # Panics
-    /// Where the parameters are not as they say they are; set-up checks them.
+    /// If the parameters violate their documentation; set-up checks them.
     pub fn new(params: &ActuatorParams) -> Actuator {
         let ActuatorParams { initial, percentiles, of_sizes, model, period, window, entries } = params;
         assert_eq!(initial.len(), percentiles.len(), "a percentile a threshold");
@@ -89,23 +89,23 @@ impl Actuator {
         }
     }
 
-    /// Whether a tick is due.
+    /// Returns whether a tick is due.
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.next
     }
 
-    /// The next tick.
+    /// Returns the next tick.
     pub fn next_tick(&self) -> Time {
         self.next
     }
 
-    /// The last tick up to `now`, which is at or after one that is due.
+    /// Returns the last tick up to `now`, at which one is due.
     pub fn last_tick(&self, now: Time) -> Time {
         Time(now.0 - now.0 % self.period.0)
     }
 
-    /// Every tick that is due. The flows that ended before it are listed.
+    /// Runs every tick that is due. The flows that ended before it are listed.
     #[inline(never)]
     pub fn tick(&mut self, now: Time) {
         let (first, last) = (self.next, self.last_tick(now));
@@ -113,7 +113,7 @@ impl Actuator {
         self.next = last + self.period;
         let mut seen = first - self.period;
         if let Some(newest) = self.list.newest() {
-            // At later ticks the list is empty, and nothing changes.
+            // The list is empty at later ticks, and nothing changes.
             let counts = last.min(self.last_tick(newest + self.window));
             if counts >= first {
                 self.list.prune(counts.since(self.window));
@@ -150,14 +150,14 @@ impl Actuator {
         }
     }
 
-    /// The model's thresholds for the flows that are sorted, where there is a model.
+    /// Returns the model's thresholds for the flows that are sorted, if there is a model.
     fn best_thresholds(&self) -> Option<Vec<u64>> {
         let (model, meter) = self.model.as_ref()?;
         let mut sizes = self.sorted.iter().map(|&size| (u64::from(size), 1));
         model.thresholds(&mut sizes, meter.load(), self.thresholds.len() + 1)
     }
 
-    /// Takes the model's thresholds for percentiles of what is sorted.
+    /// Converts the model's thresholds into percentiles of what is sorted.
     fn choose_percentiles(&mut self, best: Option<Vec<u64>>) {
         for (percentile, threshold) in self.percentiles.iter_mut().zip(best.into_iter().flatten()) {
             let upto = self.sorted.partition_point(|&size| u64::from(size) <= threshold);
@@ -165,13 +165,13 @@ impl Actuator {
         }
     }
 
-    /// Whether it has to know what the line is asked for: [`Actuator::note`].
+    /// Returns whether the actuator needs to know the load of its line: [`Actuator::note`].
     #[inline]
     pub fn chooses(&self) -> bool {
         self.model.is_some()
     }
 
-    /// A packet came that takes the line so long.
+    /// Counts a packet that occupies the line for `busy`.
     #[inline]
     pub fn note(&mut self, busy: Time) {
         if let Some((_, meter)) = &mut self.model {
@@ -179,34 +179,34 @@ impl Actuator {
         }
     }
 
-    /// A flow of so many bytes ended, no earlier than those before.
+    /// Counts a flow of `size` bytes that ended, no earlier than those before.
     #[inline]
     pub fn complete(&mut self, end: Time, size: u32) {
         self.list.push(end, size);
     }
 
-    /// The queue of a packet before which its flow has sent so many bytes: the first whose threshold is above them.
+    /// Returns the queue of a packet whose flow sent `sent` bytes before it: the first whose threshold is above them.
     #[inline(always)]
     pub fn choose(&self, sent: u32) -> usize {
         self.thresholds.iter().take_while(|&&threshold| sent >= threshold).count()
     }
 
-    /// The thresholds in bytes, rising.
+    /// Returns the thresholds in bytes, rising.
     pub fn thresholds(&self) -> &[u32] {
         &self.thresholds
     }
 
-    /// The completed flows.
+    /// Returns the completed flows.
     pub fn list(&self) -> &CompletedFlows {
         &self.list
     }
 
-    /// Ticks so far.
+    /// Returns the number of ticks so far.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// What it has adapted and how often; see [`crate::PortScheduler::observe`].
+    /// Reports what it has adapted and how often; see [`crate::PortScheduler::observe`].
     pub fn observe(&self, see: &mut dyn FnMut(Reading)) {
         let mut gauge = |name, queue, value| see(Reading::Gauge(Gauge { name, queue, value }));
         for (queue, &threshold) in self.thresholds.iter().enumerate() {
@@ -225,7 +225,7 @@ impl Actuator {
     }
 }
 
-/// Lists of completed flows were full, so that thresholds followed less than the window that was asked for.
+/// Returns the warning that lists of completed flows were full, so that thresholds followed less than the window asked for.
 fn short_window(Shortfall { short, parts, least }: &Shortfall) -> String {
     format!(
         "thresholds of {short} of {parts} ports last followed less than update_window, the shortest {:.1} ms: more flows \
@@ -234,7 +234,7 @@ fn short_window(Shortfall { short, parts, least }: &Shortfall) -> String {
     )
 }
 
-/// The place of a percentile among so many sorted values, of which there is at least one.
+/// Returns the place of a percentile among `count` sorted values, at least one.
 fn nearest_rank(percentile: u32, count: usize) -> usize {
     (percentile as usize * count).div_ceil(WHOLE as usize).clamp(1, count) - 1
 }

@@ -21,7 +21,7 @@ fn params(percentiles: &[u32], entries: usize) -> ActuatorParams {
     }
 }
 
-/// The values of the gauge of this name, queue by queue.
+/// Returns the values of the gauge of this name, by queue.
 fn gauges(actuator: &Actuator, name: &str) -> Vec<f64> {
     let mut values = Vec::new();
     actuator.observe(&mut |reading| match reading {
