@@ -1,26 +1,26 @@
-//! What a part of a scheme says of itself, for whoever watches. A part names what it counts here, and nowhere else: results,
+//! What a part of a scheme reports about itself, for observers. A part names its counts here, and nowhere else: results,
 //! time series and warnings take names and values as they are.
 
-/// One thing that a part says.
+/// One thing that a part reports.
 #[derive(Clone, Copy, Debug)]
 pub enum Reading {
-    /// A figure that it adapts: it makes a time series.
+    /// A figure that the part adapts; it makes a time series.
     Gauge(Gauge),
-    /// Something that it has counted: all parts add up.
+    /// Something that the part has counted; the counts of all parts add up.
     Count {
-        /// What, as results name it: `snake_case`.
+        /// Its name in results: `snake_case`.
         name: &'static str,
-        /// How often.
+        /// Its count.
         count: u64,
     },
-    /// How often what it does periodically was done.
+    /// The number of times that a periodic action was done.
     Ticks {
-        /// What acts.
+        /// The name of the part that acts.
         name: &'static str,
-        /// How often it did.
+        /// Number of actions.
         ticks: u64,
     },
-    /// Something that should be so, or the reader is warned.
+    /// A condition; if it fails, the reader is warned.
     Expectation(Expectation),
     /// A share that should not be small.
     Share(Share),
@@ -29,7 +29,7 @@ pub enum Reading {
 /// A figure that a part adapts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gauge {
-    /// What it is, with its unit where it has one.
+    /// Its name, with its unit if it has one.
     pub name: &'static str,
     /// The queue that it belongs to; a threshold belongs to the queue above it.
     pub queue: usize,
@@ -37,46 +37,46 @@ pub struct Gauge {
     pub value: f64,
 }
 
-/// A value that should not be below another at the end of a run.
+/// A value that should not be below a limit at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation {
-    /// What it is of: parts that expect the same fall short together.
+    /// Its name: parts with the same name are counted together.
     pub name: &'static str,
-    /// The value as it is.
+    /// The actual value.
     pub value: f64,
-    /// The least value that is as it should be.
+    /// The least acceptable value.
     pub at_least: f64,
-    /// What to say where parts fall short.
+    /// The warning if parts fall short.
     pub warning: fn(&Shortfall) -> String,
 }
 
-/// How much of what parts do is of one kind: all parts add up, and the reader is warned where that is too little.
+/// What share of the parts' actions is of one kind. All parts add up, and the reader is warned if the share is too small.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// What it is of.
+    /// Its name.
     pub name: &'static str,
-    /// What is of this kind.
+    /// The number of this kind.
     pub part: u64,
-    /// All of it.
+    /// The number in all.
     pub whole: u64,
-    /// The least share of all parts together that is as it should be.
+    /// The least acceptable share of all parts together.
     pub at_least: f64,
-    /// What to say of a smaller share.
+    /// The warning for a smaller share.
     pub warning: fn(f64) -> String,
 }
 
 /// How many of the parts that expect the same fall short, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shortfall {
-    /// Parts that expect it.
+    /// Number of parts that expect it.
     pub parts: u64,
-    /// Parts that fall short.
+    /// Number of parts that fall short.
     pub short: u64,
     /// The least value of a part that falls short.
     pub least: f64,
 }
 
-/// Says each threshold.
+/// Reports each threshold.
 pub(crate) fn observe_thresholds(name: &'static str, thresholds: &[u64], see: &mut dyn FnMut(Reading)) {
     for (queue, &threshold) in thresholds.iter().enumerate() {
         see(Reading::Gauge(Gauge { name, queue, value: threshold as f64 }));

@@ -1,9 +1,8 @@
-//! What a port scheduler is: classifier, admission, discipline and marker as one value. The built-in ones are in
-//! [`crate::ports`].
+//! Port schedulers: classifier, admission, discipline and marker as one value. The built-in ones are in [`crate::ports`].
 //!
-//! The owner of a port calls, per packet, [`PortScheduler::enqueue`] when it arrives and [`PortScheduler::dequeue`]
-//! when the line is free; a scheduler never looks at a clock. It neither makes nor frees packets: what it turns away
-//! or evicts it names, and the owner frees.
+//! For each packet, the owner of a port calls [`PortScheduler::enqueue`] when it arrives and [`PortScheduler::dequeue`]
+//! when the line is free; a scheduler never looks at a clock. It neither makes nor frees packets: it names those that it
+//! turns away or evicts, and the owner frees them.
 
 use arrayvec::ArrayVec;
 use rand_core::Rng;
@@ -15,31 +14,31 @@ use crate::meta::Meta;
 use crate::readings::Reading;
 use crate::units::{ByteTime, Time};
 
-/// What became of an arriving packet. Both say how many bytes were queued before it, in the queue that it was to enter.
-/// Where the scheduler keeps one queue for all, these are all bytes queued.
+/// The result of an arrival. Both variants have the bytes that were queued before the packet, in the queue that it was to
+/// enter. If the scheduler keeps one queue for all, these are all bytes queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is queued; whom it displaced is in [`PortContext::victims`].
+    /// The packet is queued; those that it displaced are in [`PortContext::victims`].
     Accepted {
-        /// Bytes that were queued before it.
+        /// Bytes queued before the packet.
         queued_before: u64,
     },
-    /// It is turned away, and so are the victims, if any.
+    /// The packet is turned away, and so are the victims, if any.
     Dropped {
-        /// Bytes that were queued before it.
+        /// Bytes queued before the packet.
         queued_before: u64,
     },
 }
 
 impl Verdict {
-    /// Bytes that were queued before the packet.
+    /// Returns the bytes that were queued before the packet.
     #[inline(always)]
     pub fn queued_before(self) -> u64 {
         let (Verdict::Accepted { queued_before } | Verdict::Dropped { queued_before }) = self;
         queued_before
     }
 
-    /// The same with other bytes queued before the packet.
+    /// Returns the same verdict with other bytes queued before the packet.
     #[inline(always)]
     pub fn with_queued_before(self, queued_before: u64) -> Verdict {
         match self {
@@ -48,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the packet is queued.
+    /// Returns whether the packet is queued.
     #[inline(always)]
     pub fn is_accepted(self) -> bool {
         matches!(self, Verdict::Accepted { .. })
@@ -61,13 +60,13 @@ pub type Victims = ArrayVec<u32, MOST_VICTIMS>;
 /// The most packets that an arrival may displace: one of 9,000 bytes displaces 225 of 40 bytes.
 pub const MOST_VICTIMS: usize = 256;
 
-/// What a scheduler may use beside the packets: the instant, its switch's memory, chance.
+/// What a scheduler may use in addition to the packets: the time, its switch's memory, randomness.
 pub struct PortContext<'a> {
     /// When the packet arrives or leaves.
     pub now: Time,
     /// The memory that all ports of the switch share.
     pub pool: &'a mut Pool,
-    /// Where to name the packets that an arrival displaces; empty at the call.
+    /// Where the scheduler names the packets that an arrival displaces; empty at the call.
     pub victims: &'a mut Victims,
     /// The port's random stream.
     pub random: &'a mut dyn Rng,
@@ -76,7 +75,7 @@ pub struct PortContext<'a> {
 }
 
 impl PortContext<'_> {
-    /// The same for a callee of its own, so that a caller that is inlined need not keep its own in memory.
+    /// Returns the same context for a nested call, so that an inlined caller need not keep its own in memory.
     #[inline(always)]
     pub(crate) fn lend(&mut self) -> PortContext<'_> {
         PortContext { now: self.now, pool: self.pool, victims: self.victims, random: self.random, marks: self.marks }
@@ -88,30 +87,29 @@ pub const MAX_QUEUES: usize = 256;
 
 /// A queue discipline with everything that decides about its packets.
 pub trait PortScheduler: Send {
-    /// An arriving packet, in no list. Sets [`Meta::queue`] of one that it takes.
+    /// Takes or rejects an arriving packet, in no list. Sets [`Meta::queue`] of a packet that it takes.
     fn enqueue(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict;
 
-    /// The packet that leaves next, out of every list; `None` when nothing is queued. Work-conserving.
+    /// Returns the packet that leaves next, out of every list; `None` if nothing is queued. Work-conserving.
     fn dequeue(&mut self, metas: &mut [Meta], context: &mut PortContext<'_>) -> Option<u32>;
 
-    /// Which packets leave an empty port with a free line at once and leave no trace in the scheduler: those of at most
-    /// so many bytes, from the queue of their priority, or the last. The owner need not hand them over. 0: all are to be
-    /// handed over.
+    /// Returns a length: packets up to this length may skip `enqueue` and `dequeue` when the port is empty and the line
+    /// idle. They count for the queue of their priority, or the last. 0: never skip.
     fn bypass_bytes(&self) -> u64 {
         0
     }
 
-    /// Bytes queued.
+    /// Returns the bytes queued.
     fn backlog_bytes(&self) -> u64;
 
-    /// Says what it counts, what it has adapted and what it expects; seldom asked.
+    /// Reports what it counts, what it has adapted and what it expects; seldom called.
     fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 
-    /// A controller's table arrives, between two packets.
+    /// Takes a controller's table, between two packets.
     fn on_table(&mut self, _published: &Published) {}
 
-    /// How many queues [`Meta::queue`] may name: 1 to [`MAX_QUEUES`], always the same. Asked at set-up; a port takes what
-    /// lies outside as the nearest of the two.
+    /// Returns how many queues [`Meta::queue`] may name: 1 to [`MAX_QUEUES`], always the same. Called at set-up; a port
+    /// clamps other values to this range.
     fn queues(&self) -> usize;
 }
 
@@ -150,46 +148,46 @@ impl<P: PortScheduler + ?Sized> PortScheduler for Box<P> {
 pub struct Line {
     /// How long a byte takes.
     pub byte_time: ByteTime,
-    /// Bytes that a packet takes on the line beside its length.
+    /// Bytes that a packet takes on the line in addition to its length.
     pub overhead: u32,
 }
 
 impl Line {
-    /// How long a packet of `len` bytes takes.
+    /// Returns how long a packet of `len` bytes takes.
     pub(crate) fn serialise(&self, len: u16) -> Time {
         self.byte_time.serialise(u32::from(len) + self.overhead)
     }
 }
 
-/// What a port is, apart from its discipline.
+/// The properties of a port, apart from its discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSite {
     /// The line behind it.
     pub line: Line,
     /// Bytes of a packet with payload that are not payload.
     pub header: u16,
-    /// What it may hold.
+    /// Its limit.
     pub admission: Admission,
     /// Which packets it marks.
     pub marker: Marker,
 }
 
-/// What a discipline is set to, of which every port makes its own scheduler.
+/// A discipline's settings, from which every port builds its own scheduler.
 pub trait PortRules {
     /// The scheduler.
     type Port: PortScheduler;
 
-    /// An empty scheduler for a port.
+    /// Builds an empty scheduler for a port.
     ///
     /// # Panics
-    /// Where the rules are not as their fields say; set-up checks them.
+    /// If the rules violate the documentation of their fields; set-up checks them.
     fn build(&self, site: &PortSite) -> Self::Port;
 
-    /// Bytes of its sketch, as a switch holds it; 0 where it has none.
+    /// Returns the bytes of its sketch in a switch; 0 if it has none.
     fn sketch_bytes(&self) -> u64 {
         0
     }
 
-    /// Takes away what it turns packets away for, beside the port's admission.
+    /// Removes the discipline's own limits, those in addition to the port's admission.
     fn without_limits(&mut self) {}
 }

@@ -1,7 +1,6 @@
-//! Where a part of a scheme is: its node, the ports there, what is behind them, and which of them lead where.
+//! The site of a part of a scheme: its node, the ports there, what is behind them, and which of them lead where.
 //!
-//! Every part of the user's own is made with its site. Numbers are the fabric's; what is large is shared, so that a site is
-//! cheap to clone.
+//! Every custom part is built with its site. Numbers are the fabric's. Large fields are shared, so that a site is cheap to clone.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ pub enum Node {
     Switch(u32),
 }
 
-/// What a node is in its fabric.
+/// The role of a node in its fabric.
 ///
 /// A fat-tree's or three-tier fabric's edge switches are leaves and its aggregation switches spines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,10 +31,10 @@ pub enum Place {
 }
 
 impl Place {
-    /// Every place, away from the hosts.
+    /// Every place, in order away from the hosts.
     pub const ALL: [Place; 4] = [Place::Nic, Place::Leaf, Place::Spine, Place::Core];
 
-    /// Its name in a file.
+    /// Returns its name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Place::Nic => "nic",
@@ -57,7 +56,7 @@ pub struct SitePort {
     pub rate: Rate,
 }
 
-/// The hosts of a fabric by rack: those of one switch are a rack. Hosts without a switch are one rack together.
+/// The hosts of a fabric by rack: the hosts of one switch are a rack. Hosts without a switch are one rack together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     /// By host.
@@ -67,7 +66,7 @@ pub struct Racks {
 }
 
 impl Racks {
-    /// The rack of each host; racks are numbered from 0 without a gap.
+    /// Builds the racks from the rack of each host; racks are numbered from 0 without a gap.
     pub fn new(of: Vec<u32>) -> Racks {
         let count = of.iter().max().map_or(0, |&last| last as usize + 1);
         let mut hosts = vec![Vec::new(); count];
@@ -75,17 +74,17 @@ impl Racks {
         Racks { of, hosts }
     }
 
-    /// How many there are.
+    /// Returns the number of racks.
     pub fn count(&self) -> usize {
         self.hosts.len()
     }
 
-    /// The rack of a host.
+    /// Returns the rack of a host.
     pub fn of(&self, host: u32) -> u32 {
         self.of[host as usize]
     }
 
-    /// The hosts of a rack, ascending; at least one.
+    /// Returns the hosts of a rack, ascending; at least one.
     pub fn hosts(&self, rack: u32) -> &[u32] {
         &self.hosts[rack as usize]
     }
@@ -98,17 +97,17 @@ pub struct Site {
     pub node: Node,
     /// Its place.
     pub place: Place,
-    /// The node's ports, by the number that they have there; a host has one.
+    /// The node's ports, by their number there; a host has one.
     pub ports: Arc<[SitePort]>,
-    /// Which of them the part is in charge of; `None`: it is in charge of the node.
+    /// The port that the part is in charge of; `None`: the whole node.
     pub port: Option<u16>,
-    /// Groups of ports over which packets may leave, equally short ways to some hosts; ascending.
+    /// Groups of ports over which packets may leave, on equally short paths to some hosts; ascending.
     pub groups: Arc<[Vec<u16>]>,
-    /// By destination host: the group that leads there; [`Site::NOWHERE`] where none does.
+    /// By destination host: the group that leads there; [`Site::NOWHERE`] if none does.
     pub next: Arc<[u16]>,
     /// The racks of the fabric.
     pub racks: Arc<Racks>,
-    /// For random streams of the part's own. No other part of the run has the same.
+    /// Seed for the part's own random streams. No other part of the run has the same.
     pub seed: u64,
 }
 
@@ -116,17 +115,17 @@ impl Site {
     /// In [`Site::next`]: no port leads there.
     pub const NOWHERE: u16 = u16::MAX;
 
-    /// The ports over which a packet to this host may leave: equally short ways, ascending; none where no way leads there.
+    /// Returns the ports over which a packet to this host may leave: equally short paths, ascending; empty if none leads there.
     pub fn ways_to(&self, host: u32) -> &[u16] {
         self.groups.get(usize::from(self.next[host as usize])).map_or(&[], Vec::as_slice)
     }
 
-    /// The same for the hosts of another node's rack.
+    /// Returns the same for the hosts of another node's rack.
     pub fn ways_to_rack(&self, rack: u32) -> &[u16] {
         self.ways_to(self.racks.hosts(rack)[0])
     }
 
-    /// The rack that it belongs to: a host's, or that of the hosts behind a switch's ports.
+    /// Returns the node's rack: a host's, or that of the hosts behind a switch's ports.
     pub fn rack(&self) -> Option<u32> {
         let host = |node| match node {
             Node::Host(host) => Some(host),

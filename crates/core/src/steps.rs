@@ -1,27 +1,27 @@
 //! The steps of QCLIMB's Algorithm 1 (Li et al., NSDI 2024, Appendix C), and the time that a message spends in each: the
 //! paper's performance breakdown (§5.2.1, Fig 16).
 //!
-//! The step of an instant is that of the oldest byte that is not acknowledged. So the time before the first packet is sent
-//! is that of byte 0, but for the inference, and so is the time for which a message waits for others of its connection.
+//! The step of an instant is that of the oldest byte that is not acknowledged. So the time before the first packet is that
+//! of byte 0, except for the inference. The same holds while a message waits for others of its connection.
 
 use crate::units::Time;
 
 /// A step of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Somebody predicts the message's size, and nothing of it is sent.
+    /// The message's size is being predicted, and nothing of it is sent.
     Inference,
     /// B < L: up towards the lower bound.
     Climb,
     /// L ≤ B < L + S: the highest priority.
     Slack,
-    /// L + S ≤ B < U: down, as in PIAS. A message without bounds has this step alone.
+    /// L + S ≤ B < U: down, as in PIAS. A message without bounds has only this step.
     Demotion,
-    /// Else: the lowest priority.
+    /// Otherwise: the lowest priority.
     Beyond,
 }
 
-/// Where the steps of a message end, in bytes before a packet.
+/// The ends of a message's steps, in bytes before a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
     /// L: the climb.
@@ -33,10 +33,10 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of a message without bounds.
+    /// The steps of a message without bounds.
     pub const DEMOTION: Steps = Steps { lower: 0, slack_end: 0, upper: u64::MAX };
 
-    /// The step of a byte with so many before it.
+    /// Returns the step of a byte with `before` bytes before it.
     #[inline]
     pub fn step(&self, before: u64) -> Step {
         if before < self.lower {
@@ -51,7 +51,7 @@ impl Steps {
     }
 }
 
-/// How long a message was in each step. Together that is the time from its start to its last acknowledgement.
+/// How long a message was in each step. The sum is the time from its start to its last acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepTimes {
     /// [`Step::Inference`].
@@ -80,8 +80,8 @@ impl StepTimes {
         *sum += time;
     }
 
-    /// In the order of the fields, in whole nanoseconds, so that they make the whole nanoseconds of all steps together: each
-    /// is cut where it ends, and not by its length.
+    /// Returns the times in the order of the fields, in whole nanoseconds. They add up to the whole nanoseconds of all
+    /// steps together: each step is truncated at its end, not by its length.
     pub fn in_ns(&self) -> [u64; 5] {
         let mut end = Time::ZERO;
         [self.inference, self.climb, self.slack, self.demotion, self.beyond].map(|time| {
@@ -106,7 +106,7 @@ mod tests {
             [Climb, Climb, Slack, Slack, Demotion, Demotion, Beyond, Beyond]
         };
         assert_eq!(found, expected);
-        // The slack goes beyond the upper bound, and there is no demotion.
+        // The slack goes beyond the upper bound, so there is no demotion.
         let narrow = Steps { lower: 3, slack_end: 5, upper: 4 };
         assert_eq!([4, 5].map(|before| narrow.step(before)), [Step::Slack, Step::Beyond]);
         assert_eq!([0, 1 << 40].map(|before| Steps::DEMOTION.step(before)), [Step::Demotion; 2]);

@@ -1,7 +1,7 @@
-//! What the sending host writes into a packet for switches, and the one place that knows how it is encoded.
+//! What the sending host writes into a packet for switches. Only this module knows the encoding.
 //!
-//! A packet has room for eight bits, a DSCP, and for 32 more, a header of the scheme's own. Taggers write them by what they
-//! mean, and ports read them so:
+//! A packet has room for eight bits, a DSCP, and for 32 more, a custom header of the scheme. Taggers write the bits by
+//! their meaning, and ports read them the same way:
 //!
 //! | written by | eight bits | 32 bits | read by |
 //! | --- | --- | --- | --- |
@@ -11,86 +11,86 @@
 //! | [`Tag::with_sent`] | the mark of the flow's end | bytes sent before the packet | AWAFS |
 //! | [`Tag::with_group`] | a group of queues | a weight, or a number | QCluster |
 //!
-//! What was written is not kept beside it: a port that reads something else takes the bits for that. Switches count packets
-//! by the eight bits as a priority, whatever they mean.
+//! A tag does not record which meaning was written: a port that reads another one misinterprets the bits. Switches count
+//! packets by the eight bits as a priority, regardless of their meaning.
 
 use std::fmt;
 
-/// The eight and the 32 bits. The default, which packets without payload have, is the most urgent of every meaning.
+/// The eight and the 32 bits. The default, which packets without payload have, is the most urgent value of every meaning.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tag {
     priority: u8,
-    /// A number in the machine's order. As bytes it has no alignment, so that a packet's record has room for it.
+    /// A number in the machine's byte order. As bytes it has no alignment, so that a packet's record has room for it.
     rank: [u8; 4],
 }
 
 impl Tag {
-    /// Both, for a scheme that gives them a meaning of its own.
+    /// Writes both numbers, for a scheme that gives them its own meaning.
     #[inline(always)]
     pub fn new(priority: u8, rank: u32) -> Tag {
         Tag { priority, rank: rank.to_ne_bytes() }
     }
 
-    /// A priority, 0 the highest.
+    /// Writes a priority, 0 the highest.
     #[inline(always)]
     pub fn with_priority(priority: u8) -> Tag {
         Tag::new(priority, 0)
     }
 
-    /// A rank: smaller is more urgent, and those from 2^32 - 1 on are alike.
+    /// Writes a rank: smaller is more urgent, and those from 2^32 - 1 on are equal.
     pub fn with_rank(rank: u64) -> Tag {
         Tag::new(0, saturate(rank))
     }
 
-    /// The level in the network's queues and that in the host's own, 0 the highest.
+    /// Writes the level in the network's queues and the level in the host's own, 0 the highest.
     pub fn with_levels(network: u8, host: u32) -> Tag {
         Tag::new(network, host)
     }
 
-    /// Bytes that the flow has sent before the packet, and whether the packet is its last.
+    /// Writes the bytes that the flow has sent before the packet, and whether the packet is its last.
     pub fn with_sent(bytes: u64, last: bool) -> Tag {
         Tag::new(u8::from(last), saturate(bytes))
     }
 
-    /// The group of queues that the packet is for, and what it is told apart by in there: its weight, or the number of the
+    /// Writes the group of queues that the packet is for, and its number within the group: its weight, or the number of the
     /// message or coflow whose bytes are counted.
     pub fn with_group(group: u8, number: u64) -> Tag {
         Tag::new(group, saturate(number))
     }
 
-    /// The priority, 0 the highest.
+    /// Returns the priority, 0 the highest.
     #[inline(always)]
     pub fn priority(self) -> u8 {
         self.priority
     }
 
-    /// The rank: smaller is more urgent.
+    /// Returns the rank: smaller is more urgent.
     #[inline(always)]
     pub fn rank(self) -> u32 {
         u32::from_ne_bytes(self.rank)
     }
 
-    /// The level in the host's own queues, 0 the highest.
+    /// Returns the level in the host's own queues, 0 the highest.
     pub fn host_level(self) -> u32 {
         self.rank()
     }
 
-    /// Bytes that the flow has sent before the packet; 2^32 - 1 stands for more.
+    /// Returns the bytes that the flow has sent before the packet; 2^32 - 1 stands for more.
     pub fn sent(self) -> u32 {
         self.rank()
     }
 
-    /// Whether the packet is its flow's last.
+    /// Returns whether the packet is its flow's last.
     pub fn ends_flow(self) -> bool {
         self.priority == 1
     }
 
-    /// The group of queues that the packet is for.
+    /// Returns the group of queues that the packet is for.
     pub fn group(self) -> u8 {
         self.priority
     }
 
-    /// What the packet is told apart by within its group.
+    /// Returns the packet's number within its group.
     pub fn number(self) -> u32 {
         self.rank()
     }

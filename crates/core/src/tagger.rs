@@ -1,8 +1,8 @@
-//! What a tagger is: it decides what the sending host writes into a packet for the switches. The built-in ones are in
+//! Taggers: a tagger decides what the sending host writes into a packet for the switches. The built-in ones are in
 //! [`crate::taggers`].
 //!
 //! The transport hands over the facts of every packet as it emits it; a tagger turns them into a [`Tag`]. There is one
-//! tagger a host and class of flow.
+//! tagger per host and class of flow.
 
 use std::num::NonZeroU64;
 
@@ -24,7 +24,7 @@ pub struct FlowFacts {
     pub message: u32,
     /// The coflow of the message.
     pub coflow: Option<u32>,
-    /// The instant.
+    /// When the packet is emitted.
     pub now: Time,
     /// When the message was handed to its sender.
     pub start: Time,
@@ -44,14 +44,14 @@ pub struct FlowFacts {
     pub timeouts: u32,
     /// When the message should have finished.
     pub deadline: Option<Time>,
-    /// The size of the message in bytes, as somebody predicted it.
+    /// The predicted size of the message in bytes.
     pub predicted: Option<NonZeroU64>,
-    /// Bounds of that size, as somebody predicted them.
+    /// Predicted bounds of that size.
     pub bounds: Option<Bounds>,
 }
 
 impl FlowFacts {
-    /// What a packet of a message has from the message itself.
+    /// Returns the facts that all packets of a message share.
     #[inline(always)]
     pub fn of(message: &Message) -> FlowFacts {
         FlowFacts {
@@ -66,7 +66,7 @@ impl FlowFacts {
         }
     }
 
-    /// Those of a packet without payload.
+    /// Returns the facts of a packet without payload.
     pub fn control(flow: u32, kind: Kind, now: Time) -> FlowFacts {
         FlowFacts { flow, kind, now, ..FlowFacts::default() }
     }
@@ -74,34 +74,34 @@ impl FlowFacts {
 
 /// A tagger.
 pub trait TagPackets: Send {
-    /// The tag of a packet that is about to be emitted. Built-in taggers see packets with payload alone.
+    /// Returns the tag of a packet that is about to be emitted. Built-in taggers see only packets with payload.
     fn tag(&mut self, facts: &FlowFacts) -> Tag;
 
-    /// Where the steps of a message end, if its sender is to measure the time of each.
+    /// Returns where the steps of a message end, if its sender is to measure the time of each.
     #[inline]
     fn steps(&self, _message: &Message) -> Option<Steps> {
         None
     }
 
-    /// Something happened to a flow.
+    /// Hears of an event of a flow.
     #[inline]
     fn on_event(&mut self, _event: &FlowEvent, _now: Time) {}
 
-    /// A controller's table arrives. A tagger that does not follow it passes it over.
+    /// Takes a controller's table. A tagger that does not follow it ignores it.
     fn on_table(&mut self, _published: &Published) {}
 
-    /// Gives the bytes sent of each message under way, if a controller asks for them.
+    /// Reports the bytes sent of each message under way, if a controller asks for them.
     fn sent(&self, _see: &mut dyn FnMut(u32, u64)) {}
 
-    /// Says what it has adapted; seldom asked.
+    /// Reports what it has adapted; seldom called.
     fn observe(&self, _see: &mut dyn FnMut(Reading)) {}
 }
 
-/// What a tagger is set to, of which every host makes its own.
+/// A tagger's settings, from which every host builds its own tagger.
 pub trait TaggerRules {
     /// The tagger.
     type Tagger: TagPackets;
 
-    /// The tagger of a host that has sent nothing.
+    /// Builds the tagger of a host that has sent nothing.
     fn build(&self) -> Self::Tagger;
 }

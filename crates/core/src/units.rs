@@ -25,12 +25,12 @@ impl Time {
         Time(us * 1_000_000)
     }
 
-    /// The span from `earlier` to `self`; zero where `earlier` is the later.
+    /// Returns the span from `earlier` to `self`; zero if `earlier` is the later.
     pub const fn since(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
 
-    /// In seconds, for statistics and display.
+    /// Converts to seconds, for statistics and display.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -57,7 +57,7 @@ impl Sub for Time {
 }
 
 impl fmt::Display for Time {
-    /// In the largest unit that keeps at least one digit before the point.
+    /// Writes the largest unit that keeps at least one digit before the point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ps = self.0 as f64;
         let (value, unit) = match self.0 {
@@ -73,7 +73,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// How long a byte takes on the wire, in fixed point: picoseconds times 2^20, rounded up.
+/// The time of a byte on the wire, in fixed point: picoseconds times 2^20, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteTime(u64);
 
@@ -82,7 +82,7 @@ impl ByteTime {
     // times 2^20, times MAX_BYTES stays under 2^61.
     const SHIFT: u32 = 20;
 
-    /// How long `bytes` take: ceil(bits · 10^12 / rate) picoseconds, at most one picosecond more.
+    /// Returns how long `bytes` take: ceil(bits · 10^12 / rate) picoseconds, at most one picosecond more.
     #[inline]
     pub const fn serialise(self, bytes: u32) -> Time {
         Time((bytes as u64 * self.0 + ((1 << Self::SHIFT) - 1)) >> Self::SHIFT)
@@ -104,24 +104,24 @@ impl Rate {
     /// The largest packet whose serialisation is exact to 1 ps, in bytes.
     pub const MAX_BYTES: u32 = 1 << 17;
 
-    /// A rate in bit/s; `None` outside [`Rate::MIN_BPS`]..=[`Rate::MAX_BPS`].
+    /// Builds a rate in bit/s; `None` outside [`Rate::MIN_BPS`]..=[`Rate::MAX_BPS`].
     pub fn new(bps: u64) -> Option<Rate> {
         let per_byte = (8_000_000_000_000u128 << ByteTime::SHIFT).div_ceil(u128::from(bps).max(1));
         let byte_time = ByteTime(per_byte as u64);
         (Self::MIN_BPS..=Self::MAX_BPS).contains(&bps).then_some(Rate { bps, byte_time })
     }
 
-    /// In bit/s.
+    /// Returns the rate in bit/s.
     pub const fn bps(self) -> u64 {
         self.bps
     }
 
-    /// How long a byte takes.
+    /// Returns how long a byte takes.
     pub const fn byte_time(self) -> ByteTime {
         self.byte_time
     }
 
-    /// [`ByteTime::serialise`].
+    /// As [`ByteTime::serialise`].
     pub const fn serialise(self, bytes: u32) -> Time {
         self.byte_time.serialise(bytes)
     }

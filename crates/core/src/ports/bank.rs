@@ -1,7 +1,7 @@
-//! A bank of 1 to 64 FIFO queues: what commodity switches have.
+//! A bank of 1 to 64 FIFO queues, as in commodity switches.
 //!
-//! The classifier here is the DSCP map of a switch: the priority that the host wrote is the queue, and what exceeds the
-//! last queue joins it.
+//! The classifier here is the DSCP map of a switch: the priority that the host wrote is the queue, and a priority beyond
+//! the last queue maps to it.
 
 use prefetch_index::prefetch_index;
 
@@ -14,7 +14,7 @@ use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict}
 
 /// FIFO queues behind a DSCP map, with drop-tail admission, a marker and a service order.
 ///
-/// The fields stand in the order in which packets need them, so that a packet touches few cache lines.
+/// The fields are in the order in which packets need them, so that a packet touches few cache lines.
 #[repr(C)]
 pub struct FifoBank {
     /// Bit i: queue i holds a packet.
@@ -26,10 +26,10 @@ pub struct FifoBank {
     turn: Turn,
 }
 
-/// What a bank is set to.
+/// A bank's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankRules {
-    /// How many queues: 1 to [`MOST_QUEUES`].
+    /// Number of queues: 1 to [`MOST_QUEUES`].
     pub queues: usize,
     /// Service order.
     pub discipline: Discipline,
@@ -47,10 +47,10 @@ impl PortRules for BankRules {
 pub const MOST_QUEUES: usize = 64;
 
 impl FifoBank {
-    /// A bank of `queues` queues.
+    /// Builds a bank of `queues` queues.
     ///
     /// # Panics
-    /// Where `queues` is not 1 to [`MOST_QUEUES`], or a discipline has not one weight a queue; set-up checks both.
+    /// If `queues` is not 1 to [`MOST_QUEUES`], or a discipline does not have one weight per queue; set-up checks both.
     pub fn new(queues: usize, admission: Admission, marker: Marker, discipline: Discipline) -> FifoBank {
         assert!((1..=MOST_QUEUES).contains(&queues), "a bank has 1 to 64 queues");
         let weights = match &discipline {
@@ -79,7 +79,7 @@ impl FifoBank {
         }
     }
 
-    /// An arriving packet, in no list, for a queue that a classifier of the caller's chose.
+    /// Enqueues an arriving packet, in no list, in a queue that the caller's classifier chose.
     #[inline(always)]
     pub fn enqueue_in(
         &mut self,
@@ -91,7 +91,7 @@ impl FifoBank {
         self.enqueue_marked_by(index, index, metas, packet, context)
     }
 
-    /// The same, where a marker by queue looks at another queue's length than that of the one that the packet joins.
+    /// Does the same if a marker by queue looks at the length of a queue other than the one that the packet joins.
     #[inline(always)]
     pub fn enqueue_marked_by(
         &mut self,
@@ -117,12 +117,12 @@ impl FifoBank {
         Verdict::Accepted { queued_before: queued.into() }
     }
 
-    /// Changes the packets a turn of the queues from `first` on, where they share by weight; each at least 1.
+    /// Changes the packets a turn of the queues from `first` on, if they share by weight; each at least 1.
     pub fn set_weights(&mut self, first: usize, weights: impl Iterator<Item = u32>) {
         self.turn.set_weights(first, weights);
     }
 
-    /// The oldest packet of a queue, for an order of service of the caller's.
+    /// Takes the oldest packet of a queue, for the caller's service order.
     #[inline(always)]
     pub fn dequeue_from(&mut self, index: usize, metas: &[Meta]) -> Option<u32> {
         let queue = &mut self.queues[index];
@@ -135,8 +135,8 @@ impl FifoBank {
         Some(packet)
     }
 
-    /// Moves all packets into the first queue, in the order of queues: that in which strict priority would serve them.
-    /// [`Meta::queue`] goes on naming the queue that each had entered.
+    /// Moves all packets into the first queue, in the order of queues, which is the order of strict priority.
+    /// [`Meta::queue`] still names the queue that each had entered.
     pub fn boost(&mut self, metas: &mut [Meta]) {
         if let Some((first, others)) = self.queues.split_first_mut() {
             others.iter_mut().for_each(|queue| first.append(metas, queue));
@@ -144,14 +144,14 @@ impl FifoBank {
         }
     }
 
-    /// Makes a queue of these packets, of those that it held. The others are in no list then.
+    /// Rebuilds a queue from these of the packets that it held. The others are then in no list.
     pub(crate) fn set_queue(&mut self, index: usize, metas: &mut [Meta], packets: &[u32]) {
         self.bytes -= u64::from(std::mem::take(&mut self.queues[index]).bytes());
         self.occupied &= !(1 << index);
         packets.iter().for_each(|&packet| self.append(index, metas, packet));
     }
 
-    /// Appends a packet, in no list, that the port has taken before.
+    /// Appends a packet, in no list, that the port took earlier.
     pub(crate) fn append(&mut self, index: usize, metas: &mut [Meta], packet: u32) {
         let meta = &mut metas[packet as usize];
         meta.queue = index as u8;
@@ -160,19 +160,19 @@ impl FifoBank {
         self.queues[index].push(metas, packet);
     }
 
-    /// The packets of a queue.
+    /// Returns the packets of a queue.
     pub fn queue(&self, index: usize) -> &Fifo {
         &self.queues[index]
     }
 
-    /// Fetches the first eight queues: two cache lines.
+    /// Prefetches the first eight queues: two cache lines.
     #[inline(always)]
     pub(crate) fn fetch_queues(&self) {
         prefetch_index(&self.queues, 0);
         prefetch_index(&self.queues, 4);
     }
 
-    /// Fetches the first packet of the first queue that holds one.
+    /// Prefetches the first packet of the first queue that holds one.
     #[inline(always)]
     pub(crate) fn fetch_front(&self, metas: &[Meta]) {
         if let Some(queue) = self.queues.get(self.occupied.trailing_zeros() as usize % MOST_QUEUES) {
@@ -180,7 +180,7 @@ impl FifoBank {
         }
     }
 
-    /// The queue of the DSCP map.
+    /// Returns the queue of the DSCP map.
     #[inline(always)]
     fn mapped(&self, meta: &Meta) -> usize {
         usize::from(meta.tag.priority()).min(self.queues.len() - 1)

@@ -1,18 +1,18 @@
-//! Fair queueing by bit-by-bit round robin (BR; Demers, Keshav, Shenker, SIGCOMM 1989 §2): the packet leaves next that
-//! would finish first if flows were served a bit each in turn.
+//! Fair queueing by bit-by-bit round robin (BR; Demers, Keshav, Shenker, SIGCOMM 1989 §2): the next packet to leave is the
+//! one that would finish first if flows were served a bit each in turn.
 //!
-//! That *fluid* system serves each of its N active flows at 1/N of the line. Its virtual time is the number of its
-//! rounds and so rises by 1/N; a packet finishes at virtual time F = max(F of the flow's packet before, virtual time at
-//! its arrival) + its length, and a flow is active until virtual time reaches its last F. Both are told in picoseconds of
-//! the line, framing included, so that the fluid system is busy exactly when the line is.
+//! That *fluid* system serves each of its N active flows at 1/N of the line. Its virtual time is the number of its rounds
+//! and so rises by 1/N. A packet finishes at virtual time F = max(F of the flow's packet before, virtual time at its
+//! arrival) + its length, and a flow is active until virtual time reaches its last F. Both are in picoseconds of the line,
+//! framing included, so that the fluid system is busy exactly when the line is.
 //!
-//! Virtual time is whole picoseconds. What is left of a division, less than a picosecond of virtual time, is carried to
-//! the next, so that errors do not add up: no more work than was done is ever credited, and at most N picoseconds of it
-//! are still to be. Both times begin anew when the fluid system runs empty. An arrival costs a logarithm of the
-//! active flows and of the packets queued.
+//! Virtual time is whole picoseconds. The remainder of a division, less than a picosecond of virtual time, is carried to
+//! the next, so that errors do not add up: credit never exceeds the work done, and lags it by at most N picoseconds. Both
+//! times begin anew when the fluid system runs empty. An arrival costs a logarithm of the active flows and of the packets
+//! queued.
 //!
-//! A full port turns the arriving packet away. The paper instead drops the last packet of the flow that holds the
-//! most; that, and its promptness for flows that use less than their share (δ), are left out.
+//! A full port turns the arriving packet away. The paper instead drops the last packet of the flow that holds the most.
+//! That, and its promptness for flows that use less than their share (δ), are left out.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ use crate::meta::Meta;
 use crate::scheduler::{Line, PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 
-/// Bit-by-bit round robin has nothing to be set.
+/// Bit-by-bit round robin has no settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitByBit;
 
@@ -37,7 +37,7 @@ impl PortRules for BitByBit {
     }
 }
 
-/// The packets of all flows by the virtual time at which they would finish; first come first served where it is the same.
+/// The packets of all flows, by the virtual time at which they would finish; first come, first served for equal times.
 pub struct FairQueueing {
     line: Line,
     /// (finish, arrival number, packet).
@@ -54,9 +54,9 @@ struct Fluid {
     active: FlowQueues,
     /// Virtual time, in picoseconds.
     virtual_time: u64,
-    /// The instant to which virtual time belongs.
+    /// The instant of the current virtual time.
     seen: Time,
-    /// Time before `seen` that is not in virtual time yet, in picoseconds; less than the active flows.
+    /// Time before `seen` that virtual time does not include yet, in picoseconds; less than the number of active flows.
     carried: u64,
 }
 
@@ -79,7 +79,7 @@ impl Fluid {
         (self.virtual_time, self.carried) = (0, 0);
     }
 
-    /// A flow brings `work` picoseconds; the virtual time at which they are done.
+    /// Adds `work` picoseconds of a flow; returns the virtual time at which they are done.
     fn add(&mut self, flow: u32, work: u64) -> u64 {
         match self.active.find(flow) {
             Some(slot) => {
@@ -97,7 +97,7 @@ impl Fluid {
 }
 
 impl FairQueueing {
-    /// An empty port with a limit and a marker; both see one queue.
+    /// Builds an empty port with a limit and a marker; both see one queue.
     pub fn new(line: Line, admission: Admission, marker: Marker) -> FairQueueing {
         FairQueueing {
             line,

@@ -1,10 +1,10 @@
 //! A FIFO queue for each flow, and the order in which flows send.
 //!
-//! [`FlowQueues`] finds a flow's queue by its key and the first flow of an order in logarithmic time in the flows that
-//! are queued here; pFabric's pool, the fluid system of fair queueing and the textbook disciplines are built on it.
-//! [`FlowScheduler`] is the textbook: PS, SRPT and LAS at packet granularity, as the theory of M/G/1 queues has them; PS
-//! with a limit is Nagle's. A flow is forgotten when its queue runs empty, so SRPT and LAS take what is left, or what was
-//! attained, from the rank of the flow's oldest packet.
+//! [`FlowQueues`] finds a flow's queue by its key, and the first flow of an order in logarithmic time in the flows queued
+//! here. pFabric's pool, the fluid system of fair queueing and the textbook disciplines are built on it. [`FlowScheduler`]
+//! is the textbook: PS, SRPT and LAS at packet granularity, as in the theory of M/G/1 queues; PS with a limit is Nagle's. A
+//! flow is forgotten when its queue runs empty. So SRPT and LAS take the bytes remaining or attained from the rank of the
+//! flow's oldest packet.
 
 use prefetch_index::prefetch_index;
 
@@ -17,26 +17,26 @@ use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict}
 
 const EMPTY: u32 = u32::MAX;
 
-/// A binary min-heap of slots with a key each, which can change.
+/// A binary min-heap of slots. Each has a key, which can change.
 #[derive(Default)]
 pub(crate) struct IndexedHeap {
-    /// One array for what belongs to slots and to positions in the heap, so that a small heap is a cache line or two.
+    /// One array for the fields of slots and of heap positions, so that a small heap is a cache line or two.
     entries: Vec<HeapEntry>,
     size: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct HeapEntry {
-    /// Of the slot of this number.
+    /// The key of the slot of this number.
     key: u64,
-    /// Where the slot of this number stands.
+    /// The position of the slot of this number.
     index: u32,
-    /// Which slot stands at the position of this number.
+    /// The slot at the position of this number.
     slot: u32,
 }
 
 impl IndexedHeap {
-    /// The slot of the least key.
+    /// Returns the slot of the least key.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         (self.size > 0).then(|| self.entries[0].slot)
@@ -47,7 +47,7 @@ impl IndexedHeap {
         self.entries[slot as usize].key
     }
 
-    /// The slots that it holds, in no order that matters.
+    /// Returns the slots that it holds, in no defined order.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         self.entries[..self.size].iter().map(|entry| entry.slot)
     }
@@ -127,12 +127,12 @@ impl IndexedHeap {
 /// One flow's queue.
 #[derive(Clone, Default)]
 struct FlowQueue {
-    /// Of a free slot: the next free one.
+    /// The flow; for a free slot, the next free one.
     flow: u32,
     packets: Fifo,
 }
 
-/// FIFO queues by flow, in the order of a key that their owner gives.
+/// FIFO queues by flow, in the order of a key that their owner sets.
 pub struct FlowQueues {
     slots: Vec<FlowQueue>,
     /// The first free slot, or [`EMPTY`].
@@ -149,7 +149,7 @@ impl Default for FlowQueues {
 }
 
 impl FlowQueues {
-    /// Flows that have a packet queued.
+    /// Returns the number of flows that have a packet queued.
     pub fn flows(&self) -> usize {
         self.order.size
     }
@@ -161,7 +161,7 @@ impl FlowQueues {
         mixed as usize & (self.table.len() - 1)
     }
 
-    /// The index of a flow in the table, or the vacancy where it would go.
+    /// Returns the index of a flow in the table, or the vacancy where it would go.
     #[inline]
     fn probe(&self, flow: u32) -> usize {
         let mut index = self.home(flow);
@@ -171,7 +171,7 @@ impl FlowQueues {
         index
     }
 
-    /// The slot of a flow that has packets queued.
+    /// Returns the slot of a flow that has packets queued.
     #[inline]
     pub(crate) fn find(&self, flow: u32) -> Option<u32> {
         if self.table.is_empty() {
@@ -181,7 +181,7 @@ impl FlowQueues {
         (slot != EMPTY).then_some(slot)
     }
 
-    /// Opens a queue for a flow that has none, with its key in the order.
+    /// Opens a queue for a flow that has none, with its key in the order. Returns its slot.
     pub(crate) fn open(&mut self, flow: u32, key: u64) -> u32 {
         if self.table.len() <= 2 * self.flows() {
             self.grow();
@@ -237,7 +237,7 @@ impl FlowQueues {
         &mut self.slots[slot as usize].packets
     }
 
-    /// Fetches where a flow is looked for, and the first flows.
+    /// Prefetches the table entry of a flow look-up, and the first flows.
     #[inline(always)]
     pub(crate) fn fetch(&self) {
         prefetch_index(&self.table, 0);
@@ -245,7 +245,7 @@ impl FlowQueues {
         prefetch_index(&self.order.entries, 0);
     }
 
-    /// Fetches the oldest packet of the first flow.
+    /// Prefetches the oldest packet of the first flow.
     #[inline(always)]
     pub(crate) fn fetch_front(&self, metas: &[Meta]) {
         if let Some(queue) = self.order.first().and_then(|slot| self.slots.get(slot as usize)) {
@@ -259,8 +259,8 @@ impl FlowQueues {
 pub enum Order {
     /// Every flow in turn, one packet each: processor sharing with a quantum of one packet.
     RoundRobin,
-    /// The flow whose oldest packet has the least rank; among equals the one that was served longest ago. Rank is
-    /// bytes remaining: SRPT. Rank is bytes already sent: LAS.
+    /// The flow whose oldest packet has the least rank; among equals, the one that was served longest ago. With bytes
+    /// remaining as the rank: SRPT. With bytes already sent: LAS.
     LeastRank,
 }
 
@@ -273,7 +273,7 @@ impl PortRules for Order {
 }
 
 /// A queue for each flow, served in an [`Order`]. Limit and marker see one queue: a full port turns the arriving packet
-/// away, whoever holds the most.
+/// away, independent of which flow holds the most.
 pub struct FlowScheduler {
     flows: FlowQueues,
     order: Order,
@@ -282,7 +282,7 @@ pub struct FlowScheduler {
 }
 
 impl FlowScheduler {
-    /// An empty scheduler.
+    /// Builds an empty scheduler.
     pub fn new(order: Order, admission: Admission, marker: Marker) -> FlowScheduler {
         FlowScheduler { flows: FlowQueues::default(), order, intake: PortIntake::new(admission, marker), turn: 0 }
     }

@@ -1,10 +1,10 @@
-//! A host's own priority queues, apart from those of the switches (NOS2, GLOBECOM 2019, §IV, Fig. 3).
+//! A host's own priority queues, separate from those of the switches (NOS2, GLOBECOM 2019, §IV, Fig. 3).
 //!
-//! A packet carries both levels ([`crate::Tag::with_levels`]). A host's port
-//! sorts by the former, switches by the latter and may have as many queues as there are tags. Both are written as the packet
-//! leaves the transport, so that a packet that waits here keeps the tag that it came with.
+//! A packet carries both levels ([`crate::Tag::with_levels`]). A host's port sorts by the host's level. Switches sort by
+//! the network's, and may have as many queues as there are tags. Both are written as the packet leaves the transport, so a
+//! packet that waits here keeps its tag.
 //!
-//! It leaves out what a host's stack does between socket and port.
+//! Left out: what a host's stack does between socket and port.
 
 use crate::admission::Admission;
 use crate::bank::FifoBank;
@@ -13,10 +13,10 @@ use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
-/// What a host's queues are set to.
+/// The settings of a host's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostQueueRules {
-    /// How many, from 1 to 64.
+    /// Number of queues, from 1 to 64.
     pub queues: usize,
 }
 
@@ -28,13 +28,13 @@ impl PortRules for HostQueueRules {
     }
 }
 
-/// FIFO queues under strict priority, by the host's level; levels beyond the last queue join it.
+/// FIFO queues under strict priority, by the host's level; levels beyond the last queue map to it.
 pub struct HostQueues {
     bank: FifoBank,
 }
 
 impl HostQueues {
-    /// `queues` queues with a limit and a marker. Panics as [`FifoBank::new`].
+    /// Builds `queues` queues with a limit and a marker. Panics as [`FifoBank::new`].
     pub fn new(queues: usize, admission: Admission, marker: Marker) -> HostQueues {
         HostQueues { bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority) }
     }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn queues__by_the_hosts_level_whatever_the_tag() {
         let of = |host, network| Meta { tag: Tag::with_levels(network, host), len: 1_500, ..Meta::default() };
-        // Levels 2, 0, 1 and one beyond the last; the tags say otherwise.
+        // Levels 2, 0, 1 and one beyond the last; the tags differ from them.
         let mut metas = [of(2, 0), of(0, 1), of(1, 0), of(9, 0)];
         let mut port = HostQueues::new(3, Admission::Unlimited, Marker::Off);
         let (mut pool, mut victims, mut marks) = (Pool::default(), Victims::default(), 0);

@@ -29,7 +29,7 @@ use crate::site::Site;
 
 catalogue! {
     $ each
-    /// A discipline with what it is set to.
+    /// A discipline with its settings.
     PortKind =>
     /// Every scheduler as one type, so that a port calls it without indirection.
     #[repr(u8)]
@@ -43,7 +43,7 @@ catalogue! {
     Pfabric(pfabric::PoolRules) => pfabric::PfabricPool;
     /// The textbook disciplines over flows: PS, SRPT, LAS.
     Flows(flow_queues::Order) => flow_queues::FlowScheduler;
-    /// A host's queues by its own levels.
+    /// A host's queues, by the host's levels.
     Host(host_queues::HostQueueRules) => Box<host_queues::HostQueues>;
     /// QCluster's queues.
     Cluster(qcluster::ClusterParams) => Box<qcluster::ClusterPort>;
@@ -61,12 +61,12 @@ catalogue! {
     Awafs(awafs::AwafsParams) => Box<awafs::AwafsPort>;
 }
 
-/// Makes a scheduler of the user's own for a port.
+/// Builds a custom scheduler for a port.
 pub type MakePort = dyn Fn(&PortSite, &Site) -> Box<dyn PortScheduler> + Send + Sync;
 
 impl PortKind {
-    /// A discipline of the user's own, made of what the port is and where it is. What the port may hold and what it marks is
-    /// for the scheduler to keep.
+    /// Wraps a custom discipline, which is built from the port's properties and its site. The scheduler itself has to keep
+    /// the port's limit and its marking.
     pub fn custom<P>(make: impl Fn(&PortSite, &Site) -> P + Send + Sync + 'static) -> PortKind
     where
         P: PortScheduler + 'static,
@@ -74,8 +74,7 @@ impl PortKind {
         PortKind::Custom(Custom(Arc::new(move |port, site| Box::new(make(port, site)))))
     }
 
-    /// An empty scheduler for a port. `site` is called only for a scheduler of the user's own. Panics as
-    /// [`PortRules::build`].
+    /// Builds an empty scheduler for a port. `site` is called only for custom schedulers. Panics as [`PortRules::build`].
     pub fn build(&self, port: &PortSite, site: impl FnOnce() -> Site) -> Scheduler {
         each!(make self, rules => rules.build(port), own => (own.0)(port, &site()))
     }
@@ -92,15 +91,15 @@ impl PortKind {
 }
 
 impl Default for Scheduler {
-    /// One FIFO queue without a limit or marks.
+    /// Builds one FIFO queue without a limit or marks.
     fn default() -> Scheduler {
         Scheduler::Bank(FifoBank::new(1, Admission::Unlimited, Marker::Off, Discipline::StrictPriority))
     }
 }
 
-/// Fetching ahead, for owners with more ports than the caches hold; where it is not worth it, nothing happens.
+/// Prefetching, for owners with more ports than the caches hold. It does nothing where it would not pay.
 impl Scheduler {
-    /// Fetches the queues.
+    /// Prefetches the queues.
     #[inline(always)]
     pub fn fetch_queues(&self) {
         match self {
@@ -110,7 +109,7 @@ impl Scheduler {
         }
     }
 
-    /// Fetches the packet that may leave next.
+    /// Prefetches the packet that may leave next.
     #[inline(always)]
     pub fn fetch_front(&self, metas: &[Meta]) {
         match self {
@@ -121,7 +120,7 @@ impl Scheduler {
     }
 }
 
-/// Banks are called in place; to have the others there too would cost every packet of a bank registers.
+/// Banks are called in place. Doing the same for the others would cost every packet of a bank registers.
 impl Scheduler {
     #[inline(never)]
     fn enqueue_elsewhere(&mut self, metas: &mut [Meta], packet: u32, context: &mut PortContext<'_>) -> Verdict {

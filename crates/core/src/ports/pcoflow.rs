@@ -1,21 +1,21 @@
 //! pCoflow's queue (Hernandez Benet et al., ICIN 2021, §III-D and E): strict priorities in which no packet of a coflow
-//! overtakes an earlier one, though the coflow's priority rises.
+//! overtakes an earlier one, even when the coflow's priority rises.
 //!
-//! The paper has one push-in first-out queue with a band for each priority. A packet's rank is one behind the end of its own
-//! band or of the lowest band that still holds a packet of its coflow, whichever is later (Equation 1). Bands end in the order
-//! of their priorities, so that the rule says: *join the lower of both bands, at its end*. That is a bank of FIFO queues with
-//! one more look-up, and what is built here.
+//! The paper has one push-in first-out queue with a band for each priority. A packet's rank is one behind the end of its
+//! own band or of the lowest band that still holds a packet of its coflow, whichever is later (Equation 1). Bands end in
+//! the order of their priorities, so the rule says: *join the lower of both bands, at its end*. That is a bank of FIFO
+//! queues with one more look-up, which is what this module builds.
 //!
 //! **Never out of order.** An earlier packet of the coflow that still waits is in a band not below the lowest one that the
-//! coflow occupies. A later one joins that band or a lower one, behind it. So it is for any tags, drops and mixes of coflows;
-//! and where two coflows share a slot of a bounded table, since to share only lowers bands.
+//! coflow occupies. A later one joins that band or a lower one, behind it. This holds for any tags, drops and mixes of
+//! coflows. It also holds if two coflows share a slot of a bounded table, since sharing only lowers bands.
 //!
-//! **It starves more than strict priority.** A single packet in the last band holds all later packets of its coflow there, of
-//! every sender, for as long as others keep a higher band busy. So a port counts the packets that join below their tag, and
-//! how long they wait.
+//! **It starves more than strict priority.** A single packet in the last band holds all later packets of its coflow there,
+//! from every sender, for as long as others keep a higher band busy. So a port counts the packets that join below their
+//! tag, and how long they wait.
 //!
-//! Left out: Equation 1 as the static rank of a PIFO with bounds that fall at each departure, as §III-E has it: so packets of
-//! a coflow do overtake each other (a test shows it).
+//! Left out: Equation 1 as the static rank of a PIFO with bounds that fall at each departure, as in §III-E. With it,
+//! packets of a coflow do overtake each other (a test shows it).
 
 use crate::bank::FifoBank;
 use crate::discipline::Discipline;
@@ -26,33 +26,33 @@ use crate::readings::Reading;
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::units::Time;
 
-/// What pCoflow's queue is set to.
+/// The settings of pCoflow's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PcoflowRules {
     /// Bands, from 1 to 64.
     pub bands: usize,
     /// Whose packets keep their order.
     pub keeps: Keeps,
-    /// How many owners it can tell apart, by a hash; `None`: all.
+    /// Number of owners that it can distinguish, by a hash; `None`: all.
     pub slots: Option<usize>,
-    /// Whose length a marker by queue looks at.
+    /// Which band's length a marker by queue looks at.
     pub marks: Marks,
-    /// Waiting packets follow a priority that rises, instead of holding back those behind them: the ideal without reordering
-    /// of Fig. 1. Each such move walks the bands that the coflow occupies. Needs a table without limit.
+    /// Waiting packets follow a priority that rises, instead of holding back those behind them: the ideal without
+    /// reordering of Fig. 1. Each move walks the bands that the coflow occupies. Needs a table without limit.
     pub moves: bool,
 }
 
 /// Whose packets keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// A coflow's; a flow without a coflow is one of its own.
+    /// A coflow's; a flow without a coflow counts as a coflow of its own.
     Coflows,
-    /// A flow's, which the paper takes to need too much memory in a switch.
+    /// A flow's, which the paper considers too expensive in a switch's memory.
     Flows,
 }
 
 impl Keeps {
-    /// Whose a packet is. Without payload it is nobody's, so that no history holds it back.
+    /// Returns the owner of a packet. A packet without payload has none, so no history holds it back.
     #[inline]
     pub(crate) fn owner(self, meta: &Meta) -> Option<Owner> {
         (meta.kind == Kind::Data).then_some(match (self, meta.coflow) {
@@ -62,12 +62,12 @@ impl Keeps {
     }
 }
 
-/// Whose length is compared with the threshold of marking.
+/// Which band's length is compared with the marking threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
-    /// That of the band that the packet was tagged for, as in the example of §III-E.
+    /// The band of the packet's tag, as in the example of §III-E.
     Tagged,
-    /// That of the band that it joins, as in the text there.
+    /// The band that it joins, as in the text there.
     Joined,
 }
 
@@ -102,7 +102,7 @@ pub struct PcoflowPort {
 struct Below {
     packets: u64,
     queued: u64,
-    /// Sums of instants in ps: of departures less those of arrivals is how long all have waited.
+    /// Sums of instants in ps. The sum of departures minus that of arrivals is the total wait.
     arrived: u128,
     left: u128,
     last: Time,
@@ -122,22 +122,22 @@ impl Below {
         self.last = now;
     }
 
-    /// How long they waited, all together and up to the last of their arrivals and departures, in ns.
+    /// Returns how long they waited in total, up to the last of their arrivals and departures, in ns.
     fn waited_ns(&self) -> u64 {
         let until = self.left + u128::from(self.queued) * u128::from(self.last.0);
         u64::try_from((until - self.arrived) / 1_000).unwrap_or(u64::MAX)
     }
 }
 
-/// Which bands hold whose packets.
+/// Which bands hold packets of which owners.
 pub(crate) enum Owners {
     /// All coflows, and the flows that have none.
     All { coflows: Box<Presence>, flows: Box<Presence> },
-    /// As many as there are slots.
+    /// As many owners as there are slots.
     Hashed(Slots),
 }
 
-/// Whose a packet is.
+/// The owner of a packet.
 #[derive(Clone, Copy)]
 pub(crate) enum Owner {
     Coflow(u32),
@@ -162,13 +162,13 @@ impl Slots {
 }
 
 impl Owners {
-    /// A table of all of them.
+    /// Builds a table of all owners.
     pub(crate) fn exact(bands: usize) -> Owners {
         let presence = || Box::new(Presence::new(bands));
         Owners::All { coflows: presence(), flows: presence() }
     }
 
-    /// Where an owner with packets stands: until something is added or removed.
+    /// Returns the slot of an owner with packets; valid until a packet is added or removed.
     #[inline]
     pub(crate) fn find(&self, owner: Owner) -> Option<u32> {
         match (self, owner) {
@@ -178,7 +178,7 @@ impl Owners {
         }
     }
 
-    /// The lowest band that holds a packet of the owner there.
+    /// Returns the lowest band that holds a packet of the owner there.
     #[inline]
     pub(crate) fn lowest(&self, owner: Owner, at: Option<u32>) -> Option<u8> {
         let at = at?;
@@ -219,7 +219,7 @@ impl Owners {
 
 impl PcoflowPort {
     /// # Panics
-    /// Where there are not 1 to 64 bands, no slots, or a bounded table that moves packets; set-up checks it.
+    /// If there are not 1 to 64 bands, no slots, or a bounded table that moves packets; set-up checks it.
     pub fn new(rules: &PcoflowRules, site: &PortSite) -> PcoflowPort {
         let bands = rules.bands;
         let owners = match rules.slots {
@@ -233,13 +233,13 @@ impl PcoflowPort {
         PcoflowPort { bank, rules: *rules, owners, below: Below::default() }
     }
 
-    /// The band of a packet's tag.
+    /// Returns the band of a packet's tag.
     #[inline]
     fn tagged(&self, meta: &Meta) -> u8 {
         meta.tag.priority().min(self.rules.bands as u8 - 1)
     }
 
-    /// Moves what waits of an owner in lower bands to the end of this one, in the order in which it would leave.
+    /// Moves an owner's packets from lower bands to the end of this one, in the order in which they would leave.
     #[cold]
     fn raise(&mut self, metas: &mut [Meta], owner: Owner, to: u8) {
         for band in to + 1..self.rules.bands as u8 {

@@ -1,12 +1,12 @@
-//! pCoflow's ranks (Hernandez Benet et al., ICIN 2021, Equation 1) in SP-PIFO's queues: what a switch without a push-in queue
-//! could make of them, taken word by word.
+//! pCoflow's ranks (Hernandez Benet et al., ICIN 2021, Equation 1) in SP-PIFO's queues: what a switch without a push-in
+//! queue could make of them, taken word by word.
 //!
-//! The rank is a place in one queue: one behind the end of the packet's band, or of the lowest band that holds a packet of its
-//! coflow. Bounds move up with each packet that joins and down with each that leaves (§III-E, "Update"). SP-PIFO compares
-//! these places with bounds of its own, which follow the ranks that arrive, though a place says nothing of the packets of
-//! another time. So packets of a coflow may overtake each other; receivers count it.
+//! The rank is a place in one queue: one behind the end of the packet's band, or of the lowest band that holds a packet of
+//! its coflow. Bounds move up with each packet that joins and down with each that leaves (§III-E, "Update"). SP-PIFO
+//! compares these places with bounds of its own, which follow the ranks that arrive. But a place says nothing about packets
+//! of another time. So packets of a coflow may overtake each other; receivers count it.
 //!
-//! [`crate::pcoflow`] is what the rule means, and needs no more queues.
+//! [`crate::pcoflow`] implements the rule's intent, and needs no more queues.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::pcoflow::{Keeps, Owners};
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 use crate::sp_pifo::SpPifo;
 
-/// What pCoflow's ranks over SP-PIFO are set to.
+/// The settings of pCoflow's ranks over SP-PIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PcoflowSpPifoRules {
     /// Bands, and queues; from 1 to 64.
@@ -46,14 +46,14 @@ pub struct PcoflowSpPifo {
 }
 
 impl PcoflowSpPifo {
-    /// The band that a packet would join now.
+    /// Returns the band that a packet would join now.
     fn band(&self, meta: &Meta) -> u8 {
         let tagged = meta.tag.priority().min(self.lengths.len() as u8 - 1);
         let lowest = Keeps::Coflows.owner(meta).and_then(|owner| self.owners.lowest(owner, self.owners.find(owner)));
         lowest.map_or(tagged, |lowest| lowest.max(tagged))
     }
 
-    /// The rank that a packet would get now: behind the end of its band.
+    /// Returns the rank that a packet would get now: behind the end of its band.
     pub fn rank(&self, meta: &Meta) -> u32 {
         self.lengths[..=usize::from(self.band(meta))].iter().sum::<u32>() + 1
     }

@@ -1,26 +1,26 @@
-//! pFabric's pool (SIGCOMM 2013 §4.2): a small buffer a port, sorted by the rank that hosts write.
+//! pFabric's pool (SIGCOMM 2013 §4.2): a small buffer per port, sorted by the rank that hosts write.
 //!
-//! A full pool evicts the packet of the worst rank, the newest among equals, which may be the arriving one. The next
-//! packet to leave is the *earliest* of the flow that holds the best rank, so that a flow is not reordered (§4.2,
-//! "starvation prevention"). Limit in bytes, as the authors' ns-2 queue has it. No ECN.
+//! A full pool evicts the packet of the worst rank, the newest among equals, which may be the arriving one. The next packet
+//! to leave is the *earliest* of the flow that holds the best rank, so that a flow is not reordered (§4.2, "starvation
+//! prevention"). The limit is in bytes, as in the authors' ns-2 queue. No ECN.
 //!
-//! A flow's oldest packet is mostly its worst, so an exact worst rank would be searched at every departure. From the
-//! first eviction until it is empty the pool keeps an upper bound a flow instead, and tightens it only when another
-//! eviction asks: evictions are rare, and most pools run empty without one.
+//! A flow's oldest packet is mostly its worst, so an exact worst rank would need a search at every departure. Instead, from
+//! the first eviction until it is empty, the pool keeps an upper bound per flow, and tightens it only when another eviction
+//! asks. Evictions are rare, and most pools run empty without one.
 
 use crate::admission::{Admission, MOST_BYTES};
 use crate::flow_queues::{FlowQueues, IndexedHeap};
 use crate::meta::{Held, Meta};
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
-/// A pool has nothing to be set but what the port may hold. It marks nothing, whatever the port's marker.
+/// A pool has no settings except the port's limit. It marks nothing, even if the port has a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolRules;
 
 impl PortRules for PoolRules {
     type Port = PfabricPool;
 
-    /// Panics with shared memory: what a pool evicts makes room in its own port alone.
+    /// Panics with shared memory: a pool's evictions make room only in its own port.
     fn build(&self, site: &PortSite) -> PfabricPool {
         PfabricPool::new(match site.admission {
             Admission::Unlimited => u64::MAX,
@@ -34,37 +34,37 @@ impl PortRules for PoolRules {
 pub struct PfabricPool {
     /// In the order of their best packet.
     flows: FlowQueues,
-    /// From an eviction on the same slots, or else none; the least key is the complement of the greatest upper bound of a
+    /// After an eviction the same slots, else empty. The least key is the complement of the greatest upper bound of a
     /// packet's precedence.
     worst: IndexedHeap,
     bytes: u64,
     limit: u64,
-    /// Numbers arrivals since the pool was empty; a packet's number stands in [`Meta::held`].
+    /// Numbers arrivals since the pool was empty; [`Meta::held`] has a packet's number.
     arrivals: u64,
 }
 
-/// Rank, then arrival: a packet's precedence in the pool. Smaller leaves first, greater is evicted first.
+/// Returns a packet's precedence in the pool: rank, then arrival. Smaller leaves first, greater is evicted first.
 #[inline]
 fn precedence(meta: &Meta) -> u64 {
     u64::from(meta.tag.rank()) << 32 | meta.held.number() & 0xffff_ffff
 }
 
 impl PfabricPool {
-    /// A pool of `limit` bytes, or of 4 GiB if that is less.
+    /// Builds a pool of `limit` bytes, or of 4 GiB if that is less.
     pub fn new(limit: u64) -> PfabricPool {
         let limit = limit.min(MOST_BYTES);
         PfabricPool { flows: FlowQueues::default(), worst: IndexedHeap::default(), bytes: 0, limit, arrivals: 0 }
     }
 
-    /// Whether worst ranks are kept in order.
+    /// Returns whether worst ranks are kept in order.
     fn evicts(&self) -> bool {
         self.worst.first().is_some()
     }
 
-    /// The packet of the worst rank: its flow's slot and its precedence.
+    /// Finds the packet of the worst rank; returns its flow's slot and its precedence.
     fn find_worst(&mut self, metas: &[Meta]) -> Option<(u32, u64)> {
         if !self.evicts() {
-            // No precedence is worse than 0's complement; what is exact is found where it is asked.
+            // No precedence is worse than 0's complement; the exact one is computed on demand.
             self.flows.order.slots().for_each(|slot| self.worst.insert(slot, 0));
         }
         loop {
@@ -78,7 +78,7 @@ impl PfabricPool {
         }
     }
 
-    /// What a departure or an eviction leaves of a flow.
+    /// Updates a flow after a departure or an eviction.
     fn settle(&mut self, metas: &[Meta], slot: u32, gone: u64) {
         let fifo = *self.flows.packets(slot);
         if fifo.is_empty() {
@@ -90,7 +90,7 @@ impl PfabricPool {
             let mut best = u64::MAX;
             for packet in fifo.iter(metas) {
                 best = best.min(precedence(&metas[packet as usize]));
-                // No rank is better than what is gone had, and of those the oldest comes first.
+                // No rank is better than that of the departed packet, and the oldest packet of that rank comes first.
                 if best >> 32 == gone >> 32 {
                     break;
                 }
@@ -102,13 +102,13 @@ impl PfabricPool {
         }
     }
 
-    /// Fetches where flows are looked for.
+    /// Prefetches the table of flow look-ups.
     #[inline(always)]
     pub(crate) fn fetch_queues(&self) {
         self.flows.fetch();
     }
 
-    /// Fetches the packet that leaves next.
+    /// Prefetches the packet that leaves next.
     #[inline(always)]
     pub(crate) fn fetch_front(&self, metas: &[Meta]) {
         self.flows.fetch_front(metas);

@@ -1,8 +1,8 @@
-//! The push-in first-out queue (Sivaraman et al., SIGCOMM 2016): sorted by the rank that the host wrote, first come
-//! first served within a rank. Drop-tail: a full queue turns the arriving packet away, whatever its rank.
+//! The push-in first-out queue (Sivaraman et al., SIGCOMM 2016): sorted by the rank that the host wrote, first come, first
+//! served within a rank. Drop-tail: a full queue turns the arriving packet away, regardless of its rank.
 //!
-//! With a FIFO beside it, packets from some rank on wait in the FIFO, which is served when the PIFO is empty: ranks
-//! no longer tell them apart.
+//! If it has an additional FIFO, packets from a set rank on wait there. The FIFO is served when the PIFO is empty, and does
+//! not distinguish ranks.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
-/// What a PIFO is set to.
+/// A PIFO's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PifoRules {
     /// The rank from which packets wait in a FIFO; `None`: there is none.
@@ -39,7 +39,7 @@ pub struct Pifo {
 }
 
 impl Pifo {
-    /// A PIFO, with a FIFO for ranks from `fifo_from` on, a limit and a marker; these see one queue.
+    /// Builds a PIFO, with a FIFO for ranks from `fifo_from` on, a limit and a marker; these see one queue.
     pub fn new(fifo_from: Option<u32>, admission: Admission, marker: Marker) -> Pifo {
         Pifo { fifo_from, sorted: BinaryHeap::new(), arrivals: 0, intake: PortIntake::new(admission, marker) }
     }
@@ -52,7 +52,7 @@ impl PortScheduler for Pifo {
         if !verdict.is_accepted() {
             return verdict;
         }
-        // All ranks of the FIFO are the first of them: a PIFO serves equals as they came.
+        // All ranks of the FIFO become its first one: a PIFO serves equal ranks in arrival order.
         let fifo = self.fifo_from.filter(|from| meta.tag.rank() >= *from);
         meta.queue = u8::from(fifo.is_some());
         self.sorted.push(Reverse((fifo.unwrap_or(meta.tag.rank()), self.arrivals, packet)));
@@ -67,7 +67,7 @@ impl PortScheduler for Pifo {
     }
 
     fn bypass_bytes(&self) -> u64 {
-        // What bypasses the port counts for the queue of its priority, and not of its rank.
+        // A packet that bypasses the port counts for the queue of its priority, not of its rank.
         if self.fifo_from.is_some() { 0 } else { self.intake.bypass_bytes() }
     }
 

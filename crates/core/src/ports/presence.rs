@@ -1,13 +1,13 @@
-//! Which flows, or coflows, have packets in a port, and in which of its queues; exactly.
+//! Which flows, or coflows, have packets in a port, and in which of its queues. The counts are exact.
 //!
-//! Packet disorder avoidance would like to know it of flows, and a switch cannot (QCluster §3.5): the oracle variant decides
-//! by it, and the timed one is held against it. pCoflow's registers hold it of coflows (§III-E).
+//! Packet disorder avoidance needs this for flows, and a switch cannot know it (QCluster §3.5). The oracle variant uses it,
+//! and the timed variant is compared with it. pCoflow's registers hold it for coflows (§III-E).
 
 use crate::flow_queues::FlowQueues;
 
 /// Packets queued, by key and queue.
 pub(crate) struct Presence {
-    /// Only to find a key's slot; its queues stay empty.
+    /// Only to find a key's slot; the queues stay empty.
     keys: FlowQueues,
     /// Slot after slot, by queue.
     counts: Vec<u32>,
@@ -17,24 +17,24 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// For 1 to 64 queues.
+    /// Builds the counts for 1 to 64 queues.
     pub(crate) fn new(queues: usize) -> Presence {
         Presence { keys: FlowQueues::default(), counts: Vec::new(), occupied: Vec::new(), queues }
     }
 
-    /// Where a key with packets stands: until something is added or removed.
+    /// Returns the slot of a key with packets; valid until a packet is added or removed.
     #[inline]
     pub(crate) fn find(&self, key: u32) -> Option<u32> {
         self.keys.find(key)
     }
 
-    /// The last queue, which is served last, that holds a packet of the key there.
+    /// Returns the last queue, in service order, that holds a packet of the key in this slot.
     #[inline]
     pub(crate) fn lowest_at(&self, slot: u32) -> Option<u8> {
         self.occupied[slot as usize].checked_ilog2().map(|lowest| lowest as u8)
     }
 
-    /// The last queue that holds a packet of `key`.
+    /// Returns the last queue that holds a packet of `key`.
     #[inline]
     pub(crate) fn lowest(&self, key: u32) -> Option<u8> {
         self.lowest_at(self.find(key)?)
@@ -45,7 +45,7 @@ impl Presence {
         self.add_at(self.find(key), key, queue);
     }
 
-    /// The same of a key that stands there, or nowhere yet.
+    /// Adds a packet of a key with this slot, or with none yet.
     #[inline]
     pub(crate) fn add_at(&mut self, slot: Option<u32>, key: u32, queue: u8) {
         let slot = slot.unwrap_or_else(|| self.keys.open(key, 0)) as usize;

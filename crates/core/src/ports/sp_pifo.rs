@@ -1,13 +1,13 @@
-//! SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020): a push-in first-out queue approximated by FIFO queues under strict
+//! SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020): approximates a push-in first-out queue by FIFO queues under strict
 //! priority, with a bound for each queue that follows the ranks that arrive.
 //!
-//! A packet joins the lowest-priority queue whose bound is not above its rank, and that bound becomes its rank
-//! (push-up). A packet whose rank is below all bounds joins the highest-priority queue, and every bound falls by what it
-//! missed, the cost of this inversion (push-down). As in the authors' simulator the bounds begin at 0, and change only
-//! with a packet that was taken: a full queue drops it, and no other is tried. Bounds never fall with the priority of
-//! their queue.
+//! A packet joins the lowest-priority queue whose bound is not above its rank, and that bound becomes its rank (push-up). A
+//! packet whose rank is below all bounds joins the highest-priority queue. Then every bound falls by how far the rank was
+//! below the first bound, the cost of this inversion (push-down). As in the authors' simulator, bounds begin at 0 and
+//! change only with a packet that was taken: a full queue drops it, and no other is tried. Bounds never decrease towards
+//! lower priorities.
 //!
-//! ACKs have rank 0 with every built-in tagger and move the bounds like any other packet.
+//! ACKs have rank 0 with every built-in tagger, and move the bounds like any other packet.
 
 use crate::admission::Admission;
 use crate::bank::FifoBank;
@@ -16,10 +16,10 @@ use crate::marker::Marker;
 use crate::meta::Meta;
 use crate::scheduler::{PortContext, PortRules, PortScheduler, PortSite, Verdict};
 
-/// What SP-PIFO is set to.
+/// SP-PIFO's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpPifoRules {
-    /// How many queues, from 1 to 64.
+    /// Number of queues, from 1 to 64.
     pub queues: usize,
 }
 
@@ -34,17 +34,17 @@ impl PortRules for SpPifoRules {
 /// A bank of FIFO queues with SP-PIFO's bounds.
 pub struct SpPifo {
     bank: FifoBank,
-    /// By queue, the least rank that it takes.
+    /// By queue: the least rank that it takes.
     bounds: Vec<u32>,
 }
 
 impl SpPifo {
-    /// `queues` queues with a limit and a marker. Panics as [`FifoBank::new`].
+    /// Builds `queues` queues with a limit and a marker. Panics as [`FifoBank::new`].
     pub fn new(queues: usize, admission: Admission, marker: Marker) -> SpPifo {
         SpPifo { bank: FifoBank::new(queues, admission, marker, Discipline::StrictPriority), bounds: vec![0; queues] }
     }
 
-    /// The bounds, the highest priority's first.
+    /// Returns the bounds, the highest priority's first.
     pub fn bounds(&self) -> &[u32] {
         &self.bounds
     }
@@ -55,7 +55,7 @@ impl SpPifo {
 }
 
 impl SpPifo {
-    /// A packet of this rank arrives.
+    /// Enqueues a packet of this rank.
     pub(crate) fn push(
         &mut self,
         rank: u32,

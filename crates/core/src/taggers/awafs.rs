@@ -10,28 +10,28 @@ use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::units::{Rate, Time};
 
-/// Thresholds of a host, by which its tagger demotes.
+/// The thresholds by which a host's tagger demotes.
 pub(crate) const THRESHOLD: &str = "threshold (bytes)";
-/// How long the host's link takes for all payload that was tagged, in ps.
+/// The time that the host's link takes for all payload that was tagged, in ps.
 pub(crate) const PAYLOAD_TIME: &str = "payload_time_ps";
 
 /// A host's parameters.
 #[derive(Clone, Debug)]
 pub struct HostParams {
-    /// The thresholds at the start, in bytes, rising.
+    /// The initial thresholds, in bytes, rising.
     pub initial: Vec<u64>,
-    /// From one priority boost to the next, above zero; `None`: there is none.
+    /// Time between two priority boosts, above zero; `None`: no boosts.
     pub boost: Option<Time>,
-    /// The host's link, for its load of payload where percentiles are chosen.
+    /// The host's link, to compute its payload load if percentiles are chosen.
     pub rate: Rate,
 }
 
-/// A message as boosts see it.
+/// What boosts need to know of a message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     /// Boosts before its last packet.
     boosts: u64,
-    /// Bytes sent before the last of them, which do not count.
+    /// Bytes sent before the last boost, which do not count.
     forgiven: u64,
     bytes: u64,
 }
@@ -44,12 +44,12 @@ pub struct HostThresholds {
     boost: Option<Time>,
     rate: Rate,
     payload_time: Time,
-    /// By message that has not ended, where there are boosts.
+    /// By message that has not ended, if there are boosts.
     sent: BTreeMap<u32, Sent>,
 }
 
 impl HostThresholds {
-    /// Notes what a message sends; bytes of it that were sent before the last boost.
+    /// Counts what a message sends. Returns its bytes that were sent before the last boost.
     fn forgiven(&mut self, facts: &FlowFacts) -> u64 {
         let Some(period) = self.boost else { return 0 };
         let boosts = facts.now.0 / period.0;
@@ -72,7 +72,7 @@ impl TaggerRules for HostParams {
 }
 
 impl TagPackets for HostThresholds {
-    /// The priority is the queue for the bytes before the packet.
+    /// Returns the queue for the bytes before the packet, as a priority.
     fn tag(&mut self, facts: &FlowFacts) -> Tag {
         self.payload_time += self.rate.serialise(facts.payload);
         let bytes = facts.offset - self.forgiven(facts).min(facts.offset);
@@ -91,7 +91,7 @@ impl TagPackets for HostThresholds {
         }
     }
 
-    /// Says what its controller needs to know of the load.
+    /// Reports what its controller needs to know of the load.
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         see(Reading::Count { name: PAYLOAD_TIME, count: self.payload_time.0 });
     }

@@ -8,7 +8,7 @@ use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 pub enum Bytes {
     /// Those that remain, before acknowledgement (pFabric; SRPT in closed loop).
     Remaining,
-    /// Those from this packet to the end of the message: SRPT where nothing is acknowledged.
+    /// Those from this packet to the end of the message: SRPT if nothing is acknowledged.
     ToTheEnd,
     /// Those before this packet: LAS.
     Attained,

@@ -1,7 +1,7 @@
 //! QCLIMB's priorities (Li et al., NSDI 2024 §3.1, Appendix C): a flow climbs through the queues towards the lower bound of
-//! its size, has the highest priority for a slack beyond it, and is then demoted by the bytes sent.
+//! its size. For a slack beyond it, the flow has the highest priority; then it is demoted by the bytes sent.
 //!
-//! With B the bytes before a packet, L and U the bounds and S the slack, Algorithm 1 gives it
+//! With B the bytes before a packet, L and U the bounds and S the slack, Algorithm 1 gives the packet
 //!
 //! | while | the priority |
 //! | --- | --- |
@@ -11,10 +11,10 @@
 //! | else | the lowest |
 //!
 //! where level(v) is the number of thresholds that v exceeds, PIAS's comparison: so L = 0, U = ∞, S = 0 is PIAS. The paper
-//! describes level(v) otherwise (§3.1, step 1), which differs where v equals a threshold. B is the packet's offset in its
-//! message, so that a packet sent again does not age the flow. Where §3.1 and Algorithm 1 differ (a flow keeps its
-//! priority, or takes the highest, for the slack; it falls to level(L), or to level(B)), Algorithm 1 holds. If U ≤ L + S a
-//! flow falls from the highest queue to the lowest.
+//! describes level(v) differently (§3.1, step 1) for v equal to a threshold. B is the packet's offset in its message, so
+//! that a retransmission does not age the flow. §3.1 and Algorithm 1 differ: a flow keeps its priority, or takes the
+//! highest, for the slack; it falls to level(L), or to level(B). Algorithm 1 holds here. If U ≤ L + S, a flow falls from
+//! the highest queue to the lowest.
 
 use std::num::NonZeroU64;
 
@@ -36,7 +36,7 @@ pub struct Packet {
     pub retransmission: bool,
     /// The size of its message, in bytes.
     pub size: u64,
-    /// As somebody predicted it.
+    /// The predicted size.
     pub predicted: Option<NonZeroU64>,
     /// L and U.
     pub bounds: Option<Bounds>,
@@ -45,15 +45,15 @@ pub struct Packet {
 /// How a flow climbs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClimbParams {
-    /// Bytes, rising; with one queue more.
+    /// Bytes, rising; there is one more queue than thresholds.
     pub thresholds: Vec<u64>,
     /// S, in bytes.
     pub slack: u64,
-    /// What is known of a size.
+    /// What is known of a flow's size.
     pub knows: SizeKnowledge,
-    /// What is done with a flow of which nothing is known.
+    /// What happens to a flow without predictions.
     pub unseen: Unseen,
-    /// Retransmissions have the highest priority (§3.2.3), or else that of their offset.
+    /// Whether retransmissions have the highest priority (§3.2.3), instead of that of their offset.
     pub retransmissions_first: bool,
 }
 
@@ -70,21 +70,21 @@ pub enum SizeKnowledge {
     PredictedSizeOnce,
 }
 
-/// What is done with a flow of which nothing is known (§5.2.2).
+/// What happens to a flow without predictions (§5.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unseen {
-    /// It is demoted by the bytes that it sent, as in PIAS.
+    /// The flow is demoted by the bytes that it sent, as in PIAS.
     Pias,
-    /// All of it has the lowest priority.
+    /// The whole flow has the lowest priority.
     Lowest,
 }
 
-/// The tagger of a host, which counts what it does differently than PIAS's would.
+/// The tagger of a host. It counts how often it differs from PIAS.
 #[derive(Clone, Debug)]
 pub struct Climb {
     params: ClimbParams,
     tagged: Tally,
-    /// Of those, the ones that PIAS with the same thresholds gives another priority.
+    /// Those of them to which PIAS with the same thresholds gives another priority.
     unlike_pias: Tally,
 }
 
@@ -102,7 +102,7 @@ impl Tally {
 }
 
 impl ClimbParams {
-    /// The priority of a packet of data.
+    /// Returns the priority of a data packet.
     pub fn priority(&self, packet: &Packet) -> u8 {
         if packet.retransmission && self.retransmissions_first {
             return 0;
@@ -115,7 +115,7 @@ impl ClimbParams {
         bounds.map_or_else(|| self.unseen(packet.offset), |bounds| self.climb(packet.offset, bounds))
     }
 
-    /// Where the steps of a message end; `None` where there are none, since it keeps the priority of its predicted size.
+    /// Returns where the steps of a message end; `None` if it has none, because it keeps the priority of its predicted size.
     pub fn steps(&self, message: &Message) -> Option<Steps> {
         if self.knows == SizeKnowledge::PredictedSizeOnce {
             return None;
@@ -124,7 +124,7 @@ impl ClimbParams {
         Some(bounds.map_or(Steps::DEMOTION, |bounds| self.steps_to(bounds)))
     }
 
-    /// L and U, as far as somebody knows them.
+    /// Returns L and U, if they are known.
     #[inline(always)]
     fn bounds(&self, size: u64, predicted: Option<NonZeroU64>, bounds: Option<Bounds>) -> Option<Bounds> {
         let exactly = |size: NonZeroU64| Bounds { lower: size.get(), upper: size };
@@ -141,7 +141,7 @@ impl ClimbParams {
         Steps { lower, slack_end: lower.saturating_add(self.slack), upper: upper.get() }
     }
 
-    /// Algorithm 1.
+    /// Returns the priority of Algorithm 1.
     fn climb(&self, sent: u64, bounds: Bounds) -> u8 {
         match self.steps_to(bounds).step(sent) {
             Step::Climb => level(&self.thresholds, bounds.lower - sent) as u8,
@@ -159,7 +159,7 @@ impl ClimbParams {
     }
 }
 
-/// Whether `bytes` exceeds so many of the thresholds, and no more.
+/// Returns whether `bytes` exceeds exactly `level` thresholds.
 fn is_level(thresholds: &[u64], level: usize, bytes: u64) -> bool {
     let exceeds = |nth: usize| thresholds.get(nth).is_some_and(|threshold| bytes > *threshold);
     !exceeds(level) && (level == 0 || exceeds(level - 1))
@@ -196,7 +196,7 @@ impl TagPackets for Climb {
         self.params.steps(message)
     }
 
-    /// Says how often it differed from PIAS.
+    /// Reports how often it differed from PIAS.
     fn observe(&self, see: &mut dyn FnMut(Reading)) {
         for (name, count) in [
             ("data_packets_tagged", self.tagged.packets),
@@ -242,7 +242,7 @@ mod tests {
         Packet { offset, payload: 1, bounds, ..Packet::default() }
     }
 
-    /// The priorities of the units of a flow.
+    /// Returns the priorities of the units of a flow.
     fn walk(params: &ClimbParams, bounds: Option<Bounds>, units: u64) -> Vec<u8> {
         (0..units).map(|sent| params.priority(&data(sent, bounds))).collect()
     }
@@ -250,9 +250,9 @@ mod tests {
     #[test]
     fn climb__up_to_the_lower_bound_then_down_from_where_it_is() {
         let qclimb = params(0, SizeKnowledge::Bounds);
-        // 7 to the lower bound: above 5, then up to 5, then up to 2; at 7 sent it is above 5 again; at 10 it ends.
+        // 7 units to the lower bound: above 5, then up to 5, then up to 2. At 7 sent it is above 5 again; at 10 it ends.
         assert_eq!(walk(&qclimb, bounds(7, 10), 12), [2, 2, 1, 1, 1, 0, 0, 2, 2, 2, 2, 2]);
-        // After a bound of 3 the 3 bytes sent are up to 5.
+        // After a bound of 3, the 3 bytes sent are up to 5.
         assert_eq!(walk(&qclimb, bounds(3, 5), 7), [1, 0, 0, 1, 1, 2, 2]);
     }
 
@@ -260,7 +260,7 @@ mod tests {
     fn climb__a_slack_at_the_highest_priority() {
         let qclimb = params(2, SizeKnowledge::Bounds);
         assert_eq!(walk(&qclimb, bounds(3, 7), 9), [1, 0, 0, 0, 0, 1, 2, 2, 2]);
-        // The slack goes beyond the upper bound: from the highest to the lowest.
+        // The slack goes beyond the upper bound: the flow falls from the highest priority to the lowest.
         assert_eq!(walk(&qclimb, bounds(3, 4), 7), [1, 0, 0, 0, 0, 2, 2]);
         assert_eq!(walk(&qclimb, bounds(3, 3), 7), [1, 0, 0, 0, 0, 2, 2]);
     }
@@ -340,7 +340,7 @@ mod tests {
             thresholds.dedup();
             let queues = thresholds.len() as u8 + 1;
             let params = ClimbParams { thresholds, ..params(slack, SizeKnowledge::Bounds) };
-            // Bounds that cross are legal here: no priority is wrong.
+            // Bounds that cross are legal here: no priority is invalid.
             let bounds = bounds(lower, upper);
             sent.extend([0, lower.saturating_sub(1), lower, upper - 1, upper, lower.saturating_add(slack)]);
             sent.sort_unstable();
@@ -350,7 +350,7 @@ mod tests {
                 let found: Vec<usize> = levels.filter(|&of| is_level(&params.thresholds, of, sent)).collect();
                 prop_assert_eq!(found, [level(&params.thresholds, sent)]);
             }
-            // First it never falls; from the lower bound on it never rises.
+            // First the flow never falls; from the lower bound on it never rises.
             let climbing = sent.partition_point(|&sent| sent < lower);
             prop_assert!(priorities[..climbing].is_sorted_by(|a, b| a >= b), "{priorities:?}");
             prop_assert!(priorities[climbing..].is_sorted(), "{priorities:?}");

@@ -4,30 +4,30 @@ use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::units::Time;
 
-/// A host before QCluster's switches (Table 3): group 0 for flows with the special property and 1 for the others, where
-/// there is such a property, and the number that the packet's weight is taken from.
+/// A host's tagger for QCluster's switches (Table 3). It writes group 0 for flows with the special property and 1 for the
+/// others, if there is such a property, and the number that the packet's weight is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterTagger {
     /// Which flows are special.
     pub special: FlowProperty,
-    /// What is written into packets of special flows.
+    /// The number written into packets of special flows.
     pub special_rank: Rank,
-    /// What is written into the others.
+    /// The number written into other packets.
     pub rank: Rank,
 }
 
-/// A property for which flows get queues of their own.
+/// A property whose flows get their own queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowProperty {
-    /// There is none: all packets are of group 0.
+    /// No property: all packets are of group 0.
     None,
     /// No flow of this class has it.
     Never,
     /// Every flow of this class has it: TSN flows.
     Always,
-    /// A deadline that is not over.
+    /// A deadline that has not passed.
     Deadline,
-    /// Less was acknowledged than the minimum rate asks for since the message began.
+    /// Less has been acknowledged since the message began than the minimum rate requires.
     BelowRate {
         /// Bit/s.
         bps: u64,
@@ -37,26 +37,25 @@ pub enum FlowProperty {
 /// What a host writes as a packet's number, for QCluster's switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// The message's number: it tells messages apart.
+    /// The message's number, which distinguishes messages.
     Message,
-    /// The coflow's number; the message's above all coflows where it has none.
+    /// The coflow's number; if it has none, the message's, above all coflows.
     Coflow,
     /// Bytes that are left.
     Remaining(Left),
     /// Bytes of the message.
     Size,
-    /// Time to the deadline for each packet of [`Rank::PACKET`] that is left, in ns: how urgent the authors' code takes a
-    /// flow to be.
+    /// Time to the deadline for each remaining packet of [`Rank::PACKET`], in ns: the urgency of a flow in the authors' code.
     TimePerPacket(Left),
     /// The deadline, in ns after the start of the run.
     Deadline,
 }
 
-/// Which bytes of its message are left at a packet.
+/// Which bytes of its message remain at a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// Its own and those after it: of one window "late-arriving packets have higher priority" (QCluster §6.3.1), and the
-    /// authors' code has the end of the message less the packet's sequence number. A retransmission has its offset's.
+    /// Its own and those after it: within one window "late-arriving packets have higher priority" (QCluster §6.3.1), and
+    /// the authors' code uses the end of the message minus the packet's sequence number. A retransmission uses its offset.
     ToTheEnd,
     /// Those that are not acknowledged, selectively or not: the same for all packets that are sent at once.
     Unacknowledged,
@@ -72,7 +71,7 @@ impl Left {
 }
 
 impl Rank {
-    /// Bytes of a packet by which [`Rank::TimePerPacket`] counts.
+    /// Bytes of a packet in [`Rank::TimePerPacket`].
     pub const PACKET: u64 = 1_460;
 
     fn of(self, facts: &FlowFacts) -> u64 {
@@ -149,7 +148,7 @@ mod tests {
 
     #[test]
     fn cluster__late_packets_of_a_window_have_less_left() {
-        // Three packets that are sent at once when the first of five is acknowledged, and that first one once more.
+        // Three packets that are sent at once when the first of five is acknowledged, and that first one again.
         let window = [1_460, 2_920, 4_380, 0].map(|offset| FlowFacts {
             now: Time::from_us(10),
             deadline: Some(Time::from_us(30)),

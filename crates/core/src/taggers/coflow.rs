@@ -1,4 +1,4 @@
-//! A host's side of an order: the level of each coflow goes into its packets (pCoflow, ICIN 2021, §III-C).
+//! Hosts apply a coordinator's order: the level of each coflow goes into its packets (pCoflow, ICIN 2021, §III-C).
 
 use rustc_hash::FxHashMap;
 
@@ -14,27 +14,27 @@ use crate::units::Time;
 pub struct HostRules {
     /// The level of coflows that the coordinator has not placed yet.
     pub new_level: u8,
-    /// Whether they count bytes sent, for it to ask.
+    /// Whether they count bytes sent, so that the coordinator can ask for them.
     pub reports: bool,
 }
 
-/// Writes the level in force as a priority, into what is sent again, too. What carries no payload has level 0.
+/// Writes the level in force as a priority, into retransmissions too. Packets without payload have level 0.
 #[derive(Clone, Debug)]
 pub struct LevelTagger {
     rules: HostRules,
     version: u64,
-    /// The coflows that have a level, and it.
+    /// The coflows that have a level, with their levels.
     levels: Vec<(u32, u64)>,
-    /// Messages under way of which anything was sent.
+    /// Messages under way of which some bytes were sent.
     messages: FxHashMap<u32, Sending>,
 }
 
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
-    /// Bytes sent, first transmissions alone.
+    /// Bytes sent, only first transmissions.
     bytes: u64,
-    /// Its level, and by which version of the order.
+    /// Its level, and the version of the order that it is from.
     level: u8,
     version: u64,
 }
@@ -70,7 +70,7 @@ impl TagPackets for LevelTagger {
         }
     }
 
-    /// Takes an order, unless it has a later one.
+    /// Takes an order, unless it already has a later one.
     fn on_table(&mut self, published: &Published) {
         if published.version > self.version {
             self.version = published.version;
@@ -78,7 +78,7 @@ impl TagPackets for LevelTagger {
         }
     }
 
-    /// By message number, of those of which any bytes were sent; first transmissions alone.
+    /// Reports by message number, for messages of which some bytes were sent; only first transmissions count.
     fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
         if self.rules.reports {
             let mut sent: Vec<(u32, u64)> = self.messages.iter().map(|(&id, sending)| (id, sending.bytes)).collect();

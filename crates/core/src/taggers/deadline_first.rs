@@ -1,10 +1,10 @@
 //! Earliest deadline first, as pFabric's variant for deadlines ranks packets (SIGCOMM 2013), with the rule of QCluster's
 //! simulations for flows that are late.
 //!
-//! Flows with a deadline and flows without share a rank of 32 bits: a deadline is the microseconds from the start of the run
-//! to it and takes the lower half (35 minutes; later ones are equal), what remains of other flows is in bytes and takes
-//! the upper half (2.1 GB; more is equal). A flow that cannot meet its deadline any more, even with all of its host's
-//! link, has the last rank of all, which no other has.
+//! Flows with and without a deadline share a rank of 32 bits. A deadline is in microseconds from the start of the run and
+//! takes the lower half (35 minutes; later ones are equal). The remaining bytes of other flows take the upper half (2.1 GB;
+//! more is equal). A flow that can no longer meet its deadline, even with its host's whole link, has the last rank of all,
+//! which no other flow has.
 
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
@@ -16,7 +16,7 @@ const OTHERS: u32 = 1 << 31;
 /// The last rank: flows that are late.
 const LATE: u32 = u32::MAX;
 
-/// Ranks deadlines, or else the bytes that remain.
+/// Ranks by the deadline, or else by the bytes that remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlineFirst {
     /// The rate of the host's link.
@@ -37,7 +37,7 @@ impl TagPackets for DeadlineFirst {
     }
 }
 
-/// A data packet's rank at a host whose link has this rate.
+/// Returns a data packet's rank at a host whose link has this rate.
 fn rank(facts: &FlowFacts, rate: Rate) -> u32 {
     let others = |bytes: u64| OTHERS + u32::try_from(bytes).unwrap_or(LATE).min(LATE - 1 - OTHERS);
     let Some(deadline) = facts.deadline else { return others(facts.remaining) };

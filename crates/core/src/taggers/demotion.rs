@@ -11,7 +11,7 @@ pub struct Demotion {
     pub thresholds: Vec<u64>,
 }
 
-/// The number of thresholds that so many bytes exceed: PIAS's levels.
+/// Returns the number of thresholds that `bytes` exceed: PIAS's level.
 pub(crate) fn level(thresholds: &[u64], bytes: u64) -> usize {
     thresholds.iter().take_while(|&&threshold| bytes > threshold).count()
 }

@@ -2,11 +2,11 @@
 //! Sviridov, Bianco and Giaccone, GLOBECOM 2019, §IV; with one set of queues for host and network its Fig. 2).
 //!
 //! A packet gets two levels by the bytes before it, as in PIAS. The network's is its priority, by thresholds that a
-//! controller of the whole fabric sends to all hosts. Where the host has queues of its own, the host's level is its rank, by
-//! an equal split of the sizes that this host has seen. Both kinds of thresholds are recomputed once in a period. Sizes are
-//! known when a message ends, and at no time before.
+//! controller of the whole fabric sends to all hosts. If the host has its own queues, the host's level is its rank, by an
+//! equal split of the sizes that this host has seen. Both kinds of thresholds are recomputed once per period. Sizes are
+//! known only when a message ends.
 //!
-//! It leaves out flows under way, which nobody counts before they end: a change towards longer messages shows late.
+//! Left out: flows under way, which are not counted before they end. So a change towards longer messages shows late.
 
 use crate::controller::{Latest, Published};
 use crate::readings::{Reading, observe_thresholds};
@@ -18,18 +18,19 @@ pub const HOST_THRESHOLD: &str = "host's threshold (bytes)";
 /// Thresholds by which a host tags packets for the network.
 pub const TAG_THRESHOLD: &str = "tag threshold (bytes)";
 
-/// The level p of a message of which so many bytes were sent, ω_p ≤ bytes < ω_(p+1) (NOS2, §III). The sentence after that formula
-/// has the flow demoted where its bytes exceed the threshold, as PIAS does: the two differ in one packet, where they are equal.
+/// Returns the level p of a message after `bytes` bytes, ω_p ≤ bytes < ω_(p+1) (NOS2, §III). The sentence after that
+/// formula demotes the flow if its bytes exceed the threshold, as PIAS does. The two differ in one packet, where they are
+/// equal.
 fn level_from(thresholds: &[u64], bytes: u64) -> usize {
     thresholds.iter().take_while(|&&threshold| bytes >= threshold).count()
 }
 
-/// What a host's levels begin with.
+/// The initial levels of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelParams {
-    /// The network's thresholds, in bytes, rising; none: everything has priority 0.
+    /// The network's thresholds, in bytes, rising; empty: everything has priority 0.
     pub network: Vec<u64>,
-    /// Where the host has queues of its own, their thresholds; none: everything goes to the first.
+    /// If the host has its own queues, their thresholds; empty: everything goes to the first.
     pub own: Option<Vec<u64>>,
 }
 

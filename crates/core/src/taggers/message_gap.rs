@@ -1,16 +1,16 @@
-//! PIAS's demotion where messages on one connection are told apart by time alone, as by a host that sees packets and no
+//! PIAS's demotion with messages on one connection distinguished only by time, as in a host that sees packets and no
 //! messages (PIAS-Real of QCluster §6.3.1).
 //!
-//! Every packet of data is judged. One that its transport emits longer than a gap after the connection's last one begins a
-//! message: it counts from nothing, and what follows counts from its first byte. So a message that pauses, for a round
-//! trip or a timeout, begins anew, and messages without a pause between them are one. A retransmission is a packet like any
-//! other; one of bytes before the first that counts has nothing before it. SYNs, ACKs and probes carry no data: they are
-//! no end of a pause.
+//! Every data packet is judged. A packet begins a message if its transport emits it longer than a gap after the
+//! connection's last one. It counts from nothing, and what follows counts from its first byte. So a message that pauses,
+//! for a round trip or a timeout, begins anew, and messages without a pause between them are one. A retransmission is a
+//! packet like any other; if its bytes are before the first that counts, it has nothing before it. SYNs, ACKs and probes
+//! carry no data, so they do not end a pause.
 //!
-//! QCluster's authors do the same (`tcp-full.cc` of `qcluster/QCluster`) but for two things: there a pause of the gap itself
-//! is long enough, and the packet that begins a message counts as sent before itself and before all that follows, so that
+//! QCluster's authors do the same (`tcp-full.cc` of `qcluster/QCluster`) with two differences. There, a pause equal to the
+//! gap is long enough. And the packet that begins a message counts as sent before itself and before all that follows, so
 //! counts are a packet's payload higher. Here a packet's own bytes do not count, as elsewhere in PIAS. PIAS's own module
-//! judges the pauses between calls of the application instead (`jprobe.c` of `HKUST-SING/PIAS-Software`).
+//! instead judges the pauses between calls of the application (`jprobe.c` of `HKUST-SING/PIAS-Software`).
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 use crate::taggers::demotion::level;
 use crate::units::Time;
 
-/// PIAS's demotion by what a connection sent since its last pause.
+/// PIAS's demotion by the bytes that a connection sent since its last pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemotionByGap {
     /// Bytes, rising.
@@ -41,7 +41,7 @@ impl TaggerRules for DemotionByGap {
 #[derive(Clone, Debug)]
 pub struct GapTagger {
     thresholds: Vec<u64>,
-    /// What counts as sent before a packet.
+    /// The bytes that count as sent before a packet.
     sent: MessageGap,
 }
 
@@ -63,7 +63,7 @@ struct MessageGap {
     streams: BTreeMap<u32, Stream>,
     /// By message that has not ended: the bytes of its stream before it.
     starts: BTreeMap<u32, u64>,
-    /// Streams that are remembered before those are looked for that need not be.
+    /// The number of streams at which those that are no longer needed are removed.
     most: usize,
 }
 
@@ -81,12 +81,12 @@ struct Stream {
 }
 
 impl MessageGap {
-    /// Messages are apart where a connection emitted no data for longer than `gap`.
+    /// Builds the state; messages are separated if a connection emitted no data for longer than `gap`.
     fn new(gap: Time) -> MessageGap {
         MessageGap { gap, streams: BTreeMap::new(), starts: BTreeMap::new(), most: 64 }
     }
 
-    /// A packet of data is emitted: bytes that count as sent before it.
+    /// Notes an emitted data packet; returns the bytes that count as sent before it.
     fn on_packet(&mut self, facts: &FlowFacts) -> u64 {
         let at = self.starts.get(&facts.message).copied().unwrap_or(0) + facts.offset;
         let stream = self.streams.entry(facts.flow).or_default();
@@ -97,7 +97,7 @@ impl MessageGap {
         at.saturating_sub(stream.begun)
     }
 
-    /// A message begins or ends: where it stands in its stream, and no more.
+    /// Notes where a message begins or ends in its stream.
     fn on_event(&mut self, event: &FlowEvent, now: Time) {
         match *event {
             FlowEvent::MessageStart { flow, message, .. } => {
@@ -121,7 +121,7 @@ impl MessageGap {
         }
     }
 
-    /// A stream without messages that emitted nothing for longer than the gap begins anew in any case.
+    /// Forgets idle streams: one without messages that emitted nothing for longer than the gap begins anew in any case.
     fn forget_the_idle(&mut self, now: Time) {
         if self.streams.len() >= self.most {
             let gap = self.gap;
@@ -151,7 +151,7 @@ mod tests {
         gap.on_event(&end, Time::from_us(at_us));
     }
 
-    /// What counts before the packet of a message at this offset, emitted at this instant.
+    /// Returns what counts before the packet of a message at this offset, emitted at this instant.
     fn before(gap: &mut MessageGap, message: u32, offset: u64, at_us: u64) -> u64 {
         gap.on_packet(&FlowFacts { flow: FLOW, message, offset, now: Time::from_us(at_us), ..FlowFacts::default() })
     }
@@ -185,7 +185,7 @@ mod tests {
         for (offset, at_us) in [(0, 0), (1_000, 1), (2_000, 2)] {
             before(&mut gap, 0, offset, at_us);
         }
-        // A timeout: what is sent again begins a message, and what follows it goes on from there.
+        // After a timeout, the retransmission begins a message, and what follows it continues from there.
         assert_eq!([before(&mut gap, 0, 1_000, 90), before(&mut gap, 0, 3_000, 91)], [0, 2_000]);
         assert_eq!(before(&mut gap, 0, 0, 92), 0, "nothing of it was sent before the pause's end");
     }

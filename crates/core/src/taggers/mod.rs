@@ -1,6 +1,6 @@
 //! The built-in taggers: the one list of them. A new one is a file here and a line in the list.
 //!
-//! All of them put packets that carry no payload first: ACKs travel at priority 0 in the lineage of PIAS.
+//! All of them give the highest priority to packets without payload: ACKs travel at priority 0 in the lineage of PIAS.
 
 pub mod awafs;
 pub mod bytes;
@@ -32,24 +32,24 @@ use plain::Plain;
 
 catalogue! {
     $ each
-    /// What a host writes into packets, with what it is set to.
+    /// What a host writes into packets, with its settings.
     TaggerSpec =>
     /// Every tagger as one type, so that a host calls it without indirection.
     Tagger
     Custom(Custom<MakeTagger>) => Box<dyn TagPackets>;
-    /// All packets are alike.
+    /// All packets are equal.
     Plain(plain::Plain) => plain::Plain;
     /// PIAS's demotion.
     Demotion(demotion::Demotion) => demotion::Demotion;
-    /// The same where messages of a connection are told apart by time alone.
+    /// The same, with messages of a connection distinguished only by time.
     DemotionByGap(message_gap::DemotionByGap) => Box<message_gap::GapTagger>;
     /// Up towards a lower bound of the size, and down again (QCLIMB).
     Climb(climb::ClimbParams) => Box<climb::Climb>;
-    /// The levels of the network and of the host, both of which adapt (NOS2).
+    /// The levels of the network and of the host, both adaptive (NOS2).
     Levels(levels::LevelParams) => Box<levels::Levels>;
     /// A rank by bytes of the message.
     Bytes(bytes::Bytes) => bytes::Bytes;
-    /// A rank by what is left of the predicted size.
+    /// A rank by the remainder of the predicted size.
     Predicted(predicted::Outlived) => predicted::Outlived;
     /// A rank by the deadline, or else by the bytes that remain.
     DeadlineFirst(deadline_first::DeadlineFirst) => deadline_first::DeadlineFirst;
@@ -63,22 +63,22 @@ catalogue! {
     Coflow(coflow::HostRules) => Box<coflow::LevelTagger>;
 }
 
-/// Makes a tagger of the user's own for a host.
+/// Builds a custom tagger for a host.
 pub type MakeTagger = dyn Fn(&Site) -> Box<dyn TagPackets> + Send + Sync;
 
 impl TaggerSpec {
-    /// A tagger of the user's own, made of where it is.
+    /// Wraps a custom tagger, which is built from the host's site.
     pub fn custom<T: TagPackets + 'static>(make: impl Fn(&Site) -> T + Send + Sync + 'static) -> TaggerSpec {
         TaggerSpec::Custom(Custom(Arc::new(move |site| Box::new(make(site)))))
     }
 
-    /// A tagger for one host. `site` is called only for a tagger of the user's own.
+    /// Builds a tagger for one host. `site` is called only for a custom tagger.
     pub fn build(&self, site: impl FnOnce() -> Site) -> Tagger {
         each!(make self, rules => rules.build(), own => (own.0)(&site()))
     }
 
-    /// What a host writes that claims the highest priority for all it sends: priority 0 and rank 0. The end of a
-    /// connection alone is no claim but the transport's own, a FIN.
+    /// Returns what a host writes that claims the highest priority for everything it sends: priority 0 and rank 0. The mark
+    /// of a connection's end alone is not a claim, since it is the transport's own, a FIN.
     #[must_use]
     pub fn misused(&self) -> TaggerSpec {
         if let TaggerSpec::Ends(Ends { sent: false }) = self { self.clone() } else { TaggerSpec::Plain(Plain) }
@@ -86,7 +86,7 @@ impl TaggerSpec {
 }
 
 impl Default for Tagger {
-    /// One that writes nothing.
+    /// Returns a tagger that writes nothing.
     fn default() -> Tagger {
         Tagger::Plain(Plain)
     }
@@ -94,7 +94,7 @@ impl Default for Tagger {
 
 /// The methods of [`TagPackets`].
 impl Tagger {
-    /// The tag of a packet that is about to be emitted. What is not asked for of its facts costs nothing.
+    /// Returns the tag of a packet that is about to be emitted. Facts that the tagger does not use cost nothing.
     #[inline(always)]
     pub fn tag(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
         match self {
@@ -111,7 +111,7 @@ impl Tagger {
         }
     }
 
-    /// The tag of a packet without payload, which built-in taggers give the highest priority.
+    /// Returns the tag of a packet without payload, to which built-in taggers give the highest priority.
     #[inline(always)]
     pub fn tag_control(&mut self, facts: impl FnOnce() -> FlowFacts) -> Tag {
         match self {

@@ -1,4 +1,4 @@
-//! Nothing is written: all packets are alike.
+//! A tagger that writes nothing: all packets are equal.
 
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};

@@ -1,19 +1,19 @@
 //! Shortest remaining first by a predicted size: pFabric as Flux (Dukic et al., NSDI 2019) and QCLIMB (NSDI 2024, Appendix A) run
 //! it with imprecise knowledge.
 //!
-//! A packet's rank is the prediction less the bytes that are acknowledged. What holds for a flow that outlives its
-//! prediction QCLIMB does not say; [`Outlived::Double`] is the rule of Flux's simulator (`pfabricpredictionflow.cpp` of
+//! A packet's rank is the prediction minus the bytes that are acknowledged. QCLIMB does not say what applies to a flow that
+//! outlives its prediction; [`Outlived::Double`] is the rule of Flux's simulator (`pfabricpredictionflow.cpp` of
 //! vojislavdjukic/flux).
 
 use crate::tag::Tag;
 use crate::tagger::{FlowFacts, TagPackets, TaggerRules};
 
-/// What is done with a flow that is larger than predicted, from there on.
+/// What happens to a flow that is larger than predicted, from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlived {
-    /// Its prediction p becomes 2 (p + 1), until that exceeds what was sent.
+    /// Its prediction p becomes 2 (p + 1), until that exceeds the bytes sent.
     Double,
-    /// It comes first: nothing remains of its prediction.
+    /// It comes first: nothing of its prediction remains.
     Top,
     /// It comes last.
     Bottom,
@@ -33,10 +33,10 @@ impl TagPackets for Outlived {
     }
 }
 
-/// A data packet's rank, in bytes. A flow of which nothing is predicted has outlived its prediction from the start.
+/// Returns a data packet's rank, in bytes. A flow without a prediction has outlived it from the start.
 fn rank(facts: &FlowFacts, outlived: Outlived) -> u64 {
     let acknowledged = facts.size - facts.remaining;
-    // A packet that is sent again may lie below what was acknowledged selectively.
+    // A retransmission may be below what was acknowledged selectively.
     let sent = facts.offset.max(acknowledged);
     let mut prediction = facts.predicted.map_or(0, |predicted| predicted.get());
     if prediction <= sent {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use std::num::NonZeroU64;
 
-    /// A packet after so many bytes of 9,000, of which so many are acknowledged.
+    /// Returns the facts of a packet at `offset` in a message of 9,000 bytes, `acknowledged` of which are acknowledged.
     fn facts(predicted: u64, offset: u64, acknowledged: u64) -> FlowFacts {
         let predicted = NonZeroU64::new(predicted);
         FlowFacts { size: 9_000, remaining: 9_000 - acknowledged, offset, predicted, ..FlowFacts::default() }

@@ -49,7 +49,7 @@ fn tick__percentiles_of_the_nearest_rank() {
 
 #[test]
 fn tick__percentiles_of_distinct_sizes() {
-    // Half of the flows have one packet; of the five sizes that is one fifth.
+    // Half of the flows have one packet, which is one fifth of the five sizes.
     let sizes = [1_460, 1_460, 1_460, 1_460, 2_920, 4_380, 7_300, 7_300, 100_000, 1_460];
     let tenths: Vec<u32> = (1..=5).map(|n| n * 100_000).collect();
     assert_eq!(after(&tenths, &sizes), [1_460, 1_461, 1_462, 1_463, 1_464]);
@@ -115,8 +115,8 @@ impl Solver for Tandem {
     }
 }
 
-/// 90 flows of 1,000 bytes and 10 of 91,000: at load 0.9 two queues are best where 0.76 of the bytes have passed, at 9,000
-/// bytes into the long flows or so. Of the sizes seen the largest below is 1,000, the 90th percentile.
+/// 90 flows of 1,000 bytes and 10 of 91,000: at load 0.9 two queues are best where 0.76 of the bytes have passed, about
+/// 9,000 bytes into the long flows. The largest size seen below that is 1,000, the 90th percentile.
 #[test]
 fn tick__percentiles_chosen_by_the_model() {
     let chosen_of = |of_sizes, sizes: &[(u32, usize)], load: f64, queues: usize| {
@@ -131,18 +131,18 @@ fn tick__percentiles_chosen_by_the_model() {
     };
     let chosen = |sizes: &[(u32, usize)], load, queues| chosen_of(false, sizes, load, queues);
     let two = [(91_000, 10), (1_000, 90)];
-    // The model looks at the flows; of the two sizes 1,000 is the 50th percentile.
+    // The model looks at the flows; among the two sizes, 1,000 is the 50th percentile.
     assert_eq!(chosen_of(true, &two, 0.9, 2), (vec![0.5], vec![1_000]));
     assert_eq!(chosen(&two, 0.9, 2), (vec![0.9], vec![1_000]));
     assert_eq!(chosen(&two, 0.9, 4), (vec![0.9; 3], vec![1_000, 1_001, 1_002]));
     assert_eq!(chosen(&[(12_000, 5)], 0.75, 3), (vec![0.0; 2], vec![12_000, 12_001]), "one size");
-    // Of flows of every size up to 100,000 the model puts the threshold at load 0.5 where g = 0.586 of the bytes have passed:
-    // at a share x of the largest, g = 2x - x², so that x = 0.356.
+    // With flows of every size up to 100,000, the model puts the threshold at load 0.5 where g = 0.586 of the bytes have
+    // passed. At a share x of the largest size, g = 2x - x², so x = 0.356.
     let (percentiles, thresholds) = chosen(&(1..=1_000).map(|n| (100 * n, 1)).collect::<Vec<_>>(), 0.5, 2);
     assert!((percentiles[0] - 0.356).abs() < 0.002 && thresholds[0].abs_diff(35_600) < 200, "{percentiles:?}");
 }
 
-/// The same without ring, laziness or bound other than the list's: every tick in its turn.
+/// The same without ring and laziness, and with no bound other than the list's: every tick runs in its turn.
 struct Naive {
     params: ActuatorParams,
     thresholds: Vec<u32>,
@@ -180,7 +180,7 @@ impl Naive {
 }
 
 proptest! {
-    /// Ticks that come late, however late, leave what punctual ones leave; thresholds rise; the list keeps its bound.
+    /// Late ticks, however late, leave the same result as punctual ones; thresholds rise; the list keeps its bound.
     #[test]
     fn tick__late_ticks_are_as_punctual_ones(
         entries in 1..12usize,

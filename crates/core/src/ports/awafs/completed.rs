@@ -1,18 +1,18 @@
-//! The list of completed flows (AWAFS §4.3, the Sensor's memory): when each ended and its size, oldest first.
+//! The list of completed flows (AWAFS §4.3, the Sensor's memory): each flow's end and size, oldest first.
 //!
-//! A new entry costs O(1). The list has a bound, and where flows end faster than it allows, the oldest entries go: it then
-//! reaches less far back than the updating window, which [`CompletedFlows::reach`] tells.
+//! A new entry costs O(1). The list has a bound. If flows end faster than it allows, the oldest entries go. The list then
+//! reaches back less far than the updating window; [`CompletedFlows::reach`] tells how far.
 
 use std::collections::VecDeque;
 
 use crate::scheduler::MAX_QUEUES;
 use crate::units::Time;
 
-/// Bytes of an entry as a switch holds it (§5.2): a time stamp of 8, a size of 4.
+/// Bytes of an entry in a switch (§5.2): a time stamp of 8, a size of 4.
 pub const ENTRY_BYTES: u64 = 12;
 
-/// The largest size that is told from larger ones, in bytes: so much below the largest number that thresholds, which are
-/// sizes, always have room to rise.
+/// The largest size that is distinguished from larger ones, in bytes. It is far enough below the largest number that
+/// thresholds, which are sizes, always have room to rise.
 pub const LARGEST: u32 = u32::MAX - MAX_QUEUES as u32;
 
 /// Completed flows.
@@ -21,21 +21,21 @@ pub struct CompletedFlows {
     /// (end, size), ends rising.
     entries: VecDeque<(Time, u32)>,
     most: usize,
-    /// When the last flow ended that had to go because the list was full.
+    /// When the last flow ended that was dropped because the list was full.
     lost: Option<Time>,
 }
 
 impl CompletedFlows {
-    /// An empty list of at most so many entries.
+    /// Builds an empty list of at most `most` entries.
     ///
     /// # Panics
-    /// With room for none; set-up checks it.
+    /// If `most` is zero; set-up checks it.
     pub fn new(most: usize) -> CompletedFlows {
         assert!(most > 0, "a list has room for a flow");
         CompletedFlows { entries: VecDeque::with_capacity(most), most, lost: None }
     }
 
-    /// A flow of so many bytes ended, no earlier than those before.
+    /// Adds a flow of `size` bytes that ended, no earlier than those before.
     #[inline]
     pub fn push(&mut self, end: Time, size: u32) {
         debug_assert!(self.newest().is_none_or(|newest| newest <= end), "flows end in order");
@@ -52,27 +52,27 @@ impl CompletedFlows {
         }
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// When the newest of the flows ended.
+    /// Returns when the newest of the flows ended.
     pub fn newest(&self) -> Option<Time> {
         self.entries.back().map(|&(end, _)| end)
     }
 
-    /// The sizes, oldest flow first.
+    /// Returns the sizes, oldest flow first.
     pub fn sizes(&self) -> impl Iterator<Item = u32> {
         self.entries.iter().map(|&(_, size)| size)
     }
 
-    /// How far back from `now`, but no further than `window`, every flow that ended is in the list: the effective window.
+    /// Returns how far back from `now`, within `window`, the list has every flow that ended: the effective window.
     pub fn reach(&self, now: Time, window: Time) -> Time {
         self.lost.map_or(window, |lost| window.min(now.since(lost)))
     }

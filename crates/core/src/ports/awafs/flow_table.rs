@@ -1,13 +1,13 @@
-//! What each flow has sent, where hosts do not say it (AWAFS §4.2.1: a switch that has no field for it keeps a timer for
-//! each flow).
+//! The bytes that each flow has sent, if hosts do not write them (AWAFS §4.2.1: a switch that has no field for it keeps a
+//! timer for each flow).
 //!
-//! The table has a bound. A flow that finds it full takes the place of the one that was seen least recently, which is
-//! taken to have ended. A packet costs O(log n) in the flows held.
+//! The table has a bound. If it is full, a new flow replaces the flow that was seen least recently, which is taken to have
+//! ended. A packet costs O(log n) in the flows held.
 
 use crate::flow_queues::FlowQueues;
 use crate::units::Time;
 
-/// What is known of a flow.
+/// The table's record of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     bytes: u32,
@@ -16,7 +16,7 @@ struct Counted {
 
 /// Bytes by flow.
 pub(crate) struct FlowTable {
-    /// By the instant at which each was seen last; their queues stay empty.
+    /// By the instant at which each was last seen; their queues stay empty.
     flows: FlowQueues,
     /// By slot.
     counted: Vec<Counted>,
@@ -24,19 +24,19 @@ pub(crate) struct FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table for at most so many flows.
+    /// Builds an empty table for at most `most` flows.
     pub(crate) fn new(most: usize) -> FlowTable {
         assert!(most > 0, "a table has room for a flow");
         FlowTable { flows: FlowQueues::default(), counted: Vec::new(), most }
     }
 
-    /// Bytes that a flow has sent.
+    /// Returns the bytes that a flow has sent.
     #[inline]
     pub(crate) fn sent(&self, flow: u32) -> u32 {
         self.flows.find(flow).map_or(0, |slot| self.counted[slot as usize].bytes)
     }
 
-    /// A flow sends so many bytes. Gives the size of the flow that makes room for it, if one ends by that.
+    /// Counts `bytes` sent by a flow. Returns the size of the flow that this ends to make room, if any.
     pub(crate) fn count(&mut self, flow: u32, bytes: u32, now: Time) -> Option<u32> {
         if let Some(slot) = self.flows.find(flow) {
             let counted = &mut self.counted[slot as usize];
@@ -53,15 +53,15 @@ impl FlowTable {
         ended
     }
 
-    /// The flow's last packet has come: its size, unless that was said before. It stays known, so that what is sent again
-    /// is not taken for another flow.
+    /// Notes that the flow's last packet has come. Returns its size, unless it was returned before. The flow stays known,
+    /// so that a retransmission is not taken for another flow.
     pub(crate) fn end(&mut self, flow: u32) -> Option<u32> {
         let slot = self.flows.find(flow)?;
         let counted = &mut self.counted[slot as usize];
         (!std::mem::replace(&mut counted.ended, true)).then_some(counted.bytes)
     }
 
-    /// The size of the flow that was seen least recently, and when, if that was before `before`; it is forgotten.
+    /// Forgets the flow that was seen least recently, if that was before `before`. Returns when it was seen, and its size.
     pub(crate) fn take_idle(&mut self, before: Time) -> Option<(Time, u32)> {
         let slot = self.flows.order.first()?;
         let seen = Time(self.flows.order.key(slot));

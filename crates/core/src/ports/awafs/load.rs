@@ -1,13 +1,13 @@
-//! What share of its line's time a port was asked for, over the updating window: what thresholds that are chosen by a model
-//! need to know beside sizes.
+//! The load of a port over the updating window: the share of the line's time that packets asked for. Models that choose
+//! thresholds need it in addition to sizes.
 
 use crate::units::Time;
 
-/// The share, as a mean over steps of any length: a step weighs as much as it is long, in windows.
+/// The share, as a mean over steps of any length. A step's weight is its length in windows.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadMeter {
     window: Time,
-    /// Line time of what came since the last step.
+    /// Line time of the packets since the last step.
     busy: Time,
     load: f64,
 }
@@ -17,14 +17,14 @@ impl LoadMeter {
         LoadMeter { window, busy: Time::ZERO, load: 0.0 }
     }
 
-    /// A packet came that takes the line so long.
+    /// Counts a packet that occupies the line for `busy`.
     #[inline]
     pub(crate) fn note(&mut self, busy: Time) {
         self.busy += busy;
     }
 
-    /// The time from `from` to `to`, which is later, has passed. As long as the run is shorter than the window, all of it
-    /// counts alike.
+    /// Accounts for the time from `from` to `to`, which is later. While the run is shorter than the window, all time has
+    /// equal weight.
     pub(crate) fn step(&mut self, from: Time, to: Time) {
         let span = to - from;
         let weight = span.0 as f64 / span.max(self.window.min(to)).0 as f64;
@@ -32,7 +32,7 @@ impl LoadMeter {
         self.busy = Time::ZERO;
     }
 
-    /// The share, within 0.01 and 0.99: no queue is stable at 1.
+    /// Returns the share, within 0.01 and 0.99: no queue is stable at 1.
     pub(crate) fn load(&self) -> f64 {
         self.load.clamp(0.01, 0.99)
     }

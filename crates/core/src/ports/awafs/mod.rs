@@ -1,19 +1,19 @@
-//! AWAFS (S. A. Gutiérrez Betancur's thesis, chapter 4): multi-level feedback queues whose demotion thresholds follow the sizes
-//! of the flows that have completed.
+//! AWAFS (S. A. Gutiérrez Betancur's thesis, chapter 4): multi-level feedback queues whose demotion thresholds follow the
+//! sizes of completed flows.
 //!
-//! A port has strict-priority queues. A packet before which its flow has sent fewer bytes than threshold i goes to the
-//! first such queue i; beyond all thresholds to the last. The Sensor lists completed flows ([`CompletedFlows`]), the
-//! Actuator sets the thresholds by that list ([`Actuator`]), and [`AwafsPort`] is the Scheduler with both. At end hosts
-//! each host's controller ([`crate::controllers::awafs`]) has the first two, and its tagger ([`crate::taggers::awafs`]) is the
-//! third; switches read its tags.
+//! A port has strict-priority queues. A packet goes to the first queue i whose threshold is above the bytes that its flow
+//! sent before it; beyond all thresholds, to the last. The Sensor lists completed flows ([`CompletedFlows`]), the Actuator
+//! sets the thresholds by that list ([`Actuator`]), and [`AwafsPort`] is the Scheduler with both. At end hosts, each host's
+//! controller ([`crate::controllers::awafs`]) has the first two, and its tagger ([`crate::taggers::awafs`]) is the third;
+//! switches read its tags.
 //!
 //! # What hosts write
-//! AWAFS's own header has the bytes that the flow has sent and a mark on its last packet: [`crate::Tag::with_sent`]. A flow is
-//! a message. Its size is the bytes before its last packet and that packet's payload.
+//! AWAFS's own header has the bytes that the flow has sent, and a mark on the flow's last packet:
+//! [`crate::Tag::with_sent`]. A flow is a message. Its size is the bytes before its last packet plus that packet's payload.
 //!
 //! # What a switch sees
-//! A packet is sensed once it is queued, so that one that is turned away counts when it is sent again. An end mark that is
-//! lost further on is listed again by the ports before. Packets without payload go to the first queue and count nowhere.
+//! A packet is sensed once it is queued, so a rejected packet counts when it is sent again. An end mark that is lost
+//! further on is listed again by the ports before. Packets without payload go to the first queue and are not counted.
 
 pub mod actuator;
 pub mod completed;
@@ -33,18 +33,18 @@ use flow_table::FlowTable;
 /// How a switch knows what a flow has sent and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnds {
-    /// Hosts say both.
+    /// Hosts write both.
     Marked,
-    /// It counts bytes itself; a flow ends with the packet that hosts mark, a connection's FIN.
+    /// The switch counts bytes itself; a flow ends with the packet that hosts mark, a connection's FIN.
     Fin {
-        /// Flows that it counts at once, at most; at least 1.
+        /// The most flows that it counts at once; at least 1.
         flows: usize,
     },
-    /// It counts bytes itself; a flow ends once none of its packets came for so long.
+    /// The switch counts bytes itself; a flow ends after this long without a packet.
     Idle {
         /// Above zero.
         after: Time,
-        /// Flows that it counts at once, at most; at least 1.
+        /// The most flows that it counts at once; at least 1.
         flows: usize,
     },
 }
@@ -52,11 +52,11 @@ pub enum FlowEnds {
 /// A port's parameters.
 #[derive(Clone, Debug)]
 pub struct AwafsParams {
-    /// Thresholds; there is one queue more.
+    /// Thresholds; there is one more queue than thresholds.
     pub actuator: ActuatorParams,
-    /// How flows are told from packets.
+    /// How flows are derived from packets.
     pub ends: FlowEnds,
-    /// From one priority boost to the next, above zero; `None`: there is none.
+    /// Time between two priority boosts, above zero; `None`: no boosts.
     pub boost: Option<Time>,
 }
 
@@ -68,7 +68,7 @@ impl PortRules for AwafsParams {
     }
 }
 
-/// MLFQ's priority boost: at every multiple of a period all that is queued moves to the first queue.
+/// MLFQ's priority boost: at every multiple of a period, all queued packets move to the first queue.
 #[derive(Clone, Copy, Debug)]
 struct Boost {
     period: Time,
@@ -80,7 +80,7 @@ pub struct AwafsPort {
     bank: FifoBank,
     actuator: Actuator,
     ends: FlowEnds,
-    /// Where hosts do not say what flows have sent.
+    /// Present if hosts do not write what flows have sent.
     table: Option<FlowTable>,
     boost: Option<Boost>,
     header: u16,
@@ -88,10 +88,10 @@ pub struct AwafsPort {
 }
 
 impl AwafsPort {
-    /// An empty port.
+    /// Builds an empty port.
     ///
     /// # Panics
-    /// Where the parameters are not as they say they are; set-up checks them.
+    /// If the parameters violate their documentation; set-up checks them.
     pub fn new(params: &AwafsParams, site: &PortSite) -> AwafsPort {
         let queues = params.actuator.initial.len() + 1;
         AwafsPort {
@@ -108,13 +108,13 @@ impl AwafsPort {
         }
     }
 
-    /// Everything that is due by `now`.
+    /// Does everything that is due by `now`.
     #[inline]
     fn catch_up(&mut self, metas: &mut [Meta], now: Time) {
         if let Some(boost) = &mut self.boost
             && now >= boost.next
         {
-            // Nothing has arrived since it was due, and what has left since then left in the same order.
+            // Nothing has arrived since the boost was due, and later departures left in the same order.
             self.bank.boost(metas);
             boost.next = Time(now.0 - now.0 % boost.period.0) + boost.period;
         }
@@ -125,7 +125,7 @@ impl AwafsPort {
         self.end_idle(now);
     }
 
-    /// Lists the flows that had been idle for too long at `now`, each when that became known.
+    /// Lists the flows that had been idle for too long at `now`, each at the instant when that became known.
     #[inline]
     fn end_idle(&mut self, now: Time) {
         let (FlowEnds::Idle { after, .. }, Some(table)) = (self.ends, &mut self.table) else { return };
@@ -134,7 +134,7 @@ impl AwafsPort {
         }
     }
 
-    /// A packet with payload has been queued.
+    /// Senses a packet with payload that has been queued.
     #[inline]
     fn sense(&mut self, flow: u32, sent: u32, payload: u32, marked: bool, now: Time) {
         let completed = match &mut self.table {
@@ -152,7 +152,7 @@ impl AwafsPort {
         }
     }
 
-    /// The thresholds, and the flows that they follow.
+    /// Returns the thresholds, and the flows that they follow.
     pub fn actuator(&self) -> &Actuator {
         &self.actuator
     }

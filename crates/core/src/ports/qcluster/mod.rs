@@ -1,13 +1,13 @@
 //! QCluster (Yang et al.): packets of similar weight share a queue, and the queues adapt to the traffic.
 //!
-//! A port's queues form groups. Flows with a special property have the first ones, the others the last (§3.2, §4); the
-//! host's tagger says which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
-//! decides: what its flow has sent, counted here in a [`SchedulingSketch`], or the number that the host wrote. The first
-//! group that holds a packet sends; within it strict priority, or weighted round robin.
+//! A port's queues form groups. Flows with a special property have the first groups, the others the last (§3.2, §4); the
+//! host's tagger writes which group a packet is for ([`crate::Tag::with_group`]). Within a group the packet's weight
+//! decides: the bytes that its flow has sent, counted here in a [`SchedulingSketch`], or the number that the host wrote.
+//! The first group that holds a packet sends; within it strict priority, or weighted round robin.
 //!
-//! Packets without payload go to the first queue and count nowhere, as in the authors' code. A packet is counted when it
-//! arrives, and stays counted if the port then turns it away: a switch counts before its memory decides. Where disorder
-//! avoidance sends a packet to a queue of another group, its weight counts in neither.
+//! Packets without payload go to the first queue and are not counted, as in the authors' code. A packet is counted when it
+//! arrives, and stays counted if the port then turns it away: a switch counts before its memory decides. If disorder
+//! avoidance sends a packet to a queue of another group, its weight counts in neither group.
 
 pub mod sketch;
 pub mod weights;
@@ -27,20 +27,20 @@ use weights::{QueueWeights, WeightParams};
 /// What a packet's weight is (Table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// What its flow has sent in the message, with the packet: counted here.
+    /// Bytes or packets that its flow has sent in the message, this packet included; counted here.
     Sent,
     /// The number that the host wrote: bytes remaining, size, time per packet left.
     Number,
 }
 
-/// What the sketch takes for one message.
+/// What the sketch treats as one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKey {
-    /// What a flow sends without a gap: a switch can know no more.
+    /// The packets that a flow sends without a gap: a switch cannot know more.
     Flow,
-    /// The flow and the number that the host wrote: messages told apart exactly.
+    /// The flow and the number that the host wrote: exact messages.
     FlowAndNumber,
-    /// The number that the host wrote: flows of one coflow together.
+    /// The number that the host wrote: all flows of one coflow together.
     Number,
 }
 
@@ -60,44 +60,44 @@ pub enum Avoidance {
     Off,
     /// By the sketch's queue IDs, within the flowlet gap.
     Timed,
-    /// The same, and packets are counted that may overtake one of their own flow all the same.
+    /// The same; in addition, packets are counted that may still overtake one of their own flow.
     Audited,
-    /// By what is in the port, exactly.
+    /// By the exact content of the port.
     Oracle,
 }
 
 /// A group of queues for flows of one property.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterGroup {
-    /// What its packets are clustered by.
+    /// The weight by which its packets are clustered.
     pub weight: Weight,
-    /// How its queue weights and thresholds are kept; they say how many queues there are.
+    /// How its queue weights and thresholds are kept; they also give the number of queues.
     pub weights: WeightParams,
-    /// What a flow's packets may not do within a flowlet.
+    /// What a flow's packets must not do within a flowlet.
     pub keep: Keep,
-    /// How its queues share.
+    /// How its queues share the group's turns.
     pub service: Service,
 }
 
-/// How the queues of a group share.
+/// How the queues of a group share its turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
     /// The first that holds a packet sends.
     StrictPriority,
     /// In turn, in inverse proportion to the queue weights.
     InverseWeights,
-    /// In turn, so many packets of each; one a queue, each at least 1.
+    /// In turn, this many packets of each; one entry per queue, each at least 1.
     Shares(Vec<u32>),
 }
 
 /// A port's parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterParams {
-    /// By the group that hosts write: the last serves all beyond. At least 1; together at most 64 queues.
+    /// By the group that hosts write; groups beyond the last map to it. At least 1; together at most 64 queues.
     pub groups: Vec<ClusterGroup>,
-    /// What counts what flows have sent and where they went.
+    /// The sketch that counts what flows have sent, and where it went.
     pub sketch: SketchParams,
-    /// What it takes for one message.
+    /// What the sketch treats as one message.
     pub key: MessageKey,
     /// What it counts.
     pub unit: Unit,
@@ -117,7 +117,7 @@ impl PortRules for ClusterParams {
     }
 }
 
-/// A group at work.
+/// The state of a group.
 struct Cluster {
     /// Its first queue.
     first: usize,
@@ -131,7 +131,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Updates what is due, before the packet that arrives at `now` is counted. Says whether anything was.
+    /// Runs the updates that are due, before the packet that arrives at `now` is counted. Returns whether there was one.
     #[inline]
     fn update(&mut self, now: Time) -> bool {
         let due = now >= self.next;
@@ -157,10 +157,10 @@ pub struct ClusterPort {
 }
 
 impl ClusterPort {
-    /// An empty port.
+    /// Builds an empty port.
     ///
     /// # Panics
-    /// Where the parameters are not as they say they are; set-up checks them.
+    /// If the parameters violate their documentation; set-up checks them.
     pub fn new(params: &ClusterParams, admission: Admission, marker: Marker) -> ClusterPort {
         let mut queues = 0;
         let mut groups = Vec::new();
@@ -198,7 +198,7 @@ impl ClusterPort {
         }
     }
 
-    /// The queue of an arriving packet, which is counted: what a switch does with each packet.
+    /// Counts an arriving packet and returns its queue: the work of a switch per packet.
     #[inline]
     pub fn classify(&mut self, meta: &Meta, now: Time) -> usize {
         if meta.kind != Kind::Data {
@@ -236,12 +236,12 @@ impl ClusterPort {
         queue
     }
 
-    /// Packets that were queued where they may overtake one of their own flow, as far as that is looked for.
+    /// Returns the number of packets queued where they may overtake one of their own flow, if that is audited.
     pub fn overtakes(&self) -> u64 {
         self.overtakes
     }
 
-    /// The queue weights of each group.
+    /// Returns the queue weights of each group.
     pub fn weights(&self) -> impl Iterator<Item = &QueueWeights> {
         self.groups.iter().map(|cluster| &cluster.weights)
     }

@@ -1,14 +1,14 @@
-//! The Scheduling Count-Min sketch (QCluster §3.3, Algorithm 1): how much each flow has sent in its message, and into
-//! which queue its last packets went, in a memory that does not grow with the flows.
+//! The Scheduling Count-Min sketch (QCluster §3.3, Algorithm 1): how much each flow has sent in its message, and which
+//! queue its last packets joined, in a memory that does not grow with the flows.
 //!
 //! Each of `d` arrays has `l` buckets of a timestamp, a counter and a queue ID. A flow's weight is the least of its
-//! counters: collisions only add, so that it is never below the truth (Theorem 1). A bucket that nobody touched for the
-//! message gap begins anew.
+//! counters. Collisions only add, so the weight is never below the truth (Theorem 1). A bucket that no packet touched for
+//! the message gap begins anew.
 //!
-//! Two things that the paper leaves open. A packet's visit counts first and decides about order afterwards, with the ages
-//! that its buckets had when it came. And a new message clears a bucket's counter, not its queue ID: where the message
-//! gap is shorter than the flowlet gap, the first packets of a new message stay behind those of the old one that may
-//! still wait, or they would overtake them.
+//! The paper leaves two things open. A packet's visit counts first and decides about order afterwards, with the ages that
+//! its buckets had when it came. And a new message clears a bucket's counter, not its queue ID. So if the message gap is
+//! shorter than the flowlet gap, the first packets of a new message stay behind those of the old one that may still wait.
+//! Otherwise they would overtake them.
 
 use crate::hash::{mix, reduce};
 use crate::units::Time;
@@ -16,10 +16,10 @@ use crate::units::Time;
 /// The most arrays.
 pub const MOST_ARRAYS: usize = 8;
 
-/// Bytes of a bucket as a switch holds it: timestamp 8, counter 4, queue ID 1.
+/// Bytes of a bucket in a switch: timestamp 8, counter 4, queue ID 1.
 pub const BUCKET_BYTES: u64 = 13;
 
-/// What a flow's packets may not do within a flowlet (§3.5).
+/// What a flow's packets must not do within a flowlet (§3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// Rise to a queue of higher priority: LAS, SRPT, deadlines.
@@ -29,7 +29,7 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// The queue for a packet that would best go to `wanted`, where `lowest` is the last one that holds a packet of its flow.
+    /// Returns the queue for a packet that would best join `wanted`; `lowest` is the last queue that holds a packet of its flow.
     pub(crate) fn order(self, lowest: Option<u8>, wanted: u8) -> u8 {
         match (lowest, self) {
             (None, _) => wanted,
@@ -48,19 +48,19 @@ pub struct SketchParams {
     pub buckets: usize,
     /// Idle time that ends a message; above zero.
     pub message_gap: Time,
-    /// Idle time after which none of a flow's packets is taken to wait in the port; above zero.
+    /// Idle time after which a flow is assumed to have no packet in the port; above zero.
     pub flowlet_gap: Time,
-    /// Count only in the least of a flow's counters (§3.3, "consecutive update"), which a switch's pipeline cannot.
+    /// Whether only the least of a flow's counters grows (§3.3, "consecutive update"), which a switch's pipeline cannot do.
     pub conservative: bool,
 }
 
 impl SketchParams {
-    /// Bytes that a switch needs for it.
+    /// Returns the bytes that a switch needs for it.
     pub fn bytes(&self) -> u64 {
         (self.arrays * self.buckets) as u64 * BUCKET_BYTES
     }
 
-    /// Buckets of each of so many arrays that fit into so many bytes.
+    /// Returns how many buckets fit into each of `arrays` arrays, with `bytes` bytes in total.
     pub fn buckets_in(bytes: u64, arrays: usize) -> usize {
         usize::try_from(bytes / BUCKET_BYTES / arrays as u64).unwrap_or(usize::MAX)
     }
@@ -83,19 +83,19 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// How long it was not touched; [`Time::NEVER`]: ever. A clock that goes back makes nothing old.
+    /// Returns how long it was not touched; [`Time::NEVER`]: never touched. A clock that goes back makes nothing old.
     #[inline(always)]
     fn age(&self, now: Time) -> Time {
         if self.time == NEVER { NEVER } else { Time(now.0.saturating_sub(self.time.0)) }
     }
 }
 
-/// A packet's visit, between its count and the decision about its queue.
+/// A packet's visit, between its count and the choice of its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit {
-    /// What the packet's flow has sent in its message, with the packet; in what was counted.
+    /// What the packet's flow has sent in its message, this packet included, in the unit counted.
     pub weight: u32,
-    /// How long no packet of the flow came, at least; [`Time::NEVER`]: none came yet.
+    /// At least how long no packet of the flow came; [`Time::NEVER`]: none came yet.
     pub age: Time,
     slots: [u32; MOST_ARRAYS],
     /// Bit i: the flowlet of array i's bucket was over.
@@ -104,7 +104,7 @@ pub struct Visit {
     oldest: u8,
 }
 
-/// The sketch as software holds it.
+/// The sketch as software implements it.
 #[derive(Clone, Debug)]
 pub struct SchedulingSketch {
     params: SketchParams,
@@ -112,17 +112,17 @@ pub struct SchedulingSketch {
     buckets: Vec<Bucket>,
 }
 
-/// The bucket of a key in an array of `buckets`: hashed with a seed an array.
+/// Returns the bucket of a key in an array of `buckets`, hashed with a seed per array.
 #[inline(always)]
 fn slot(key: u64, array: usize, buckets: usize) -> usize {
     array * buckets + reduce(mix(key ^ (array as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)), buckets)
 }
 
 impl SchedulingSketch {
-    /// An empty sketch.
+    /// Builds an empty sketch.
     ///
     /// # Panics
-    /// Where the parameters are not as [`SketchParams`] says; set-up checks them.
+    /// If the parameters are not as [`SketchParams`] says; set-up checks them.
     pub fn new(params: SketchParams) -> SchedulingSketch {
         params.check();
         let empty = Bucket { time: NEVER, count: 0, queue: 0 };
@@ -159,7 +159,7 @@ impl SchedulingSketch {
         visit
     }
 
-    /// The queue for the packet of a visit that would best go to `wanted`, and remembers it.
+    /// Chooses the queue for the packet of a visit that would best join `wanted`, and remembers it.
     #[inline]
     pub fn keep_order(&mut self, visit: &Visit, wanted: u8, keep: Keep) -> u8 {
         let mut queue = u8::MAX;
@@ -177,7 +177,7 @@ impl SchedulingSketch {
     }
 }
 
-/// What a bucket's queue ID becomes (§3.5, "update of queue ID").
+/// Returns a bucket's new queue ID (§3.5, "update of queue ID").
 #[inline(always)]
 fn held_queue(held: u8, wanted: u8, idle: bool, keep: Keep) -> u8 {
     match (idle, keep) {
@@ -187,24 +187,24 @@ fn held_queue(held: u8, wanted: u8, idle: bool, keep: Keep) -> u8 {
     }
 }
 
-/// The sketch as a switch has to hold it (§5.2): an action may change one pair of 32-bit registers, so there are two
-/// sketches with the same slots, of (timestamp, counter) and of (timestamp, queue ID), each changed once a packet.
+/// The sketch as a switch has to implement it (§5.2). An action may change one pair of 32-bit registers. So there are two
+/// sketches with the same slots, of (timestamp, counter) and of (timestamp, queue ID), each changed once per packet.
 ///
-/// Timestamps count ticks in 32 bits and wrap round: a flow that is idle for nearly a multiple of 2^32 ticks is taken
-/// for one that sent just now. It gives the answers of [`SchedulingSketch`] for instants that are whole ticks, before the
-/// clock wraps. There is no conservative update: a pipeline cannot go back to a stage.
+/// Timestamps count ticks in 32 bits and wrap around: a flow that is idle for nearly a multiple of 2^32 ticks is taken for
+/// one that sent just now. Before the clock wraps, and for instants that are whole ticks, the results are those of
+/// [`SchedulingSketch`]. There is no conservative update: a pipeline cannot go back to a stage.
 #[derive(Clone, Debug)]
 pub struct RegisterSketch {
     params: SketchParams,
     tick: Time,
     counters: Vec<u64>,
     queues: Vec<u64>,
-    /// Bit a register: it has been written.
+    /// One bit per register: whether it has been written.
     written: Vec<bool>,
 }
 
 impl RegisterSketch {
-    /// An empty sketch with a clock of `tick`.
+    /// Builds an empty sketch with a clock of `tick`.
     ///
     /// # Panics
     /// As [`SchedulingSketch::new`], and with conservative update, or a tick of zero.
@@ -219,12 +219,13 @@ impl RegisterSketch {
         (time.0 / self.tick.0) as u32
     }
 
-    /// Bytes of registers: two pairs of 32 bits a bucket.
+    /// Returns the bytes of registers: two pairs of 32 bits per bucket.
     pub fn bytes(&self) -> u64 {
         16 * self.counters.len() as u64
     }
 
-    /// [`SchedulingSketch::count`] and [`SchedulingSketch::keep_order`], in two passes over registers; `choose` says where a
+    /// Does [`SchedulingSketch::count`] and [`SchedulingSketch::keep_order`] in two passes over registers. `choose` returns
+    /// the best queue for a packet of this weight. Returns the weight and the queue.
     /// packet of this weight would best go. Gives the weight and the queue.
     pub fn pass(&mut self, key: u64, amount: u32, now: Time, keep: Keep, choose: impl Fn(u32) -> u8) -> (u32, u8) {
         let now = self.ticks(now);

@@ -52,7 +52,7 @@ fn keep_order__within_a_flowlet_down_alone_or_not_at_all() {
     assert_eq!(queues(Keep::Queue, steps), [3, 3, 3, 3, 1]);
 }
 
-/// A message gap shorter than the flowlet gap: the new message counts anew, and stays behind the old one's packets.
+/// With a message gap shorter than the flowlet gap, the new message counts anew, and stays behind the old one's packets.
 #[test]
 fn keep_order__a_new_message_within_the_flowlet_gap() {
     let flowlet_gap = Time::from_us(500);
@@ -71,13 +71,13 @@ fn bytes__83_kb() {
     assert_eq!(RegisterSketch::new(params(2, 3_200), Time::from_us(1)).bytes(), 102_400);
 }
 
-/// Theorem 2 with e = exp(1) / l and delta = exp(-d): the share of the flows whose estimate exceeds the truth by more than e
-/// times everything is below delta.
+/// Theorem 2 with e = exp(1) / l and delta = exp(-d): the estimate exceeds the truth by more than e times the sum of all
+/// flows for less than a share delta of the flows.
 #[test]
 fn sketch__error_bound() {
     let (arrays, buckets, flows) = (2, 272, 4_000u64);
     let mut sketch = SchedulingSketch::new(params(arrays, buckets));
-    // Sizes fall like 1/rank, so that some are heavy; everything within one message gap.
+    // Sizes fall as 1/rank, so some flows are heavy; all packets are within one message gap.
     let size = |flow: u64| (100_000 / (flow + 1)) as u32 + 40;
     let everything: u64 = (0..flows).map(|flow| u64::from(size(flow))).sum();
     for flow in 0..flows {
@@ -89,8 +89,8 @@ fn sketch__error_bound() {
     assert!((beyond as f64) < libm::exp(-(arrays as f64)) * flows as f64, "{beyond} of {flows} beyond {bound}");
 }
 
-/// Theorem 3: a flow that comes back after the gap is told apart unless each of its buckets was touched meanwhile: with
-/// probability 1 - (1 - (1 - 1/l)^n)^d where n other flows are active.
+/// Theorem 3: a flow that comes back after the gap is detected unless each of its buckets was touched meanwhile: with
+/// probability 1 - (1 - (1 - 1/l)^n)^d if n other flows are active.
 #[test]
 fn sketch__message_detection() {
     let (arrays, buckets, active, trials) = (2, 400, 300u64, 5_000u64);
@@ -111,7 +111,7 @@ fn sketch__message_detection() {
     assert!((share - expected).abs() < tolerance, "{share} told apart, expected {expected}");
 }
 
-/// Packets of some flows: (flow, bytes, microseconds since the one before).
+/// Returns packets of several flows: (flow, bytes, microseconds since the previous packet).
 fn packets() -> impl Strategy<Value = Vec<(u64, u32, u64)>> {
     prop::collection::vec((0..30u64, 1..2_000u32, 0..60u64), 1..300)
 }

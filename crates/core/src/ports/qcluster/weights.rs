@@ -1,15 +1,15 @@
 //! Queue weights and the thresholds that follow from them (QCluster §3.4, §5.2).
 //!
-//! The packet path adds each packet's weight and a one to its queue and looks its queue up among thresholds. A slow path
-//! divides: at a set period it takes the mean weight of each queue, places each threshold between two means, and ages
-//! what was counted. Until then thresholds stand still, as in a switch whose control plane computes them.
+//! The packet path adds each packet's weight, and a count of one, to its queue, and looks its queue up among thresholds. A
+//! slow path does the divisions: once per period it takes the mean weight of each queue, places each threshold between two
+//! means, and ages the counts. Between updates thresholds stay fixed, as in a switch whose control plane computes them.
 //!
 //! What the paper leaves open, and what is done here:
-//! - *How alpha adapts.* Each threshold has its own. With r the share of the queue above in the size of both, alpha
-//!   grows by 2^(gain (1 - 2r)) an update, within 1/16 and 16, so that it stands still when both are of one size.
-//! - *Aging.* Sums and numbers decay by a half in a half-life, a step an update.
-//! - *An empty queue* keeps the mean that it had. Means are kept rising, by at least 1.
-//! - *Idle periods* age what was counted and adapt nothing.
+//! - *How alpha adapts.* Each threshold has its own. With r the share of the queue above in the size of both, alpha grows
+//!   by 2^(gain (1 - 2r)) per update, within 1/16 and 16, so it stays fixed when both have the same size.
+//! - *Aging.* Sums and numbers decay by half per half-life, one step per update.
+//! - *An empty queue* keeps its previous mean. Means are kept rising, by at least 1.
+//! - *Idle periods* age the counts and adapt nothing.
 
 use crate::units::Time;
 
@@ -18,11 +18,11 @@ use crate::units::Time;
 pub enum ThresholdRule {
     /// At m_i b + m_(i+1) (1 - b), with b = (s_i / (s_i + s_(i+1)))^alpha of the clusters' sizes s.
     Adaptive {
-        /// What size is.
+        /// The definition of size.
         size: ClusterSize,
         /// Alpha at the start; above zero.
         alpha: f64,
-        /// How fast alpha adapts, in powers of two an update; 0: it stays.
+        /// How fast alpha adapts, in powers of two per update; 0: it is fixed.
         gain: f64,
     },
     /// The geometric mean, as in the authors' code.
@@ -33,7 +33,7 @@ pub enum ThresholdRule {
     Arithmetic,
 }
 
-/// What is held equal over the clusters.
+/// The quantity that clusters share equally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterSize {
     /// The number of packets: `Same-Cluster-Size`, for fair queueing.
@@ -45,13 +45,13 @@ pub enum ClusterSize {
 /// How queue weights are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightParams {
-    /// The thresholds at the start, rising, one fewer than queues; in the unit of weights.
+    /// The initial thresholds, rising, one fewer than queues; in the unit of weights.
     pub initial: Vec<u32>,
-    /// Where they move.
+    /// The rule by which they move.
     pub rule: ThresholdRule,
-    /// From one update to the next; above zero.
+    /// Time between two updates; above zero.
     pub period: Time,
-    /// After which what was counted weighs half.
+    /// Time after which counts weigh half.
     pub half_life: Time,
 }
 
@@ -71,14 +71,14 @@ pub struct QueueWeights {
     updates: u64,
 }
 
-/// Alpha stays within 1 over this and this.
+/// Alpha stays between 1 over this and this.
 const ALPHA_MOST: f64 = 16.0;
 
 impl QueueWeights {
-    /// Weights of `initial.len() + 1` queues.
+    /// Builds the weights of `initial.len() + 1` queues.
     ///
     /// # Panics
-    /// Where the thresholds do not rise or a time is zero; set-up checks both.
+    /// If the thresholds do not rise or a time is zero; set-up checks both.
     pub fn new(params: &WeightParams) -> QueueWeights {
         let WeightParams { initial, rule, period, half_life } = params;
         assert!(initial.is_sorted_by(|a, b| a < b), "thresholds rise");
@@ -98,7 +98,7 @@ impl QueueWeights {
         }
     }
 
-    /// The queue of a packet of this weight: the first whose threshold it does not exceed.
+    /// Returns the queue of a packet of this weight: the first whose threshold it does not exceed.
     #[inline]
     pub fn choose(&self, weight: u32) -> usize {
         self.thresholds.iter().take_while(|&&threshold| weight > threshold).count()
@@ -111,7 +111,7 @@ impl QueueWeights {
         self.packets[queue] += 1;
     }
 
-    /// The slow path: an update, after which `periods` of them have passed.
+    /// Runs the slow path: one update, after which `periods` of them have passed.
     pub fn update(&mut self, periods: u64) {
         self.updates += 1;
         let mut least = 0.0;
@@ -131,7 +131,7 @@ impl QueueWeights {
         self.age(periods);
     }
 
-    /// Where the threshold under queue `upper` goes; adapts its alpha.
+    /// Returns the new threshold under queue `upper`, and adapts its alpha.
     fn between(&mut self, upper: usize) -> f64 {
         let (m, n) = (self.means[upper], self.means[upper + 1]);
         match self.rule {
@@ -164,44 +164,44 @@ impl QueueWeights {
         }
     }
 
-    /// Service weights in inverse proportion to the mean weights (fair queueing, §3.4): 1 for the queue of the heaviest.
+    /// Returns service weights in inverse proportion to the mean weights (fair queueing, §3.4): 1 for the queue of the heaviest.
     pub fn inverse(&self) -> impl Iterator<Item = u32> {
         let heaviest = self.means.last().copied().unwrap_or(1.0);
         self.means.iter().map(move |mean| (heaviest / mean.max(1.0)).round().clamp(1.0, MOST_SERVICE) as u32)
     }
 
-    /// The thresholds, rising.
+    /// Returns the thresholds, rising.
     pub fn thresholds(&self) -> &[u32] {
         &self.thresholds
     }
 
-    /// Mean weight of each queue.
+    /// Returns the mean weight of each queue.
     pub fn means(&self) -> &[f64] {
         &self.means
     }
 
-    /// Packets counted in each queue, as far as they have not aged.
+    /// Returns the packets counted in each queue, after aging.
     pub fn packets(&self) -> &[u64] {
         &self.packets
     }
 
-    /// Weight counted in each queue, likewise.
+    /// Returns the weight counted in each queue, after aging.
     pub fn sums(&self) -> &[u64] {
         &self.sums
     }
 
-    /// Alpha of each threshold.
+    /// Returns the alpha of each threshold.
     pub fn alphas(&self) -> &[f64] {
         &self.alphas
     }
 
-    /// Updates so far.
+    /// Returns the number of updates so far.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 }
 
-/// Packets that one queue sends in a turn, at most, for one of the heaviest.
+/// The most packets that one queue sends in a turn, for one of the heaviest.
 const MOST_SERVICE: f64 = 1_024.0;
 
 #[cfg(test)]

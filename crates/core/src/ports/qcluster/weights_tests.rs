@@ -69,7 +69,7 @@ fn inverse__one_for_the_heaviest() {
 }
 
 proptest! {
-    /// Thresholds rise and are numbers, and between updates nothing that was noted is lost, whatever comes.
+    /// Thresholds rise and are numbers, and nothing that was noted is lost between updates, for any input.
     #[test]
     fn weights__are_conserved_and_thresholds_rise(
         rule in prop::sample::select(vec![
