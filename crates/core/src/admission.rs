@@ -53,7 +53,7 @@ impl Limits {
         self.shared.is_none().then_some(self.port.min(self.queue))
     }
 
-    /// Whether a packet of `len` bytes may join a queue of `queue` bytes at a port of `port` bytes.
+    /// Returns whether a packet of `len` bytes may join a queue of `queue` bytes at a port of `port` bytes.
     #[inline(always)]
     pub(crate) fn admit(&self, len: u16, queue: u32, port: u64, pool: &Pool) -> bool {
         let (len, queue) = (u64::from(len), u64::from(queue));

@@ -36,12 +36,12 @@ pub trait BalancerRules {
     /// Builds the balancer of a switch.
     fn build(&self, site: &BalancerSite) -> Self::Balancer;
 
-    /// Whether the packets of one flow may take several ways at once.
+    /// Returns whether the packets of one flow may take several paths at once.
     fn splits_flows(&self) -> bool {
         true
     }
 
-    /// Whether switches have a program.
+    /// Returns whether switches have a program.
     fn is_program(&self) -> bool {
         false
     }

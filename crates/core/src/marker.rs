@@ -15,7 +15,7 @@ pub enum Marker {
     Threshold {
         /// Bytes.
         above: u64,
-        /// Whose length.
+        /// Which length.
         scope: MarkScope,
         /// Whether the arriving packet is part of the length.
         counts_arriving: bool,
@@ -30,7 +30,7 @@ pub enum Marker {
         most: u32,
         /// The weight of the newest length in the average, in 2^-16; [`WHOLE`]: the instantaneous length.
         weight: u32,
-        /// Whose length.
+        /// Which length.
         scope: MarkScope,
         /// Whether the arriving packet is part of the length.
         counts_arriving: bool,
@@ -40,7 +40,7 @@ pub enum Marker {
 /// The weight of an average that is the newest value alone.
 pub const WHOLE: u32 = 1 << 16;
 
-/// Whose length a marker looks at.
+/// Which length a marker looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkScope {
     /// All queues of the port together.

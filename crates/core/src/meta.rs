@@ -37,13 +37,13 @@ pub enum Ecn {
 pub struct Held(u64);
 
 impl Held {
-    /// By a line: when the packet behind this one arrives at the far end; [`Time::NEVER`]: none is behind it.
+    /// Notes, by a line, when the packet behind this one arrives at the far end; [`Time::NEVER`]: none is behind it.
     #[inline(always)]
     pub fn in_flight(next_arrival: Time) -> Held {
         Held(next_arrival.0)
     }
 
-    /// By a port's scheduler: a number that it chooses, such as the packet's place in the order of arrival.
+    /// Notes, by a port's scheduler, a number that it chooses, such as the packet's place in the order of arrival.
     #[inline(always)]
     pub fn in_port(number: u64) -> Held {
         Held(number)
@@ -74,7 +74,7 @@ impl Held {
 /// - Fair queueing and AFQ give them one share.
 /// - QCluster's sketch counts the sum, which is never below the truth. Disorder avoidance keeps the packets of both in order.
 /// - AWAFS's table takes the sum for the size of one flow.
-/// - ECMP sends both by one way, if they have one destination, and flowlets end for both together.
+/// - ECMP sends both by one path, if they have one destination, and flowlets end for both together.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {
     /// What the packet's holder notes.

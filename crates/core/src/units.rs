@@ -15,12 +15,12 @@ impl Time {
     /// Later than everything that happens.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// A span of whole nanoseconds.
+    /// Builds a span of whole nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * 1_000)
     }
 
-    /// A span of whole microseconds.
+    /// Builds a span of whole microseconds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * 1_000_000)
     }

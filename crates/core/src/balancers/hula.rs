@@ -106,7 +106,7 @@ impl Line {
 #[derive(Clone, Copy)]
 struct Best {
     port: u16,
-    /// The utilisation of the most used link on the way, in millionths.
+    /// The utilisation of the most used link on the path, in millionths.
     used: u32,
     /// When its last probe arrived.
     at: Time,
@@ -152,7 +152,7 @@ pub struct Hula {
 }
 
 impl Hula {
-    /// The program at this switch.
+    /// Builds the program of this switch.
     pub fn new(site: &Site, params: HulaParams) -> Hula {
         let rack = site.rack().filter(|_| site.place == Place::Leaf);
         let racks = site.racks.count();

@@ -1,4 +1,4 @@
-//! Spraying: each packet takes a way of its own.
+//! Spraying: each packet takes its own path.
 
 use rand_core::Rng;
 

@@ -91,7 +91,7 @@ mod tests {
         HostParams { initial: vec![1_000, 2_000], boost: None, rate }.build()
     }
 
-    /// The controller of host 7 and class 1.
+    /// Builds the controller of host 7 and class 1.
     fn controller(model: Option<&'static dyn Solver>) -> HostActuator {
         let (period, window) = (Time::from_us(200), Time::from_us(250));
         let (initial, percentiles) = (vec![1_000, 2_000], vec![500_000, 900_000]);

@@ -25,7 +25,7 @@ pub struct LevelTagger {
     version: u64,
     /// The coflows that have a level, with their levels.
     levels: Vec<(u32, u64)>,
-    /// Messages under way of which some bytes were sent.
+    /// Messages under way with any bytes sent.
     messages: FxHashMap<u32, Sending>,
 }
 
@@ -78,7 +78,7 @@ impl TagPackets for LevelTagger {
         }
     }
 
-    /// Reports by message number, for messages of which some bytes were sent; only first transmissions count.
+    /// Reports by message number, for messages with any bytes sent; only first transmissions count.
     fn sent(&self, see: &mut dyn FnMut(u32, u64)) {
         if self.rules.reports {
             let mut sent: Vec<(u32, u64)> = self.messages.iter().map(|(&id, sending)| (id, sending.bytes)).collect();
