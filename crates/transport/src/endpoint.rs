@@ -28,13 +28,13 @@ use flowsieve_core::{Message, Site, Tagger, Time};
 
 use crate::packet::{Packet, Said};
 
-/// What a call asks of the host.
+/// What a call asks the host to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Effects {
     /// There are events.
     pub events: bool,
-    /// Somebody may want a turn who wanted none before.
+    /// A connection or message may want a turn that wanted none before.
     pub turns: bool,
 }
 
@@ -43,97 +43,97 @@ impl Effects {
     pub const NONE: Effects = Effects { events: false, turns: false };
 }
 
-/// When a timer is due. What is due at one instant is done in the order of `order`, over all endpoints of a host.
+/// When a timer is due. Timers of one instant run in the order of `order`, over all endpoints of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
-    /// The instant; [`Time::NEVER`]: there is none.
+    /// The instant; [`Time::NEVER`]: no timer.
     pub at: Time,
-    /// What of one instant comes first: senders before receivers, each by flow. It never depends on a slot in memory.
+    /// The order within one instant: senders before receivers, each by flow. It never depends on a slot in memory.
     pub order: u64,
 }
 
 impl Timer {
-    /// There is none.
+    /// No timer.
     pub const NEVER: Timer = Timer { at: Time::NEVER, order: u64::MAX };
 
-    /// The order of the timer of a flow's sender.
+    /// Returns the order of the timer of a flow's sender.
     pub fn sender(flow: u32) -> u64 {
         flow.into()
     }
 
-    /// The order of the timer of a flow's receiver.
+    /// Returns the order of the timer of a flow's receiver.
     pub fn receiver(flow: u32) -> u64 {
         1 << 32 | u64::from(flow)
     }
 }
 
-/// What became of a turn.
+/// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A packet was sent.
     Sent,
-    /// Whose turn it was has nothing to send now. That says nothing of the next.
+    /// The one whose turn it was has nothing to send now. The next one may have.
     Unused,
-    /// Nobody sends before this instant, at which the host asks again unasked.
+    /// Nothing is sent before this instant. The host then polls again without being asked.
     NotBefore(Time),
 }
 
-/// Where packets go: the host's port.
+/// The destination of packets: the host's port.
 pub trait Out {
     /// Takes a packet.
     fn send(&mut self, packet: Packet);
 }
 
-/// Where an endpoint is.
+/// The site of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct HostSite<'a> {
     /// The host.
     pub site: &'a Site,
     /// The class of flow.
     pub class: u8,
-    /// The host's port has a bounded backlog, so that data has to wait for its turn.
+    /// Whether the host's port has a bounded backlog, so that data has to wait for its turn.
     pub pauses: bool,
 }
 
-/// Names with their values, as [`Endpoint::observe`] shows them.
+/// Names with their values, as [`Endpoint::observe`] reports them.
 pub type Observed<'a> = &'a [(&'static str, f64)];
 
-/// All senders and receivers of one host and one class of flow. The module says when a host calls what.
+/// All senders and receivers of one host and one class of flow. See the module for when a host calls each method.
 pub trait Endpoint: Send {
-    /// The host wants a message sent.
+    /// Begins to send a message.
     fn begin(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, message: &Message) -> Effects;
 
-    /// A packet of the class arrives.
+    /// Handles a packet of the class.
     fn receive(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out, packet: &Packet) -> Effects;
 
-    /// A timer may be due.
+    /// Handles one timer, if it is due.
     fn on_timer(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Effects;
 
-    /// The first timer.
+    /// Returns the first timer.
     fn next_timer(&mut self) -> Timer;
 
-    /// How many want a turn.
+    /// Returns how many want a turn.
     fn turns(&self) -> u32;
 
-    /// One turn.
+    /// Takes one turn.
     fn poll(&mut self, now: Time, tagger: &mut Tagger, out: &mut dyn Out) -> Turn;
 
-    /// What happened, first things first.
+    /// Returns the next event, in the order in which they happened.
     fn poll_event(&mut self) -> Option<FlowEvent>;
 
-    /// What there is to see of each flow with a message under way: `see` takes the flow, and names with their values.
+    /// Reports the state of each flow with a message under way: `see` takes the flow, and names with their values.
     fn observe(&self, _see: &mut dyn FnMut(u32, Observed<'_>)) {}
 
-    /// What it counted in the run, as ports say it: results add the counts of all hosts by name. Asked at the end.
+    /// Reports its counts of the run, as ports do: results add the counts of all hosts by name. Called at the end.
     fn readings(&self, _see: &mut dyn FnMut(Reading)) {}
 
-    /// A number that changes when something that was sent is acknowledged; `None`: it does not tell. Asked now and then, so
-    /// that a run in which nothing goes on any more can be ended.
+    /// Returns a number that changes when something that was sent is acknowledged; `None`: the endpoint does not report it.
+    /// Called now and then, to end a run that makes no more progress.
     fn acknowledged(&self) -> Option<u64> {
         None
     }
 
-    /// What a packet of this transport says, for traces.
+    /// Returns the content of a packet of this transport, for traces.
     fn describe(&self, _packet: &Packet) -> Said {
         Said::Own
     }

@@ -1,15 +1,15 @@
-//! Transports: what hosts send when, to whom, and what receivers answer, as state machines without I/O, clock or
+//! Transports: what hosts send when, to which host, and what receivers answer, as state machines without I/O, clock or
 //! randomness.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`endpoint`] | the contract between a host and its endpoints |
 //! | [`packet`] | a packet as its two ends see it |
-//! | [`catalogue`] | the transports that there are |
+//! | [`catalogue`] | the available transports |
 //! | [`tcp`] | TCP NewReno with SACK, DCTCP, D2TCP, pFabric's transport |
 //! | [`open_loop`] | sending without any answer |
 //!
-//! A new transport is a folder of its own in the catalogue's, and its lines in the catalogue.
+//! A new transport is a folder in the catalogue's folder, and its lines in the catalogue.
 
 pub mod catalogue;
 pub mod endpoint;

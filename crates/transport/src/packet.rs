@@ -5,16 +5,16 @@ use flowsieve_core::{Kind, NONE, Tag};
 
 /// A packet between an endpoint and its host.
 ///
-/// A host carries it to the other end as it is, but for what ports on the way do to it: they may mark it, or lose it.
+/// A host carries it to the other end unchanged, except that ports on the path may mark it, or lose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The host at the other end: that it is for, where it is sent; that it is from, where it arrives.
+    /// The host at the other end: the destination when it is sent, the source when it arrives.
     pub peer: u16,
     /// Bytes with headers, without preamble and gap.
     pub len: u16,
     /// The flow; packets of both directions have it.
     pub flow: u32,
-    /// The message that it is about. Whoever loses it may ask.
+    /// The message that it is about. A host that loses the packet may need it.
     pub message: u32,
     /// The coflow of that message, or [`NONE`].
     pub coflow: u32,
@@ -24,9 +24,9 @@ pub struct Packet {
     pub ecn: Ecn,
     /// What the tagger wrote.
     pub tag: Tag,
-    /// What it says, as a number of its transport's own, below 128; or that with [`Packet::UNANSWERED`].
+    /// Message type, defined by the transport (0 to 127), optionally with the [`Packet::UNANSWERED`] bit.
     pub code: u8,
-    /// What else it says: words of its transport's own.
+    /// Payload, defined by the transport.
     pub words: [u32; 6],
 }
 
@@ -48,25 +48,25 @@ impl Default for Packet {
 }
 
 impl Packet {
-    /// In its code: nobody answers it, and nobody sends it again. Its message never finishes without it.
+    /// Bit of the code: the packet is not answered and not sent again. Its message never finishes without it.
     pub const UNANSWERED: u8 = 1 << 7;
 
-    /// Whether its code says so.
+    /// Returns whether its code has the [`Packet::UNANSWERED`] bit.
     pub fn is_unanswered(&self) -> bool {
         self.code & Packet::UNANSWERED != 0
     }
 }
 
-/// What a packet says, in the words of traces and captures.
+/// The content of a packet, in the terms of traces and captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     /// A piece of a message.
     Data {
         /// The piece, counted on its flow from 0.
         segment: u32,
-        /// It is the last of its message.
+        /// Whether it is the last of its message.
         last: bool,
-        /// It was sent before.
+        /// Whether it was sent before.
         retransmission: bool,
     },
     /// What has arrived.
@@ -75,17 +75,17 @@ pub enum Said {
         segment: u32,
         /// Pieces above that have arrived, from the first to one past the last; empty if there are none.
         sack: (u32, u32),
-        /// The acknowledged packets were marked.
+        /// Whether the acknowledged packets were marked.
         echo: bool,
-        /// What caused it had arrived before.
+        /// Whether the packet that caused it had arrived before.
         duplicate: bool,
     },
     /// Opens a connection.
     Syn,
-    /// Answers that.
+    /// Answers a SYN.
     SynAck,
     /// Asks for an answer, and carries nothing.
     Probe,
-    /// Something that traces have no word for.
+    /// Something for which traces have no term.
     Own,
 }

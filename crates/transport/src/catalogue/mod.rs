@@ -1,4 +1,4 @@
-//! The transports that there are: how each is made, and what is known of it before it runs.
+//! The available transports: how each is built, and what is known of it before it runs.
 
 pub mod open_loop;
 pub mod tcp;
@@ -22,47 +22,47 @@ pub struct TransportFacts {
     pub segment: u16,
     /// Bytes of a packet's headers; an answer is nothing else.
     pub header: u16,
-    /// So many packets of data cause an answer; `None`: nothing is answered.
+    /// The number of data packets that cause an answer; `None`: nothing is answered.
     pub packets_per_answer: Option<NonZeroU32>,
 }
 
 impl TransportFacts {
-    /// Whether a sender learns that its message has arrived.
+    /// Returns whether a sender learns that its message has arrived.
     pub fn answers(&self) -> bool {
         self.packets_per_answer.is_some()
     }
 
-    /// Answers to so many packets of data.
+    /// Returns the number of answers to `packets` data packets.
     pub fn answers_to(&self, packets: u64) -> u64 {
         self.packets_per_answer.map_or(0, |every| packets.div_ceil(u64::from(every.get())))
     }
 }
 
-/// How to make the endpoints of a class of flow.
+/// How to build the endpoints of a class of flow.
 #[derive(Clone)]
 pub enum TransportSpec {
     /// [`TcpEndpoint`].
     Tcp(Arc<TcpRules>),
     /// [`OpenLoopEndpoint`].
     OpenLoop(Arc<OpenLoopRules>),
-    /// One of the user's own.
+    /// A custom transport.
     Custom(CustomTransport),
 }
 
-/// Makes the endpoint of a host.
+/// Builds the endpoint of a host.
 pub type MakeEndpoint = dyn Fn(&HostSite<'_>) -> Box<dyn Endpoint> + Send + Sync;
 
-/// A transport of the user's own.
+/// A custom transport.
 #[derive(Clone)]
 pub struct CustomTransport {
-    /// What is known of it beforehand.
+    /// What is known of it before it runs.
     pub facts: TransportFacts,
-    /// How its endpoints are made.
+    /// How to build its endpoints.
     pub make: Arc<MakeEndpoint>,
 }
 
 impl TransportSpec {
-    /// What is known of it before it runs.
+    /// Returns what is known of it before it runs.
     pub fn facts(&self) -> TransportFacts {
         match self {
             TransportSpec::Tcp(rules) => rules.facts(),
@@ -71,13 +71,13 @@ impl TransportSpec {
         }
     }
 
-    /// Whether its endpoints want to be told base round trips ([`HostEndpoint::tell_round_trips`]).
+    /// Returns whether its endpoints need base round trips ([`HostEndpoint::tell_round_trips`]).
     pub fn wants_round_trips(&self) -> bool {
         matches!(self, TransportSpec::Tcp(rules) if rules.connections == Connections::Warm)
     }
 
-    /// The endpoint of a host, which may pause ([`HostSite::pauses`]), for a class of flow; the host's site is asked for
-    /// where the endpoint is one of the user's own.
+    /// Builds the endpoint of a host, which may pause ([`HostSite::pauses`]), for a class of flow. `site` is called only
+    /// for custom transports.
     pub fn build(&self, class: u8, pauses: bool, site: impl FnOnce() -> Site) -> HostEndpoint {
         match self {
             TransportSpec::Tcp(rules) => HostEndpoint::Tcp(TcpEndpoint::new(Arc::clone(rules), pauses)),
@@ -101,17 +101,17 @@ impl std::fmt::Debug for TransportSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Handled {
-    /// Nothing, as mostly. So that such packets are done with in one call, it says when the first timer is due.
+    /// Nothing, the usual case. It includes the first timer, so that one call completes such a packet.
     Nothing {
         /// As [`Endpoint::next_timer`].
         timer: Time,
     },
-    /// This.
+    /// These effects.
     Asks(Effects),
 }
 
 impl Handled {
-    /// What is asked for.
+    /// Returns the effects that are requested.
     pub fn effects(self) -> Effects {
         match self {
             Handled::Nothing { .. } => Effects::NONE,
@@ -120,16 +120,16 @@ impl Handled {
     }
 }
 
-/// Every endpoint as one type, so that a host calls it without indirection; `Boxed` serves those from outside.
-// TCP's is the largest, and what nearly every host has. With a byte of its own, each packet finds the variant by one load.
+/// Every endpoint as one type, so that a host calls it without indirection; `Boxed` holds custom ones.
+// TCP's is the largest, and nearly every host has it. With a separate tag byte, each packet finds the variant by one load.
 #[allow(clippy::large_enum_variant)]
 #[repr(u8)]
 pub enum HostEndpoint {
     /// TCP and its kin.
     Tcp(TcpEndpoint),
-    /// Nothing is answered.
+    /// Sending without answers.
     OpenLoop(OpenLoopEndpoint),
-    /// One of the user's own.
+    /// A custom endpoint.
     Boxed(Box<dyn Endpoint>),
 }
 
@@ -144,7 +144,7 @@ macro_rules! each {
 }
 
 impl HostEndpoint {
-    /// Tells the base round trip to each other host: there, a full packet, and back, its answer, in an empty fabric.
+    /// Sets the base round trip to each other host: a full packet there and its answer back, in an empty fabric.
     pub fn tell_round_trips(&mut self, to: Box<BaseRoundTrips>) {
         if let HostEndpoint::Tcp(tcp) = self {
             tcp.tell_round_trips(to);
@@ -160,7 +160,7 @@ impl HostEndpoint {
         each!(self, endpoint => endpoint.begin(now, tagger, out, message))
     }
 
-    /// As [`Endpoint::receive`]. Each arm takes the packet for itself, as one for all of them would have to lie in memory.
+    /// As [`Endpoint::receive`]. Each arm takes the packet separately, since a shared one would have to be in memory.
     #[inline(always)]
     pub fn receive<O: Out>(
         &mut self,
@@ -213,7 +213,7 @@ impl HostEndpoint {
         each!(self, endpoint => endpoint.observe(see));
     }
 
-    /// As [`Endpoint::readings`]; what built-in endpoints count travels with their messages.
+    /// As [`Endpoint::readings`]; the counts of built-in endpoints travel with their messages.
     pub fn readings(&self, see: &mut dyn FnMut(Reading)) {
         if let HostEndpoint::Boxed(own) = self {
             own.readings(see);

@@ -1,4 +1,4 @@
-//! A host's messages that are sent open loop.
+//! A host's endpoint for messages sent open loop.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,13 +21,13 @@ pub struct OpenLoopRules {
 }
 
 impl OpenLoopRules {
-    /// What is known beforehand.
+    /// Returns what is known of the transport before it runs.
     pub fn facts(&self) -> TransportFacts {
         TransportFacts { segment: self.segment, header: self.header, packets_per_answer: None }
     }
 }
 
-/// A packet of a message, whose number stands in the first word.
+/// A packet of a message; the first word is the packet's number.
 const DATA: u8 = Packet::UNANSWERED;
 /// The last packet of its message.
 const LAST: u8 = Packet::UNANSWERED | 1;
@@ -41,7 +41,7 @@ pub struct OpenLoopEndpoint {
 }
 
 impl OpenLoopEndpoint {
-    /// A host's.
+    /// Builds the endpoint of a host.
     pub fn new(rules: Arc<OpenLoopRules>) -> OpenLoopEndpoint {
         OpenLoopEndpoint { rules, receivers: BTreeMap::new(), events: VecDeque::new() }
     }
@@ -132,7 +132,7 @@ impl OpenLoopEndpoint {
 
     pub(crate) fn observe(&self, _: &mut dyn FnMut(u32, Observed<'_>)) {}
 
-    /// Nothing ever is.
+    /// Returns `None`: nothing is ever acknowledged.
     pub(crate) fn acknowledged(&self) -> Option<u64> {
         Some(0)
     }

@@ -1,5 +1,5 @@
-//! Open-loop sending: every packet of a message at once, none acknowledged, none sent again. The textbook's arrival of a
-//! whole message at a queue.
+//! Open-loop sending: every packet of a message at once, none acknowledged, none retransmitted. This is the textbook's
+//! arrival of a whole message at a queue.
 
 pub mod endpoint;
 mod receiver;

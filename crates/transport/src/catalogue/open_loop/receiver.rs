@@ -1,18 +1,18 @@
 //! The receiving side of a message that is sent open loop.
 
-/// What has arrived of a message that is sent open loop. Packets may arrive in any order.
+/// The part of an open-loop message that has arrived. Packets may arrive in any order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenLoopReceiver {
     arrived: u32,
-    /// One past the highest that has arrived.
+    /// One past the highest packet that has arrived.
     highest: u32,
-    /// Packets of the message, once its last one has arrived.
+    /// Number of packets of the message, once its last one has arrived.
     total: Option<u32>,
     out_of_order: u32,
 }
 
 impl OpenLoopReceiver {
-    /// A packet arrives; says, with the last that was missing, how many came out of order.
+    /// Counts an arriving packet. With the last missing one, returns how many came out of order.
     pub(super) fn on_data(&mut self, seq: u32, last: bool) -> Option<u32> {
         self.arrived += 1;
         self.out_of_order += u32::from(seq < self.highest);

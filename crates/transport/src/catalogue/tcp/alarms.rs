@@ -7,7 +7,7 @@ use flowsieve_core::Time;
 
 use crate::endpoint::Timer;
 
-/// Whom a timer calls. At one instant flows are compared first, so that the order does not depend on slots in memory.
+/// What a timer calls. At one instant flows are compared first, so that the order does not depend on slots in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
     /// A sender.
@@ -25,7 +25,7 @@ impl Alarm {
     }
 }
 
-/// Alarms by instant. None is ever taken back: whoever it wakes too early sets another.
+/// Alarms by instant. None is ever removed: a side that is woken too early sets another.
 #[repr(C)]
 pub(super) struct Alarms {
     first: Time,
@@ -37,7 +37,7 @@ impl Alarms {
         Alarms { first: Time::NEVER, heap: BinaryHeap::new() }
     }
 
-    /// The first of them.
+    /// Returns the first of them.
     #[inline(always)]
     pub(super) fn first(&self) -> Timer {
         let order = self.heap.peek().map_or(u64::MAX, |Reverse((_, alarm))| alarm.order());
@@ -50,7 +50,7 @@ impl Alarms {
         self.heap.push(Reverse((at, alarm)));
     }
 
-    /// Takes the first, if it is due.
+    /// Takes the first alarm, if it is due.
     pub(super) fn pop(&mut self, now: Time) -> Option<(Time, Alarm)> {
         let &Reverse(first) = self.heap.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.heap.pop();

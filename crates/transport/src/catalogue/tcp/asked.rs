@@ -1,13 +1,14 @@
-//! What a sender takes for lost because its receiver, which compares priorities, says so (QCLIMB, NSDI 2024, §3.2.3).
+//! The segments that a sender takes for lost because its receiver, which compares priorities, says so (QCLIMB, NSDI 2024,
+//! §3.2.3).
 //!
-//! [`Gaps::First`]: the segment at the cumulative edge, once an edge. [`Gaps::Every`]: what is missing between an ACK's
-//! block, or the edge, and what is known to have arrived next to it. A receiver says the same of a gap again and again. So
-//! the sender remembers what it was asked for: a segment is found lost once, and one that is lost again, or that a timeout
-//! took for lost, is left to the timer (RFC 6675 §5.1). A number below which all has been judged, as duplicate ACKs have it,
-//! would not do: a lower gap may become decided after a higher one.
+//! [`Gaps::First`]: the segment at the cumulative edge, once per edge. [`Gaps::Every`]: what is missing between an ACK's
+//! block, or the edge, and the nearest segment known to have arrived. A receiver reports the same gap again and again. So
+//! the sender remembers the requests: it finds a segment lost once. One that is lost again, or that a timeout took for
+//! lost, is left to the timer (RFC 6675 §5.1). A number below which everything is judged, as for duplicate ACKs, would not
+//! do: a lower gap may become decided after a higher one.
 //!
-//! Where ACKs are lost, a sender that hears of every gap may know nothing of the run below one, and take more for lost than
-//! its receiver said. SACK has its further blocks against that (RFC 2018 §4), which are left out.
+//! If ACKs are lost, a sender that hears of every gap may not know of the run below one, and takes more for lost than its
+//! receiver reported. SACK's further blocks prevent that (RFC 2018 §4); they are left out.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +16,12 @@ use crate::tcp::board::Board;
 use crate::tcp::params::Gaps;
 use crate::tcp::sender::Ack;
 
-/// The segments that were asked for, of those that are not cumulatively acknowledged: kept for [`Gaps::Every`].
+/// The requested segments among those that are not cumulatively acknowledged; kept for [`Gaps::Every`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked(BTreeSet<u32>);
 
-/// An ACK's flag says that something is lost. Marks what was not found before, and says which segments these are, which may be
-/// none: what an older ACK says of the edge is no news.
+/// Handles an ACK whose flag says that something is lost. Marks the segments that were not found before, and returns them.
+/// There may be none: an older ACK says nothing new about the edge.
 pub(crate) fn lose(asked: &mut Option<Box<Asked>>, gaps: Gaps, board: &mut Board, ack: &Ack, nxt: u32) -> Vec<u32> {
     let at_edge = ack.cumulative == board.una && board.una < nxt;
     match gaps {

@@ -1,7 +1,7 @@
-//! The sender's scoreboard: what is known of every segment that is outstanding (RFC 6675 §3-4).
+//! The sender's scoreboard: the state of every outstanding segment (RFC 6675 §3-4).
 //!
-//! A segment is in flight, selectively acknowledged, or lost; a lost one that is sent again is in flight again. What has
-//! been selectively acknowledged stays so over a timeout: this receiver never takes it back (RFC 2018 §8 lets it).
+//! A segment is in flight, selectively acknowledged, or lost; a lost one that is sent again is in flight again. Selectively
+//! acknowledged segments stay so over a timeout: this receiver never takes them back (RFC 2018 §8 lets it).
 
 use std::ops::Range;
 
@@ -22,12 +22,12 @@ pub(crate) struct Board {
     pub(crate) sacked: u32,
     /// Segments that are lost and not sent again.
     pub(crate) lost: u32,
-    /// ACKs do not judge segments below here again: RFC 6675 §5.1 leaves a lost retransmission to the timer.
+    /// ACKs do not judge segments below this one again: RFC 6675 §5.1 leaves a lost retransmission to the timer.
     judged: u32,
 }
 
 impl Board {
-    /// Moves the cumulative edge; says how many segments were not known to have arrived.
+    /// Moves the cumulative edge; returns how many segments were not known to have arrived.
     #[inline]
     pub(crate) fn advance(&mut self, to: u32) -> u32 {
         let segments = to - self.una;
@@ -46,7 +46,7 @@ impl Board {
         segments - known
     }
 
-    /// Marks a run as arrived; says how many of it were not known to have.
+    /// Marks a run as arrived; returns how many of its segments were not known to have.
     #[inline]
     pub(crate) fn sack(&mut self, (from, to): (u32, u32)) -> u32 {
         let from = from.max(self.una);
@@ -72,13 +72,13 @@ impl Board {
         self.end = self.end.max(end);
     }
 
-    /// Whether a segment is known to have arrived.
+    /// Returns whether a segment is known to have arrived.
     #[inline]
     pub(crate) fn has_arrived(&self, seq: u32) -> bool {
         seq < self.una || seq < self.end && self.ring.get(SACKED, seq)
     }
 
-    /// A segment in flight is lost.
+    /// Marks a segment in flight as lost.
     pub(crate) fn lose(&mut self, seq: u32) {
         self.reach(seq + 1);
         debug_assert!(!self.has_arrived(seq) && !self.ring.get(LOST, seq));
@@ -86,7 +86,7 @@ impl Board {
         self.lost += 1;
     }
 
-    /// Everything in flight is lost.
+    /// Marks everything in flight as lost.
     pub(crate) fn lose_all(&mut self, nxt: u32) {
         self.reach(nxt);
         self.judged = nxt;
@@ -94,7 +94,7 @@ impl Board {
         self.ring.for_each_word(self.una, nxt, |word, mask| word[LOST] |= mask & !word[SACKED]);
     }
 
-    /// The oldest segment, which is outstanding, is lost unless it has been judged or has arrived; says whether it is.
+    /// Marks the oldest segment, which is outstanding, as lost unless it has been judged or has arrived; returns whether it did.
     pub(crate) fn lose_first(&mut self) -> bool {
         let found = self.una >= self.judged && !self.has_arrived(self.una);
         if found {
@@ -104,26 +104,28 @@ impl Board {
         found
     }
 
-    /// What is missing directly below a segment that has arrived, and that no ACK or timeout has judged of all together.
+    /// Returns the segments missing directly below one that has arrived, without those that an ACK or timeout has judged
+    /// together.
     pub(crate) fn missing_below(&self, arrived: u32) -> Range<u32> {
         let end = arrived.min(self.end);
         let below = if self.una < end { self.ring.nth_highest(SACKED, self.una, end, 1) } else { None };
         below.map_or(self.una, |seq| seq + 1).max(self.judged)..arrived
     }
 
-    /// The same from the oldest segment on, which is outstanding: that one alone where none above it is known to have arrived.
+    /// Returns the same from the oldest segment on, which is outstanding; only that one if none above it is known to have
+    /// arrived.
     pub(crate) fn missing_at_edge(&self) -> Range<u32> {
         let above = self.ring.first_set(SACKED, self.una, self.end).unwrap_or(self.una + 1);
         self.una.max(self.judged)..above
     }
 
-    /// Whether a segment is taken for lost and not sent again.
+    /// Returns whether a segment is taken for lost and not sent again.
     pub(crate) fn is_lost(&self, seq: u32) -> bool {
         (self.una..self.end).contains(&seq) && self.ring.get(LOST, seq)
     }
 
-    /// Every segment with `threshold` acknowledged ones above it is lost (RFC 6675 §4, IsLost). Says where such are that
-    /// were not known: those of the range that are lost.
+    /// Marks as lost every segment with `threshold` acknowledged ones above it (RFC 6675 §4, IsLost). Returns a range that
+    /// covers the newly lost ones: the lost segments in it.
     #[inline]
     pub(crate) fn lose_below_acknowledged(&mut self, threshold: u32) -> Range<u32> {
         if self.sacked < threshold {
@@ -145,13 +147,13 @@ impl Board {
         if found > 0 { from..below } else { 0..0 }
     }
 
-    /// The oldest lost segment.
+    /// Returns the oldest lost segment.
     #[inline]
     pub(crate) fn first_lost(&self) -> Option<u32> {
         self.ring.first_set(LOST, self.una, self.end)
     }
 
-    /// A lost segment is sent again.
+    /// Marks a lost segment as sent again.
     #[inline]
     pub(crate) fn resend(&mut self, seq: u32) {
         self.ring.clear(LOST, seq);

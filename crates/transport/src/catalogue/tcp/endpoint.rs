@@ -1,4 +1,4 @@
-//! A host's connections of one class of flow: which a message takes, handshakes, turns, timers.
+//! A host's connections of one class of flow: which connection a message takes, handshakes, turns, timers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::tcp::senders::{BaseRoundTrips, Senders};
 
 /// The connections of a host and class. Its methods are those of [`crate::Endpoint`].
 ///
-/// What every packet touches stands together: the fields from the last of `receivers` to the first of `senders`.
+/// The fields that every packet touches are adjacent: those from the last of `receivers` to the first of `senders`.
 #[repr(C)]
 pub struct TcpEndpoint {
     receivers: Receivers,
     rules: Arc<TcpRules>,
     acks: AckRule,
-    /// Connections take turns, a packet each; or else each sends at once what it may.
+    /// Connections take turns, one packet each; otherwise each sends at once what it may.
     in_turn: bool,
-    /// The connection that last came to want a turn, until its alarm is set; or [`NONE`].
+    /// The connection that last lined up for a turn, until its alarm is set; or [`NONE`].
     lined_up: u32,
     alarms: Alarms,
     senders: Senders,
     events: VecDeque<FlowEvent>,
-    /// Where connections are warm.
+    /// Present if connections are warm.
     round_trips: Option<Box<BaseRoundTrips>>,
 }
 
 impl TcpEndpoint {
-    /// A host's, whose data waits for its turn where the host pauses.
+    /// Builds the endpoint of a host. Data waits for its turn if the host pauses.
     pub fn new(rules: Arc<TcpRules>, pauses: bool) -> TcpEndpoint {
         TcpEndpoint {
             acks: rules.acks(),
@@ -52,7 +52,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// Tells the base round trip to each other host, for connections that are warm.
+    /// Sets the base round trip to each other host, for connections that are warm.
     pub(crate) fn tell_round_trips(&mut self, to: Box<BaseRoundTrips>) {
         self.round_trips = Some(to).filter(|_| self.rules.connections == Connections::Warm);
     }
@@ -119,7 +119,7 @@ impl TcpEndpoint {
         let mut events = false;
         if connection.tcp.is_due() {
             let closed = self.finish_messages(now, tagger, slot);
-            // A step alone is none.
+            // A step alone is no event.
             events = !self.events.is_empty();
             if closed {
                 return Effects { events, turns: false };
@@ -128,7 +128,7 @@ impl TcpEndpoint {
         Effects { events, turns: self.send(now, tagger, out, slot) }
     }
 
-    /// A SYN, a SYN-ACK or a probe arrives; what is neither is nobody's.
+    /// Handles a SYN, a SYN-ACK or a probe; other packets are ignored.
     #[inline(never)]
     fn on_other<O: Out + ?Sized>(
         &mut self,
@@ -162,7 +162,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// Reports finished messages; says whether the connection is closed with the last of them.
+    /// Reports finished messages; returns whether the connection is closed with the last of them.
     #[inline(never)]
     fn finish_messages(&mut self, now: Time, tagger: &mut Tagger, slot: u32) -> bool {
         loop {
@@ -179,7 +179,7 @@ impl TcpEndpoint {
         self.senders.connections[slot as usize].tcp.is_idle() && self.senders.idle(&self.rules, slot)
     }
 
-    /// A connection may have something to send: it does so, or wants a turn; says which.
+    /// Lets a connection send, or line up for a turn; returns whether it lined up.
     #[inline(always)]
     fn send<O: Out + ?Sized>(&mut self, now: Time, tagger: &mut Tagger, out: &mut O, slot: u32) -> bool {
         if self.in_turn {
@@ -238,7 +238,7 @@ impl TcpEndpoint {
         Effects { events, turns: false }
     }
 
-    /// Reports messages that are complete; says whether there are any.
+    /// Reports complete messages; returns whether there are any.
     #[inline(never)]
     fn deliver(&mut self, now: Time, tagger: &mut Tagger, slot: u32) -> bool {
         let mut any = false;
@@ -315,7 +315,7 @@ impl TcpEndpoint {
         self.alarms.first()
     }
 
-    /// A connection that wants a turn may need its timer even if it had none.
+    /// Sets the alarm of the connection that lined up: it may need its timer even if it had none.
     #[inline(never)]
     fn settle(&mut self) {
         let slot = std::mem::replace(&mut self.lined_up, NONE);
@@ -332,7 +332,7 @@ impl TcpEndpoint {
         let Some(slot) = self.senders.ready.pop_front() else { return Turn::Unused };
         let connection = &mut self.senders.connections[slot as usize];
         let Some(emission) = connection.tcp.poll(now, &self.rules.params) else {
-            // It comes back by its timer. `Turn::NotBefore` would hold back all connections of the host.
+            // The connection comes back by its timer. `Turn::NotBefore` would hold back all connections of the host.
             if connection.tcp.is_held() {
                 connection.set_alarm(&mut self.alarms, slot);
             }

@@ -1,14 +1,14 @@
-//! What packets say between the two ends of a connection.
+//! The content of packets between the two ends of a connection.
 //!
-//! Sequence numbers count segments of the connection: a segment is never cut anew, so a retransmission carries what the
-//! first transmission carried. Left out: windows advertised by the receiver, the further blocks of a SACK, options' bytes,
-//! the closing of connections.
+//! Sequence numbers count segments of the connection. Segments are never split anew, so a retransmission carries the same
+//! payload as the first transmission. Left out: windows advertised by the receiver, the further blocks of a SACK, options'
+//! bytes, the closing of connections.
 
 use flowsieve_core::Time;
 
 use crate::packet::Packet;
 
-/// What a packet says.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// Opens a connection.
@@ -23,57 +23,57 @@ pub enum Header {
     Probe,
 }
 
-/// What a segment says of itself.
+/// A segment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataHeader {
     /// Its number on the connection.
     pub seq: u32,
     /// The message that it belongs to.
     pub message: u32,
-    /// It is the last of its message.
+    /// Whether it is the last of its message.
     pub last: bool,
-    /// It was sent before.
+    /// Whether it was sent before.
     pub retransmission: bool,
 }
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckHeader {
     /// Every segment below this number has arrived.
     pub cumulative: u32,
-    /// And these: the run that the packet which caused the ACK lies in, as SACK's first block (RFC 2018 §4; with
-    /// `duplicate` the second, RFC 2883 §4). Empty where the packet is below `cumulative`.
+    /// The run of segments around the packet that caused the ACK has arrived, too: SACK's first block (RFC 2018 §4; with
+    /// `duplicate` the second, RFC 2883 §4). Empty if the packet is below `cumulative`.
     pub block: (u32, u32),
-    /// The acknowledged packets were marked (RFC 8257 §3.2).
+    /// Whether the acknowledged packets were marked (RFC 8257 §3.2).
     pub marked: bool,
-    /// The packet that caused it had arrived before: a D-SACK block (RFC 2883).
+    /// Whether the packet that caused it had arrived before: a D-SACK block (RFC 2883).
     pub duplicate: bool,
-    /// What the receiver found of a gap.
+    /// What the receiver found out about a gap.
     pub gap: GapReport,
 }
 
-/// What a receiver that compares priorities says of a gap: the flag of QCLIMB's customised ACK (NSDI 2024, §3.2.2 and
+/// What a receiver that compares priorities reports about a gap: the flag of QCLIMB's customised ACK (NSDI 2024, §3.2.2 and
 /// §3.2.3). It is the first gap, or with [`Gaps::Every`](crate::tcp::params::Gaps) the one directly below the ACK's block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GapReport {
-    /// Nothing: there is no gap, or priorities are not compared.
+    /// No report: there is no gap, or priorities are not compared.
     #[default]
     None,
-    /// What is missing may be under way: the sender marks its scoreboard and does nothing else.
+    /// The missing segments may be under way: the sender marks its scoreboard and does nothing else.
     Update,
-    /// What is missing is lost: the segment at the cumulative edge, or with [`Gaps::Every`](crate::tcp::params::Gaps) all of
-    /// the gap.
+    /// The missing segments are lost: the one at the cumulative edge, or with [`Gaps::Every`](crate::tcp::params::Gaps) all
+    /// of the gap.
     Retransmit,
-    /// Nothing: no receiver writes it.
+    /// Unused: no receiver writes it.
     Reserved,
 }
 
 impl GapReport {
-    /// Its lowest bit in a packet's code; it has two.
+    /// The position of its lowest bit in a packet's code; it has two bits.
     const SHIFT: u8 = 5;
 
-    /// In the order of the variants, so that it is a shift and a mask.
+    /// Reads the report. The variants are in order, so this is a shift and a mask.
     #[inline(always)]
     fn read(code: u8) -> GapReport {
         match code >> GapReport::SHIFT & 3 {
@@ -90,26 +90,26 @@ impl GapReport {
     }
 }
 
-/// Wrapping nanoseconds, as timestamps carry them.
+/// Returns wrapping nanoseconds, as timestamps carry them.
 #[inline]
 pub(super) fn stamp(now: Time) -> u32 {
     (now.0 / 1_000) as u32
 }
 
-/// The lowest bits of a packet's code: what kind of header it has.
+/// The lowest bits of a packet's code: the kind of its header.
 const KINDS: u8 = 7;
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 const SYN: u8 = 2;
 const SYN_ACK: u8 = 3;
 const PROBE: u8 = 4;
-/// Further bits of the code: a segment is the last of its message, an ACK says that segments were marked.
+/// Further bits of the code. In a segment: the last of its message. In an ACK: segments were marked.
 const LAST_OR_MARKED: u8 = 8;
-/// A segment was sent before, an ACK is for a duplicate.
+/// In a segment: sent before. In an ACK: for a duplicate.
 const AGAIN: u8 = 16;
 
-/// A packet's words beside its header: the sender's slot among the connections of its host, the receiver's among those of
-/// its own where that is known, and when the data packet was sent, which an ACK echoes.
+/// A packet's words after its header: the sender's slot among the connections of its host, the receiver's slot at its own
+/// host if that is known, and when the data packet was sent, which an ACK echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Beside {
     pub(super) sender: u32,
@@ -136,14 +136,14 @@ fn flag(set: bool, bit: u8) -> u8 {
 }
 
 impl DataHeader {
-    /// The packet that says this.
+    /// Writes the header into a packet.
     #[inline(always)]
     pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
         let code = DATA | flag(self.last, LAST_OR_MARKED) | flag(self.retransmission, AGAIN);
         Packet { message: self.message, code, words: beside.after([self.seq, 0, 0]), ..packet }
     }
 
-    /// What a packet says that is a segment.
+    /// Returns the header of a packet that is a segment.
     #[inline(always)]
     pub(super) fn read(packet: &Packet) -> Option<DataHeader> {
         let (last, retransmission) = (packet.code & LAST_OR_MARKED != 0, packet.code & AGAIN != 0);
@@ -153,14 +153,14 @@ impl DataHeader {
 }
 
 impl AckHeader {
-    /// The packet that says this.
+    /// Writes the header into a packet.
     #[inline(always)]
     pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
         let code = ACK | flag(self.marked, LAST_OR_MARKED) | flag(self.duplicate, AGAIN) | self.gap.bits();
         Packet { code, words: beside.after([self.cumulative, self.block.0, self.block.1]), ..packet }
     }
 
-    /// What a packet says that is an ACK.
+    /// Returns the header of a packet that is an ACK.
     #[inline(always)]
     pub(super) fn read(packet: &Packet) -> Option<AckHeader> {
         let [cumulative, from, to, ..] = packet.words;
@@ -171,7 +171,7 @@ impl AckHeader {
 }
 
 impl Header {
-    /// The packet that says this.
+    /// Writes the header into a packet.
     pub(super) fn write(self, beside: Beside, packet: Packet) -> Packet {
         let code = match self {
             Header::Data(header) => return header.write(beside, packet),
@@ -183,7 +183,7 @@ impl Header {
         Packet { code, words: beside.after([0; 3]), ..packet }
     }
 
-    /// What a packet says; `None`: nothing that a TCP says.
+    /// Returns a packet's header; `None`: the packet is not TCP's.
     pub(super) fn read(packet: &Packet) -> Option<Header> {
         match packet.code & KINDS {
             DATA => DataHeader::read(packet).map(Header::Data),
@@ -192,7 +192,7 @@ impl Header {
         }
     }
 
-    /// What a code says that needs no words.
+    /// Returns the header of a code that needs no words.
     pub(super) fn without_words(code: u8) -> Option<Header> {
         match code & KINDS {
             SYN => Some(Header::Syn),
@@ -203,7 +203,7 @@ impl Header {
     }
 }
 
-/// Bytes of IPv4 and TCP headers without options; every packet has them, and an ACK is nothing else.
+/// Bytes of IPv4 and TCP headers without options; every packet has them, and an ACK has nothing else.
 pub const HEADER_BYTES: u16 = 40;
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a packet holds is something or nothing.
+        /// Any packet has a header or none.
         #[test]
         fn read__any_packet(code: u8, words: [u32; 6], message: u32) {
             let packet = Packet { code, words, message, ..Packet::default() };

@@ -1,4 +1,4 @@
-//! Messages on a connection: which segments of its sequence space are whose.
+//! Messages on a connection, and the segments of its sequence space that each one has.
 
 use std::collections::VecDeque;
 
@@ -16,31 +16,31 @@ pub struct Span {
     pub first: u32,
     /// One past its last segment.
     pub end: u32,
-    /// The cumulative acknowledgement of which somebody wants to know: the message's end, or earlier that of a
+    /// The cumulative acknowledgement at which the connection has to act: the message's end, or earlier that of a
     /// [step](crate::tcp::steps).
     pub watch: u32,
-    /// What its delivery cost: segments that were sent again, timeouts while it was the oldest on its connection, and
-    /// segments taken for lost before the timer; and duplicate ACKs. Timeouts of the SYN and of probes count, too.
+    /// The effort of its delivery: retransmitted segments, timeouts while it was the oldest on its connection, segments
+    /// taken for lost before the timer, and duplicate ACKs. Timeouts of the SYN and of probes count, too.
     pub effort: Effort,
 }
 
 impl Span {
-    /// Payload bytes before a segment.
+    /// Returns the payload bytes before a segment.
     pub fn offset(&self, seq: u32, segment: u16) -> u64 {
         u64::from(seq - self.first) * u64::from(segment)
     }
 
-    /// Payload bytes of a segment: full ones but for the last.
+    /// Returns the payload bytes of a segment: full, except for the last one.
     pub fn payload(&self, seq: u32, segment: u16) -> u16 {
         let left = self.message.bytes - self.offset(seq, segment);
         left.min(u64::from(segment)) as u16
     }
 }
 
-/// The messages of a connection that are not finished, oldest first.
+/// The unfinished messages of a connection, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
-    /// The oldest stands apart: most connections have one message, and then nothing is allocated.
+    /// The oldest is stored separately: most connections have one message, and then nothing is allocated.
     oldest: Option<Span>,
     waiting: VecDeque<Span>,
     end: u32,
@@ -51,7 +51,7 @@ impl Messages {
     ///
     /// # Panics
     ///
-    /// If the connection's segments were more than 2^32 - 1: 6 TB at 1460 bytes each. Whoever reads flows refuses such.
+    /// If the connection would have more than 2^32 - 1 segments: 6 TB at 1460 bytes each. The readers of flows refuse such lists.
     pub fn push(&mut self, message: Message, segment: u16) {
         let segments = message.bytes.div_ceil(u64::from(segment)).max(1);
         let end = u32::try_from(segments).ok().and_then(|segments| self.end.checked_add(segments));
@@ -64,24 +64,24 @@ impl Messages {
         }
     }
 
-    /// One past the last segment of the last message.
+    /// Returns one past the last segment of the last message.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
     }
 
-    /// Whether every message is finished.
+    /// Returns whether every message is finished.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.oldest.is_none()
     }
 
-    /// The oldest message.
+    /// Returns the oldest message.
     pub fn oldest_mut(&mut self) -> Option<&mut Span> {
         self.oldest.as_mut()
     }
 
-    /// The message of an unfinished segment.
+    /// Returns the message of an unfinished segment.
     #[inline(always)]
     pub fn of(&self, seq: u32) -> Option<&Span> {
         match &self.oldest {
@@ -90,7 +90,7 @@ impl Messages {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the same, mutable.
     #[inline]
     pub fn of_mut(&mut self, seq: u32) -> Option<&mut Span> {
         match &mut self.oldest {
@@ -102,7 +102,7 @@ impl Messages {
         }
     }
 
-    /// The lost ones of these segments were found before the timer.
+    /// Counts those of these segments that are lost: they were found before the timer.
     #[cold]
     pub(crate) fn count_found_lost(&mut self, board: &Board, segments: impl IntoIterator<Item = u32>) {
         for seq in segments.into_iter().filter(|&seq| board.is_lost(seq)) {
@@ -112,7 +112,7 @@ impl Messages {
         }
     }
 
-    /// An ACK asks once more for the oldest outstanding segment.
+    /// Counts an ACK that asks once more for the oldest outstanding segment.
     #[cold]
     pub(crate) fn count_duplicate_ack(&mut self, oldest: u32) {
         if let Some(span) = self.of_mut(oldest) {
@@ -120,13 +120,13 @@ impl Messages {
         }
     }
 
-    /// Whether the oldest message may have finished, or come to another step.
+    /// Returns whether the oldest message may have finished, or reached another step.
     #[inline(always)]
     pub fn is_due(&self, cumulative: u32) -> bool {
         self.oldest.as_ref().is_some_and(|span| span.watch <= cumulative)
     }
 
-    /// Takes the oldest message if everything of it lies below `cumulative`.
+    /// Takes the oldest message if all of it is below `cumulative`.
     #[inline]
     pub fn finish(&mut self, cumulative: u32) -> Option<Span> {
         let done = self.oldest.take_if(|span| span.end <= cumulative)?;

@@ -2,18 +2,18 @@
 //!
 //! | module | models |
 //! | --- | --- |
-//! | [`endpoint`] | a host's connections of one class of flow: which a message takes, handshakes, turns, timers |
+//! | [`endpoint`] | a host's connections of one class of flow: which one a message takes, handshakes, turns, timers |
 //! | [`sender`] | the sender of a connection |
 //! | [`congestion`] | its congestion control: NewReno, DCTCP, D2TCP, and the contract for others |
 //! | [`receiver`] | its receiver: ACKs, delayed ACKs, the echo of marks |
-//! | [`rules`] | what holds at every host |
-//! | [`params`] | what a connection can be set to: today's standards, or the ns-2 lineage of the papers |
-//! | [`messages`] | which segments of a connection are whose |
-//! | [`steps`] | how long messages were in the steps of QCLIMB, where somebody asks |
-//! | [`header`] | what the two ends say to one another |
+//! | [`rules`] | the rules that hold at every host |
+//! | [`params`] | the parameters of a connection: today's standards, or the ns-2 lineage of the papers |
+//! | [`messages`] | which segments of a connection belong to which message |
+//! | [`steps`] | how long messages were in the steps of QCLIMB, if measured |
+//! | [`header`] | the content of packets between the two ends |
 //!
-//! Sequence numbers count segments; windows are in segments. A path's maximum segment is known, hosts have memory and
-//! processor enough, and the end of a connection is never said: its sender drops it.
+//! Sequence numbers count segments; windows are in segments. A path's maximum segment is known, and hosts have enough
+//! memory and processor time. The end of a connection is not signalled: its sender drops it.
 
 mod alarms;
 mod asked;

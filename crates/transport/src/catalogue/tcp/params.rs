@@ -1,8 +1,8 @@
-//! What a TCP of this house can be set to. Times are [`Time`], windows count segments.
+//! The parameters of the built-in TCP. Times are [`Time`], windows count segments.
 //!
-//! Two sets are in use: today's standards ([`WindowRule::Pipe`], [`RtoRule::Rfc6298`], [`Restart::AtMostInitial`]) and the
+//! Two sets are in use: today's standards ([`WindowRule::Pipe`], [`RtoRule::Rfc6298`], [`Restart::AtMostInitial`]), and the
 //! ns-2 lineage of pFabric, PIAS and QCluster ([`WindowRule::FromCumulative`], [`RtoRule::Constant`],
-//! [`Restart::Initial`]), as its `tcp-full.cc`, `tcp.cc` and `spine_empirical.tcl` have it.
+//! [`Restart::Initial`]), as in its `tcp-full.cc`, `tcp.cc` and `spine_empirical.tcl`.
 
 use flowsieve_core::Time;
 
@@ -13,9 +13,9 @@ use crate::tcp::congestion::CongestionSpec;
 pub struct TcpParams {
     /// Payload of a full segment, in bytes.
     pub segment: u16,
-    /// Initial window; taken for 1 where it is 0.
+    /// Initial window; 0 counts as 1.
     pub initial_window: u32,
-    /// The window never grows beyond; the initial window is cut to it.
+    /// The largest window; the initial window is cut to it.
     pub max_window: u32,
     /// What the window limits.
     pub window: WindowRule,
@@ -29,33 +29,33 @@ pub struct TcpParams {
     pub rto: RtoRule,
     /// What happens to the window after an idle time longer than the RTO.
     pub restart: Restart,
-    /// The receiver acknowledges every n-th segment; 1: each.
+    /// The receiver acknowledges every n-th segment; 1: each one.
     pub ack_every: u32,
-    /// How long the receiver may hold an ACK back where `ack_every` is above 1.
+    /// How long the receiver may hold an ACK back if `ack_every` is above 1.
     pub delayed_ack: Time,
-    /// After so many timeouts in a row only probes are sent until one is answered (pFabric); `None`: never.
+    /// After this many timeouts in a row only probes are sent until one is answered (pFabric); `None`: never.
     pub probe_after: Option<u32>,
 }
 
 impl TcpParams {
-    /// The most segments between the oldest that is not acknowledged and the newest sent: room for a window of holes
-    /// and a window beyond them.
+    /// Returns the most segments between the oldest that is not acknowledged and the newest sent: room for a window of
+    /// holes and a window beyond them.
     pub fn span(&self) -> u32 {
         self.max_window.max(1).saturating_mul(2)
     }
 
-    /// Whether an ACK that only acknowledges selectively is a delivery like any other, and not a sign of loss.
+    /// Returns whether an ACK that only acknowledges selectively is a delivery like any other, and not a sign of loss.
     #[inline]
     pub(crate) fn expects_reordering(&self) -> bool {
         !matches!(self.loss_detection, LossDetection::DupAck(_))
     }
 
-    /// The initial window as it is used: at least one segment, at most the largest window.
+    /// Returns the initial window in use: at least one segment, at most the largest window.
     pub(crate) fn initial(&self) -> f64 {
         f64::from(self.initial_window.min(self.max_window).max(1))
     }
 
-    /// Of which gaps the receiver compares the priorities, if it does.
+    /// Returns the gaps for which the receiver compares priorities, if it does.
     pub(crate) fn gaps(&self) -> Option<Gaps> {
         match self.loss_detection {
             LossDetection::ByPriority(gaps) => Some(gaps),
@@ -63,7 +63,7 @@ impl TcpParams {
         }
     }
 
-    /// Whether anything depends on round-trip times.
+    /// Returns whether anything depends on round-trip times.
     #[inline]
     pub(crate) fn measures_round_trips(&self) -> bool {
         matches!(self.rto, RtoRule::Rfc6298 { .. }) || self.loss_detection == LossDetection::Rack
@@ -74,64 +74,64 @@ impl TcpParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRule {
     /// ns-2's FullTcp: the span from the oldest segment that is not cumulatively acknowledged, so that a hole stalls the
-    /// sender a window later. The window grows by a step and reacts to marks with each ACK that moves the cumulative
-    /// edge, whether or not the sender has use for it; of a run of marked ACKs only the first does not let it grow. In
-    /// fast recovery it limits the pipe. At a timeout the threshold is half the window, unless the last cut was for a
+    /// sender a window later. The window grows by a step and reacts to marks with each ACK that moves the cumulative edge,
+    /// whether or not the sender has use for it. In a run of marked ACKs, only the first does not let it grow. In fast
+    /// recovery the window limits the pipe. At a timeout the threshold is half the window, unless the last cut was for a
     /// mark: then it stays.
     FromCumulative,
     /// The segments believed in flight (RFC 6675's pipe), which lets a new segment out for each that is selectively
-    /// acknowledged (RFC 3042). The window grows by the segments delivered (RFC 3465), while it is what limits the
-    /// sender (RFC 7661), and not with marked ACKs (RFC 3168) or duplicate ones (RFC 5681) but where
-    /// [`LossDetection`] expects reordering.
+    /// acknowledged (RFC 3042). The window grows by the segments delivered (RFC 3465), while it is what limits the sender
+    /// (RFC 7661). It does not grow with marked ACKs (RFC 3168), or with duplicate ones (RFC 5681) unless [`LossDetection`]
+    /// expects reordering.
     Pipe,
 }
 
 /// How losses are found before the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// Not at all: under spraying, with the timer alone.
+    /// Not at all, only by the timer: for spraying.
     Off,
-    /// By so many segments acknowledged above a hole (RFC 6675).
+    /// By this many segments acknowledged above a hole (RFC 6675).
     DupAck(u32),
     /// By time (RFC 8985), for networks that reorder.
     Rack,
-    /// By the receiver, which compares the priorities on both sides of a gap (QCLIMB, NSDI 2024, §3.2), for flows that climb
-    /// to higher priorities on one path. Equal priorities say that what is missing is lost; a loss where a priority ends is
-    /// left to the timer.
+    /// By the receiver, which compares the priorities on both sides of a gap (QCLIMB, NSDI 2024, §3.2), for flows that
+    /// climb to higher priorities on one path. With equal priorities, the missing segments are lost. A loss where a
+    /// priority ends is left to the timer.
     ByPriority(Gaps),
 }
 
-/// Of which gaps a receiver speaks that compares priorities, and what its sender takes for lost. The paper can be read either
-/// way: an ACK tells "the OOO packet received" and has a flag (§3.2.2), and the sender retransmits "the first packet that
-/// corresponds to the cumulative acknowledgment value" (§3.2.3).
+/// Which gaps a receiver that compares priorities reports, and what its sender takes for lost. The paper allows both
+/// readings: an ACK tells "the OOO packet received" and has a flag (§3.2.2), and the sender retransmits "the first packet
+/// that corresponds to the cumulative acknowledgment value" (§3.2.3).
 ///
-/// As wide as what else [`LossDetection`] holds, so that each ACK finds that one's tag as a whole word.
+/// As wide as the other contents of [`LossDetection`], so that each ACK finds that type's tag as a whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Gaps {
-    /// Of the first, as §4.2 compares priorities: the one segment at the cumulative edge is lost, so that a round trip repairs
+    /// The first gap, as §4.2 compares priorities: the one segment at the cumulative edge is lost, so a round trip repairs
     /// one hole.
     First,
-    /// Of the gap below the packet that the ACK is about: all that is missing in it is lost.
+    /// The gap below the packet that the ACK is about: everything missing in it is lost.
     Every,
 }
 
 /// The retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
-    /// One value, without estimation or back-off, as ns-2's MinTCP of the pFabric lineage.
+    /// One value, without estimation or back-off, as in ns-2's MinTCP of the pFabric lineage.
     Constant(Time),
     /// RFC 6298.
     Rfc6298 {
-        /// Lower bound of what is estimated.
+        /// Lower bound of the estimate.
         min: Time,
-        /// What it is before anything is estimated.
+        /// The timeout before any estimate.
         initial: Time,
     },
 }
 
 impl RtoRule {
-    /// Before any measurement (RFC 6298 §2.1).
+    /// The timeout before any measurement (RFC 6298 §2.1).
     pub const RFC_INITIAL: Time = Time(1_000_000_000_000);
 }
 

@@ -1,28 +1,30 @@
-//! Which gap in what has arrived is a loss: priority-based loss detection (QCLIMB, NSDI 2024, §3.2.1 and §4.2), for
+//! Which gap among the arrivals is a loss: priority-based loss detection (QCLIMB, NSDI 2024, §3.2.1 and §4.2), for
 //! [`LossDetection::ByPriority`](crate::tcp::params::LossDetection).
 //!
-//! Of a gap the priority of a segment before it and of one beyond it are compared. Are they equal, and are both segments of
-//! one message, then what is missing is lost; else it may be under way, and the timer decides.
+//! For a gap, the receiver compares the priority of a segment before it with that of one beyond it. If they are equal, and
+//! both segments belong to one message, the missing segments are lost. Otherwise they may be under way, and the timer
+//! decides.
 //!
-//! Why that is sound. Within one message priorities climb and then fall: they never fall and then rise again. So whatever
-//! was sent between two segments of equal priority had that priority or a higher one, and was sent before the second of
-//! them. On one path, whose ports serve strictly by priority and each priority in order, it cannot be behind the second:
-//! it arrived or is lost. The two need not be the gap's neighbours: any segment before it and any one beyond it will do.
+//! Why that is sound. Within one message priorities climb and then fall: they never fall and then rise again. So everything
+//! sent between two segments of equal priority had that priority or a higher one, and was sent before the second of them.
+//! On one path, where ports serve strictly by priority and each priority in order, it cannot be behind the second: it
+//! arrived or is lost. The two need not be the gap's neighbours: any segment before it and any one beyond it will do.
 //!
-//! Why of one message. A connection may carry one message after another, and each begins with a priority of its own. A gap
-//! between the last segment of one and the first of the next says nothing, nor does one before a connection's first segment.
+//! Why within one message. A connection may carry one message after another, and each begins with its own priority. A gap
+//! between the last segment of one and the first of the next says nothing, nor does one before a connection's first
+//! segment.
 //!
-//! A retransmission is sent by a rule of its own, not by its place in the message, and may overtake the first transmission
-//! after a timeout that came too early. So it gives no priority: the paper's "last segment in order" is the last one that
-//! was sent for the first time, as if a retransmission had the priority that both sides of its gap had. Retransmissions
-//! that stand alone beyond the edge equal nothing.
+//! A retransmission's priority follows a separate rule, not its place in the message, and it may overtake the first
+//! transmission after a timeout that came too early. So it gives no priority: the paper's "last segment in order" is the
+//! last one that was sent for the first time, as if a retransmission had the priority that both sides of its gap had.
+//! Retransmissions that stand alone beyond the edge equal nothing.
 //!
-//! Which gap: the first, or with [`Gaps::Every`] the one below the run that has just grown, of which the ACK's block speaks.
-//! Below a higher gap, too, the last segment counts that is no retransmission. That gap alone can have become decided: of two
-//! equal segments the lower one was sent first and arrived first, so that the upper one's run is the one that grows. Where
-//! sides change otherwise, by retransmissions, the gap has been asked for, or the edge comes to it and asks. The receiver
-//! says the same again with each further segment of the run, so that a lost ACK asks for nothing in vain; what was asked for
-//! its sender remembers.
+//! Which gap: the first, or with [`Gaps::Every`] the one below the run that has just grown, which is the ACK's block. Below
+//! a higher gap, too, the last segment that is not a retransmission counts. Only that gap can have become decided: of two
+//! equal segments, the lower one was sent first and arrived first, so the upper one's run is the one that grows. Where
+//! sides change otherwise, by retransmissions, the gap has been requested already, or the edge reaches it and requests it.
+//! The receiver repeats the report with each further segment of the run, so that a lost ACK does no harm. The sender
+//! remembers what was requested.
 
 use std::collections::VecDeque;
 
@@ -37,23 +39,23 @@ struct Side {
     priority: u8,
 }
 
-/// Segments that arrived beyond the cumulative edge, with nothing missing between them.
+/// Segments that arrived beyond the cumulative edge, contiguous.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     start: u32,
     end: u32,
-    /// The first and the last of them that are no retransmissions; `None`: all are.
+    /// The first and the last of them that are not retransmissions; `None`: all are.
     first: Option<Side>,
     last: Option<Side>,
 }
 
-/// What a receiver remembers of priorities.
+/// A receiver's memory of priorities.
 #[derive(Clone, Debug)]
 pub(super) struct PriorityGaps {
     of: Gaps,
-    /// The last segment in order that is no retransmission.
+    /// The last segment in order that is not a retransmission.
     in_order: Option<Side>,
-    /// Runs beyond the edge by their place, a gap before each; as many as the receiver's span has room for.
+    /// Runs beyond the edge, in order, with a gap before each; as many as the receiver's span has room for.
     runs: VecDeque<Run>,
 }
 
@@ -68,13 +70,13 @@ impl PriorityGaps {
         PriorityGaps { of, in_order: None, runs: VecDeque::new() }
     }
 
-    /// The next segment in order arrives.
+    /// Notes the next segment in order.
     #[inline]
     pub(super) fn on_next(&mut self, data: &Arrival) {
         self.in_order = Side::of(data).or(self.in_order);
     }
 
-    /// Then the cumulative edge moves to `next`. Says what is known of the first gap.
+    /// Moves the cumulative edge to `next`, after [`PriorityGaps::on_next`]. Reports on the first gap.
     pub(super) fn on_edge(&mut self, next: u32) -> GapReport {
         if let Some(run) = self.runs.front().filter(|run| run.start < next) {
             self.in_order = run.last.or(self.in_order);
@@ -83,7 +85,7 @@ impl PriorityGaps {
         self.report(0)
     }
 
-    /// A segment beyond the edge arrives for the first time. Says what is known of the first gap.
+    /// Notes a segment beyond the edge that arrives for the first time. Reports on the first gap.
     pub(super) fn on_beyond(&mut self, data: &Arrival) -> GapReport {
         let side = Side::of(data);
         let at = self.runs.partition_point(|run| run.end < data.seq);
@@ -117,7 +119,7 @@ impl PriorityGaps {
         self.report(0)
     }
 
-    /// What is to be said with a block of ACKs that starts so, beyond the edge.
+    /// Returns the report for an ACK whose block starts at `start`, beyond the edge.
     pub(super) fn with_block(&self, start: u32) -> GapReport {
         self.report(match self.of {
             Gaps::First => 0,
@@ -125,7 +127,7 @@ impl PriorityGaps {
         })
     }
 
-    /// What the sides of the gap below a run say of it.
+    /// Returns what the sides of the gap below a run say about it.
     fn report(&self, at: usize) -> GapReport {
         let Some(run) = self.runs.get(at) else { return GapReport::None };
         let before = || self.runs.range(..at).rev().find_map(|run| run.last).or(self.in_order);

@@ -1,13 +1,13 @@
-//! RACK's loss detection (RFC 8985 §6.2): a segment is lost when one that was sent later by more than a reordering window
-//! has been delivered.
+//! RACK's loss detection (RFC 8985 §6.2): a segment is lost when another one was delivered that was sent later by more than
+//! a reordering window.
 //!
 //! The window is a multiple of a quarter of the least round trip, at most the smoothed one. The multiple starts at one,
-//! grows by one in each round trip that shows a spurious retransmission, and is one again after 16 recoveries without.
+//! grows by one in each round trip that shows a spurious retransmission, and returns to one after 16 recoveries without.
 //!
-//! When a delivered packet was sent is known from the timestamp that its ACK echoes, so that retransmissions are never
-//! ambiguous (step 2 of §6.2). Left out: the window of zero before any reordering is seen (step 4), as this is for
-//! networks that reorder; the sparing of young segments at a timeout (§6.3); tail loss probes (§7); a minimum over
-//! recent round trips only (§6.2, step 1).
+//! The timestamp that an ACK echoes tells when the delivered packet was sent, so retransmissions are never ambiguous (step
+//! 2 of §6.2). Left out: the window of zero before any reordering is seen (step 4), as this is for networks that reorder;
+//! the sparing of young segments at a timeout (§6.3); tail loss probes (§7); a minimum over recent round trips only (§6.2,
+//! step 1).
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ use crate::tcp::sender::Ack;
 
 /// RFC 8985 §6.2, step 4: recoveries without a spurious retransmission until the window is narrow again.
 const PERSISTENCE: u32 = 16;
-/// What an idle connection keeps room for, in segments.
+/// Segments for which an idle connection keeps room.
 const KEPT: usize = 64;
 
 /// RACK's state of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// (when it was sent, segment) of everything in flight, in the order of sending; what has arrived since is skipped
-    /// when it comes to the front. Instants are whole nanoseconds, as timestamps are.
+    /// (when it was sent, segment) of everything in flight, in the order of sending. Segments that have arrived since are
+    /// skipped at the front. Instants are whole nanoseconds, as timestamps are.
     sent: VecDeque<(Time, u32)>,
-    /// When the newest delivered packet was sent, and its segment: packets of one instant were sent in this order.
+    /// When the newest delivered packet was sent, and its segment. Packets of one instant are in segment order.
     newest: (Time, u32),
     /// The round trip of that packet.
     round_trip: Time,
@@ -60,7 +60,7 @@ impl Rack {
         self.sent.push_back((whole_ns(now), seq));
     }
 
-    /// An ACK arrived that left the segments `una..nxt` outstanding.
+    /// Handles an ACK that left the segments `una..nxt` outstanding.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack, (una, nxt): (u32, u32), round_trips: RoundTrips) {
         let newest = (whole_ns(now).since(ack.round_trip), ack.cumulative.max(ack.block.1).saturating_sub(1));
@@ -76,7 +76,7 @@ impl Rack {
         self.reordering = Time(self.quarters.saturating_mul(round_trips.least.0 / 4)).min(round_trips.smoothed);
     }
 
-    /// A recovery ended.
+    /// Handles the end of a recovery.
     pub(crate) fn on_recovered(&mut self) {
         self.persistence = self.persistence.saturating_sub(1);
         if self.persistence == 0 {
@@ -84,7 +84,7 @@ impl Rack {
         }
     }
 
-    /// Everything in flight was given up for lost.
+    /// Gives up everything in flight for lost.
     pub(crate) fn on_timeout(&mut self) {
         self.sent.clear();
         self.deadline = Time::NEVER;
@@ -95,7 +95,7 @@ impl Rack {
         self.deadline
     }
 
-    /// The next lost segment, in the order of sending. Arms the timer for the first that may yet turn out lost.
+    /// Returns the next lost segment, in the order of sending. Arms the timer for the first that may yet turn out lost.
     #[inline]
     pub(crate) fn next_late(&mut self, now: Time, has_arrived: impl Fn(u32) -> bool) -> Option<u32> {
         self.deadline = Time::NEVER;

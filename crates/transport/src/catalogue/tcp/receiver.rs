@@ -1,9 +1,9 @@
-//! The receiver: cumulative and selective acknowledgement (RFC 5681 §4.2, RFC 2018, RFC 2883), delayed ACKs that echo
-//! marks exactly (RFC 8257 §3.2), and what a measurement wants of it.
+//! The receiver: cumulative and selective acknowledgement (RFC 5681 §4.2, RFC 2018, RFC 2883), delayed ACKs that echo marks
+//! exactly (RFC 8257 §3.2), and counts for measurement.
 //!
 //! A segment that is out of order, fills a gap, has arrived before or ends a message is acknowledged at once. The exact
-//! echo serves NewReno too, whose sender cuts once a window either way; RFC 3168's latch until CWR is left out, and so is
-//! a limit of the receiver's memory other than [`AckRule::span`].
+//! echo serves NewReno too, whose sender cuts once per window either way; RFC 3168's latch until CWR is left out. So is a
+//! limit of the receiver's memory other than [`AckRule::span`].
 
 use flowsieve_core::Time;
 use flowsieve_core::message::Held;
@@ -24,7 +24,7 @@ pub struct Arrival {
     pub last: bool,
     /// As in [`DataHeader`](crate::tcp::header::DataHeader).
     pub retransmission: bool,
-    /// Its ECN field says congestion experienced.
+    /// Whether its ECN field says congestion experienced.
     pub marked: bool,
     /// The priority that it was sent with.
     pub priority: u8,
@@ -40,9 +40,9 @@ pub type Reply = (AckHeader, u32);
 pub struct AckRule {
     /// Acknowledge every n-th segment.
     pub every: u32,
-    /// Hold an ACK back no longer.
+    /// How long an ACK may be held back.
     pub delay: Time,
-    /// Segments from the cumulative edge on that are taken; others are dropped.
+    /// The number of segments from the cumulative edge on that are accepted; others are dropped.
     pub span: u32,
 }
 
@@ -53,23 +53,23 @@ pub struct Receiver {
     next: u32,
     /// One past the highest that has arrived.
     highest: u32,
-    /// What has arrived above `next`.
+    /// The segments that have arrived above `next`.
     arrived: Ring<1>,
-    /// (one past its last segment, message) of messages whose last segment has arrived and that are not reported.
+    /// (one past its last segment, message) of messages whose last segment has arrived and that have not been reported.
     ends: Vec<(u32, u32)>,
     /// Segments that wait for their ACK, and the timestamp of the oldest of them.
     held: u32,
     held_stamp: u32,
-    /// Whether the held ones were marked.
+    /// Whether the segments held were marked.
     marked: bool,
     deadline: Option<Time>,
     /// First transmissions that arrived after a later one, since the last message was complete.
     out_of_order: u32,
-    /// Where priorities are compared.
+    /// Present if priorities are compared.
     gaps: Option<Box<PriorityGaps>>,
-    /// What they say of the first gap.
+    /// What the priorities say about the first gap.
     gap: GapReport,
-    /// What is held beyond `next`; made with the first segment that is.
+    /// The segments held beyond `next`; created with the first of them.
     beyond: Option<Box<Beyond>>,
 }
 
@@ -84,7 +84,7 @@ struct Beyond {
 }
 
 impl Beyond {
-    /// So many have been held until now.
+    /// Counts the segments held until now.
     fn count(&mut self, now: Time) {
         let held = now.since(self.counted).0.saturating_mul(self.segments.into());
         self.segment_ps = self.segment_ps.saturating_add(held);
@@ -98,27 +98,27 @@ impl Beyond {
     }
 }
 
-/// What an arrival causes.
+/// The result of an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
     /// ACKs to send now, in this order: the first is for segments held before a change of mark.
     pub replies: [Option<Reply>; 2],
-    /// Whether [`Receiver::complete`] may have something to say.
+    /// Whether [`Receiver::complete`] may have a message.
     pub advanced: bool,
 }
 
 impl Receiver {
-    /// One whose ACKs say what the priorities around a gap tell
+    /// Builds a receiver whose ACKs report what the priorities around a gap tell
     /// ([`LossDetection::ByPriority`](crate::tcp::params::LossDetection)).
     ///
-    /// QCLIMB answers segments out of order by such ACKs alone. Here one that fills a gap, or a part of it, while something
-    /// is still missing says it, too, of which the paper says nothing: it is the next hole's only mention where nothing
-    /// further arrives, so that without it two losses in a row would become a timeout.
+    /// QCLIMB answers only segments out of order by such ACKs. Here, a segment that fills a gap or a part of it, while
+    /// others are still missing, gets one too; the paper does not cover this case. If nothing further arrives, it is the
+    /// next hole's only report. Without it, two losses in a row would become a timeout.
     pub fn comparing_priorities(gaps: Gaps) -> Receiver {
         Receiver { gaps: Some(Box::new(PriorityGaps::new(gaps))), ..Receiver::default() }
     }
 
-    /// A data packet arrives.
+    /// Handles a data packet.
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reaction {
         let mut reaction = Reaction::default();
@@ -149,7 +149,7 @@ impl Receiver {
         reaction
     }
 
-    /// A data packet arrives that is not the next one.
+    /// Handles a data packet that is not the next one.
     #[inline(never)]
     fn on_disordered(&mut self, now: Time, data: &Arrival, rule: AckRule) -> Reply {
         let (block, known) = if data.seq < self.next {
@@ -172,7 +172,7 @@ impl Receiver {
         self.acknowledge(block, data.marked, known, data.stamp)
     }
 
-    /// A segment beyond the edge arrives where priorities are compared.
+    /// Handles a segment beyond the edge if priorities are compared.
     #[cold]
     fn compare(&mut self, data: &Arrival, known: bool) -> Reply {
         let block = self.run_around(data.seq);
@@ -187,7 +187,7 @@ impl Receiver {
         (AckHeader { gap: with_block, ..ack }, stamp)
     }
 
-    /// A segment arrives for the first time.
+    /// Notes a segment that arrives for the first time.
     #[inline(always)]
     fn note(&mut self, data: &Arrival) {
         self.out_of_order += u32::from(data.seq < self.highest && !data.retransmission);
@@ -197,7 +197,7 @@ impl Receiver {
         }
     }
 
-    /// `next` has arrived: the edge moves past it and all that arrived before it.
+    /// Moves the edge past `next`, which has arrived, and past everything contiguous with it.
     #[inline(always)]
     fn move_edge(&mut self, now: Time) {
         if self.highest == self.next + 1 {
@@ -222,7 +222,7 @@ impl Receiver {
         }
     }
 
-    /// The run of segments above `next` that one of them lies in.
+    /// Returns the run of segments above `next` that contains `seq`.
     #[inline]
     fn run_around(&self, seq: u32) -> (u32, u32) {
         (self.arrived.run_start(0, seq, self.next), self.arrived.run_end(0, seq))
@@ -234,37 +234,37 @@ impl Receiver {
         (AckHeader { cumulative: self.next, block, marked, duplicate, gap: self.gap }, stamp)
     }
 
-    /// A probe arrives; says what has arrived so far.
+    /// Answers a probe with what has arrived so far.
     pub fn on_probe(&mut self, stamp: u32) -> Reply {
         let marked = self.held > 0 && self.marked;
         self.acknowledge((0, 0), marked, false, stamp)
     }
 
-    /// When [`Receiver::on_timer`] wants to be called.
+    /// Returns when [`Receiver::on_timer`] wants to be called.
     pub fn deadline(&self) -> Option<Time> {
         self.deadline
     }
 
-    /// The clock reached [`Receiver::deadline`]: the ACK that was held back.
+    /// Returns the ACK that was held back, when the clock has reached [`Receiver::deadline`].
     pub fn on_timer(&mut self, now: Time) -> Option<Reply> {
         self.deadline.filter(|&at| at <= now)?;
         Some(self.acknowledge((0, 0), self.marked, false, self.held_stamp))
     }
 
-    /// Whether the last segment of a message has arrived that is not reported yet.
+    /// Returns whether the last segment of a message has arrived that is not reported yet.
     #[inline(always)]
     pub fn has_ends(&self) -> bool {
         !self.ends.is_empty()
     }
 
-    /// The next message that is complete, with the first transmissions that arrived out of order since the last one.
+    /// Returns the next complete message, with the first transmissions that arrived out of order since the previous one.
     pub fn complete(&mut self) -> Option<(u32, u32)> {
         let at = self.ends.iter().position(|&(end, _)| end <= self.next)?;
         let (_, message) = self.ends.remove(at);
         Some((message, std::mem::take(&mut self.out_of_order)))
     }
 
-    /// What was held since it was asked last, in segments of so many bytes; `None`: nothing.
+    /// Returns what was held since the last call, in segments of `segment` bytes; `None`: nothing.
     pub fn take_held(&mut self, now: Time, segment: u16) -> Option<Held> {
         let beyond = self.beyond.as_mut()?;
         beyond.count(now);

@@ -1,9 +1,9 @@
 //! The receiving sides of a host's connections, and how packets find them.
 //!
-//! A packet of a sender that has had no answer yet is looked up by its flow; later ones name the slot that an ACK has
-//! told. A connection's end is never said, so that a receiver cannot know of it. What carries one message alone is
-//! forgotten when that has been complete, and nothing came late, for [`TIME_WAIT`]; others are as many as were ever open at
-//! once, and stay.
+//! A packet of a sender that has had no answer yet is looked up by its flow; later packets name the slot from an ACK. A
+//! connection's end is not signalled, so a receiver cannot know of it. A side that carries only one message is forgotten
+//! once the message has been complete for [`TIME_WAIT`] with nothing late. The others stay, as many as were ever open at
+//! once.
 
 use std::collections::VecDeque;
 
@@ -18,15 +18,15 @@ use crate::tcp::params::Gaps;
 use crate::tcp::receiver::{Receiver, Reply};
 use crate::tcp::rto;
 
-/// How long a sender may be silent and yet not know that all has arrived: twice the longest retransmission timeout, so that
-/// it has asked at least once. RFC 9293's 2 MSL begin anew with each late packet, too.
+/// How long a sender may be silent and not know that everything has arrived: twice the longest retransmission timeout, so
+/// that it has asked at least once. Like RFC 9293's 2 MSL, it begins anew with each late packet.
 const TIME_WAIT: Time = Time(2 * rto::MAX.0);
 
-/// The receiving sides of a host and class. What every packet touches stands last.
+/// The receiving sides of a host and class. The fields that every packet touches are last.
 #[repr(C)]
 pub(super) struct Receivers {
     by_flow: HashTable<u32>,
-    /// When flows were complete whose sides will be forgotten, or when something of them came late; about in the order of
+    /// When flows that will be forgotten were complete, or when something late arrived for them; roughly in the order of
     /// time. A faulty sender's flow may be complete more than once.
     complete: VecDeque<(Time, u32)>,
     forgotten: Vec<u32>,
@@ -38,25 +38,25 @@ pub(super) struct Receivers {
 /// The receiving side of a connection, and how its ACKs find the sender.
 pub(super) struct ReceivingSide {
     pub(super) receiver: Receiver,
-    /// [`NONE`]: it is forgotten.
+    /// [`NONE`] if it is forgotten.
     flow: u32,
     /// The slot of the sending side at its host.
     sender: u32,
     peer: u16,
-    /// The instant of its entry among the alarms; [`Time::NEVER`]: it has none.
+    /// The instant of its entry among the alarms; [`Time::NEVER`] if it has none.
     pub(super) alarm: Time,
-    /// When a packet last came that was not the next.
+    /// When the last packet came that was not the next one.
     pub(super) disordered: Time,
 }
 
-/// Fibonacci hashing: the table takes the upper bits for one thing and the lower for another.
+/// Fibonacci hashing: the table uses the upper and the lower bits for different purposes.
 fn hash(flow: u32) -> u64 {
     let product = u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     product ^ product >> 32
 }
 
 impl Receivers {
-    /// `gaps`: of which the priorities are compared.
+    /// Builds an empty set. `gaps`: the gaps for which priorities are compared.
     pub(super) fn new(gaps: Option<Gaps>) -> Receivers {
         Receivers {
             sides: Vec::new(),
@@ -72,7 +72,7 @@ impl Receivers {
         &mut self.sides[slot as usize]
     }
 
-    /// The slot of the side that a packet of a flow from a host is for, made if the packet is the first.
+    /// Returns the slot of the side for a packet of a flow from a host. The first packet creates the side.
     #[inline(always)]
     pub(super) fn slot_for(&mut self, now: Time, (flow, peer): (u32, u16), beside: Beside) -> u32 {
         match self.sides.get(beside.receiver as usize) {
@@ -106,12 +106,12 @@ impl Receivers {
         slot
     }
 
-    /// All of the one message of a side has arrived.
+    /// Notes that the only message of a side is complete.
     pub(super) fn completed(&mut self, now: Time, slot: u32) {
         self.complete.push_back((now, self.sides[slot as usize].flow));
     }
 
-    /// Forgets what has been complete for long enough, unless something came late.
+    /// Forgets sides that have been complete for long enough, unless something came late.
     fn forget(&mut self, now: Time) {
         while let Some(&(at, flow)) = self.complete.front().filter(|(at, _)| *at + TIME_WAIT <= now) {
             self.complete.pop_front();
@@ -132,7 +132,7 @@ impl Receivers {
 }
 
 impl ReceivingSide {
-    /// The receiver's timer may be earlier than its entry among the alarms.
+    /// Adds an entry among the alarms if the receiver's timer is earlier than the present entry.
     #[inline(always)]
     pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, slot: u32) {
         if let Some(at) = self.receiver.deadline().filter(|&at| at < self.alarm) {
@@ -141,21 +141,21 @@ impl ReceivingSide {
         }
     }
 
-    /// An answer that says nothing yet.
+    /// Returns an answer without content.
     #[inline(always)]
     fn answer(&self, now: Time, tagger: &mut Tagger, len: u16, kind: Kind) -> Packet {
         let tag = tagger.tag_control(|| FlowFacts::control(self.flow, kind, now));
         Packet { peer: self.peer, len, flow: self.flow, kind, tag, ..Packet::default() }
     }
 
-    /// An ACK as a packet; `len`: bytes of headers.
+    /// Returns an ACK as a packet; `len`: bytes of headers.
     #[inline(always)]
     pub(super) fn ack(&self, now: Time, tagger: &mut Tagger, slot: u32, len: u16, (header, stamp): Reply) -> Packet {
         let beside = Beside { sender: self.sender, receiver: slot, stamp };
         header.write(beside, self.answer(now, tagger, len, Kind::Ack))
     }
 
-    /// A SYN-ACK as a packet; `stamp`: what it echoes.
+    /// Returns a SYN-ACK as a packet; `stamp`: the timestamp that it echoes.
     pub(super) fn syn_ack(&self, now: Time, tagger: &mut Tagger, slot: u32, len: u16, stamp: u32) -> Packet {
         let beside = Beside { sender: self.sender, receiver: slot, stamp };
         Header::SynAck.write(beside, self.answer(now, tagger, len, Kind::Control))

@@ -1,7 +1,7 @@
-//! A ring of bits over a sliding window of sequence numbers: what is acknowledged, lost or received.
+//! A ring of bits over a sliding window of sequence numbers: which are acknowledged, lost or received.
 //!
-//! Bits outside the window are zero, and queries stay inside the window that [`Ring::ensure`] has made room for. Memory
-//! comes with the first bit that is set and grows with the window, by doubling.
+//! Bits outside the window are zero, and queries stay inside the window that [`Ring::ensure`] has made room for. Memory is
+//! allocated with the first bit that is set, and grows with the window by doubling.
 
 /// `LANES` bits for each sequence number of a window.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Ring<const LANES: usize> {
 }
 
 impl<const LANES: usize> Ring<LANES> {
-    /// Makes room for the window `from..to` and keeps what is set from `from` on.
+    /// Makes room for the window `from..to` and keeps the bits from `from` on.
     #[inline]
     pub(crate) fn ensure(&mut self, from: u32, to: u32) {
         // One word more than the window fills, as it may start in the middle of a word.
@@ -65,7 +65,7 @@ impl<const LANES: usize> Ring<LANES> {
         }
     }
 
-    /// The first sequence number in `from..to` whose bit is set.
+    /// Returns the first sequence number in `from..to` whose bit is set.
     #[inline]
     pub(crate) fn first_set(&self, lane: usize, from: u32, to: u32) -> Option<u32> {
         let mut seq = from;
@@ -80,7 +80,7 @@ impl<const LANES: usize> Ring<LANES> {
         None
     }
 
-    /// One past the run of set bits that starts at `from`.
+    /// Returns one past the run of set bits that starts at `from`.
     #[inline]
     pub(crate) fn run_end(&self, lane: usize, from: u32) -> u32 {
         let mut seq = from;
@@ -93,7 +93,7 @@ impl<const LANES: usize> Ring<LANES> {
         }
     }
 
-    /// The start of the run of set bits that ends with `seq`, not before `floor`.
+    /// Returns the start of the run of set bits that ends with `seq`, not before `floor`.
     #[inline]
     pub(crate) fn run_start(&self, lane: usize, seq: u32, floor: u32) -> u32 {
         let mut end = seq + 1;
@@ -108,7 +108,7 @@ impl<const LANES: usize> Ring<LANES> {
         end.max(floor)
     }
 
-    /// The `nth` (from 1) highest sequence number in `from..to` whose bit is set.
+    /// Returns the `nth` (from 1) highest sequence number in `from..to` whose bit is set.
     pub(crate) fn nth_highest(&self, lane: usize, from: u32, to: u32, nth: u32) -> Option<u32> {
         let mut left = nth;
         let mut end = to;
@@ -138,7 +138,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Every query against a plain set, over windows that start anywhere and grow twice.
+        /// Compares every query with a plain set, over windows that start anywhere and grow twice.
         #[test]
         fn ring__agrees_with_a_set(
             base in 0u32..1_000,

@@ -1,19 +1,19 @@
 //! The retransmission timeout: RFC 6298, or one constant.
 //!
-//! Every ACK is a measurement, retransmissions' included, as its timestamp tells which transmission it answers
-//! (RFC 6298 §3). Before the first one the timeout is what the rule says: 1 s there, another value where hosts know their
+//! Every ACK is a measurement, including those of retransmissions: its timestamp tells which transmission it answers (RFC
+//! 6298 §3). Before the first measurement the timeout is the rule's: 1 s in the RFC, another value if hosts know their
 //! network. Left out: the smaller gains of RFC 7323 appendix G for several measurements a round trip; the 3 s that the
-//! timeout becomes after a lost SYN (RFC 6298 §5.7): it stays what it was.
+//! timeout becomes after a lost SYN (RFC 6298 §5.7): here it does not change.
 
 use flowsieve_core::Time;
 
 use crate::tcp::params::RtoRule;
 
-/// RFC 6298 §2.5: an upper bound of at least 60 s. Measurements are cut to it as well.
+/// RFC 6298 §2.5: an upper bound of at least 60 s. Measurements are cut to it, too.
 pub(crate) const MAX: Time = Time(60_000_000_000_000);
 /// RFC 6298 §2.3: the clock granularity G.
 const GRANULARITY: Time = Time(1_000_000);
-/// 2^6 times the initial second is beyond [`MAX`], and 2^20 times the shortest useful bound.
+/// 2^6 times the initial second is beyond [`MAX`], and so is 2^20 times the shortest useful bound.
 const MOST_DOUBLINGS: u32 = 16;
 
 /// What is known of a connection's round trips; zero before the first measurement.
@@ -23,7 +23,7 @@ pub(crate) struct RoundTrips {
     pub(crate) least: Time,
 }
 
-/// The estimate of one connection.
+/// The timeout estimate of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rto {
     round_trips: RoundTrips,
@@ -32,7 +32,7 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    /// A round trip was measured.
+    /// Adds a measured round trip.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Time) {
         let rtt = rtt.min(MAX);
@@ -48,29 +48,29 @@ impl Rto {
         }
     }
 
-    /// The timer fired: the next one waits twice as long.
+    /// Doubles the next timeout, because the timer fired.
     pub(crate) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
     }
 
-    /// Whether the timer has fired since the oldest outstanding segment became the oldest.
+    /// Returns whether the timer has fired since the oldest outstanding segment became the oldest.
     pub(crate) fn is_backed_off(&self) -> bool {
         self.doublings > 0
     }
 
-    /// New data was acknowledged.
+    /// Ends the back-off, because new data was acknowledged.
     #[inline]
     pub(crate) fn settle(&mut self) {
         self.doublings = 0;
     }
 
-    /// When a timer that starts now fires.
+    /// Returns when a timer that starts now fires.
     #[inline]
     pub(crate) fn deadline(&self, now: Time, rule: RtoRule) -> Time {
         Time(now.0.saturating_add(self.value(rule).0))
     }
 
-    /// The timeout now.
+    /// Returns the current timeout.
     #[inline]
     pub(crate) fn value(&self, rule: RtoRule) -> Time {
         match rule {
@@ -87,12 +87,12 @@ impl Rto {
         }
     }
 
-    /// Whether no round trip has been measured that its rule would look at.
+    /// Returns whether the rule estimates, and no round trip has been measured.
     pub(crate) fn waits_unanswered(&self, rule: RtoRule) -> bool {
         matches!(rule, RtoRule::Rfc6298 { .. }) && self.round_trips.smoothed == Time::ZERO
     }
 
-    /// The smoothed and the least round trip.
+    /// Returns the smoothed and the least round trip.
     #[inline]
     pub(crate) fn round_trips(&self) -> RoundTrips {
         self.round_trips

@@ -1,4 +1,4 @@
-//! What holds of TCP at every host: a class's parameters, and how its messages share connections.
+//! The rules of TCP at every host: a class's parameters, and how its messages share connections.
 
 use std::num::NonZeroU32;
 
@@ -13,10 +13,10 @@ pub enum Connections {
     PerFlow,
     /// One for each ordered host pair; messages queue on it.
     Persistent,
-    /// An idle one of the host pair, or else a new one; messages never queue.
+    /// An idle one of the host pair, otherwise a new one; messages never queue.
     Pool,
-    /// The same, of hosts that have talked to each other before: a connection's first measurement is the base round trip of
-    /// its host pair, as Linux remembers that of a destination (`tcp_metrics`).
+    /// The same between hosts that have communicated before. A connection's first measurement is the base round trip of its
+    /// host pair, as Linux remembers that of a destination (`tcp_metrics`).
     Warm,
 }
 
@@ -25,7 +25,7 @@ pub enum Connections {
 pub enum Handshake {
     /// None.
     Never,
-    /// All but the first of each host pair, which counts as opened before the run (ns-2's warmed connections).
+    /// All except the first of each host pair, which counts as opened before the run (ns-2's warmed connections).
     Cold,
     /// All.
     Always,
@@ -34,7 +34,7 @@ pub enum Handshake {
 /// The rules of a class of flow.
 #[derive(Clone, Debug)]
 pub struct TcpRules {
-    /// Of each connection.
+    /// The parameters of each connection.
     pub params: TcpParams,
     /// How messages share connections.
     pub connections: Connections,
@@ -45,7 +45,7 @@ pub struct TcpRules {
 }
 
 impl TcpRules {
-    /// What is known beforehand.
+    /// Returns what is known of the transport before it runs.
     pub fn facts(&self) -> TransportFacts {
         TransportFacts {
             segment: self.params.segment,
@@ -54,7 +54,7 @@ impl TcpRules {
         }
     }
 
-    /// How receivers acknowledge.
+    /// Returns how receivers acknowledge.
     pub(super) fn acks(&self) -> AckRule {
         let TcpParams { ack_every, delayed_ack, .. } = self.params;
         AckRule { every: ack_every, delay: delayed_ack, span: self.params.span() }

@@ -1,7 +1,7 @@
-//! The sender of TCP NewReno with SACK, DCTCP, D2TCP and pFabric's transport: one state machine, set by [`TcpParams`].
+//! The sender of TCP NewReno with SACK, DCTCP, D2TCP and pFabric's transport: one state machine, configured by [`TcpParams`].
 //!
-//! It has no clock and sends nothing: the owner calls it with what happened and then takes packets with
-//! [`TcpSender::poll`] until there are none.
+//! It has no clock and sends nothing: the owner reports events to it and then takes packets with [`TcpSender::poll`] until
+//! there are none.
 //!
 //! | called when | method |
 //! | --- | --- |
@@ -15,8 +15,8 @@
 //! (SIGCOMM 2013 §4.3) for probes; the ns-2 lineage of PIAS where [`crate::tcp::params`] says so.
 //!
 //! Left out: early retransmit (RFC 5827), RFC 6675's rescue retransmission and its rule 3 (sending holes again that are not
-//! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts
-//! (RFC 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
+//! yet lost), proportional rate reduction (RFC 6937), tail loss probes (RFC 8985 §7), undoing of spurious timeouts (RFC
+//! 5682), Nagle's algorithm (RFC 9293 §3.7.4), the closing of connections.
 
 mod polling;
 
@@ -38,18 +38,18 @@ use crate::tcp::waiting::Waiting;
 /// A packet that the sender wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emission {
-    /// A segment; what it carries is in [`TcpSender::span`].
+    /// A segment; its content is in [`TcpSender::span`].
     Segment {
         /// Its number.
         seq: u32,
-        /// It was sent before.
+        /// Whether it was sent before.
         retransmission: bool,
     },
     /// A packet without payload.
     Control(Header),
 }
 
-/// What the cumulative and selective parts of an ACK say, with the instant that it echoes.
+/// The cumulative and selective parts of an ACK, with the round trip from the timestamp that it echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// As in [`AckHeader`](crate::tcp::header::AckHeader).
@@ -62,7 +62,7 @@ pub struct Ack {
     pub duplicate: bool,
     /// As in [`AckHeader`](crate::tcp::header::AckHeader).
     pub gap: GapReport,
-    /// How long ago the packet that caused it was sent, in whole nanoseconds.
+    /// The time since the packet that caused it was sent, in whole nanoseconds.
     pub round_trip: Time,
 }
 
@@ -77,7 +77,7 @@ enum Phase {
     ProbeSent,
 }
 
-/// How losses are being repaired; it ends when everything below the segment is acknowledged.
+/// How losses are being repaired; recovery ends when everything below the segment is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     Off,
@@ -91,32 +91,32 @@ enum Recovery {
 pub struct TcpSender {
     messages: Messages,
     phase: Phase,
-    /// What is known of the outstanding segments, `board.una` to `nxt`.
+    /// The state of the outstanding segments, `board.una` to `nxt`.
     board: Board,
     /// The next new segment.
     nxt: u32,
     congestion: Congestion,
     recovery: Recovery,
-    /// The next lost segment is sent whatever the window says: fast recovery has just begun (RFC 6675 §5, step 4.3), or the
+    /// The next lost segment is sent regardless of the window: fast recovery has just begun (RFC 6675 §5, step 4.3), or the
     /// receiver asks for it.
     fast_due: bool,
-    /// The window alone stopped the last poll.
+    /// Only the window stopped the last poll.
     limited: bool,
     waiting: Waiting,
     rto: Rto,
     deadline: Time,
-    /// [`Time::NEVER`] before the first segment or SYN.
+    /// When the last segment or SYN was sent; [`Time::NEVER`] before the first.
     last_sent: Time,
     /// Timeouts since the last ACK of any kind.
     silent_timeouts: u32,
     rack: Option<Box<Rack>>,
     asked: Option<Box<Asked>>,
-    /// Where the steps of a message are measured.
+    /// Present if the steps of a message are measured.
     steps: Option<Box<StepClock>>,
 }
 
 impl TcpSender {
-    /// A connection; `handshake`: it opens with a SYN.
+    /// Builds the sender of a connection; `handshake`: it opens with a SYN.
     pub fn new(handshake: bool, params: &TcpParams) -> TcpSender {
         TcpSender {
             messages: Messages::default(),
@@ -138,14 +138,14 @@ impl TcpSender {
         }
     }
 
-    /// The connection is like one that has been open before: its first round trip is known.
+    /// Sets the first round trip, for a connection that counts as open before.
     pub(crate) fn know_round_trip(&mut self, round_trip: Time, params: &TcpParams) {
         if params.measures_round_trips() {
             self.rto.sample(round_trip);
         }
     }
 
-    /// A message begins. Panics as [`Messages::push`].
+    /// Begins a message. Panics as [`Messages::push`].
     pub fn push(&mut self, now: Time, message: Message, params: &TcpParams) {
         let idle = self.board.una == self.nxt && self.idle_for(now) > self.rto.value(params.rto);
         if idle && self.nxt > 0 {
@@ -154,93 +154,93 @@ impl TcpSender {
         self.messages.push(message, params.segment);
     }
 
-    /// The steps of the message that began last are measured from now on, up to its last acknowledgement.
+    /// Measures the steps of the message that began last, from now on, up to its last acknowledgement.
     pub fn measure(&mut self, now: Time, steps: Steps, params: &TcpParams) {
         if let Some(span) = self.messages.end().checked_sub(1).and_then(|last| self.messages.of_mut(last)) {
             span.watch = self.steps.get_or_insert_default().begin(now, span, steps, params.segment);
         }
     }
 
-    /// The oldest message may have come to another step. To be called before [`TcpSender::finished`].
+    /// Updates the step of the oldest message. Call it before [`TcpSender::finished`].
     pub fn advance_steps(&mut self, now: Time, params: &TcpParams) {
         if let (Some(steps), Some(oldest)) = (&mut self.steps, self.messages.oldest_mut()) {
             oldest.watch = steps.advance(now, oldest, self.board.una, params.segment);
         }
     }
 
-    /// How long a message that has [finished](TcpSender::finished) was in its steps, once; `None` where nobody measured it.
+    /// Returns, once, how long a message that has [finished](TcpSender::finished) was in its steps; `None` if not measured.
     #[inline]
     pub fn measured(&mut self, message: u32) -> Option<StepTimes> {
         self.steps.as_mut()?.end(message)
     }
 
-    /// Whether no message is unfinished.
+    /// Returns whether no message is unfinished.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// How long ago the last segment or SYN was sent; [`Time::NEVER`] before the first.
+    /// Returns the time since the last segment or SYN was sent; [`Time::NEVER`] before the first.
     pub fn idle_for(&self, now: Time) -> Time {
         if self.last_sent == Time::NEVER { Time::NEVER } else { now.since(self.last_sent) }
     }
 
-    /// When [`TcpSender::on_timer`] wants to be called; [`Time::NEVER`] while nothing is outstanding and no segment waits for
-    /// the departure that its pace allows.
+    /// Returns when [`TcpSender::on_timer`] wants to be called; [`Time::NEVER`] if nothing is outstanding and no segment
+    /// waits for the departure that its pace allows.
     #[inline]
     pub fn deadline(&self) -> Time {
         let timer = self.deadline.min(self.congestion.held_until());
         self.rack.as_ref().map_or(timer, |rack| timer.min(rack.deadline()))
     }
 
-    /// Whether a segment that the window allows waits for the departure that its pace allows.
+    /// Returns whether a segment that the window allows waits for the departure that its pace allows.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.congestion.held_until() != Time::NEVER
     }
 
-    /// Shows what its congestion control shows of itself.
+    /// Reports the values of its congestion control.
     pub fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
         self.congestion.observe(see);
     }
 
-    /// Segments believed to be in the network: RFC 6675's pipe.
+    /// Returns the segments believed to be in the network: RFC 6675's pipe.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.nxt - self.board.una - self.board.sacked - self.board.lost
     }
 
-    /// The message of a segment that is not finished.
+    /// Returns the unfinished message of a segment.
     #[inline(always)]
     pub fn span(&self, seq: u32) -> Option<&Span> {
         self.messages.of(seq)
     }
 
-    /// Bytes of the message that are not acknowledged, selectively or not. Where messages queue on the connection,
-    /// segments that are selectively acknowledged count for the one asked about.
+    /// Returns the bytes of the message that are not acknowledged, selectively or not. If messages queue on the connection,
+    /// all selectively acknowledged segments count for `span`.
     pub fn remaining(&self, span: &Span, params: &TcpParams) -> u64 {
         let acknowledged = self.board.una.max(span.first) - span.first + self.board.sacked;
         span.message.bytes.saturating_sub(u64::from(acknowledged) * u64::from(params.segment))
     }
 
-    /// Whether [`TcpSender::finished`] may have a message, or the oldest one has come to another step.
+    /// Returns whether [`TcpSender::finished`] may have a message, or the oldest one has reached another step.
     #[inline(always)]
     pub fn is_due(&self) -> bool {
         self.messages.is_due(self.board.una)
     }
 
-    /// The oldest message whose segments are all acknowledged, once.
+    /// Returns, once, the oldest message whose segments are all acknowledged.
     #[inline]
     pub fn finished(&mut self) -> Option<Span> {
         self.messages.finish(self.board.una)
     }
 
-    /// The peer accepts the connection.
+    /// Handles the peer's acceptance of the connection.
     pub fn on_syn_ack(&mut self, now: Time, params: &TcpParams) {
         if !matches!(self.phase, Phase::SynSent | Phase::SynDue) {
             return;
         }
         if self.rto.is_backed_off() {
-            // Which SYN it answers is unknown, so that it measures nothing (Karn's algorithm, RFC 6298 §3).
+            // Which SYN it answers is unknown, so it measures nothing (Karn's algorithm, RFC 6298 §3).
             self.congestion.on_lost_handshake(params);
         } else if params.measures_round_trips() {
             self.rto.sample(now.since(self.last_sent));
@@ -252,7 +252,7 @@ impl TcpSender {
         self.rto.settle();
     }
 
-    /// An ACK arrives. One for what was never sent is ignored.
+    /// Handles an ACK. An ACK for segments that were never sent is ignored.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack, params: &TcpParams) {
         if ack.cumulative > self.nxt || ack.block.1 > self.nxt {
@@ -321,7 +321,7 @@ impl TcpSender {
         self.congestion.on_ack(acked, params);
     }
 
-    /// RACK: what was sent so long before the newest delivery that it must be lost.
+    /// Marks by RACK the segments that were sent long enough before the newest delivery to be lost.
     fn mark_late(&mut self, now: Time, params: &TcpParams) {
         let Some(rack) = &mut self.rack else { return };
         while let Some(seq) = rack.next_late(now, |seq| self.board.has_arrived(seq)) {
@@ -331,12 +331,12 @@ impl TcpSender {
         self.begin_recovery(now, params);
     }
 
-    /// The receiver says what is lost, by priorities.
+    /// Handles the receiver's report, by priorities, of a loss.
     ///
-    /// It is sent at once, past the window, as QCLIMB's sender does (NSDI 2024, §4.1): the ACK that asks for it has left the
-    /// network, while further holes still count as in flight and may fill the window. Of several segments the first is, a
-    /// packet for an ACK; the others count no longer and go as the window allows. The paper halves the window "when a loss is
-    /// detected", and does not say how often; here once a window of data, as fast recovery does.
+    /// The first lost segment is sent at once, past the window, as QCLIMB's sender does (NSDI 2024, §4.1). The ACK that
+    /// asks for it has left the network, while further holes still count as in flight and may fill the window. If several
+    /// are lost, one ACK releases one packet; the others no longer count and go as the window allows. The paper halves the
+    /// window "when a loss is detected", and does not say how often; here once per window of data, as in fast recovery.
     #[cold]
     fn lose_asked(&mut self, now: Time, ack: &Ack, params: &TcpParams) {
         let Some(gaps) = params.gaps() else { return };
@@ -348,7 +348,7 @@ impl TcpSender {
         }
     }
 
-    /// Enters fast recovery where losses have come to light outside of any recovery.
+    /// Enters fast recovery if losses have come to light outside of any recovery.
     #[inline]
     fn begin_recovery(&mut self, now: Time, params: &TcpParams) {
         if self.board.lost > 0 && self.recovery == Recovery::Off {
@@ -370,12 +370,12 @@ impl TcpSender {
         }
     }
 
-    /// Segments that are acknowledged, selectively or not.
+    /// Returns the segments that are acknowledged, selectively or not.
     pub(crate) fn acknowledged_segments(&self) -> u64 {
         u64::from(self.board.una) + u64::from(self.board.sacked)
     }
 
-    /// The clock reached [`TcpSender::deadline`].
+    /// Handles the timer, when the clock has reached [`TcpSender::deadline`].
     pub fn on_timer(&mut self, now: Time, params: &TcpParams) -> Timer {
         if self.rack.as_ref().is_some_and(|rack| rack.deadline() <= now) {
             self.mark_late(now, params);
@@ -406,7 +406,7 @@ impl TcpSender {
         Timer::Timeout
     }
 
-    /// Everything in flight is taken for lost, and slow start begins with the oldest segment.
+    /// Takes everything in flight for lost, and begins slow start with the oldest segment.
     fn on_timeout(&mut self, now: Time, again: bool, params: &TcpParams) {
         self.congestion.on_timeout(&Lost { now, una: self.board.una, nxt: self.nxt }, again, params);
         self.recovery = Recovery::Timeout(self.nxt);
@@ -419,7 +419,7 @@ impl TcpSender {
         }
     }
 
-    /// An answer arrived, after `round_trip` where that was measured.
+    /// Notes an answer, which took `round_trip` if that was measured.
     #[inline(always)]
     fn answered(&mut self, now: Time, round_trip: Option<Time>, params: &TcpParams) {
         let is_cut = self.congestion.is_cut(params);
@@ -428,7 +428,7 @@ impl TcpSender {
     }
 }
 
-/// What [`TcpSender::on_timer`] found.
+/// The result of [`TcpSender::on_timer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// No retransmission timeout: an early call, RACK's timer, or a departure that the pace allows.

@@ -15,7 +15,7 @@ use crate::tcp::sender::{Emission, TcpSender};
 /// The base round trip to another host.
 pub type BaseRoundTrips = dyn Fn(u16) -> Time + Send;
 
-/// The sending sides of a host and class. What every packet touches stands first.
+/// The sending sides of a host and class. The fields that every packet touches are first.
 #[repr(C)]
 pub(super) struct Senders {
     /// By the slot that travels in packets.
@@ -24,16 +24,16 @@ pub(super) struct Senders {
     pub(super) ready: VecDeque<u32>,
     /// By destination.
     pairs: BTreeMap<u16, Pair>,
-    /// Places of connections that are closed.
+    /// Free slots of closed connections.
     closed: Vec<u32>,
 }
 
 /// Connections to another host.
 #[derive(Default)]
 struct Pair {
-    /// Whether a connection was ever opened.
+    /// Whether a connection to it was ever opened.
     opened: bool,
-    /// (first message, slot) of those without a message; of a persistent one always.
+    /// (first message, slot) of connections without a message; a persistent one is always in it.
     idle: BTreeSet<(u32, u32)>,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Connection {
     pub(super) tcp: TcpSender,
     /// The message that opened it, and the flow that its packets belong to; [`NONE`] once closed.
     pub(super) flow: u32,
-    /// The slot of its receiving side at the other host, as soon as an ACK has said it; [`NONE`] before.
+    /// The slot of its receiving side at the other host, from its first ACK; [`NONE`] before.
     pub(super) receiver: u32,
     peer: u16,
-    /// It stands in [`Senders::ready`].
+    /// Whether it is in [`Senders::ready`].
     ready: bool,
-    /// The instant of its entry among the alarms; [`Time::NEVER`]: it has none.
+    /// The instant of its entry among the alarms; [`Time::NEVER`] if it has none.
     pub(super) alarm: Time,
 }
 
@@ -56,13 +56,13 @@ impl Senders {
         Senders { connections: Vec::new(), ready: VecDeque::new(), pairs: BTreeMap::new(), closed: Vec::new() }
     }
 
-    /// The connection that a packet names, unless it is closed.
+    /// Returns the connection that a packet names, unless it is closed.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, slot: u32, flow: u32) -> Option<&mut Connection> {
         self.connections.get_mut(slot as usize).filter(|connection| connection.flow == flow && flow != NONE)
     }
 
-    /// The slot of the connection that a message takes, opened if need be.
+    /// Returns the slot of the connection that a message takes, and opens it if necessary.
     pub(super) fn take(
         &mut self,
         rules: &TcpRules,
@@ -106,7 +106,7 @@ impl Senders {
         slot
     }
 
-    /// A connection wants a turn.
+    /// Lines a connection up for a turn.
     pub(super) fn line_up(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         if !connection.ready {
@@ -115,13 +115,13 @@ impl Senders {
         }
     }
 
-    /// A connection wants no further turn.
+    /// Removes a connection that wants no further turn from the line.
     pub(super) fn leave_line(&mut self, rules: &TcpRules, slot: u32) {
         self.connections[slot as usize].ready = false;
         self.close_if_done(rules, slot);
     }
 
-    /// A connection has no message any more. Says whether that closes it.
+    /// Handles a connection that has no message any more. Returns whether that closes it.
     pub(super) fn idle(&mut self, rules: &TcpRules, slot: u32) -> bool {
         let connection = &self.connections[slot as usize];
         match rules.connections {
@@ -134,7 +134,7 @@ impl Senders {
         }
     }
 
-    /// A connection of one message ends with it, unless it still stands in line.
+    /// Closes a connection of one message with its message, unless it is still in line.
     fn close_if_done(&mut self, rules: &TcpRules, slot: u32) -> bool {
         let connection = &mut self.connections[slot as usize];
         let done = rules.connections == Connections::PerFlow && !connection.ready && connection.tcp.is_idle();
@@ -147,7 +147,7 @@ impl Senders {
 }
 
 impl Connection {
-    /// The connection's timer may be earlier than its entry among the alarms.
+    /// Adds an entry among the alarms if the connection's timer is earlier than the present entry.
     #[inline(always)]
     pub(super) fn set_alarm(&mut self, alarms: &mut Alarms, slot: u32) {
         let at = self.tcp.deadline();
@@ -157,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// What the sender emits, as a packet.
+    /// Returns the sender's emission as a packet.
     #[inline(always)]
     pub(super) fn packet(
         &mut self,

@@ -1,8 +1,8 @@
 //! How long the messages of a connection are in the steps of QCLIMB (NSDI 2024 §5.2.1, Fig 16).
 //!
-//! The oldest byte that is not acknowledged changes with the cumulative acknowledgement alone. So a clock is looked at when
-//! that has reached the next step, which is where the connection [watches](Span::watch) for it: all the time since it last
-//! did belongs to one step. Connections that nobody measures watch for the ends of messages, and do nothing more.
+//! The oldest byte that is not acknowledged changes only with the cumulative acknowledgement. So the clock is read when
+//! that has reached the next step, for which the connection [watches](Span::watch): all the time since the last reading
+//! belongs to one step. Connections that are not measured watch for the ends of messages only.
 
 use std::collections::VecDeque;
 
@@ -22,15 +22,15 @@ pub struct StepClock {
 struct Measured {
     message: u32,
     steps: Steps,
-    /// The step that it is in, and up to when its time is added up.
+    /// The step that it is in, and until when time has been added.
     step: Step,
     since: Time,
     times: StepTimes,
 }
 
 impl StepClock {
-    /// A message begins, later than any before. What has passed since it was handed over was its inference. Says which
-    /// cumulative acknowledgement is its next step's, in segments of `segment` bytes.
+    /// Begins a message, later than any before. The time since it was handed over was its inference. Returns the cumulative
+    /// acknowledgement of its next step, in segments of `segment` bytes.
     pub fn begin(&mut self, now: Time, span: &Span, steps: Steps, segment: u16) -> u32 {
         let times = StepTimes { inference: now.since(span.message.start), ..StepTimes::default() };
         let (message, step) = (span.message.id, steps.step(0));
@@ -38,8 +38,9 @@ impl StepClock {
         next_step(&steps, span, 0, segment)
     }
 
-    /// Everything below `una` is acknowledged, which may bring the oldest message, `span`, to another step. Says when that
-    /// will be so again. Nothing changes for a message that waits for others: its oldest byte is its first.
+    /// Notes that everything below `una` is acknowledged, which may bring the oldest message, `span`, to another step.
+    /// Returns the acknowledgement of its next step. Nothing changes for a message that waits for others: its oldest byte
+    /// is its first.
     pub fn advance(&mut self, now: Time, span: &Span, una: u32, segment: u16) -> u32 {
         let Some(it) = self.messages.front_mut().filter(|it| it.message == span.message.id) else { return span.end };
         if una < span.watch {
@@ -51,14 +52,14 @@ impl StepClock {
         next_step(&it.steps, span, before, segment)
     }
 
-    /// Takes the times of the oldest message if it is this one.
+    /// Takes the times of the oldest message if `message` is its number.
     pub fn end(&mut self, message: u32) -> Option<StepTimes> {
         self.messages.front().filter(|it| it.message == message)?;
         self.messages.pop_front().map(|it| it.times)
     }
 }
 
-/// The first segment in a later step than the byte with so many before it; the message's end if there is none.
+/// Returns the first segment in a later step than the byte after `before` bytes; the message's end if there is none.
 fn next_step(steps: &Steps, span: &Span, before: u64, segment: u16) -> u32 {
     let ends = [steps.lower, steps.slack_end, steps.upper].into_iter().filter(|&end| end > before);
     let segments = ends.min().unwrap_or(u64::MAX).div_ceil(segment.into());

@@ -1,34 +1,35 @@
 //! What a sender waits for while it has more to send: the window or a handshake, or the retransmission timer.
 //!
-//! The two never overlap: what the window held back until a timer fired counts for the timer, from the last answer on. A window
-//! that a mark or a loss has cut counts for neither: then it is the network that holds the sender back.
+//! The two never overlap: time during which the window held the sender back until a timer fired counts for the timer, from
+//! the last answer on. A window that a mark or a loss has cut counts for neither, because the network holds the sender back
+//! then.
 
 use flowsieve_core::Time;
 use flowsieve_core::message::Waits;
 
-/// Since when a sender waits.
+/// Since when a sender has been waiting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
-    /// The window or a handshake holds it back since then; [`Time::NEVER`]: it does not.
+    /// Since when the window or a handshake has held it back; [`Time::NEVER`]: it is not held back.
     held_from: Time,
     /// When the timer fired last; zero: never.
     timed_out: Time,
 }
 
 impl Waiting {
-    /// For nothing.
+    /// Builds the state of a sender that waits for nothing.
     pub(super) fn new() -> Waiting {
         Waiting { held_from: Time::NEVER, timed_out: Time::ZERO }
     }
 
-    /// There is more to send, and it may not be sent.
+    /// Notes that there is more to send, and it may not be sent.
     #[inline(always)]
     pub(super) fn hold_back(&mut self, now: Time) {
         self.held_from = self.held_from.min(now);
     }
 
-    /// An answer arrived, after `round_trip` where that was measured: what held the sender back may no longer do so. `is_cut`: that was
-    /// a window that a mark or a loss had cut.
+    /// Notes an answer, which took `round_trip` if that was measured: the sender may no longer be held back. `is_cut`: the
+    /// window that held it back had been cut by a mark or a loss.
     #[inline(always)]
     pub(super) fn let_go(&mut self, now: Time, round_trip: Option<Time>, is_cut: bool, waits: Option<&mut Waits>) {
         let held = if is_cut { Time::ZERO } else { now.since(self.held_from) };
@@ -41,7 +42,7 @@ impl Waiting {
         }
     }
 
-    /// The timer fired: how long the sender has waited for it.
+    /// Notes that the timer fired; returns how long the sender has waited for it.
     pub(super) fn time_out(&mut self, now: Time, last_sent: Time) -> Time {
         let from = if self.held_from == Time::NEVER { last_sent.max(self.timed_out) } else { self.held_from };
         (self.timed_out, self.held_from) = (now, Time::NEVER);
@@ -61,17 +62,17 @@ mod tests {
         waiting.hold_back(at(12));
         waiting.let_go(at(30), Some(at(25)), false, Some(&mut waits));
         assert_eq!((waits.window, waits.round_trips, waits.samples), (at(20), at(25), 1));
-        // Nothing holds it back: an answer ends no wait.
+        // Nothing holds the sender back: an answer ends no wait.
         waiting.let_go(at(40), None, false, Some(&mut waits));
         assert_eq!((waits.window, waits.samples), (at(20), 1));
-        // What marks and losses have cut is not the window's.
+        // Time in a window cut by marks and losses does not count for the window.
         waiting.hold_back(at(32));
         waiting.let_go(at(39), None, true, Some(&mut waits));
         assert_eq!(waits.window, at(20));
-        // The last packet left at 35, and the window is full from 40 on: the timer alone is waited for since.
+        // The last packet left at 35, and the window is full from 40 on: from then, only the timer is waited for.
         waiting.hold_back(at(40));
         assert_eq!(waiting.time_out(at(140), at(35)), at(100));
-        // Nothing was sent since: the next one is waited for from the last one on, and not from the last packet.
+        // Nothing was sent since: the wait for the next timer begins at the last one, not at the last packet.
         assert_eq!(waiting.time_out(at(340), at(35)), at(200));
         assert_eq!(waiting.time_out(at(940), at(350)), at(590));
     }

@@ -1,4 +1,4 @@
-//! The contract of a congestion control: what a sender tells it, and what the sender asks of it.
+//! The contract of a congestion control: what a sender reports to it, and what the sender asks for.
 //!
 //! One congestion control belongs to one connection. It has no clock and sends nothing.
 //!
@@ -12,8 +12,8 @@
 //! | [`CongestionControl::on_sent`] | a segment leaves |
 //! | [`CongestionControl::window`], [`CongestionControl::pacing_rate`] | the sender decides whether a segment may leave |
 //!
-//! Windows count segments, times are picoseconds, rates are bits per second: all of them integers. The built-in controls keep
-//! fractions of a segment inside, as RFC 5681 needs them.
+//! Windows count segments, times are picoseconds, rates are bits per second, all integers. The built-in controls keep
+//! fractions of a segment internally, as RFC 5681 needs them.
 
 use std::num::NonZeroU64;
 
@@ -23,12 +23,12 @@ use crate::endpoint::Observed;
 use crate::tcp::messages::Messages;
 use crate::tcp::params::TcpParams;
 
-/// The name under which a connection with a message under way shows its congestion window.
+/// The name of the congestion window of a connection with a message under way.
 pub const WINDOW: &str = "congestion window (packets)";
-/// The name under which it shows DCTCP's estimate, if it has one.
+/// The name of DCTCP's estimate, if there is one.
 pub const ALPHA: &str = "dctcp alpha";
 
-/// What one ACK brought.
+/// The content of one ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked<'a> {
     /// When it arrived.
@@ -39,7 +39,7 @@ pub struct Acked<'a> {
     pub advanced: bool,
     /// Whether it echoes a mark.
     pub marked: bool,
-    /// The window, and nothing else, held the sender back since the ACK before.
+    /// Only the window has held the sender back since the previous ACK.
     pub limited: bool,
     /// The sender repairs losses in fast recovery.
     pub recovering: bool,
@@ -51,9 +51,9 @@ pub struct Acked<'a> {
     pub in_flight: u32,
     /// Segments from `una` on that are selectively acknowledged.
     pub sacked: u32,
-    /// How long ago the packet that caused it was sent, in whole nanoseconds.
+    /// The time since the packet that caused it was sent, in whole nanoseconds.
     pub round_trip: Time,
-    /// The messages of the connection that are not finished.
+    /// The unfinished messages of the connection.
     pub messages: &'a Messages,
 }
 
@@ -79,43 +79,43 @@ pub struct Sent {
     pub in_flight: u32,
 }
 
-/// The congestion control of one connection. The module says when the sender calls what.
+/// The congestion control of one connection. See the module for when the sender calls each method.
 pub trait CongestionControl: Send {
-    /// An ACK arrived.
+    /// Handles an ACK.
     fn on_ack(&mut self, ack: &Acked<'_>, params: &TcpParams);
 
-    /// A loss came to light before the timer, and fast recovery begins.
+    /// Handles a loss that came to light before the timer; fast recovery begins.
     fn on_loss(&mut self, loss: &Lost, params: &TcpParams);
 
-    /// The retransmission timer fired: everything in flight is taken for lost. `again`: not for the first time since the
+    /// Handles the retransmission timer: everything in flight is taken for lost. `again`: it has fired before since the
     /// cumulative edge moved.
     fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams);
 
-    /// The connection opens, and its first SYN was not answered in time.
+    /// Handles the opening of a connection whose first SYN was not answered in time.
     fn on_lost_handshake(&mut self, _params: &TcpParams) {}
 
-    /// A message begins after an idle time longer than the timeout.
+    /// Handles the beginning of a message after an idle time longer than the timeout.
     fn on_restart(&mut self, _params: &TcpParams) {}
 
-    /// A segment leaves.
+    /// Handles a segment that leaves.
     fn on_sent(&mut self, _sent: &Sent, _params: &TcpParams) {}
 
-    /// Segments that may be in the network. The sender takes at least 1 and at most [`TcpParams::max_window`].
+    /// Returns how many segments may be in the network. The sender uses at least 1 and at most [`TcpParams::max_window`].
     fn window(&self) -> u32;
 
-    /// The rate in bit/s at which payload may leave. After a segment the next one leaves no earlier than its bytes take at
-    /// this rate. `None`: the window alone decides.
+    /// Returns the rate in bit/s at which payload may leave. After a segment, the next one leaves no earlier than the
+    /// segment's bytes take at this rate. `None`: only the window decides.
     fn pacing_rate(&self) -> Option<NonZeroU64> {
         None
     }
 
-    /// Whether a mark or a loss has cut the window, and it has not come back to its limit. What the sender waits for a window
-    /// that is not cut counts as [`window`](flowsieve_core::message::Waits::window).
+    /// Returns whether a mark or a loss has cut the window, and it has not returned to its limit. Time that the sender
+    /// waits for an uncut window counts as [`window`](flowsieve_core::message::Waits::window).
     fn is_cut(&self, _params: &TcpParams) -> bool {
         false
     }
 
-    /// Shows names with their values, for samples over time.
+    /// Reports names with their values, for samples over time.
     fn observe(&self, see: &mut dyn FnMut(Observed<'_>)) {
         see(&[(WINDOW, self.window().into())]);
     }

@@ -34,9 +34,9 @@ impl Response for D2tcp {
     }
 }
 
-/// D2TCP's exponent d for a message with so much left to deliver: the time that this takes at three quarters of the
-/// window a round trip, which a sawtooth has on average, over the time that is left until the deadline; 0.5 to 2. It is
-/// 1, DCTCP's, without a deadline, and after one that has passed, of which the paper says nothing.
+/// Returns D2TCP's exponent d for a message with `segments_left` to deliver, 0.5 to 2. It is the time to deliver them at
+/// three quarters of the window per round trip, a sawtooth's average, over the time left until the deadline. Without a
+/// deadline it is 1, DCTCP's. After a deadline that has passed it is also 1; the paper does not define that case.
 fn imminence(segments_left: f64, cwnd: f64, round_trip: Time, deadline: Option<Time>, now: Time) -> f64 {
     match deadline.map(|deadline| deadline.since(now)) {
         None | Some(Time::ZERO) => 1.0,

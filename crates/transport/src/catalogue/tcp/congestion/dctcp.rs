@@ -8,9 +8,9 @@ use super::window::Response;
 pub(crate) struct Dctcp {
     /// Smoothed fraction of marked segments.
     pub(super) alpha: f64,
-    /// The weight of the newest window in it.
+    /// The weight of the newest window in the estimate.
     gain: f64,
-    /// Segments delivered, and those of them that were marked, in the current observation window.
+    /// Segments delivered in the current observation window, and those of them that were marked.
     delivered: u32,
     marked: u32,
     /// The observation window ends when a segment from here on is acknowledged.
@@ -26,7 +26,7 @@ impl Dctcp {
 impl Response for Dctcp {
     const LOSS_CUTS_AGAIN: bool = true;
 
-    /// RFC 8257 §3.3, steps 1 to 8.
+    /// Runs RFC 8257 §3.3, steps 1 to 8.
     #[inline]
     fn estimate(&mut self, ack: &Acked<'_>) {
         self.delivered += ack.delivered;

@@ -33,7 +33,7 @@ use new_reno::NewReno;
 use pacing::Paced;
 use window::Additive;
 
-/// How to make the congestion control of a connection. The built-in ones halve the window on loss and differ in their
+/// How to build the congestion control of a connection. The built-in ones halve the window on loss and differ in their
 /// response to ECN marks.
 #[derive(Clone, Debug)]
 pub enum CongestionSpec {
@@ -43,23 +43,23 @@ pub enum CongestionSpec {
     Dctcp {
         /// Gain g of the estimate.
         gain: f64,
-        /// Alpha before anything is known: 1 in RFC 8257 §4.2, 0 in ns-2.
+        /// Alpha before any estimate: 1 in RFC 8257 §4.2, 0 in ns-2.
         initial_alpha: f64,
     },
     /// D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on the deadline of the message.
     D2tcp {
         /// The gain of alpha, as DCTCP's.
         gain: f64,
-        /// Alpha before anything is known, as DCTCP's.
+        /// Alpha before any estimate, as DCTCP's.
         initial_alpha: f64,
     },
-    /// One of the user's own.
+    /// A custom control.
     Custom(CustomCongestion),
 }
 
 type Make = dyn Fn(&TcpParams) -> Box<dyn CongestionControl> + Send + Sync;
 
-/// Makes the congestion controls of the user's own.
+/// Builds custom congestion controls.
 #[derive(Clone)]
 pub struct CustomCongestion(Arc<Make>);
 
@@ -70,14 +70,14 @@ impl fmt::Debug for CustomCongestion {
 }
 
 impl CongestionSpec {
-    /// One of the user's own; `make` makes that of each connection.
+    /// Wraps a custom control; `make` builds that of each connection.
     pub fn custom<C: CongestionControl + 'static>(
         make: impl Fn(&TcpParams) -> C + Send + Sync + 'static,
     ) -> CongestionSpec {
         CongestionSpec::Custom(CustomCongestion(Arc::new(move |params| Box::new(make(params)))))
     }
 
-    /// The congestion control of a new connection.
+    /// Builds the congestion control of a new connection.
     pub(crate) fn build(&self, params: &TcpParams) -> Congestion {
         match self {
             CongestionSpec::NewReno => Congestion::NewReno(Additive::new(NewReno, params)),
@@ -97,7 +97,7 @@ pub(crate) enum Congestion {
     NewReno(Additive<NewReno>),
     Dctcp(Additive<Dctcp>),
     D2tcp(Additive<D2tcp>),
-    /// One of the user's own. It alone can be paced.
+    /// A custom control, the only kind that can be paced.
     Custom(Paced),
 }
 
@@ -112,7 +112,7 @@ macro_rules! each {
     };
 }
 
-/// The controls with a window that grows additively. Every packet asks for it, and finds it without telling them apart.
+/// The controls with a window that grows additively. Every packet reads the window, without distinguishing the controls.
 macro_rules! additive {
     ($window:ident) => {
         Congestion::NewReno(Additive { window: $window, .. })
@@ -123,7 +123,7 @@ macro_rules! additive {
 
 /// The methods of [`CongestionControl`].
 impl Congestion {
-    /// Each arm takes the ACK for itself, as one for all of them would have to lie in memory.
+    /// As [`CongestionControl::on_ack`]. Each arm takes the ACK separately, since a shared one would have to be in memory.
     #[inline(always)]
     pub(crate) fn on_ack<'a>(&mut self, ack: impl Fn() -> Acked<'a>, params: &TcpParams) {
         each!(self, control => control.on_ack(&ack(), params));
@@ -166,20 +166,20 @@ impl Congestion {
     }
 }
 
-/// Pacing, of which a built-in control knows nothing.
+/// Pacing, which built-in controls do not do.
 impl Congestion {
-    /// Whether it is one of the user's own, which hears of segments that leave and may pace them.
+    /// Returns whether it is a custom control, which hears of segments that leave and may pace them.
     #[inline(always)]
     pub(crate) fn is_own(&self) -> bool {
         matches!(self, Congestion::Custom(_))
     }
 
-    /// That one.
+    /// Returns the custom control.
     pub(crate) fn own(&mut self) -> Option<&mut Paced> {
         if let Congestion::Custom(own) = self { Some(own) } else { None }
     }
 
-    /// The departure for which a segment waits that the window allows; [`Time::NEVER`]: none waits.
+    /// Returns the departure for which a segment that the window allows is waiting; [`Time::NEVER`]: none waits.
     #[inline(always)]
     pub(crate) fn held_until(&self) -> Time {
         if let Congestion::Custom(own) = self { own.held_until } else { Time::NEVER }

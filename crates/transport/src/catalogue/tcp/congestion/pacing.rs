@@ -1,16 +1,16 @@
-//! A congestion control of the user's own, with the departures that its pacing rate allows.
+//! A custom congestion control, with the departures that its pacing rate allows.
 
 use flowsieve_core::Time;
 
 use super::control::{CongestionControl, Sent};
 use crate::tcp::params::TcpParams;
 
-/// A control of the user's own. Built-in ones state no pacing rate, so that this state stands with it.
+/// A custom control. Built-in ones have no pacing rate, so this state is stored here.
 pub(crate) struct Paced {
     pub(crate) control: Box<dyn CongestionControl>,
     /// When the next segment may leave.
     next: Time,
-    /// The departure for which a segment waits that the window allows; [`Time::NEVER`]: none waits.
+    /// The departure for which a segment that the window allows is waiting; [`Time::NEVER`]: none waits.
     pub(crate) held_until: Time,
 }
 
@@ -19,20 +19,20 @@ impl Paced {
         Paced { control, next: Time::ZERO, held_until: Time::NEVER }
     }
 
-    /// The window that the sender takes, whatever the control says.
+    /// Returns the window that the sender uses, clamped to its limits.
     #[inline(never)]
     pub(crate) fn window(&self, params: &TcpParams) -> u32 {
         self.control.window().clamp(1, params.max_window.max(1))
     }
 
-    /// Whether a segment has to wait; `any`: there is one that the window allows.
+    /// Returns whether a segment has to wait; `any`: there is one that the window allows.
     pub(crate) fn holds_back(&mut self, now: Time, any: bool) -> bool {
         let waits = any && now < self.next;
         self.held_until = if waits { self.next } else { Time::NEVER };
         waits
     }
 
-    /// The clock may have reached the departure.
+    /// Releases the waiting segment if its departure has been reached.
     pub(crate) fn let_go(&mut self, now: Time) {
         if self.held_until <= now {
             self.held_until = Time::NEVER;

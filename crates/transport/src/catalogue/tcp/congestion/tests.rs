@@ -1,6 +1,6 @@
-//! Controls under a script: what the sender tells one, and the window that it has then.
+//! Controls under a script: what the sender reports to one, and the resulting window.
 //!
-//! A line is one of the following, and after `=` the window or, with `alpha` before it, the estimate.
+//! A line is one of the following; after `=` comes the window or, with `alpha` before it, the estimate.
 //!
 //! | line | meaning |
 //! | --- | --- |
@@ -22,7 +22,7 @@ use crate::tcp::params::{LossDetection, Restart, RtoRule, WindowRule};
 
 const SEGMENT: u16 = 1_000;
 
-/// Initial window 10, today's standards.
+/// Initial window 10, as in today's standards.
 fn params(congestion: CongestionSpec) -> TcpParams {
     TcpParams {
         segment: SEGMENT,
@@ -48,7 +48,7 @@ fn dctcp(initial_alpha: f64) -> CongestionSpec {
     CongestionSpec::Dctcp { gain: 0.25, initial_alpha }
 }
 
-/// A control, and what its sender has sent of one long message with a deadline at 1 ms. A round trip is 100 us.
+/// A control, and its sender's state for one long message with a deadline at 1 ms. A round trip is 100 us.
 struct Trial {
     control: Congestion,
     params: TcpParams,
@@ -162,13 +162,13 @@ fn new_reno__losses_and_timeouts() {
          restart             = 2.7
          lost-syn            = 1",
     );
-    // In a window that a mark has cut a loss does not cut again.
+    // In a window that a mark has cut, a loss does not cut again.
     Trial::new(params(CongestionSpec::NewReno)).run("ack 1 marked = 5\n loss = 5");
 }
 
 #[test]
 fn new_reno__as_in_ns2() {
-    // An ACK is a step whatever it acknowledges; the second ACK of a run of marked ones lets the window grow.
+    // An ACK is one step, however much it acknowledges; the second ACK of a run of marked ones lets the window grow.
     Trial::new(ns2(CongestionSpec::NewReno)).run(
         "ack 3               = 11
          sack 1 marked       = 11
@@ -188,7 +188,7 @@ fn window__stops_at_the_largest() {
 
 #[test]
 fn dctcp__cuts_by_half_of_the_marked_fraction() {
-    // The first window ends with the first ACK, without marks. Of the next ten segments one was marked: 3/4 · 3/4 + 1/4 · 1/10.
+    // The first window ends with the first ACK, without marks. One of the next ten segments was marked: 3/4 · 3/4 + 1/4 · 1/10.
     Trial::new(params(dctcp(1.0))).run(
         "ack 1       alpha   = 0.75
          ack 9               = 20
@@ -204,7 +204,7 @@ fn dctcp__cuts_by_half_of_the_marked_fraction() {
 
 #[test]
 fn d2tcp__cuts_less_before_a_near_deadline() {
-    // Of 75 segments 74 are left after the first ACK, which at 7.5 a round trip of 100 us take 987 us of 1 ms: d is 0.98667.
+    // 74 of 75 segments are left after the first ACK. At 7.5 per round trip of 100 us they take 987 us of 1 ms: d is 0.98667.
     let spec = CongestionSpec::D2tcp { gain: 0.25, initial_alpha: 0.0 };
     let keep = 1.0 - libm::pow(0.25, 74.0 / 75.0) / 2.0;
     Trial::new(params(spec.clone())).run(&format!("ack 1 marked = {}", 10.0 * keep));
@@ -213,7 +213,7 @@ fn d2tcp__cuts_less_before_a_near_deadline() {
     Trial::new(params(spec)).run(&format!("sack 9 = 10\n ack 1 marked = {}", 10.0 * keep));
 }
 
-/// An own control whose window is what its sender told it last.
+/// A custom control whose window is the last value that its sender reported.
 struct Wild(u32);
 
 impl CongestionControl for Wild {
@@ -270,7 +270,7 @@ proptest! {
         ns2 in any::<bool>(),
         restart in prop::sample::select(&[Restart::Off, Restart::Initial, Restart::AtMostInitial][..]),
         initial_window in 0u32..60,
-        // A threshold is at least two segments (RFC 5681, equation 4), so that a loss may leave two where one is the most.
+        // A threshold is at least two segments (RFC 5681, equation 4), so a loss may leave two even if the maximum is one.
         max_window in 2u32..60,
         calls in prop::collection::vec(any_call(), 0..80),
     ) {
@@ -300,7 +300,7 @@ fn paced__the_next_segment_leaves_when_the_last_would_have_left_the_line() {
     assert_eq!(own.held_until, at(13));
     own.let_go(at(13));
     assert!(own.held_until == Time::NEVER && !own.holds_back(at(13), true));
-    // What leaves late is not made up for.
+    // Late departures are not made up for.
     own.on_sent(&Sent { now: at(20), bytes: 125, in_flight: 1 }, &params);
     assert!(own.holds_back(at(20), true) && own.held_until == at(21));
     // Three bits a second: rounded up to a picosecond.

@@ -1,47 +1,47 @@
-//! The congestion window that NewReno, DCTCP and D2TCP share: slow start and congestion avoidance (RFC 5681 §3.1), once a
-//! window a cut for a mark (RFC 3168 §6.1.2), the response to losses (RFC 6675 §5, RFC 5681 §3.1). How much of the window a
-//! mark leaves is what they differ in ([`Response`]).
+//! The congestion window that NewReno, DCTCP and D2TCP share: slow start and congestion avoidance (RFC 5681 §3.1), one cut
+//! per window for a mark (RFC 3168 §6.1.2), the response to losses (RFC 6675 §5, RFC 5681 §3.1). The controls differ in how
+//! much of the window a mark leaves ([`Response`]).
 //!
 //! Windows count segments and have fractions. Left out: the limit of appropriate byte counting to two segments an ACK in
-//! slow start (RFC 3465 §2.2), which only matters where ACKs are lost; proportional rate reduction (RFC 6937); a timer at a
+//! slow start (RFC 3465 §2.2), which matters only if ACKs are lost; proportional rate reduction (RFC 6937); a timer at a
 //! window of one that is still marked (RFC 3168 §6.1.2).
 
 use super::control::{ALPHA, Acked, CongestionControl, Lost, WINDOW};
 use crate::endpoint::Observed;
 use crate::tcp::params::{Restart, TcpParams, WindowRule};
 
-/// What a control makes of marks.
+/// A control's response to marks.
 pub(crate) trait Response: Send {
-    /// A loss cuts the window again that a mark has cut. NewReno does not (RFC 3168 §6.1.2); DCTCP does, as a mark's cut may
-    /// be small (RFC 8257 §3.4; Linux and ns-2 alike).
+    /// Whether a loss cuts a window again that a mark has cut. NewReno does not (RFC 3168 §6.1.2); DCTCP does, as a mark's
+    /// cut may be small (RFC 8257 §3.4; Linux and ns-2 alike).
     const LOSS_CUTS_AGAIN: bool;
 
-    /// An ACK arrives, in fast recovery too.
+    /// Updates the estimate with an ACK, in fast recovery too.
     fn estimate(&mut self, ack: &Acked<'_>);
 
-    /// The share of the window `cwnd` that a mark leaves.
+    /// Returns the share of the window `cwnd` that a mark leaves.
     fn keep(&self, cwnd: f64, ack: &Acked<'_>) -> f64;
 
-    /// The smoothed fraction of marked segments, if it is estimated.
+    /// Returns the smoothed fraction of marked segments, if it is estimated.
     fn alpha(&self) -> Option<f64>;
 }
 
-/// The window itself, which is the same whatever the response.
+/// The window itself, which is the same for every response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     /// Congestion window in segments, at least 1.
     cwnd: f64,
     ssthresh: f64,
-    /// A mark cuts again when a segment from here on is acknowledged: once a window.
+    /// A mark cuts again when a segment from here on is acknowledged: once per window.
     cut_until: u32,
     /// The last cut was for a mark.
     cut_for_mark: bool,
-    /// The ACK before was marked.
+    /// The previous ACK was marked.
     in_run: bool,
 }
 
 impl Window {
-    /// Segments that it allows.
+    /// Returns the number of segments that it allows.
     #[inline(always)]
     pub(super) fn segments(&self) -> u32 {
         self.cwnd as u32
@@ -54,7 +54,7 @@ impl Window {
         self.ssthresh < most && self.cwnd < most
     }
 
-    /// By one for each of `steps` segments up to the threshold, and by one for each window of them beyond.
+    /// Grows by one for each of `steps` segments up to the threshold, and by one for each window of them beyond.
     #[inline]
     fn grow(&mut self, steps: f64) {
         let slow = (self.ssthresh - self.cwnd).max(0.0).min(steps);
@@ -62,8 +62,8 @@ impl Window {
         self.cwnd += (steps - slow) / self.cwnd;
     }
 
-    /// RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: holes make it span more
-    /// than was ever in the network at once. ns-2 takes the window for it.
+    /// Returns RFC 5681's FlightSize, what is not cumulatively acknowledged, but no more than the window: with holes, it
+    /// spans more than was ever in the network at once. ns-2 uses the window instead.
     fn flight(&self, loss: &Lost, params: &TcpParams) -> f64 {
         match params.window {
             WindowRule::FromCumulative => self.cwnd,
@@ -72,8 +72,8 @@ impl Window {
     }
 }
 
-/// A window that grows additively and is cut to a share: the window stands first, so that a sender finds it at one place
-/// whatever the response.
+/// A window that grows additively and is cut to a share. The window is the first field, so that a sender finds it in one
+/// place for every response.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Additive<R> {
@@ -133,7 +133,7 @@ impl<R: Response> CongestionControl for Additive<R> {
         window.cut_for_mark = false;
     }
 
-    /// A second timeout of one segment leaves the threshold (RFC 5681 §3.1).
+    /// Handles a timeout. A second timeout of one segment leaves the threshold (RFC 5681 §3.1).
     fn on_timeout(&mut self, loss: &Lost, again: bool, params: &TcpParams) {
         let window = &mut self.window;
         let halved = (window.flight(loss, params) / 2.0).max(2.0);
@@ -150,7 +150,7 @@ impl<R: Response> CongestionControl for Additive<R> {
         window.cwnd = 1.0;
     }
 
-    /// The first window is one segment (RFC 5681 §3.1). ns-2 does not know of this.
+    /// Sets the first window to one segment (RFC 5681 §3.1). ns-2 does not do this.
     fn on_lost_handshake(&mut self, params: &TcpParams) {
         if params.window == WindowRule::Pipe {
             self.window.cwnd = 1.0;

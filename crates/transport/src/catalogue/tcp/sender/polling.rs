@@ -1,4 +1,4 @@
-//! What a sender emits: whether a segment may leave, and which.
+//! What a sender emits: whether a segment may leave, and which one.
 
 use flowsieve_core::Time;
 
@@ -8,7 +8,7 @@ use crate::tcp::header::Header;
 use crate::tcp::params::{TcpParams, WindowRule};
 
 impl TcpSender {
-    /// The next packet that may be sent now.
+    /// Returns the next packet that may be sent now.
     #[inline(always)]
     pub fn poll(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         if self.phase != Phase::Open {
@@ -40,12 +40,12 @@ impl TcpSender {
         Some(Emission::Segment { seq, retransmission: false })
     }
 
-    /// The same where the user's own congestion control may pace segments and hears of those that leave.
+    /// Does the same with a custom congestion control, which may pace segments and hears of those that leave.
     #[inline(never)]
     fn poll_own(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         let may_send = self.may_send(params);
         if self.congestion.own()?.holds_back(now, may_send) {
-            // Then it is not the window that limits the sender.
+            // In this case the window does not limit the sender.
             self.limited = false;
             return None;
         }
@@ -59,7 +59,7 @@ impl TcpSender {
         emission
     }
 
-    /// Whether an open connection has a segment that its window allows.
+    /// Returns whether an open connection has a segment that its window allows.
     fn may_send(&self, params: &TcpParams) -> bool {
         match self.board.first_lost() {
             Some(seq) => self.fast_due || self.allows(seq, params),
@@ -87,7 +87,7 @@ impl TcpSender {
         }
     }
 
-    /// Holes are filled before anything new is sent (RFC 6675 §4, NextSeg).
+    /// Fills holes before anything new is sent (RFC 6675 §4, NextSeg).
     #[inline(never)]
     fn poll_lost(&mut self, now: Time, params: &TcpParams) -> Option<Emission> {
         let seq = self.board.first_lost()?;
@@ -121,7 +121,7 @@ impl TcpSender {
         }
     }
 
-    /// Starts the retransmission timer (RFC 6298 §5.1), anew where the oldest segment is sent again (RFC 6675 §6 leaves
+    /// Starts the retransmission timer (RFC 6298 §5.1). Restarts it if the oldest segment is sent again (RFC 6675 §6 leaves
     /// that open; ns-2 does it).
     #[inline]
     fn arm(&mut self, now: Time, oldest: bool, params: &TcpParams) {
