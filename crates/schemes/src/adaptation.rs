@@ -1,7 +1,7 @@
-//! Thresholds that adapt: the settings of what hosts estimate and of the central controller, for every scheme whose hosts
+//! Adaptive thresholds: the settings of the hosts' estimates and of the central controller, for every scheme whose hosts
 //! demote flows by bytes sent.
 //!
-//! Defaults, none of them stated by NOS2, and why: [docs/nos2.md](../../../docs/nos2.md).
+//! The defaults, which NOS2 does not state, and their reasons: [docs/nos2.md](../../../docs/nos2.md).
 
 use flowsieve_core::controller::Hears;
 use flowsieve_core::controllers::thresholds::{Adaptation, NetworkParams, OwnParams, Seen};
@@ -67,7 +67,7 @@ declare! {
 /// How thresholds are computed, from what hosts have seen or from what is known of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// As many flows end in each level: [`equal_split`].
+    /// The same number of flows ends in each level: [`equal_split`].
     EqualSplit,
     /// PIAS's optimisation: [`tandem`].
     Optimal,
@@ -84,7 +84,7 @@ impl Rule {
         }
     }
 
-    /// Thresholds for these sizes and a load of the hosts' links, within 0 and 1.
+    /// Returns the thresholds for these sizes and a load of the hosts' links, within 0 and 1.
     fn for_law(self, law: &SizeLaw, load: f64, levels: usize) -> Result<Vec<u64>, ThresholdError> {
         match self {
             Rule::EqualSplit => equal_split(law, levels),
@@ -100,7 +100,7 @@ impl Solver for Rule {
     }
 }
 
-/// The rule of the controller of a scheme whose packets are tagged with so many levels, if it has one.
+/// Returns the rule of the controller of a scheme whose packets are tagged with `levels` levels, if it has a controller.
 pub(crate) fn controller(
     context: &Context<'_>,
     default: Option<Rule>,
@@ -114,9 +114,9 @@ pub(crate) fn controller(
     Ok(Some(rule))
 }
 
-/// What hosts write into packets of a class where the network's thresholds begin with these. They adapt where there is a
-/// rule for a controller, of so many `levels`, or where the host's port has queues of the host's own: what then decides joins
-/// the scheme's controllers.
+/// Builds what hosts write into packets of a class, with these initial thresholds of the network. Thresholds adapt if a
+/// controller has a rule, for `levels` levels, or if the host's port has its own queues. The controllers that this needs
+/// are added to the scheme's.
 pub(crate) fn tagger(
     context: &Context<'_>,
     scheme: &mut Scheme,
@@ -158,8 +158,8 @@ pub(crate) fn tagger(
     Ok(TaggerSpec::Levels(LevelParams { network, own }))
 }
 
-/// The thresholds at the start, in bytes: sizes, or those of one of these rules for what is known of the workload. Not
-/// given: those of the default, or none where it needs what is not known.
+/// Returns the initial thresholds, in bytes: sizes, or those of one of these rules for what is known of the workload. If
+/// not given: those of the default rule, or none if it needs something unknown.
 pub(crate) fn start(
     context: &Context<'_>,
     setting: &Setting<SizesOr<Start>>,
@@ -191,7 +191,7 @@ pub(crate) fn start(
     }
 }
 
-/// What a controller's rule computes.
+/// Returns what a controller's rule computes.
 fn computed(rule: Rule) -> Computed {
     match rule {
         Rule::EqualSplit => Computed::EqualSplit,
@@ -200,7 +200,7 @@ fn computed(rule: Rule) -> Computed {
     }
 }
 
-/// Thresholds as the file gives them, in bytes.
+/// Returns thresholds as the file gives them, in bytes.
 pub(crate) fn given(
     context: &Context<'_>,
     key: &Key,
@@ -217,11 +217,11 @@ pub(crate) fn given(
     Ok(sizes)
 }
 
-/// What the rule gives for the workload's own sizes and nominal load; `None` where these are not known.
+/// Returns the rule's thresholds for the workload's own sizes and nominal load; `None` if these are unknown.
 pub(crate) fn known(context: &Context<'_>, rule: Rule, levels: usize) -> Option<Vec<u64>> {
     let law = SizeLaw::from_quantiles(&|p| context.workload.quantile_bytes(p)).ok()?;
     let [low, high] = Seen::LOADS;
-    // An equal split knows no load.
+    // An equal split does not depend on the load.
     let load = match rule {
         Rule::EqualSplit => high,
         Rule::Optimal | Rule::TwoLevel => context.workload.load()?.clamp(low, high),
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn levels__of_hosts_under_any_scheme_that_demotes() {
-        // The keys of the nic alone would do: what switches have does not matter to hosts.
+        // The keys of the nic alone would do: hosts do not depend on what switches have.
         let settings = none_given().with(None, "discipline", "levels").with(None, "host_thresholds", "equal-split");
         let params = levels("pias", &settings, &UNIFORM);
         assert_eq!((params.own.unwrap().len(), params.network.len()), (7, 7));

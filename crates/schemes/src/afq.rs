@@ -1,11 +1,11 @@
-//! Approximate fair queueing (Sharma et al., NSDI 2018): rounds of some bytes for each flow on a calendar of FIFO queues;
-//! the transport is DCTCP.
+//! Approximate fair queueing (Sharma et al., NSDI 2018): rounds of a set number of bytes for each flow, on a calendar of
+//! FIFO queues; the transport is DCTCP.
 //!
 //! Eight queues of 100 packets a round are those of QCluster's comparison (`FQ_AFQ.cc` of qcluster/QCluster), which puts
-//! what is beyond the calendar into its last queue: `afq_beyond = "last-queue"`. That code counts packets and adds the
+//! packets beyond the calendar into its last queue: `afq_beyond = "last-queue"`. That code counts packets and adds the
 //! round to them; here a flow's bid is in bytes and not less than the round's start, as published. SP-PIFO's authors
-//! (nsg-ethz/SP-PIFO) have 32 or 8 queues of 80 B a round. The sketch's size is a choice of this house: three rows of 1,024
-//! cells mix up one flow in a thousand where a hundred are active.
+//! (nsg-ethz/SP-PIFO) have 32 or 8 queues of 80 B a round. The sketch's size is our choice: with 100 active flows, three
+//! rows of 1,024 cells mix up one flow in a thousand.
 
 use flowsieve_core::afq::{AfqRules, Beyond, BidStore};
 
@@ -15,7 +15,7 @@ use crate::scheme::Scheme;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Section, Setting, SettingsError};
 
-/// Where flows' bids are kept, by the names that settings use.
+/// Where the bids of flows are kept, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BidsName {
     Sketch,
@@ -64,7 +64,7 @@ fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     parts::build(context, &Parts { port: Part::Named(DisciplineName::Afq), queues: 8, ..Parts::default() })
 }
 
-/// The calendar of a port.
+/// Reads the calendar of a port.
 pub(crate) fn rules(of: &PortSettings<'_>) -> Result<AfqRules, SettingsError> {
     let scope = of.scope;
     // The settings' own limits keep them within 32 bits.

@@ -2,8 +2,8 @@
 //! each port of a switch or at each host (§4.3.2); the transport is DCTCP with marks per port (§5.1).
 //!
 //! The numbers are those of the large-scale experiments (§5.4): eight queues, percentiles from 0.1 in steps of 0.1, first
-//! thresholds from 7 KB in steps of 7 KB, an update each 200 ms over a window of 250 ms. What the thesis leaves open stands
-//! in [docs/awafs.md](../../../docs/awafs.md).
+//! thresholds from 7 KB in steps of 7 KB, an update each 200 ms over a window of 250 ms. For what the thesis leaves open,
+//! see [docs/awafs.md](../../../docs/awafs.md).
 
 use flowsieve_core::awafs::actuator::WHOLE;
 use flowsieve_core::awafs::completed::{ENTRY_BYTES, LARGEST};
@@ -26,7 +26,7 @@ use flowsieve_fabric::topology::host_rate;
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 
-/// How a switch knows of a flow's end, by the names that settings use.
+/// How a switch learns of a flow's end, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndsName {
     Marked,
@@ -35,7 +35,7 @@ enum EndsName {
 }
 
 declare! {
-    /// Whether it is the host.
+    /// Whether hosts have the thresholds.
     static PLACE_OF_THRESHOLDS: Setting<bool> = Setting::choice(
         Section::Scheme,
         "place_of_thresholds",
@@ -57,7 +57,7 @@ declare! {
         Section::Scheme, "percentiles", 0.0, 1.0,
         "AWAFS: percentile of the completed flows' sizes that each threshold follows, rising",
     );
-    /// Whether they are of the distinct sizes.
+    /// Whether percentiles are of the distinct sizes.
     static PERCENTILE_OF: Setting<bool> = Setting::choice(
         Section::Scheme,
         "percentile_of",
@@ -101,7 +101,7 @@ pub const ENTRY: Entry = Entry {
     build: |context| build(context, false),
 };
 
-/// The registry's line of AWAFS with percentiles chosen from the traffic, the thesis's future work (§6.2).
+/// The registry's line of AWAFS with percentiles chosen by the traffic, the thesis's future work (§6.2).
 pub const AUTO: Entry = Entry {
     name: "awafs-auto",
     summary: "the same with percentiles chosen from these sizes and the load",
@@ -110,7 +110,7 @@ pub const AUTO: Entry = Entry {
     build: |context| build(context, true),
 };
 
-/// What AWAFS is made of; its hosts write what its thresholds need.
+/// AWAFS's parts. Its hosts write what its thresholds need.
 const PARTS: Parts = Parts {
     port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
@@ -128,7 +128,7 @@ fn build(context: &Context<'_>, chooses: bool) -> Result<Scheme, SettingsError> 
     }
 }
 
-/// Each port has thresholds of its own.
+/// Builds the variant in which each port has thresholds.
 fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
     let flows = |scope: &Scope<'_>| Ok::<_, SettingsError>(scope.read(&FLOW_TABLE)? as usize);
     let (ends, tagger) = match scope.read(&FLOW_ENDS)? {
@@ -157,12 +157,12 @@ fn in_switches(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<S
     Ok(scheme)
 }
 
-/// Whether a connection carries several messages, so that its end is not theirs.
+/// Returns whether a connection carries several messages, so that its end is not theirs.
 fn shares_connections(transport: &TransportSpec) -> bool {
     matches!(transport, TransportSpec::Tcp(rules) if rules.connections != Connections::PerFlow)
 }
 
-/// Each host has thresholds; ports serve by the priorities that it writes.
+/// Builds the variant in which each host has thresholds, and ports serve by the priorities that it writes.
 fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Scheme, SettingsError> {
     let queues = scope.read_or(&QUEUES, PARTS.queues)? as usize;
     let boost = scope.optional(&BOOST)?.map(Time);
@@ -188,7 +188,7 @@ fn at_hosts(scope: &Scope<'_>, mut scheme: Scheme, chooses: bool) -> Result<Sche
     Ok(scheme)
 }
 
-/// What is adapted for so many queues, and how.
+/// Reads what is adapted for `queues` queues, and how.
 fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorParams, SettingsError> {
     let period = Time(scope.read(&UPDATE_PERIOD)?);
     let window = Time(scope.read(&UPDATE_WINDOW)?);
@@ -208,7 +208,7 @@ fn actuator(scope: &Scope<'_>, queues: usize, chooses: bool) -> Result<ActuatorP
     })
 }
 
-/// Thresholds at the start.
+/// Reads the initial thresholds.
 fn initial(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> {
     let Some(given) = thresholds::sizes(scope)? else {
         return Ok((1..queues as u32).map(|threshold| 7_000 * threshold).collect());
@@ -222,7 +222,7 @@ fn initial(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> 
     })
 }
 
-/// The percentiles that thresholds follow, in 1 / [`WHOLE`]: tenths as far as they go, or equal shares.
+/// Reads the percentiles that thresholds follow, in 1 / [`WHOLE`]. The default is tenths, or equal shares if tenths are too few.
 fn percentiles(scope: &Scope<'_>, queues: usize) -> Result<Vec<u32>, SettingsError> {
     let default: Vec<f64> = (1..queues).map(|i| i as f64 / queues.max(10) as f64).collect();
     let given = scope.read_or(&PERCENTILES, default)?;

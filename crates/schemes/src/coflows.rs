@@ -1,13 +1,14 @@
 //! Schemes that serve coflows one after the other: a coordinator orders them, hosts write the order's levels into packets,
-//! and switches serve these by strict priority. Senders are DCTCP's.
+//! and switches serve these by strict priority. Senders use DCTCP.
 //!
-//! [`DSRED`] and [`ELASTIC`] are the switches without an order, with which pCoflow (ICIN 2021, §IV) compares itself and with
-//! which it should: eight queues of 500 packets each, with RED from 200 to 400, and eight that share 4,000, marked above 200
-//! as pCoflow's bands are. [`SINCRONIA`], [`SEBF`] and [`AALO`] have the first and an order. `coflow_order` gives any of them,
-//! and pCoflow's own ([`crate::pcoflow`]), another one or none; without an order all packets have one priority.
+//! [`DSRED`] and [`ELASTIC`] are the switches without an order: the ones with which pCoflow (ICIN 2021, §IV) compares
+//! itself, and the ones with which it should. The first has eight queues of 500 packets each, with RED from 200 to 400. The
+//! second has eight that share 4,000, marked above 200 as pCoflow's bands are. [`SINCRONIA`], [`SEBF`] and [`AALO`] have
+//! the first switches and an order. `coflow_order` gives any of them, and pCoflow's own ([`crate::pcoflow`]), another order
+//! or none; without an order all packets have one priority.
 //!
-//! RED's probability is not stated: a tenth. Varys is named by its order, SEBF: its rates (MADD) need senders that are paced.
-//! Aalo's queues share a port by weights, ten for the first to one for the last, of which its paper says no more than that
+//! RED's probability is not stated; here it is a tenth. Varys is named by its order, SEBF: its rates (MADD) need paced
+//! senders. Aalo's queues share a port by weights, from ten for the first to one for the last; its paper says only that
 //! they fall (SIGCOMM 2015, §4.2).
 
 use std::sync::Arc;
@@ -30,9 +31,9 @@ use flowsieve_settings::{MAX_TIME_PS, Scope, Section, Setting, SettingsError};
 /// How coflows are ordered, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderName {
-    /// Not at all.
+    /// No order.
     None,
-    /// By what they demand.
+    /// By demands.
     By(OrderRule),
     /// By bytes sent.
     Attained,
@@ -162,7 +163,7 @@ pub const AALO: Entry = Entry {
     build: |context| build(context, &Parts { queues: 10, ..RED_PARTS }, OrderName::Attained),
 };
 
-/// Eight priorities of 500 packets with RED from 200 to 400 each.
+/// Eight priorities of 500 packets, with RED from 200 to 400 each.
 pub(crate) const RED_PARTS: Parts = Parts {
     tagger: Parts::TAGGED_LATER,
     port: Part::Named(DisciplineName::StrictPriority),
@@ -179,7 +180,7 @@ pub(crate) const RED_PARTS: Parts = Parts {
 pub(crate) const ELASTIC_PARTS: Parts =
     Parts { marking: MarkingName::PerQueue, buffer_packets: 4_000, admission: AdmissionName::PerPort, ..RED_PARTS };
 
-/// A scheme of these parts with a coordinator, unless the settings say otherwise.
+/// Builds a scheme of these parts with a coordinator, unless the settings say otherwise.
 pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let mut scheme = parts::build(context, parts)?;
@@ -198,7 +199,7 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
         }
     };
     let new_level = scope.optional(&NEW_LEVEL)?.unwrap_or(match order {
-        // A coflow that has sent nothing is of the first level.
+        // A coflow that has sent nothing is on the first level.
         OrderName::Attained => 0,
         _ => levels as u64 - 1,
     });
@@ -229,12 +230,12 @@ pub(crate) fn build(context: &Context<'_>, parts: &Parts, order: OrderName) -> R
     Ok(scheme)
 }
 
-/// Whether an order looks at the demands that are left.
+/// Returns whether an order uses the remaining demands.
 pub(crate) fn by_what_is_left(rule: OrderRule, scope: &Scope<'_>) -> Result<bool, SettingsError> {
     Ok(rule.heeds_demands() && scope.read(&COFLOW_DEMANDS)?)
 }
 
-/// How an order becomes levels.
+/// Reads how an order becomes levels.
 fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
     Ok(match scope.read(&LEVELS)? {
         LevelsName::Rank => LevelRule::Rank,
@@ -242,13 +243,12 @@ fn level_rule(scope: &Scope<'_>) -> Result<LevelRule, SettingsError> {
     })
 }
 
-/// How an order becomes levels, and how many there are, where a port has so many queues unless settings say otherwise.
+/// Reads how an order becomes levels, and their number: by default `queues`, the number of a port's queues.
 pub(crate) fn levels(scope: &Scope<'_>, queues: u64) -> Result<(LevelRule, usize), SettingsError> {
     Ok((level_rule(scope)?, scope.read_or(&QUEUES, queues)? as usize))
 }
 
-/// Where ports serve by strict priority, queues share them by weights: as many for the first as there are queues, one for the
-/// last.
+/// Replaces strict priority at ports by weights: the first queue's weight is the number of queues, the last one's is one.
 fn share_by_weights(scheme: &mut Scheme, queues: usize) -> Result<(), SettingsError> {
     scheme.ports = scheme.ports.try_map(|_, port| {
         let kind = match &port.kind {

@@ -1,5 +1,5 @@
-//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose senders give way less the nearer their deadline is.
-//! Ports are DCTCP's. Messages without a deadline, or with one that has passed, are sent as DCTCP would.
+//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose senders yield less the nearer their deadline is. Ports are
+//! DCTCP's. Messages without a deadline, or with one that has passed, are sent as in DCTCP.
 
 use crate::parts::{self, Part, Parts, TransportName};
 use crate::registry::{Context, Entry, Knows};

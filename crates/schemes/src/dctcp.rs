@@ -1,6 +1,6 @@
-//! DCTCP (Alizadeh et al., SIGCOMM 2010): one FIFO queue a port, marked above a threshold K; senders cut by the marked
-//! fraction. The parameters of `ns2` are those under which PIAS and QCluster compare with it; K = 65 packets is the
-//! paper's for 10 Gbit/s (§3.1 of its evaluation), and stays 65 packets at other rates unless set.
+//! DCTCP (Alizadeh et al., SIGCOMM 2010): one FIFO queue per port, marked above a threshold K; senders cut by the marked
+//! fraction. The parameters of `ns2` are those with which PIAS and QCluster compare it. K = 65 packets is the paper's for
+//! 10 Gbit/s (§3.1 of its evaluation), and stays 65 packets at other rates unless set.
 
 use crate::parts::{self, Parts};
 use crate::registry::{Context, Entry, Knows};

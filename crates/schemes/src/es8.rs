@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
 fn build(context: &Context<'_>) -> Result<Scheme, SettingsError> {
     let mut scheme = pias::build_with(context, Some(Start::Computed(Computed::EqualSplit)))?;
     for class in &mut scheme.classes {
-        // The levels of §III, which begin at their threshold; PIAS's begin after it.
+        // The levels of §III begin at their threshold; PIAS's begin after it.
         if let TaggerSpec::Demotion(pias) = &mut class.tagger {
             class.tagger = TaggerSpec::Levels(LevelParams { network: std::mem::take(&mut pias.thresholds), own: None });
         }

@@ -1,7 +1,7 @@
-//! Fair queueing with a queue for each flow, what approximations are compared with: bit-by-bit round robin (Demers,
-//! Keshav, Shenker, SIGCOMM 1989) and its forerunner, round robin packet by packet (Nagle, 1987). The transport is DCTCP
-//! with marks by the port's length, QCluster's "ideal fair queueing with ECN"; `transport = "tcp"` and
-//! `marking = "none"` give both without ECN.
+//! Fair queueing with a queue for each flow, the reference for approximations: bit-by-bit round robin (Demers, Keshav,
+//! Shenker, SIGCOMM 1989) and its predecessor, round robin packet by packet (Nagle, 1987). The transport is DCTCP with
+//! marks by the port's length, QCluster's "ideal fair queueing with ECN"; `transport = "tcp"` and `marking = "none"` give
+//! both without ECN.
 //!
 //! A full port turns the arriving packet away, as in the comparisons of QCluster (`FQ_Ideal.cc` of qcluster/QCluster, which
 //! hashes messages to 100 queues; here each flow has its own). Both papers drop from the flow that holds the most.

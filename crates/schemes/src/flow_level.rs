@@ -1,9 +1,9 @@
-//! What schemes mean at flow level, where there are rates instead of packets.
+//! The meaning of schemes at flow level, where there are rates instead of packets.
 //!
-//! A scheme that shares a link among all flows has max-min fair rates. One that orders coflows has its order, and rates that
-//! follow it. Sincronia's own are greedy (SIGCOMM 2018, §4.2); the others' are classes, as their switches have. [`VARYS`] has
-//! its rates here alone: at packet level they would need senders that are paced. What a scheme does with queues, windows or marks
-//! has no meaning without packets, so all other schemes are refused by name. So is Aalo, whose classes follow bytes sent and share
+//! A scheme that shares a link among all flows has max-min fair rates. A scheme that orders coflows has its order, and
+//! rates that follow it. Sincronia's own are greedy (SIGCOMM 2018, §4.2); the others' are classes, as in their switches.
+//! [`VARYS`] has its rates only here: at packet level they would need paced senders. Queues, windows and marks have no
+//! meaning without packets, so all other schemes are refused by name. So is Aalo, whose classes follow bytes sent and share
 //! ports by weights.
 
 use flowsieve_core::coflow::{LevelRule, OrderRule};
@@ -16,10 +16,10 @@ use crate::{afq, dctcp, fair_queueing, textbook};
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError};
 
-/// How much of a network there is.
+/// The level of detail at which a network is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fidelity {
-    /// Every packet.
+    /// Packets.
     Packet,
     /// Rates of flows.
     Flow,
@@ -30,16 +30,16 @@ pub enum Fidelity {
 pub enum Rates {
     /// Max-min fair.
     MaxMin,
-    /// By classes, made of an order as priorities are.
+    /// By classes, derived from an order as priorities are.
     Strict,
     /// Flow by flow in the order of coflows.
     Greedy,
-    /// Coflow by coflow, each with the rates that let its flows end together.
+    /// Coflow by coflow, each with the rates at which its flows end together.
     Madd,
 }
 
 declare! {
-    /// How much of a network there is. Where it is not given, every packet.
+    /// The level of detail at which a network is modelled. The default is packets.
     pub static FIDELITY: Setting<Fidelity> = Setting::choice(
         Section::Run,
         "fidelity",
@@ -57,7 +57,7 @@ declare! {
     .needs("fidelity = \"flow\" in [run]: packets have no rates");
 }
 
-/// Varys, with its own rates: at flow level alone.
+/// Varys, with its own rates: only at flow level.
 pub const VARYS: Entry = Entry {
     name: "varys",
     summary: "coflows by their smallest effective bottleneck, with rates by which their flows end together; at flow level alone",
@@ -70,7 +70,7 @@ pub const VARYS: Entry = Entry {
     },
 };
 
-/// The schemes that are at flow level alone.
+/// The schemes that exist only at flow level.
 pub const ONLY: &[Entry] = &[VARYS];
 
 /// A scheme at flow level.
@@ -78,27 +78,27 @@ pub const ONLY: &[Entry] = &[VARYS];
 pub struct FlowLevel {
     /// How flows share links.
     pub rates: Rates,
-    /// The order of coflows, where rates follow one.
+    /// The order of coflows, if rates follow one.
     pub order: Option<Order>,
-    /// Whether a flow takes all of its equally short ways at once, by equal shares; or else one, by a hash.
+    /// Whether a flow takes all of its equally short paths at once, in equal shares, instead of one, by a hash.
     pub spreads: bool,
 }
 
 /// An order of coflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// By what.
+    /// The rule of the order.
     pub rule: OrderRule,
-    /// By what is left of demands; or else by what there was at first.
+    /// Whether demands are what is left of them, instead of the initial ones.
     pub remaining: bool,
-    /// [`Rates::Strict`]: how it becomes classes, and how many.
+    /// [`Rates::Strict`]: how the order becomes classes, and how many.
     pub levels: Option<(LevelRule, usize)>,
 }
 
-/// The order and the rates that a scheme has unless settings say otherwise; `None`: it takes no order.
+/// A scheme's order and rates by default; `None`: the scheme takes no order.
 type Meaning = (Option<OrderName>, Rates);
 
-/// Every scheme that has a meaning at flow level.
+/// Returns every scheme that has a meaning at flow level.
 fn meanings() -> [(&'static str, Meaning); 10] {
     let fair = (None, Rates::MaxMin);
     let orders = |rule, rates| (Some(OrderName::By(rule)), rates);
@@ -116,7 +116,7 @@ fn meanings() -> [(&'static str, Meaning); 10] {
     ]
 }
 
-/// What a built-in scheme means by the settings of a variant of it.
+/// Reads the meaning of a built-in scheme from the settings of a variant of it.
 pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError> {
     let meanings = meanings();
     let Some((_, (order, rates))) = meanings.iter().find(|(name, _)| *name == builtin) else {
@@ -151,7 +151,7 @@ pub fn read(builtin: &str, scope: &Scope<'_>) -> Result<FlowLevel, SettingsError
     Ok(FlowLevel { rates, order: Some(Order { rule, remaining, levels }), spreads })
 }
 
-/// Whether flows take all of their ways. A switch that sends bursts here and there has no rates on them.
+/// Reads whether flows take all of their paths. A switch that balances by bursts is refused: it has no rates.
 fn spreads(scope: &Scope<'_>) -> Result<bool, SettingsError> {
     match parts::balancing(scope, None, ParameterSet::read(scope)?)? {
         BalancingName::Ecmp => Ok(false),

@@ -1,11 +1,11 @@
 //! Least attained service by a queue sorted by rank, which QCluster's authors tried (§2, "recent hardware solutions"):
-//! hosts write the bytes sent before a packet, ports are a PIFO, senders DCTCP's with marks by the port's length.
+//! hosts write the bytes sent before a packet, ports are a PIFO, and senders are DCTCP's with marks by the port's length.
 //!
-//! A PIFO alone starves: whoever has sent the most waits for everybody who has sent less, large flows for large flows too.
-//! The authors then put a FIFO beside the PIFO and do not say how the two share the packets. Here the PIFO has the first
-//! bytes of every flow and goes first, the FIFO has what flows send beyond them, in order of arrival: large flows no
-//! longer starve one another, and the short ones, of which LAS is for, are served as before. The bound, `fifo_from`, is
-//! 100 KB, the size up to which the papers of this lineage call a flow short.
+//! A PIFO alone starves: the flow that has sent the most waits for all that have sent less, even among large flows. The
+//! authors then add a FIFO to the PIFO and do not say how the two share the packets. Here the PIFO has the first bytes of
+//! every flow and goes first; the FIFO has the flows' further bytes, in order of arrival. So large flows no longer starve
+//! one another, and short flows, LAS's purpose, are served as before. The bound, `fifo_from`, is 100 KB, the size up to
+//! which the papers of this lineage call a flow short.
 
 use crate::parts::{self, DisciplineName, Part, Parts, TaggerName};
 use crate::registry::{Context, Entry, Knows};
@@ -13,7 +13,7 @@ use crate::registry::{Context, Entry, Knows};
 const PIFO_PARTS: Parts =
     Parts { port: Part::Named(DisciplineName::Pifo), tagger: Part::Named(TaggerName::Attained), ..Parts::DEFAULT };
 
-/// By a PIFO alone.
+/// With only a PIFO.
 pub const PIFO: Entry = Entry {
     name: "pifo-las",
     summary: "least attained service by one queue sorted by bytes sent, with ECN",
@@ -22,7 +22,7 @@ pub const PIFO: Entry = Entry {
     build: |context: &Context<'_>| parts::build(context, &PIFO_PARTS),
 };
 
-/// By a PIFO and a FIFO.
+/// With a PIFO and a FIFO.
 pub const PIFO_AND_FIFO: Entry = Entry {
     name: "pifo-fifo-las",
     summary: "least attained service for the first 100 KB of a flow; the rest as it comes, after all of that",

@@ -1,5 +1,5 @@
-//! The schemes: one file each, which says what the scheme is made of and holds its paper's parameters; the registry;
-//! and the settings from which they are built.
+//! The schemes, the registry, and the settings from which schemes are built. Each scheme is one file, which lists its parts
+//! and holds its paper's parameters.
 
 mod adaptation;
 pub mod afq;

@@ -2,7 +2,7 @@
 //!
 //! K is the largest of three terms:
 //! - `C · RTT / 7`: with less, DCTCP's window oscillation empties the queue (DCTCP, SIGCOMM 2010, §3.4; RFC 8257, §3.1);
-//! - 65 full packets at 10 Gbit/s, in proportion to the rate: hosts send bursts, so that practice lies above the first
+//! - 65 full packets at 10 Gbit/s, in proportion to the rate: hosts send bursts, so values in practice are above the first
 //!   term (DCTCP §3.5 and §4; PIAS, pFabric and QCluster simulate 65 packets at 10 Gbit/s);
 //! - 20 full packets, the same authors' value at 1 Gbit/s.
 
@@ -22,7 +22,7 @@ pub struct Terms {
     pub least: u64,
 }
 
-/// The terms for a port of `bps` bit/s, a base round trip in picoseconds and full packets of `mtu` bytes. Rounded down.
+/// Returns the terms for a port of `bps` bit/s, a base round trip in picoseconds and full packets of `mtu` bytes. Rounded down.
 pub fn terms(bps: u64, round_trip_ps: u64, mtu: u64) -> Terms {
     let (bps, round_trip, mtu) = (u128::from(bps), u128::from(round_trip_ps), u128::from(mtu));
     let whole = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -33,7 +33,7 @@ pub fn terms(bps: u64, round_trip_ps: u64, mtu: u64) -> Terms {
     }
 }
 
-/// The marking threshold K in bytes, the largest of the [`terms`].
+/// Returns the marking threshold K in bytes, the largest of the [`terms`].
 pub fn ecn_threshold_bytes(bps: u64, round_trip_ps: u64, mtu: u64) -> u64 {
     let Terms { a_seventh, bursts, least } = terms(bps, round_trip_ps, mtu);
     a_seventh.max(bursts).max(least)

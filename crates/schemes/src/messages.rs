@@ -1,4 +1,4 @@
-//! How parts that see packets alone tell the messages of a connection apart: by idle time.
+//! How parts that see only packets distinguish the messages of a connection: by idle time.
 
 use flowsieve_core::Time;
 
@@ -14,7 +14,7 @@ declare! {
     );
 }
 
-/// The gaps of QCluster's authors, a workload each (`Appro_Unknown.cc` and its scripts in `qcluster/QCluster`).
+/// The gaps of QCluster's authors, one per workload (`Appro_Unknown.cc` and its scripts in `qcluster/QCluster`).
 const PUBLISHED: [(&[&str], Time); 6] = [
     (&["qcluster-w1", "homa-w1"], Time::from_ns(200)),
     (&["qcluster-w2", "homa-w2"], Time::from_us(4)),
@@ -24,10 +24,10 @@ const PUBLISHED: [(&[&str], Time); 6] = [
     (&["qcluster-w6", "web-search", "web-search-bytes"], Time::from_us(3_000)),
 ];
 
-/// Where nothing was published: the idle time by which PIAS's kernel module ends a message (`HKUST-SING/PIAS-Software`).
+/// For other workloads: the idle time by which PIAS's kernel module ends a message (`HKUST-SING/PIAS-Software`).
 const ELSEWHERE: Time = Time::from_us(500);
 
-/// Idle time after which a connection's next packet begins a message: the setting, or what was published for the
+/// Reads the idle time after which a connection's next packet begins a message: the setting, or the value published for the
 /// workload.
 pub fn message_gap(context: &Context<'_>) -> Result<Time, SettingsError> {
     let name = context.workload.distribution();

@@ -1,7 +1,7 @@
 //! NOS2 (Sviridov, Bianco and Giaccone, GLOBECOM 2019): a host sorts its packets into eight queues of its own, with
-//! thresholds that split the sizes of its own messages equally (§IV-B); switches have two queues, and the one threshold
-//! between them is that of a central controller, which knows the sizes of all hosts (§IV-A). The transport is DCTCP with
-//! marks per port.
+//! thresholds that split the sizes of its own messages equally (§IV-B). Switches have two queues. The one threshold between
+//! them comes from a central controller, which knows the sizes of all hosts (§IV-A). The transport is DCTCP with marks per
+//! port.
 
 use flowsieve_core::TaggerSpec;
 
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn settings__place_by_place() {
-        // A host like the switches has no levels of its own, and without a controller nothing adapts.
+        // A host with a switch's queues has no levels of its own, and without a controller nothing adapts.
         let alike = none_given().with(None, "discipline", "sp").with(None, "controller", "none");
         assert!(
             matches!(&built(&alike, &UNIFORM).unwrap().classes[0].tagger, TaggerSpec::Demotion(pias) if pias.thresholds.len() == 1)

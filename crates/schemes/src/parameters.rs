@@ -1,9 +1,9 @@
-//! The two parameter sets, and what packets are like by default. Schemes, workloads and links read these settings each
-//! for itself. What the parameter sets say of congestion control, ports and balancing stands beside the parts that read it.
+//! The two parameter sets, and the default packet format. Schemes, workloads and links each read these settings. The
+//! parameter sets' values for congestion control, ports and balancing are next to the parts that read them.
 //!
-//! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc`
+//! `ns2` is the lineage in which PIAS, pFabric and QCluster were measured (ns-2 scripts of HKUST-SING/PIAS-NS2), `rfc` is
 //! today's standards. `scaled` is `ns2` for other rates and round trips: its windows, buffers and marking thresholds are
-//! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and grow and shrink with the product of the two ([`Reference`]).
+//! numbers of packets for hosts of 10 Gbit/s, 80 us apart, and scale with the product of the two ([`Reference`]).
 
 use std::num::NonZeroU16;
 
@@ -14,7 +14,7 @@ use flowsieve_settings::declare;
 use flowsieve_settings::{MTU, Scope, Section, Setting, SettingsError};
 
 declare! {
-    /// Where defaults come from; the same for all schemes.
+    /// The source of defaults; the same for all schemes.
     pub static PARAMETERS: Setting<ParameterSet> = Setting::choice(
         Section::Run,
         "parameters",
@@ -35,10 +35,10 @@ declare! {
     );
 }
 
-/// What Ethernet adds to a packet: header and checksum (18), preamble (8), gap (12).
+/// Bytes that Ethernet adds to a packet: header and checksum (18), preamble (8), gap (12).
 const ETHERNET_BYTES: u64 = 38;
 
-/// The setting `parameters`: where defaults come from.
+/// The setting `parameters`: the source of defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterSet {
     /// The papers' simulations.
@@ -50,30 +50,30 @@ pub enum ParameterSet {
 }
 
 impl ParameterSet {
-    /// The set that holds for all schemes.
+    /// Reads the set that holds for all schemes.
     pub fn read(scope: &Scope<'_>) -> Result<ParameterSet, SettingsError> {
         scope.common().read(&PARAMETERS)
     }
 
-    /// Whether it is the papers' lineage.
+    /// Returns whether it is the papers' lineage.
     pub fn is_ns2(self) -> bool {
         self != ParameterSet::Rfc
     }
 
-    /// Data packets that one ACK answers.
+    /// Returns the number of data packets that one ACK answers.
     pub fn ack_every(self, scope: &Scope<'_>) -> Result<u32, SettingsError> {
         let default = if self.is_ns2() { 1 } else { 2 };
         Ok(u32::try_from(scope.read_or(&ACK_EVERY, default)?).unwrap_or(u32::MAX))
     }
 
-    /// Bytes that a packet takes on the wire beside its length.
+    /// Returns the bytes that a packet takes on the wire in addition to its length.
     pub fn wire_overhead(self, scope: &Scope<'_>) -> Result<u16, SettingsError> {
         let default = if self.is_ns2() { 0 } else { ETHERNET_BYTES };
         Ok(u16::try_from(scope.read_or(&WIRE_OVERHEAD, default)?).unwrap_or(u16::MAX))
     }
 }
 
-/// What windows and buffers are meant for.
+/// The network for which windows and buffers are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// Rate of the hosts' links, in bit/s.
@@ -83,17 +83,17 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// What the papers' numbers of packets are for: hosts of 10 Gbit/s, 80 us apart (pFabric's rescaled set in the
-    /// comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
+    /// The papers' network, which their numbers of packets are for: hosts of 10 Gbit/s, 80 us apart (pFabric's rescaled set
+    /// in the comparisons of PIAS and QCluster, whose fabrics have 80 and 85.2 us).
     pub const PAPERS: Reference = Reference { host_bps: 10_000_000_000, round_trip: Time(80_000_000) };
 
-    /// Of a fabric: its fastest host, and its farthest ones.
+    /// Returns the reference of a fabric: its fastest host, and its farthest ones.
     pub fn of(fabric: &Fabric) -> Reference {
         let rates = fabric.host_uplink.iter().map(|&link| fabric.links[link as usize].rate.bps());
         Reference { host_bps: rates.max().unwrap_or(0), round_trip: fabric.base_rtt() }
     }
 
-    /// What a number of packets of the papers is here, rounded up.
+    /// Scales a number of packets of the papers to this network, rounded up.
     pub fn scaled(self, packets: u64) -> u64 {
         let product = |of: Reference| u128::from(of.host_bps) * u128::from(of.round_trip.0);
         let scaled = (u128::from(packets) * product(self)).div_ceil(product(Reference::PAPERS));
@@ -101,12 +101,12 @@ impl Reference {
     }
 }
 
-/// Bytes of a packet's headers.
+/// Reads the bytes of a packet's headers.
 pub fn header(scope: &Scope<'_>) -> Result<u16, SettingsError> {
     Ok(u16::try_from(scope.read(&HEADER)?).unwrap_or(u16::MAX))
 }
 
-/// The payload of a full packet, in bytes: `mtu` less the headers.
+/// Returns the payload of a full packet, in bytes: `mtu` minus the headers.
 pub fn segment(scope: &Scope<'_>) -> Result<NonZeroU16, SettingsError> {
     let mtu = scope.read(&MTU)?;
     let header = header(scope)?;

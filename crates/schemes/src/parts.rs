@@ -1,8 +1,8 @@
-//! Puts a scheme together from the settings. Each scheme gives its own defaults ([`Parts`]); every part that a scheme does
-//! not make itself can be set otherwise in the experiment, for all places or for one. The two parameter sets differ here
-//! and in [`crate::parameters`], nowhere else.
+//! Builds a scheme from the settings. Each scheme gives its own defaults ([`Parts`]). Every part that a scheme does not
+//! build itself can be set in the experiment, for all places or for one. The two parameter sets differ only here and in
+//! [`crate::parameters`].
 
-/// Makes the names that settings use for the parts of a kind, of lines `Name "text" => what makes the part from what is set`.
+/// Makes the names that settings use for a kind of part, from lines `Name "text" => function that builds the part`.
 macro_rules! names {
     ($(#[$of_all:meta])* $Name:ident of $of:ty => $part:ty; $($(#[$doc:meta])* $name:ident $text:literal => $make:expr;)*) => {
         $(#[$of_all])*
@@ -65,9 +65,9 @@ declare! {
 /// A part of a scheme.
 #[derive(Clone, Debug)]
 pub enum Part<N, P> {
-    /// Made from the settings: the part of this name, if they name no other.
+    /// Built from the settings: the part of this name, if they name no other.
     Named(N),
-    /// The scheme's own. The settings that make such a part are not read, and stand in no result.
+    /// The scheme's own. The settings that build such a part are not read, and are in no result.
     Own(P),
 }
 
@@ -76,27 +76,27 @@ pub enum Part<N, P> {
 pub struct Parts {
     /// How hosts send.
     pub transport: Part<TransportName, TransportSpec>,
-    /// The congestion control of TCP, where the scheme brings its own. A name in `transport` is not read then, and all else of TCP
-    /// is as the settings say. `None`: that of `transport`.
+    /// The congestion control of TCP, if the scheme brings its own. In that case no name in `transport` is read, and all
+    /// other settings of TCP apply. `None`: that of `transport`.
     pub own_congestion: Option<CongestionSpec>,
     /// What hosts write into packets. A scheme with its own refuses another.
     pub tagger: Part<TaggerName, TaggerSpec>,
-    /// How switches choose among equal paths. A scheme with its own refuses another. `None`: as the parameter set has it, if
-    /// the settings do not say.
+    /// How switches choose among equal paths. A scheme with its own refuses another. `None`: the parameter set's, unless
+    /// the settings name one.
     pub balancer: Option<Part<BalancingName, BalancerSpec>>,
-    /// What a gap in what has arrived means, where the settings do not say.
+    /// What a gap in the arrivals means, by default.
     pub reordering: ReorderingName,
     /// Which packet of a port leaves next.
     pub port: Part<DisciplineName, PortKind>,
     /// Queues of a port.
     pub queues: u64,
-    /// Queues of a host's own port by levels of the host's own. 0: its port is like a switch's.
+    /// Queues of a host's own port, by the host's levels. 0: its port is like a switch's.
     pub host_queues: u64,
     /// What ECN marking compares with its threshold.
     pub marking: MarkingName,
-    /// The threshold of marking, in full packets: ECN's, or where RED begins.
+    /// The marking threshold, in full packets: ECN's, or the beginning of RED's ramp.
     pub mark_packets: u64,
-    /// RED's probability where it ends.
+    /// RED's probability at the end of its ramp.
     pub red_probability: f64,
     /// Buffer of a port, in full packets.
     pub buffer_packets: u64,
@@ -104,19 +104,19 @@ pub struct Parts {
     pub initial_packets: u64,
     /// What the buffer limits.
     pub admission: AdmissionName,
-    /// No buffer limit unless one is set.
+    /// Whether there is no buffer limit unless one is set.
     pub unlimited: bool,
-    /// The rank from which a PIFO is a FIFO.
+    /// The rank from which packets of a PIFO wait in a FIFO.
     pub fifo_from: Option<u64>,
     /// Smallest retransmission timeout. `None`: the parameter set's.
     pub rto_min: Option<Time>,
 }
 
 impl Parts {
-    /// The tagger of a scheme that puts its own into the classes after [`build`].
+    /// The placeholder for a scheme that sets its classes' tagger after [`build`].
     pub const TAGGED_LATER: Part<TaggerName, TaggerSpec> = Part::Own(TaggerSpec::Plain(Plain));
 
-    /// DCTCP over one FIFO queue a port.
+    /// DCTCP over one FIFO queue per port.
     pub const DEFAULT: Parts = Parts {
         transport: Part::Named(TransportName::Dctcp),
         own_congestion: None,
@@ -145,10 +145,10 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// The same for another rate and round trip than the papers'. The threshold follows the one rule for K
-    /// ([`crate::marking_rule`]), in proportion where a scheme's is not the papers' 65 packets; windows and buffers follow the
-    /// product of rate and round trip; and a buffer keeps at least the papers' proportion to the threshold, so that one that
-    /// its fabric's bursts ask for still marks before it drops.
+    /// Returns the defaults for another rate and round trip than the papers'. The threshold follows the one rule for K
+    /// ([`crate::marking_rule`]), in proportion if a scheme's is not the papers' 65 packets. Windows and buffers follow the
+    /// product of rate and round trip. A buffer keeps at least the papers' proportion to the threshold, so that it still
+    /// marks before it drops if the fabric's bursts raise the threshold.
     fn scaled(&self, to: Reference, mtu: u64) -> Parts {
         let papers = Parts::DEFAULT;
         let threshold = ecn_threshold_bytes(to.host_bps, to.round_trip.0, mtu) / mtu.max(1);
@@ -184,14 +184,14 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     let sprayed = [Place::Leaf, Place::Spine, Place::Core].iter().any(|&place| balancers.at(place).splits_flows());
     let transport = sending::transport(scope, parts, set, sprayed)?;
     let nic = sending::nic(scope, &transport)?;
-    // Who sends all at once hears of no mark.
+    // A sender that sends everything at once does not react to marks.
     let reacts = !matches!(transport, TransportSpec::OpenLoop(_));
     let ports = ByPlace::try_from_fn(|place| match (place, nic) {
         (Place::Nic, Nic::Backpressure { .. }) => port::port(scope, place, parts, false, reacts),
         _ => port::port(scope, place, parts, true, reacts),
     })?;
     let shares = Place::ALL.iter().any(|&place| ports.at(place).shares_memory());
-    // Ports look at tags, or receivers that compare priorities.
+    // Ports read tags, and so do receivers that compare priorities.
     let compares = matches!(&transport, TransportSpec::Tcp(rules) if matches!(rules.params.loss_detection, LossDetection::ByPriority(_)));
     let tags = compares
         || matches!(transport, TransportSpec::Custom(_))
@@ -199,7 +199,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     Ok(Scheme {
         name: scope.variant().to_owned(),
         classes: vec![Class { transport, tagger: tagging::tagger(scope, parts, tags)?, inference: Time::ZERO }],
-        // Not given it is no part of the configuration.
+        // If not given, it is not part of the configuration.
         misusing_hosts: scope.optional(&MISUSING_HOSTS)?.unwrap_or(0) as u32,
         nic,
         ports,
@@ -209,8 +209,7 @@ pub fn build(context: &Context<'_>, parts: &Parts) -> Result<Scheme, SettingsErr
     })
 }
 
-/// What is known beforehand of a scheme's own transport with packets as the settings have them; `packets_per_answer` is the
-/// transport's.
+/// Returns what is known of a scheme's custom transport with the settings' packets; `packets_per_answer` is the transport's.
 pub fn packet_facts(
     scope: &Scope<'_>,
     packets_per_answer: Option<NonZeroU32>,
@@ -219,8 +218,8 @@ pub fn packet_facts(
     Ok(TransportFacts { segment: segment.get(), header, packets_per_answer })
 }
 
-/// Refuses a scheme that has put a part of its own in the place of one that was made from settings: these would stand in its
-/// results without having acted. A mistake of the scheme's author, who tells [`build`] of the part.
+/// Refuses a scheme that has replaced a part built from settings by its own: the settings would be in its results without
+/// effect. This is a mistake of the scheme's author, who has to declare the part to [`build`].
 pub(crate) fn refuse_unsaid(scope: &Scope<'_>, scheme: &Scheme) -> Result<(), SettingsError> {
     let name = scope.variant();
     let refuse = |part: &str, said: &str| {

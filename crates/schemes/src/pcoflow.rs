@@ -1,13 +1,15 @@
-//! pCoflow (Hernandez Benet et al., ICIN 2021): Sincronia's order over switches in which a coflow's packets keep their order
-//! though its priority rises ([`flowsieve_core::pcoflow`]). Eight bands, 4,000 packets in all, each band marked above 200.
+//! pCoflow (Hernandez Benet et al., ICIN 2021): Sincronia's order over switches in which a coflow's packets keep their
+//! order even when its priority rises ([`flowsieve_core::pcoflow`]). Eight bands, 4,000 packets in all, each band marked
+//! above 200.
 //!
 //! [`ECN`] lets bands grow into each other's space, [`DROP`] gives each 500 packets; all later results of the paper are
-//! those of the first. [`MOVE`] is the ideal of its Fig. 1, as it is read here: what waits follows a rising priority.
+//! those of the first. [`MOVE`] is the ideal of its Fig. 1, as we read it: waiting packets follow a rising priority.
 //!
-//! The host's own port has the bands, too. A packet that waits there keeps its tag, so that a plain port would put packets
-//! out of order before a switch could help; the paper says nothing of it.
+//! The host's own port has the bands, too. A packet that waits there keeps its tag, so a plain port would put packets out
+//! of order before a switch could help; the paper does not discuss this.
 //!
-//! The paper's round trip of 66.7 us, a third of its timeout of 200 us (§IV), is a setting of its experiments and not of these.
+//! The paper's round trip of 66.7 us, a third of its timeout of 200 us (§IV), is a setting of its experiments, not of these
+//! schemes.
 
 use flowsieve_core::PortKind;
 use flowsieve_core::coflow::OrderRule;
@@ -27,7 +29,7 @@ declare! {
         "whose packets pCoflow's queue keeps in order",
     )
     .with_default(Keeps::Coflows);
-    /// Coflows that a port can tell apart.
+    /// The number of coflows that a port can distinguish.
     pub static PCOFLOW_SLOTS: Setting<u64> = Setting::count(
         Section::Scheme, "pcoflow_slots", 1, MOST_SLOTS as u64,
         "coflows that pCoflow's queue can tell apart, by a hash; not given: all",
@@ -89,7 +91,7 @@ fn build(context: &Context<'_>, parts: &Parts, moves: bool) -> Result<Scheme, Se
     with_ports(context, scheme, |bands| PortKind::Pcoflow(PcoflowRules { bands, keeps, slots, marks, moves }))
 }
 
-/// The scheme with ports of a kind, by how many bands they have, where no other discipline was chosen.
+/// Gives the ports of the scheme the kind that `kind` returns for their bands, unless another discipline was chosen.
 fn with_ports(
     context: &Context<'_>,
     mut scheme: Scheme,

@@ -5,11 +5,11 @@
 //! `ns2`: the rescaled set of the PIAS and QCluster comparisons for an 80 us round trip: pools of 140 packets, timer of
 //! 250 us, initial window of 70 packets. The original's 36 KB, 45 us and 12 packets suit its 14.6 us fabric.
 //!
-//! pFabric-EDF is the same with other ranks: flows with a deadline come first, by its instant. That a flow which can no
-//! longer meet its deadline comes last is from QCluster's simulations (`tcp-full.cc` of qcluster/QCluster), which take 10 Gbit/s
-//! for its rate; here it is that of the hosts' links, or `edf_rate`.
+//! pFabric-EDF is the same with other ranks: flows with a deadline come first, by deadline. That a flow which can no longer
+//! meet its deadline comes last is from QCluster's simulations (`tcp-full.cc` of qcluster/QCluster), which assume a rate of
+//! 10 Gbit/s. Here the rate is that of the hosts' links, or `edf_rate`.
 //!
-//! pFabric by predicted sizes ranks packets by what is left of a prediction: [`flowsieve_core::taggers::predicted`].
+//! pFabric by predicted sizes ranks packets by the remainder of a prediction: [`flowsieve_core::taggers::predicted`].
 
 use flowsieve_core::taggers::predicted::Outlived;
 use flowsieve_core::{TaggerSpec, Time};
@@ -61,7 +61,7 @@ pub const PREDICTED: Entry = Entry {
     },
 };
 
-/// What pFabric is made of.
+/// pFabric's parts.
 pub(crate) const PARTS: Parts = Parts {
     transport: Part::Named(TransportName::Pfabric),
     tagger: Part::Named(TaggerName::Remaining),

@@ -1,11 +1,11 @@
 //! PIAS (Bai et al., NSDI 2015): hosts demote a flow through strict priorities by the bytes that it has sent (§3.1),
-//! switches have a queue a priority and mark per port (§3.3); the transport is DCTCP.
+//! switches have a queue per priority and mark per port (§3.3); the transport is DCTCP.
 //!
-//! The demotion thresholds are given, an equal split of the flows, or published ones: the authors' own for two workloads
-//! and five loads (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2), and those with which QCluster's
-//! authors compare (`piasParams.py` of qcluster/QCluster), who take PIAS's own for their W5 and W6. `worst` are the
-//! thresholds that QCluster calls PIAS-WST (§6.2): 60 % of the packets go to the first queue and 30 % to the last. The
-//! other queues share the rest equally here, and packets are counted by their bytes. The other rules, which compute
+//! The demotion thresholds are given, an equal split of the flows, or published ones. Published are the authors' own for
+//! two workloads and five loads (`run_pias_dctcp.py` and `run_pias_vl2.py` of HKUST-SING/PIAS-NS2), and those with which
+//! QCluster's authors compare (`piasParams.py` of qcluster/QCluster), who take PIAS's own for their W5 and W6. `worst` are
+//! the thresholds that QCluster calls PIAS-WST (§6.2): 60 % of the packets go to the first queue and 30 % to the last. Here
+//! the other queues share the rest equally, and packets are counted by their bytes. The other rules, which compute
 //! thresholds for the point's sizes and load, are those of [`crate::thresholds`].
 
 use flowsieve_core::taggers::demotion::Demotion;
@@ -37,7 +37,7 @@ pub const ENTRY: Entry = Entry {
     build: |context| build_with(context, None),
 };
 
-/// What PIAS is made of.
+/// PIAS's parts.
 const PARTS: Parts = Parts {
     port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
@@ -45,8 +45,8 @@ const PARTS: Parts = Parts {
     ..Parts::DEFAULT
 };
 
-/// PIAS with these thresholds where none are given; `None`: the authors' where they published some for the workload, an
-/// equal split elsewhere.
+/// Builds PIAS with these thresholds unless the settings give some. `None`: the authors' if they published some for the
+/// workload, an equal split otherwise.
 pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<Scheme, SettingsError> {
     let scope = &context.scope;
     let mut scheme = parts::build(context, &PARTS)?;
@@ -72,7 +72,7 @@ pub(crate) fn build_with(context: &Context<'_>, start: Option<Start>) -> Result<
     Ok(scheme)
 }
 
-/// The demotion thresholds of the settings, in bytes, rising; not given: those of `start`.
+/// Reads the demotion thresholds, in bytes, rising; if not given: those of `start`.
 pub(crate) fn thresholds(
     context: &Context<'_>,
     queues: usize,
@@ -101,15 +101,15 @@ pub(crate) fn thresholds(
     }
 }
 
-/// The queues for which thresholds were published.
+/// The number of queues for which thresholds were published.
 pub const PUBLISHED_QUEUES: usize = 8;
 
-/// The workloads for which thresholds were published.
+/// Returns the workloads for which thresholds were published.
 pub fn published_workloads() -> impl Iterator<Item = &'static str> {
     PUBLISHED.iter().flat_map(|(names, ..)| names.iter().copied())
 }
 
-/// The thresholds in bytes published for the workload, at the published load that is nearest to its (the higher of two).
+/// Returns the thresholds in bytes published for the workload, at the published load nearest to its own (the higher of two).
 pub fn published(workload: &dyn WorkloadFacts) -> Option<Vec<u64>> {
     published_at(workload.distribution()?, workload.load()?)
 }
@@ -123,7 +123,7 @@ fn published_at(name: &str, load: f64) -> Option<Vec<u64>> {
 /// Bytes of payload in a packet of the authors' simulations.
 const PACKET: u64 = 1460;
 
-/// Workloads, the unit in bytes, and a row a load from 0.5 to 0.9.
+/// Workloads, the unit in bytes, and one row per load from 0.5 to 0.9.
 type Table = (&'static [&'static str], u64, [[u64; 7]; 5]);
 
 const PUBLISHED: [Table; 6] = [

@@ -1,12 +1,13 @@
-//! QCLIMB (Li et al., NSDI 2024): hosts tag packets by bounds of their flow's size, which somebody predicts. A flow climbs
-//! through strict priorities towards its lower bound, and is demoted beyond it (§3.1, Appendix C); a gap within one
-//! priority is a loss, and one between two is not (§3.2). The transport is DCTCP (§5.1), and a flow keeps to one path.
+//! QCLIMB (Li et al., NSDI 2024): hosts tag packets by predicted bounds of their flow's size. A flow climbs through strict
+//! priorities towards its lower bound, and is demoted beyond it (§3.1, Appendix C). A gap within one priority is a loss,
+//! and one between two is not (§3.2). The transport is DCTCP (§5.1), and a flow keeps to one path.
 //!
-//! The variants of §5 differ in what is known of a size: `qclimb-ps` (§5.1) the size itself, `qclimb-pp` and `qclimb-fp`
-//! (§5.2.1) a predicted one, towards which a flow climbs, or which gives it one priority for all its packets.
+//! The variants of §5 differ in what is known of a size. `qclimb-ps` (§5.1) knows the size itself. `qclimb-pp` and
+//! `qclimb-fp` (§5.2.1) know a predicted size: a flow climbs towards it, or all its packets have the one priority of that
+//! size.
 //!
 //! Not stated: the thresholds ("the same as the PIAS paper for all workloads"). Here they are PIAS's own default, so that
-//! both have the same ones in a sweep.
+//! both use the same in a sweep.
 
 use flowsieve_core::taggers::climb::{ClimbParams, SizeKnowledge, Unseen};
 use flowsieve_core::{TaggerSpec, Time};
@@ -36,7 +37,7 @@ declare! {
         "QCLIMB: a flow of which nothing was predicted is demoted by the bytes that it sent, or has the lowest priority",
     )
     .with_default(Unseen::Pias);
-    /// Whether they come first.
+    /// Whether retransmissions come first.
     static RETRANSMISSION_PRIORITY: Setting<bool> = Setting::choice(
         Section::Scheme,
         "retransmission_priority",
@@ -73,7 +74,7 @@ pub const PROMOTED: Entry = Entry {
     build: |context| build(context, SizeKnowledge::PredictedSize),
 };
 
-/// One priority for a flow.
+/// With one priority per flow.
 pub const FIXED: Entry = Entry {
     name: "qclimb-fp",
     summary: "QCLIMB by a predicted size: one priority for all packets of a flow",
@@ -82,7 +83,7 @@ pub const FIXED: Entry = Entry {
     build: |context| build(context, SizeKnowledge::PredictedSizeOnce),
 };
 
-/// What QCLIMB is made of.
+/// QCLIMB's parts.
 const PARTS: Parts = Parts {
     port: Part::Named(DisciplineName::StrictPriority),
     queues: 8,
@@ -99,7 +100,7 @@ fn build(context: &Context<'_>, knows: SizeKnowledge) -> Result<Scheme, Settings
     let bounded = knows == SizeKnowledge::Bounds;
     let params = ClimbParams {
         thresholds: pias::thresholds(context, queues, None)?,
-        // Only a lower bound may be short of the size.
+        // Only a lower bound may be below the size.
         slack: if bounded { scope.read(&SLACK)? } else { 0 },
         knows,
         unseen: if knows == SizeKnowledge::Size { Unseen::Pias } else { scope.read(&UNSEEN)? },

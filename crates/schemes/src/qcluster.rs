@@ -1,10 +1,10 @@
 //! QCluster (Yang et al.): switches cluster packets of similar weight into their queues and adapt the clusters to the
-//! traffic; the transport is DCTCP with marks per port (§6.3). One scheme a row of the paper's Table 3.
+//! traffic; the transport is DCTCP with marks per port (§6.3). One scheme per row of the paper's Table 3.
 //!
-//! What the paper leaves open and where the values here come from: the message gaps are those of the authors' simulations,
-//! a workload each (`qcluster/QCluster`, `Appro_Unknown.cc` and its scripts); the sketch is of 83 KB (§6.3) in two arrays; the
-//! flowlet gap is the time in which a port of 10 Gbit/s empties a buffer of 360 KB, rounded up; the period of updates,
-//! their aging and the gain of alpha were chosen by measurement ([docs/qcluster.md](../../../docs/qcluster.md)). Each is a setting.
+//! The paper leaves some values open. The message gaps are those of the authors' simulations, one per workload
+//! (`qcluster/QCluster`, `Appro_Unknown.cc` and its scripts). The sketch has 83 KB (§6.3) in two arrays. The flowlet gap is
+//! the time in which a port of 10 Gbit/s empties a buffer of 360 KB, rounded up. The period of updates, their aging and the
+//! gain of alpha were chosen by measurement ([docs/qcluster.md](../../../docs/qcluster.md)). Each is a setting.
 
 mod group;
 
@@ -23,7 +23,7 @@ use crate::scheme::{Class, PortSpec, Scheme};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, Section, Setting, SettingsError};
 
-/// Which flows have queues of their own, by the names that settings use.
+/// Which flows have their own queues, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpecialName {
     None,
@@ -120,7 +120,7 @@ declare! {
     .with_default(100_000_000);
 }
 
-/// A row of Table 3: what its flows are clustered by, and which have queues of their own.
+/// A row of Table 3: the property by which its flows are clustered, and which flows have their own queues.
 #[derive(Clone, Copy)]
 struct Row {
     special: SpecialName,
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!((keep, service, params.unit), (&Keep::Queue, &Service::InverseWeights, Unit::Packets));
     }
 
-    /// What hosts write into packets of flows with the special property, and into others.
+    /// Returns what hosts write into packets of flows with the special property, and into others.
     fn ranks(name: &str, settings: &Settings) -> (Rank, Rank) {
         let entry = crate::registry::find(name).unwrap();
         let scheme = (entry.build)(&Context { scope: settings.scheme(name), workload: &W4 }).unwrap();

@@ -8,16 +8,16 @@ use crate::{
 use flowsieve_fabric::topology::Fabric;
 use flowsieve_settings::{Scope, SettingsError};
 
-/// What a scheme must know of a flow beyond its packets.
+/// What a scheme must know of a flow in addition to its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knows {
     /// Nothing: it can be deployed as it is.
     Nothing,
     /// The size of each message as it begins, which networks and most hosts do not know.
     Size,
-    /// Bounds of the size of each message, which somebody predicted.
+    /// Predicted bounds of the size of each message.
     Bounds,
-    /// The size of each message as somebody predicted it.
+    /// The predicted size of each message.
     PredictedSize,
     /// The size of each message and its deadline.
     Deadline,
@@ -26,7 +26,7 @@ pub enum Knows {
 }
 
 impl Knows {
-    /// In words, for reports.
+    /// Returns a description for reports.
     pub fn in_words(self) -> &'static str {
         match self {
             Knows::Nothing => "nothing",
@@ -39,28 +39,28 @@ impl Knows {
     }
 }
 
-/// What a scheme may look at while it is built.
+/// What a scheme may use while it is built.
 pub struct Context<'a> {
     /// The variant's settings.
     pub scope: Scope<'a>,
-    /// The workload that the point offers, for thresholds made for it.
+    /// The workload of the point, for thresholds that depend on it.
     pub workload: &'a dyn WorkloadFacts,
 }
 
-/// What thresholds may be computed from.
+/// The facts from which thresholds may be computed.
 pub trait WorkloadFacts {
-    /// The built-in distribution's name, where it is one.
+    /// Returns the built-in distribution's name, if it is one.
     fn distribution(&self) -> Option<&str>;
 
-    /// The nominal load, where there is one.
+    /// Returns the nominal load, if there is one.
     fn load(&self) -> Option<f64>;
 
-    /// The size in bytes that a share `p` (0 to 1) of the flows do not exceed, from a distribution, a mix of two, a
-    /// formula or a flow list; before any change of the workload. `None` where nothing is known of sizes.
+    /// Returns the size in bytes that a share `p` (0 to 1) of the flows do not exceed, from a distribution, a mix of two, a
+    /// formula or a flow list; before any change of the workload. `None` if nothing is known of sizes.
     fn quantile_bytes(&self, p: f64) -> Option<u64>;
 
-    /// The fabric that carries it: its rates, and the base round trip of any path ([`Fabric::base_rtt`], [`Fabric::round_trip`]).
-    /// `None` where a scheme is built for no fabric in particular.
+    /// Returns the fabric that carries it: its rates, and the base round trip of any path ([`Fabric::base_rtt`],
+    /// [`Fabric::round_trip`]). `None` if a scheme is built for no particular fabric.
     fn fabric(&self) -> Option<&Fabric> {
         None
     }
@@ -70,21 +70,21 @@ pub trait WorkloadFacts {
 pub struct Entry {
     /// Its name in an experiment.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its description, in one line.
     pub summary: &'static str,
     /// Where it was published.
     pub paper: &'static str,
     /// What it must know.
     pub knows: Knows,
-    /// Makes it.
+    /// The function that builds it.
     pub build: fn(&Context<'_>) -> Result<Scheme, SettingsError>,
 }
 
 impl Entry {
-    /// Makes it.
+    /// Builds the scheme.
     ///
     /// # Errors
-    /// A setting that does not fit, or a part of its own that the scheme has not told [`crate::parts::build`] of.
+    /// A setting that does not fit, or a part of its own that the scheme has not declared to [`crate::parts::build`].
     pub fn scheme(&self, context: &Context<'_>) -> Result<Scheme, SettingsError> {
         let scheme = (self.build)(context)?;
         parts::refuse_unsaid(&context.scope, &scheme)?;
@@ -140,7 +140,7 @@ pub const REGISTRY: &[Entry] = &[
     pcoflow::SP_PIFO,
 ];
 
-/// The scheme of this name.
+/// Returns the scheme of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.name == name)
 }

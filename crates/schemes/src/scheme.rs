@@ -1,4 +1,4 @@
-//! A scheme: which parts act where. See the registry for those that are built in.
+//! A scheme: which parts act where. The registry has the built-in ones.
 
 use flowsieve_core::admission::Admission;
 use flowsieve_core::marker::Marker;
@@ -13,7 +13,7 @@ pub struct Scheme {
     pub name: String,
     /// One for each class of flow, by the flow's class number; a flow of a higher class takes the last.
     pub classes: Vec<Class>,
-    /// The first hosts, so many, write nothing into packets that would lower their priority.
+    /// The first `misusing_hosts` hosts write nothing into packets that would lower their priority.
     pub misusing_hosts: u32,
     /// A host's own port.
     pub nic: Nic,
@@ -22,20 +22,20 @@ pub struct Scheme {
     pub ports: ByPlace<PortSpec>,
     /// By [`Place`]; the NIC's is not used.
     pub balancers: ByPlace<BalancerSpec>,
-    /// Bytes of a switch's memory where its ports share one.
+    /// Bytes of a switch's memory, if its ports share one.
     pub shared_buffer: u64,
-    /// What decides beside the packets, in the order in which it does at one instant. It neither hears of hosts that misuse
-    /// nor is heard by them.
+    /// The controllers, in the order in which they decide at one instant. Controllers and hosts that misuse do not hear
+    /// each other.
     pub controllers: Vec<ControllerSpec>,
 }
 
 impl Scheme {
-    /// Bytes of a packet's headers, as ports are told: those of the first class of flow.
+    /// Returns the bytes of a packet's headers, as ports know them: those of the first class of flow.
     pub fn header(&self) -> u16 {
         self.classes.first().map_or(0, |class| class.transport.facts().header)
     }
 
-    /// The taggers of a host, by class of flow; `site` gives that of a class where it is asked for.
+    /// Builds the taggers of a host, by class of flow; `site` is called only for custom taggers and returns a class's site.
     pub fn taggers(&self, host: u32, site: impl Fn(u8) -> Site) -> Vec<Tagger> {
         let misuses = host < self.misusing_hosts;
         let tagger = |(class, number): (&Class, u8)| {
@@ -53,18 +53,18 @@ pub struct ByPlace<T> {
 }
 
 impl<T> ByPlace<T> {
-    /// The value that `make` gives each place.
+    /// Builds the values with `make`, one for each place.
     pub fn try_from_fn<E>(mut make: impl FnMut(Place) -> Result<T, E>) -> Result<ByPlace<T>, E> {
         let [nic, leaf, spine, core] = Place::ALL;
         Ok(ByPlace { values: [make(nic)?, make(leaf)?, make(spine)?, make(core)?] })
     }
 
-    /// What `make` makes of the value at each place.
+    /// Maps the value at each place with `make`.
     pub fn try_map<E>(&self, mut make: impl FnMut(Place, &T) -> Result<T, E>) -> Result<ByPlace<T>, E> {
         ByPlace::try_from_fn(|place| make(place, self.at(place)))
     }
 
-    /// The value at a place.
+    /// Returns the value at a place.
     pub fn at(&self, place: Place) -> &T {
         &self.values[place as usize]
     }
@@ -77,14 +77,14 @@ pub struct Class {
     pub transport: TransportSpec,
     /// What is written into its packets.
     pub tagger: TaggerSpec,
-    /// How long a host needs for the prediction of a message before it can begin to send it.
+    /// The time that a host needs to predict a message before it can begin to send it.
     pub inference: Time,
 }
 
 /// A host's own port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nic {
-    /// The host gives its transports no turn while so many bytes are queued; nothing is lost or marked there.
+    /// The host gives its transports no turn while this many bytes are queued; nothing is lost or marked there.
     Backpressure {
         /// Bytes.
         backlog: u64,
@@ -93,7 +93,7 @@ pub enum Nic {
     Scheme,
 }
 
-/// How to make a port's scheduler.
+/// How to build a port's scheduler.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
     /// Its discipline.
@@ -105,18 +105,18 @@ pub struct PortSpec {
 }
 
 impl PortSpec {
-    /// A port without limits and marks.
+    /// Builds a port without limits and marks.
     pub fn unlimited(kind: PortKind) -> PortSpec {
         PortSpec { kind, admission: Admission::Unlimited, marker: Marker::Off }
     }
 
-    /// A scheduler for a port in front of `line`, to which packets come with so many bytes of headers; where it is is asked
-    /// for one of the user's own.
+    /// Builds a scheduler for a port in front of `line`; `header` is the bytes of a packet's headers. `site` is called only
+    /// for custom schedulers.
     pub fn build(&self, line: Line, header: u16, site: impl FnOnce() -> Site) -> Scheduler {
         self.kind.build(&PortSite { line, header, admission: self.admission, marker: self.marker }, site)
     }
 
-    /// The same discipline with room for everything and without marks: a host's port under backpressure.
+    /// Returns the same discipline without limits and marks: a host's port under backpressure.
     #[must_use]
     pub fn without_limits(&self) -> PortSpec {
         let mut kind = self.kind.clone();
@@ -124,7 +124,7 @@ impl PortSpec {
         PortSpec::unlimited(kind)
     }
 
-    /// Whether it takes from its switch's shared memory.
+    /// Returns whether it takes from its switch's shared memory.
     pub fn shares_memory(&self) -> bool {
         matches!(self.admission, Admission::Shared { .. })
     }

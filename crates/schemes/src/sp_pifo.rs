@@ -1,10 +1,10 @@
 //! SP-PIFO (Alcoz, Dietmüller, Vanbever, NSDI 2020): strict-priority FIFO queues whose bounds follow the ranks that arrive,
-//! in place of a queue sorted by rank. As in the paper's evaluation of flow completion times, ranks are pFabric's
-//! remaining bytes and senders are pFabric's; tagger and transport can be set otherwise.
+//! instead of a queue sorted by rank. As in the paper's evaluation of flow completion times, ranks are pFabric's remaining
+//! bytes and senders are pFabric's. Tagger and transport are settings.
 //!
-//! A queue's limit is its own, so that packets of little urgency leave room for the others: 18 packets, which in 8 queues
-//! are about the 140 of the pool with which pFabric is compared here. The authors' simulations (nsg-ethz/SP-PIFO) have
-//! 8 queues of 10 packets: `buffer = "10pkt"`.
+//! Each queue has its own limit, so packets of low urgency leave room for the others. It is 18 packets; in 8 queues, these
+//! are about the 140 of the pool with which pFabric is compared here. The authors' simulations (nsg-ethz/SP-PIFO) have 8
+//! queues of 10 packets: `buffer = "10pkt"`.
 
 use crate::parts::{self, AdmissionName, DisciplineName, Part, Parts};
 use crate::pfabric;

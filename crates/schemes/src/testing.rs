@@ -8,12 +8,12 @@ use flowsieve_core::{ControllerKind, ControllerSpec};
 use flowsieve_fabric::topology::FABRIC_SETTINGS;
 use flowsieve_settings::Settings;
 
-/// None given, of all that schemes and fabrics read.
+/// Returns the settings of schemes and fabrics, with none given.
 pub(crate) fn none_given() -> Settings {
     Settings::of([crate::SETTINGS, FABRIC_SETTINGS].concat().concat())
 }
 
-/// Facts as a test says them; sizes are uniform up to `uniform_to`.
+/// Facts that a test sets; sizes are uniform up to `uniform_to`.
 pub(crate) struct Facts {
     pub(crate) name: Option<&'static str>,
     pub(crate) load: Option<f64>,
@@ -34,7 +34,7 @@ impl WorkloadFacts for Facts {
     }
 }
 
-/// The controller of the network's thresholds, if the scheme has one.
+/// Returns the controller of the network's thresholds, if the scheme has one.
 pub(crate) fn network(scheme: &Scheme) -> Option<(&ControllerSpec, &NetworkParams)> {
     scheme.controllers.iter().find_map(|spec| match &spec.kind {
         ControllerKind::NetworkThresholds(params) => Some((spec, params)),

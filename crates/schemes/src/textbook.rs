@@ -1,6 +1,6 @@
 //! The disciplines of queueing theory, at packet granularity, on every port: first come first served, processor sharing,
 //! shortest remaining processing time, least attained service. Messages arrive whole at the host's port, queues have no
-//! limit, nothing is marked, acknowledged or lost: what an M/G/1 formula describes, on a fabric of any size.
+//! limit, and nothing is marked, acknowledged or lost. This is the system of an M/G/1 formula, on a fabric of any size.
 
 use crate::parts::{self, DisciplineName, MarkingName, Part, Parts, TaggerName, TransportName};
 use crate::registry::{Context, Entry, Knows};

@@ -1,4 +1,4 @@
-//! Demotion thresholds: the setting, and what a scheme computes from the point's workload where no sizes are given.
+//! Demotion thresholds: the setting, and the thresholds that a scheme computes from the point's workload if no sizes are given.
 
 use flowsieve_thresholds::{SizeLaw, ThresholdError, background, by_bytes, equal_split_of, tandem, two_level};
 
@@ -6,21 +6,21 @@ use crate::registry::Context;
 use flowsieve_settings::declare;
 use flowsieve_settings::{Scope, Section, Setting, SettingsError, SizesOr};
 
-/// Where thresholds come from that are not given as sizes.
+/// The source of thresholds that are not given as sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// A paper has them.
+    /// A paper.
     Published,
-    /// They are computed.
+    /// A computation.
     Computed(Computed),
-    /// There are none before there are estimates.
+    /// None, before there are estimates.
     Unknown,
 }
 
 /// How thresholds are computed for the sizes and the load of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Computed {
-    /// As many flows in each queue.
+    /// The same number of flows in each queue.
     EqualSplit,
     /// The least mean time of the tandem.
     Optimal,
@@ -28,7 +28,7 @@ pub enum Computed {
     Background,
     /// The least mean time of two-level processor sharing.
     TwoLevel,
-    /// 60 % of the bytes in the first queue and 30 % in the last, the others sharing the rest equally.
+    /// 60 % of the bytes in the first queue and 30 % in the last; the others share the rest equally.
     Worst,
 }
 
@@ -52,7 +52,7 @@ declare! {
     );
 }
 
-/// The thresholds in bytes, if given, for a scheme that takes sizes alone.
+/// Reads the thresholds in bytes, if given, for a scheme that takes only sizes.
 pub fn sizes(scope: &Scope<'_>) -> Result<Option<Vec<u64>>, SettingsError> {
     match scope.optional(&THRESHOLDS)? {
         None => Ok(None),
@@ -61,7 +61,7 @@ pub fn sizes(scope: &Scope<'_>) -> Result<Option<Vec<u64>>, SettingsError> {
     }
 }
 
-/// The thresholds in bytes, rising, for the point's workload.
+/// Computes the thresholds in bytes, rising, for the point's workload.
 pub fn compute(context: &Context<'_>, rule: Computed, queues: usize) -> Result<Vec<u64>, SettingsError> {
     let scope = &context.scope;
     let law = || SizeLaw::from_quantiles(&|p| context.workload.quantile_bytes(p));
@@ -94,7 +94,7 @@ pub fn compute(context: &Context<'_>, rule: Computed, queues: usize) -> Result<V
     })
 }
 
-/// The shares of the bytes that lie before each threshold.
+/// Returns the shares of the bytes before each threshold.
 fn worst(queues: usize) -> Vec<f64> {
     let between = queues.saturating_sub(2);
     (0..queues.saturating_sub(1)).map(|i| if i == 0 { 0.6 } else { 0.6 + 0.1 * i as f64 / between as f64 }).collect()
@@ -115,7 +115,7 @@ mod tests {
         Facts { name: None, load, uniform_to: Some(1_000_000) }
     }
 
-    /// Of uniform sizes up to 1, a share 2a − a² of the bytes lies before the offset a.
+    /// With uniform sizes up to 1, a share 2a − a² of the bytes lies before the offset a.
     fn near(found: &[u64], shares: &[f64]) {
         assert_eq!(found.len(), shares.len());
         for (found, share) in found.iter().zip(shares) {
@@ -140,7 +140,7 @@ mod tests {
         near(&computed(Computed::Optimal, 2, &uniform(Some(0.75))).unwrap(), &[2.0 / 3.0]);
         near(&computed(Computed::Optimal, 2, &uniform(Some(0.96))).unwrap(), &[5.0 / 6.0]);
         near(&computed(Computed::TwoLevel, 2, &uniform(Some(0.96))).unwrap(), &[5.0 / 6.0]);
-        // Uniform sizes are served best in the order in which they come.
+        // For uniform sizes, the order of arrival is best.
         assert!(computed(Computed::Background, 3, &uniform(Some(0.5))).unwrap()[0] >= 999_000);
     }
 

@@ -17,17 +17,17 @@ names! {
     BalancingName of &Scope<'_> => BalancerSpec;
     /// By flow.
     Ecmp "ecmp" => |_| Ok(BalancerSpec::Ecmp(Ecmp));
-    /// Each packet the next path.
+    /// Round robin, packet by packet.
     Spray "spray" => |_| Ok(BalancerSpec::SprayRoundRobin(SprayRoundRobin));
-    /// Each packet any path.
+    /// A random path for each packet.
     SprayRandom "spray-random" => |_| Ok(BalancerSpec::SprayRandom(SprayRandom));
-    /// By flow, anew after a pause.
+    /// By flow, with a new path after a pause.
     Flowlet "flowlet" => |scope| Ok(BalancerSpec::Flowlet(Flowlet { gap: Time(scope.read(&FLOWLET_GAP)?) }));
-    /// The same, by what probes tell of the paths.
+    /// By flowlet, on the paths that probes report to be used least.
     Hula "hula" => |scope| Ok(BalancerSpec::Hula(hula(scope)?));
 }
 
-/// HULA's interval in ps from and up to these: probes come often, and its multiples are times.
+/// The range of HULA's interval in ps: probes come often, and multiples of the interval fit into a time.
 const INTERVAL_PS: (u64, u64) = (Time::from_us(1).0, MAX_TIME_PS);
 
 declare! {
@@ -60,14 +60,14 @@ declare! {
     .with_default(0);
 }
 
-/// The balancers of all places.
+/// Reads the balancers of all places.
 pub(super) fn balancers(
     scope: &Scope<'_>,
     parts: &Parts,
     set: ParameterSet,
 ) -> Result<ByPlace<BalancerSpec>, SettingsError> {
     let balancers = ByPlace::try_from_fn(|place| match place {
-        // A host has one port, and nothing to choose.
+        // A host has one port, and no choice.
         Place::Nic => Ok(BalancerSpec::Ecmp(Ecmp)),
         place => balancer(&scope.at(place), parts, set),
     })?;
@@ -103,7 +103,7 @@ fn balancer(scope: &Scope<'_>, parts: &Parts, set: ParameterSet) -> Result<Balan
     balancing(scope, default, set)?.make(scope)
 }
 
-/// How switches choose among equal paths: as given, or as the scheme has it, or the parameter set.
+/// Reads how switches choose among equal paths: the setting, or the scheme's default, or the parameter set's.
 pub(crate) fn balancing(
     scope: &Scope<'_>,
     of_the_scheme: Option<BalancingName>,

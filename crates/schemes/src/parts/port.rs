@@ -26,17 +26,17 @@ names! {
     Fifo "fifo" => |_| bank(1, Discipline::StrictPriority);
     /// Queues by priority, the first before the others.
     StrictPriority "sp" => |of| bank(of.queues()?, Discipline::StrictPriority);
-    /// Queues by priority, so many packets of each in turn.
+    /// Queues by priority, a set number of packets of each in turn.
     WeightedRoundRobin "wrr" => |of| bank(of.queues()?, Discipline::WeightedRoundRobin { weights: weights(of, 1)? });
-    /// Queues by priority, so many bytes of each in turn.
+    /// Queues by priority, a set number of bytes of each in turn.
     DeficitRoundRobin "drr" => |of| bank(of.queues()?, Discipline::DeficitRoundRobin { quanta: weights(of, of.mtu()?)? });
-    /// Queues by the host's own level, the first before the others.
+    /// Queues by the host's level, the first before the others.
     Levels "levels" => |of| Ok(PortKind::Host(HostQueueRules { queues: of.queues()? }));
     /// One queue sorted by rank.
     Pifo "pifo" => pifo;
     /// pFabric's pool.
     Pfabric "pfabric" => |_| Ok(PortKind::Pfabric(PoolRules));
-    /// Flows in turn, a packet each.
+    /// Flows in turn, one packet each.
     FlowsInTurn "ps" => |_| Ok(PortKind::Flows(Order::RoundRobin));
     /// The flow of the least rank.
     LeastRank "least-rank" => |_| Ok(PortKind::Flows(Order::LeastRank));
@@ -77,7 +77,7 @@ pub enum AdmissionName {
 const MOST_BYTES: u64 = 1_000_000_000_000;
 
 declare! {
-    /// How many queues a port has.
+    /// Number of queues of a port.
     pub static QUEUES: Setting<u64> = Setting::count(
         Section::Network, "queues", 1, 64, "queues of a port; 0 is served first",
     );
@@ -150,7 +150,7 @@ declare! {
     );
 }
 
-/// Bytes of a port's buffer. One that holds no full packet would drop each of them, for ever.
+/// Reads the bytes of a port's buffer. One that holds no full packet is refused: it would drop every full packet.
 pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsError> {
     let mtu = scope.read(&MTU)?;
     let bytes = scope.read_or(&BUFFER, parts.buffer_packets * mtu)?;
@@ -163,7 +163,7 @@ pub(super) fn buffer(scope: &Scope<'_>, parts: &Parts) -> Result<u64, SettingsEr
     Ok(bytes)
 }
 
-/// A port at one place; `limited`: with its buffer and marks; `reacts`: some transport may react to marks.
+/// Builds a port at one place; `limited`: with its buffer and marks; `reacts`: some transport may react to marks.
 pub(super) fn port(
     scope: &Scope<'_>,
     place: Place,
@@ -185,7 +185,7 @@ pub(super) fn port(
         return Ok(PortSpec::unlimited(kind));
     }
     if let PortKind::Pfabric(_) = kind {
-        // A pool turns away by rank, within the port's buffer, and marks nothing.
+        // A pool evicts by rank, within the port's buffer, and marks nothing.
         let limit = buffer(scope, parts)?;
         return Ok(PortSpec { kind, admission: Admission::PerPort { limit }, marker: Marker::Off });
     }
@@ -193,7 +193,7 @@ pub(super) fn port(
     Ok(PortSpec { kind, admission: admission(scope, place, parts)?, marker })
 }
 
-/// Whether a port looks at the tags that hosts write.
+/// Returns whether a port reads the tags that hosts write.
 pub(super) fn reads_tags(kind: &PortKind) -> bool {
     match kind {
         PortKind::Bank(rules) => rules.queues > 1,
@@ -203,23 +203,23 @@ pub(super) fn reads_tags(kind: &PortKind) -> bool {
     }
 }
 
-/// What a discipline may read.
+/// The settings that a discipline may read.
 pub(crate) struct PortSettings<'a> {
     /// The port's settings.
     pub(crate) scope: &'a Scope<'a>,
     /// The scheme's defaults.
     parts: &'a Parts,
-    /// Queues, unless they are set.
+    /// The default number of queues.
     queues: u64,
 }
 
 impl PortSettings<'_> {
-    /// How many queues.
+    /// Reads the number of queues.
     pub(crate) fn queues(&self) -> Result<usize, SettingsError> {
         Ok(self.scope.read_or(&QUEUES, self.queues)? as usize)
     }
 
-    /// Bytes of a full packet.
+    /// Reads the bytes of a full packet.
     pub(crate) fn mtu(&self) -> Result<u64, SettingsError> {
         self.scope.read(&MTU)
     }
@@ -234,11 +234,11 @@ fn pifo(of: &PortSettings<'_>) -> Result<PortKind, SettingsError> {
         Some(default) => Some(of.scope.read_or(&FIFO_FROM, default)?),
         None => of.scope.optional(&FIFO_FROM)?,
     };
-    // No rank is above 32 bits.
+    // Ranks have at most 32 bits.
     Ok(PortKind::Pifo(PifoRules { fifo_from: fifo_from.and_then(|from| u32::try_from(from).ok()) }))
 }
 
-/// One weight a queue, times `unit`.
+/// Reads one weight per queue, times `unit`.
 fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> {
     let (scope, queues) = (of.scope, of.queues()?);
     let given = scope.optional(&WEIGHTS)?.unwrap_or_else(|| vec![1; queues]);
@@ -252,8 +252,8 @@ fn weights(of: &PortSettings<'_>, unit: u64) -> Result<Vec<u32>, SettingsError> 
     }
 }
 
-/// How many queues a scheme that serves them itself has in a port's place; `None` where the port was given another
-/// discipline than queues by priority, and stays as it is.
+/// Returns the number of queues in a port's place, for a scheme that serves them itself. `None` if the port was given
+/// another discipline than queues by priority: it stays as it is.
 pub(crate) fn own_queues(scope: &Scope<'_>, port: &PortSpec) -> Result<Option<usize>, SettingsError> {
     match &port.kind {
         PortKind::Bank(BankRules { queues, discipline: Discipline::StrictPriority }) => Ok(Some(*queues)),
@@ -274,7 +274,7 @@ fn admission(scope: &Scope<'_>, place: Place, parts: &Parts) -> Result<Admission
     match scope.read_or(&ADMISSION, parts.admission)? {
         AdmissionName::PerPort => Ok(Admission::PerPort { limit: buffer(scope, parts)? }),
         AdmissionName::PerQueue => Ok(Admission::PerQueue { limit: buffer(scope, parts)? }),
-        // A host's port has nobody to share with.
+        // A host's port has no other port to share with.
         AdmissionName::Shared if place == Place::Nic => Ok(Admission::PerPort { limit: buffer(scope, parts)? }),
         AdmissionName::Shared => {
             Ok(Admission::Shared { alpha_256: (scope.read(&DT_ALPHA)? * 256.0).round().max(1.0) as u32 })

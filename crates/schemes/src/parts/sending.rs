@@ -25,16 +25,16 @@ pub enum TransportName {
     D2tcp,
     /// pFabric's, with probes.
     Pfabric,
-    /// All at once.
+    /// Everything at once.
     OpenLoop,
 }
 
-/// What a gap in what has arrived means, by the names that settings use.
+/// What a gap in the arrivals means, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReorderingName {
-    /// What `loss_detection` makes of it.
+    /// Decided by `loss_detection`.
     Tcp,
-    /// A loss where the priorities on both sides are equal.
+    /// A loss, if the priorities on both sides are equal.
     ByPriority,
 }
 
@@ -67,7 +67,7 @@ declare! {
     static MAX_WINDOW: Setting<u64> = Setting::count(
         Section::Transport, "max_window", 1, 1_000_000, "largest congestion window in packets",
     );
-    /// Whether it is constant.
+    /// Whether the timeout is constant.
     static RTO: Setting<bool> = Setting::choice(
         Section::Transport,
         "rto",
@@ -154,7 +154,7 @@ declare! {
     static ECN: Setting<bool> = Setting::flag(
         Section::Transport, "ecn", "whether the transport reacts to marks",
     );
-    /// Whether it pauses its host.
+    /// Whether the port pauses its host.
     static NIC: Setting<bool> = Setting::choice(
         Section::Network,
         "nic",
@@ -167,7 +167,7 @@ declare! {
     .with_default(15_000);
 }
 
-/// `sprayed`: a flow's packets may overtake one another.
+/// Builds the transport. `sprayed`: a flow's packets may overtake one another.
 pub(super) fn transport(
     scope: &Scope<'_>,
     parts: &Parts,
@@ -201,7 +201,7 @@ pub(super) fn transport(
         }
     };
     let initial_window = scope.read_or(&INITIAL_WINDOW, if ns2 { parts.initial_packets } else { 10 })?;
-    // ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
+    // As in ns-2's scripts: one packet less than the queue holds, and no less than the initial window.
     let largest = if ns2 && !scope.is_given(&MAX_WINDOW) {
         let queue = port::buffer(scope, parts)? / scope.read(&MTU)?;
         queue.saturating_sub(1).max(initial_window)
@@ -214,7 +214,7 @@ pub(super) fn transport(
     let rto_min = Time(scope.read_or(&RTO_MIN, parts.rto_min.unwrap_or(of_the_set).0)?);
     let constant = scope.read_or(&RTO, ns2 || parts.rto_min.is_some())?;
     let (connections, handshake) = (scope.read(&CONNECTIONS)?, scope.read(&HANDSHAKE)?);
-    // A connection of one flow is never idle before its end.
+    // A connection of one flow is never idle before it ends.
     let restarts = connections != Connections::PerFlow && scope.read(&SLOW_START_RESTART)?;
     let ack_every = set.ack_every(scope)?;
     let probe_after = match name {
@@ -242,15 +242,15 @@ pub(super) fn transport(
     Ok(TransportSpec::Tcp(Arc::new(TcpRules { params, connections, handshake, header })))
 }
 
-/// DCTCP's weight of the newest window in alpha, and alpha at first.
+/// Reads DCTCP's weight of the newest window in alpha, and the initial alpha.
 fn alpha(scope: &Scope<'_>, ns2: bool) -> Result<(f64, f64), SettingsError> {
     let initial = if ns2 { 0.0 } else { 1.0 };
     Ok((scope.read(&DCTCP_G)?, scope.read_or(&INITIAL_ALPHA, initial)?))
 }
 
-/// The timer. A constant one is `rto_min` from the first packet on; of an estimated one the papers' lineage begins with
-/// `rto_min`, too (`rtxcur_init_` in its scripts), and RFC 6298 with a second (§2.1). Linux has that second, and another one where
-/// a program says so (`BPF_SOCK_OPS_TIMEOUT_INIT`).
+/// Reads the timer. A constant one is `rto_min` from the first packet on. An estimated one begins with `rto_min` in the
+/// papers' lineage, too (`rtxcur_init_` in its scripts), and with a second in RFC 6298 (§2.1). Linux has that second, or
+/// another value if a program sets one (`BPF_SOCK_OPS_TIMEOUT_INIT`).
 fn rto(scope: &Scope<'_>, set: ParameterSet, constant: bool, rto_min: Time) -> Result<RtoRule, SettingsError> {
     if constant {
         return Ok(RtoRule::Constant(rto_min));
@@ -259,7 +259,7 @@ fn rto(scope: &Scope<'_>, set: ParameterSet, constant: bool, rto_min: Time) -> R
     Ok(RtoRule::Rfc6298 { min: rto_min, initial: Time(scope.read_or(&INITIAL_RTO, initial.0)?) })
 }
 
-/// What a gap means. Where it is neither given nor a scheme's own it is no part of the configuration.
+/// Reads what a gap means. If it is neither given nor the scheme's own, it is not part of the configuration.
 fn reordering(scope: &Scope<'_>, parts: &Parts) -> Result<ReorderingName, SettingsError> {
     match parts.reordering {
         ReorderingName::Tcp => Ok(scope.optional(&REORDERING)?.unwrap_or(ReorderingName::Tcp)),
@@ -267,7 +267,7 @@ fn reordering(scope: &Scope<'_>, parts: &Parts) -> Result<ReorderingName, Settin
     }
 }
 
-/// Where priorities are not compared no gap speaks.
+/// Refuses `gaps` if priorities are not compared.
 fn no_gaps(scope: &Scope<'_>) -> Result<(), SettingsError> {
     match scope.is_given(&GAPS) {
         true => Err(scope.invalid(&GAPS, "no `gaps` without reordering = \"by-priority\"")),
@@ -292,7 +292,7 @@ fn loss_detection(
             let expected = "no `loss_detection` with reordering = \"by-priority\", which finds losses in its own way";
             return Err(scope.invalid(&LOSS_DETECTION, expected));
         }
-        // Not given it is no part of the configuration.
+        // If not given, it is not part of the configuration.
         return Ok(LossDetection::ByPriority(scope.optional(&GAPS)?.unwrap_or(Gaps::First)));
     }
     no_gaps(scope)?;
@@ -306,9 +306,9 @@ fn loss_detection(
     })
 }
 
-/// A message that arrives whole needs a port that takes it whole. Others are sent by hosts whose stacks do not drop their own
-/// packets, as Linux pushes back; the hosts of the papers' ns-2 scripts have the switches' queues, and experiments that follow
-/// these say `nic = "scheme"`.
+/// Reads the host's port. A message that arrives whole needs a port that takes it whole. Other messages come from hosts
+/// whose stacks do not drop their own packets, as Linux pushes back. The hosts of the papers' ns-2 scripts have the
+/// switches' queues; experiments that follow them set `nic = "scheme"`.
 pub(super) fn nic(scope: &Scope<'_>, transport: &TransportSpec) -> Result<Nic, SettingsError> {
     let open = matches!(transport, TransportSpec::OpenLoop(_));
     match scope.read_or(&NIC, !open)? {

@@ -20,7 +20,7 @@ names! {
     Demotion "demotion" => demotion;
     /// The rank is the bytes that are not acknowledged.
     Remaining "remaining" => |_| Ok(TaggerSpec::Bytes(Bytes::Remaining));
-    /// The rank is the bytes that are left to send.
+    /// The rank is the bytes that remain to be sent.
     ToTheEnd "to-the-end" => |_| Ok(TaggerSpec::Bytes(Bytes::ToTheEnd));
     /// The rank is the bytes sent.
     Attained "attained" => |_| Ok(TaggerSpec::Bytes(Bytes::Attained));
@@ -42,14 +42,14 @@ declare! {
     );
 }
 
-/// What a tagger may read.
+/// The settings that a tagger may read.
 struct TaggerSettings<'a> {
     scope: &'a Scope<'a>,
     /// Whether the scheme demotes flows.
     demotes: bool,
 }
 
-/// The tagger of a scheme's hosts; `tags`: something looks at what it writes.
+/// Reads the tagger of a scheme's hosts; `tags`: some part reads what it writes.
 pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<TaggerSpec, SettingsError> {
     let default = match &parts.tagger {
         Part::Named(name) => *name,
@@ -63,7 +63,7 @@ pub(super) fn tagger(scope: &Scope<'_>, parts: &Parts, tags: bool) -> Result<Tag
     name.make(&TaggerSettings { scope, demotes: default == TaggerName::Demotion })
 }
 
-/// The scheme puts its thresholds in.
+/// Returns a demotion without thresholds, which the scheme fills in.
 fn demotion(of: &TaggerSettings<'_>) -> Result<TaggerSpec, SettingsError> {
     if of.demotes {
         return Ok(TaggerSpec::Demotion(Demotion::default()));

@@ -198,7 +198,7 @@ fn hula__times_are_multiples_of_its_interval() {
     assert_eq!(params(&[]).0.probe_priority, 0);
     assert_eq!(params(&[("probe_interval", "50us"), ("flowlet_gap", "70us")]).1, [50, 70, 150, 100]);
     assert_eq!(params(&[("hula_age", "1ms"), ("hula_memory", "300us")]).1, [200, 500, 1_000, 300]);
-    // Multiples of the longest interval are times, too.
+    // Multiples of the longest interval also fit into a time.
     assert_eq!(params(&[("probe_interval", "864000s")]).1, [864_000_000_000, 500, 864_000_000_000, 864_000_000_000]);
 }
 
@@ -237,7 +237,7 @@ fn parts__own_transport_and_ports_read_none_of_the_settings_of_others() {
     for key in keys.map(|key| key.name).chain(["discipline", "queues"]) {
         assert!(!read.keys().any(|name| name.rsplit('.').next() == Some(key)), "{key}: {read:?}");
     }
-    // What is given all the same has been read by nothing.
+    // No part reads these settings if they are given.
     let given = none_given().with(Some("own"), "rto_min", "5ms").with(Some("own"), "buffer", "90KB");
     build(&Context { scope: given.scheme("own"), workload: &WEB_SEARCH }, &parts).unwrap();
     assert_eq!(given.unread().iter().map(|((_, name), _)| *name).collect::<Vec<_>>(), ["rto_min"]);
@@ -309,12 +309,12 @@ fn build__reads_only_what_acts() {
     // A connection of one flow is never idle, and a window that is given needs no buffer.
     let flows = read("dctcp", none_given().with(None, "connections", "per-flow").with(None, "max_window", 100));
     assert!(!has(&flows, "scheme.slow_start_restart") && !has(&flows, "scheme.buffer"), "{flows:?}");
-    // Nothing looks at a tag in a FIFO, and nothing reacts to a mark where all is sent at once.
+    // Nothing reads a tag in a FIFO, and nothing reacts to a mark if everything is sent at once.
     assert!(!has(&usual, "scheme.tagger") && has(&read("pias", none_given()), "scheme.tagger"));
     assert!(has(&read("dctcp", none_given().with(None, "discipline", "pifo")), "scheme.tagger"));
     let open = read("srpt", none_given());
     assert!(!has(&open, "scheme.leaf.marking") && !has(&open, "scheme.leaf.mtu"), "{open:?}");
-    // Today's window is no queue's.
+    // The window of today's standards does not depend on a queue.
     assert!(!has(&read("dctcp", none_given().with(None, "parameters", "rfc")), "scheme.buffer"));
 }
 
@@ -333,7 +333,7 @@ fn build__refuses_what_does_not_fit() {
 
 #[test]
 fn buffer__one_default_for_ports_and_windows() {
-    // 140 packets of 1,500 bytes, however much of them is headers.
+    // 140 packets of 1,500 bytes, for any size of the headers.
     let settings = none_given().with(None, "header", "60B");
     let pfabric = scheme("pfabric", &settings).unwrap();
     assert_eq!((tcp(&pfabric).segment, tcp(&pfabric).max_window), (1_440, 139));
@@ -388,24 +388,24 @@ fn own_parts__are_refused_where_they_are_given() {
     }
 }
 
-/// What comes of a choice that is given.
+/// The effect of a choice that is given.
 #[derive(Debug, PartialEq)]
 enum Outcome {
-    /// The scheme is built otherwise.
+    /// The scheme is built differently.
     Heard,
-    /// It is what holds anyway.
+    /// The choice is the default.
     Default,
-    /// An error, or a setting that nobody reads, which is one in an experiment.
+    /// An error, or a setting that no part reads, which is an error in an experiment.
     Refused,
-    /// Nothing.
+    /// No effect.
     Ignored,
 }
 
-/// What holds where it is not given, and then is no part of the configuration.
+/// The defaults that are not part of the configuration.
 const UNSAID: [(&str, &str); 2] = [("reordering", "tcp"), ("gaps", "first")];
 
 fn outcome(name: &str, situation: &Settings, key: &str, choice: &str) -> Outcome {
-    // A scheme that needs one path refuses to be sprayed, whatever else is chosen.
+    // A scheme that needs one path refuses spraying, for any other choice.
     let Ok(plain) = scheme(name, situation) else { return Outcome::Refused };
     let settings = situation.clone().with(Some(name), key, choice);
     let Ok(given) = scheme(name, &settings) else { return Outcome::Refused };
@@ -435,14 +435,14 @@ fn registry__no_choice_is_taken_and_ignored() {
         for (entry, choice) in REGISTRY.iter().flat_map(|entry| choices.names().into_iter().map(move |c| (entry, c))) {
             let outcomes: Vec<Outcome> =
                 situations.iter().map(|situation| outcome(entry.name, situation, key.name, choice)).collect();
-            // What is found by itself in one situation can be told from the choice in another.
+            // A value that is derived in one situation differs from the choice in another.
             let ignored = outcomes.contains(&Outcome::Ignored) && !outcomes.contains(&Outcome::Heard);
             assert!(!ignored, "`{}` = {choice} for `{}`: {outcomes:?}", key.name, entry.name);
         }
     }
 }
 
-/// The web search on a fabric.
+/// The web search workload on a fabric.
 struct On(Fabric);
 
 impl crate::registry::WorkloadFacts for On {
@@ -463,7 +463,7 @@ impl crate::registry::WorkloadFacts for On {
     }
 }
 
-/// Initial and largest window in packets, buffer and K of a leaf in bytes.
+/// Returns the initial and largest window in packets, and the buffer and K of a leaf in bytes.
 fn scaled(name: &str, gbps: u64, us: u64) -> (u32, u32, u64, u64) {
     let settings = none_given().with(None, "parameters", "scaled");
     let rack = none_given().with(None, "kind", "single-switch").with(None, "hosts", 2);
@@ -493,7 +493,7 @@ fn scaled__windows_buffers_and_k_follow_rate_and_round_trip() {
     assert_eq!(scaled("pfabric", 10, 300), (263, 524, 525 * 1_500, 0));
     // At 1 Gbit/s K is 20 packets, and a buffer of 24 would hardly be above it.
     assert_eq!(scaled("dctcp", 1, 80), (7, 73, 74 * 1_500, 30_000));
-    // 100 Gbit/s in 1 ms are 12.5 MB, of which a seventh is 1.79 MB, in whole packets.
+    // 100 Gbit/s in 1 ms are 12.5 MB; a seventh is 1.79 MB, in whole packets.
     assert_eq!(scaled("dctcp", 100, 1_000).3, 1_190 * 1_500);
 }
 
@@ -523,7 +523,7 @@ fn initial_rto__is_that_of_each_set() {
     assert_eq!(of("rfc", &[("initial_rto", "1ms")]), estimated(Time::from_us(10_000), ms));
     assert_eq!(of("ns2", &[("rto", "rfc6298")]), estimated(Time::from_us(2_000), Time::from_us(2_000)));
     assert_eq!(of("ns2", &[]), RtoRule::Constant(Time::from_us(2_000)));
-    // Nothing reads it beside a constant timer, and what nothing reads is refused.
+    // Nothing reads it with a constant timer, and a setting that nothing reads is refused.
     let settings = none_given().with(None, "initial_rto", "1s");
     scheme("pfabric", &settings).unwrap();
     assert_eq!(settings.unread().len(), 1);

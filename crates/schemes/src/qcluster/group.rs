@@ -1,4 +1,4 @@
-//! A group of queues: what its packets are clustered by, where its thresholds begin and how they move, how it is served.
+//! A group of queues: the property of its clusters, its initial thresholds and how they move, its service.
 
 use flowsieve_core::Time;
 use flowsieve_core::qcluster::sketch::Keep;
@@ -9,7 +9,7 @@ use flowsieve_core::taggers::cluster::{Left, Rank};
 use flowsieve_settings::declare;
 use flowsieve_settings::{MAX_TIME_PS, MTU, Scope, Section, Setting, SettingsError};
 
-/// What packets are clustered by, by the names that settings use.
+/// The property by which packets are clustered, by the names that settings use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Property {
     Sent,
@@ -22,7 +22,7 @@ pub(super) enum Property {
 }
 
 impl Property {
-    /// What the host writes for it.
+    /// Returns what the host writes for it.
     pub(super) fn rank(self, scope: &Scope<'_>) -> Result<Rank, SettingsError> {
         Ok(match self {
             Property::Sent | Property::SentPackets => Rank::Message,
@@ -41,7 +41,7 @@ impl Property {
         }
     }
 
-    /// The unit of its thresholds, if they are bytes or packets; otherwise they are times.
+    /// Returns the unit of its thresholds, if they are bytes or packets; otherwise they are times.
     pub(super) fn unit(self) -> Option<Unit> {
         match self {
             Property::Sent | Property::Coflow | Property::Remaining | Property::Size => Some(Unit::Bytes),
@@ -50,7 +50,7 @@ impl Property {
         }
     }
 
-    /// The first threshold at the start; each further one is four times as high.
+    /// Returns the first initial threshold; each further one is four times as high.
     pub(super) fn first(self) -> u32 {
         match self.unit() {
             Some(Unit::Bytes) => 1_500,
@@ -128,7 +128,7 @@ declare! {
     );
 }
 
-/// A group of queues with these thresholds at the start.
+/// Builds a group of queues with these initial thresholds.
 pub(super) fn group(
     scope: &Scope<'_>,
     by: Property,
@@ -138,10 +138,10 @@ pub(super) fn group(
     let service = match order {
         OrderName::StrictPriority => Service::StrictPriority,
         OrderName::Inverse => Service::InverseWeights,
-        // Aalo's own: a queue's share falls linearly.
+        // Aalo's own: a queue's weight falls linearly.
         OrderName::Shares => Service::Shares((1..=initial.len() as u32 + 1).rev().collect()),
     };
-    // Fair queueing is the policy whose clusters are of one size (§3.4).
+    // Fair queueing is the policy with clusters of one size (§3.4).
     let fair = service == Service::InverseWeights;
     let rule = match scope.read(&THRESHOLD_RULE)? {
         RuleName::Adaptive => ThresholdRule::Adaptive {
@@ -162,7 +162,7 @@ pub(super) fn group(
     Ok(ClusterGroup { weight: by.weight(), weights, keep: if fair { Keep::Queue } else { Keep::NoRise }, service })
 }
 
-/// Thresholds from `first` on, each four times as high as the one above, or less where so many queues need it.
+/// Returns thresholds from `first` on, each four times as high as the previous one, or less if that many queues need it.
 pub(super) fn spread(first: u32, queues: usize) -> Vec<u32> {
     const HIGHEST: f64 = 2_147_483_648.0;
     let steps = queues.saturating_sub(2).max(1) as f64;
@@ -175,12 +175,12 @@ pub(super) fn spread(first: u32, queues: usize) -> Vec<u32> {
     thresholds
 }
 
-/// Thresholds at the start of the queues for flows without the special property, in the unit of weights.
+/// Reads the initial thresholds of the queues for flows without the special property, in the unit of weights.
 pub(super) fn initial(scope: &Scope<'_>, by: Property, queues: usize) -> Result<Vec<u32>, SettingsError> {
     let unit = match by.unit() {
         Some(Unit::Bytes) => 1,
         Some(Unit::Packets) => scope.read(&MTU)?,
-        // Sizes say nothing of times.
+        // Sizes do not determine times.
         None => return Ok(spread(by.first(), queues)),
     };
     let Some(given) = scope.optional(&INITIAL_THRESHOLDS)? else { return Ok(spread(by.first(), queues)) };
