@@ -1,11 +1,11 @@
 //! Schemes that serve coflows one after the other: a coordinator orders them, hosts write the order's levels into packets,
 //! and switches serve these by strict priority. Senders use DCTCP.
 //!
-//! [`DSRED`] and [`ELASTIC`] are the switches without an order: the ones with which pCoflow (ICIN 2021, §IV) compares
-//! itself, and the ones with which it should. The first has eight queues of 500 packets each, with RED from 200 to 400. The
-//! second has eight that share 4,000, marked above 200 as pCoflow's bands are. [`SINCRONIA`], [`SEBF`] and [`AALO`] have
-//! the first switches and an order. `coflow_order` gives any of them, and pCoflow's own ([`crate::pcoflow`]), another order
-//! or none; without an order all packets have one priority.
+//! [`DSRED`] and [`ELASTIC`] have the two switches with which pCoflow (ICIN 2021, §IV) is to be compared: the one that it
+//! compares itself with, and the one that it should. `DSRED` has eight queues of 500 packets each, with RED from 200 to
+//! 400, and no order. `ELASTIC` has eight that share 4,000, marked above 200 as pCoflow's bands are, and Sincronia's order.
+//! [`SINCRONIA`], [`SEBF`] and [`AALO`] have the switches of `DSRED` and an order. `coflow_order` gives any of them, and
+//! pCoflow's own ([`crate::pcoflow`]), another order or none; without an order all packets have one priority.
 //!
 //! RED's probability is not stated; here it is a tenth. Varys is named by its order, SEBF: its rates (MADD) need paced
 //! senders. Aalo's queues share a port by weights, from ten for the first to one for the last; its paper says only that
