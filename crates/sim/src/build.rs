@@ -25,25 +25,25 @@ use crate::run_spec::{Partitioning, RunSpec, SimError};
 use crate::slab::Slab;
 use flowsieve_fabric::topology::{self, Fabric, Node, Sites};
 
-/// Where everything went: (partition, index there).
+/// Where each part of the fabric was placed: (partition, index there).
 pub(crate) struct Placement {
     pub(crate) hosts: Vec<(u32, u32)>,
     pub(crate) switches: Vec<(u32, u32)>,
-    /// By link: the record of its sending end.
+    /// By link: the record at its sending end.
     pub(crate) from: Vec<(u32, u32)>,
-    /// By link: the record of its receiving end.
+    /// By link: the record at its receiving end.
     pub(crate) to: Vec<(u32, u32)>,
 }
 
 pub(crate) struct Built<K> {
     pub(crate) partitions: Vec<Partition<K>>,
     pub(crate) placement: Placement,
-    /// A packet that crosses partitions is in flight at least so long.
+    /// The least time that a packet between partitions is in flight.
     pub(crate) lookahead: Time,
 }
 
 impl<K> Built<K> {
-    /// The port at the sending end of a link.
+    /// Returns the port at the sending end of a link.
     pub(crate) fn port(&self, link: usize) -> &Port {
         let (partition, index) = self.placement.from[link];
         &self.partitions[partition as usize].network.ports[index as usize]
@@ -173,7 +173,7 @@ fn partition_of(fabric: &Fabric, node: Node) -> u32 {
     }
 }
 
-/// The least delay of a link between partitions.
+/// Returns the least delay of a link between partitions.
 fn lookahead(fabric: &Fabric) -> Time {
     let of = |node| partition_of(fabric, node);
     let crossing = fabric.links.iter().filter(|link| of(link.from) != of(link.to));
@@ -210,14 +210,14 @@ fn add_link<K>(
     }
     if from.0 != to.0 {
         sending.features.beyond = Some(to);
-        // Nothing waits at the receiving end.
+        // Nothing is queued at the receiving end.
         let receiving = port(Scheduler::default());
         networks[to.0 as usize].add_link(LinkState::new(link, &receiving, endpoint), receiving);
     }
     networks[from.0 as usize].add_link(LinkState::new(link, &sending, endpoint), sending);
 }
 
-/// By host: its rack and the link from there to it, as its partition numbers it.
+/// Lists, by host, its rack and the link from there to it, by the link's number in its partition.
 fn ways_home(fabric: &Fabric, racks: &Racks, placement: &Placement) -> Vec<(u32, u32)> {
     let home = |host: u32| {
         let home = match fabric.links[fabric.host_uplink[host as usize] as usize].to {
@@ -229,7 +229,7 @@ fn ways_home(fabric: &Fabric, racks: &Racks, placement: &Placement) -> Vec<(u32,
     (0..fabric.hosts).map(home).collect()
 }
 
-/// The program of a switch, if it has one.
+/// Builds the program of a switch, if it has one.
 fn program(run_spec: &RunSpec<'_>, switch: u32, sites: &Sites<'_>, placement: &Placement) -> Option<Program> {
     let RunSpec { fabric, scheme, .. } = *run_spec;
     let own = scheme.balancers.at(fabric.place_of(Node::Switch(switch))).program(|| sites.program(switch))?;
@@ -237,7 +237,7 @@ fn program(run_spec: &RunSpec<'_>, switch: u32, sites: &Sites<'_>, placement: &P
     Some(Program::new(own, sites.program(switch), links.collect()))
 }
 
-/// Adds a switch, with what its program watches.
+/// Adds a switch and marks the links whose bytes its program counts.
 fn add_switch<K>(
     network: &mut Network<K>,
     run_spec: &RunSpec<'_>,
@@ -278,7 +278,7 @@ fn add_switch<K>(
     network.switches.push(SwitchState { first_group, balancer, random, due: BinaryHeap::new() });
 }
 
-/// The number, among a switch's ports, of the port that leads back over a link to it.
+/// Returns the switch's number for the port that leads back over a link to it.
 fn back_port(fabric: &Fabric, link: &topology::Link, switch: u32) -> u16 {
     let back = |&&port: &&u32| fabric.links[port as usize].to != link.from;
     fabric.ports[switch as usize].iter().take_while(back).count() as u16

@@ -1,10 +1,14 @@
-//! Controllers of a run: what they hear, when they decide, and the way of their tables.
+//! Controllers of a run: what they hear, when they decide, and how their tables travel.
 //!
-//! The run stops between events at their instants; there is no event for them, and a run without controllers does nothing
-//! for them. At an instant tables arrive first, then each kind of controllers in turn hears and decides, before anything else
-//! of that instant. All of that is the same however a fabric is cut into partitions.
+//! Controllers have no events: the run stops for them between events. A run without controllers does nothing for them.
+//! At an
+//! instant tables arrive first. Then each kind of controllers in turn hears and decides, before any event of that
+//! instant. The
+//! result does not depend on how the fabric is cut into partitions.
 //!
-//! It leaves out packets: what hosts and controllers tell each other takes no room on any link, is never lost, and takes one
+//! Hosts and controllers communicate without packets: their messages occupy no link, are never lost, and take one delay
+//! that is
+//! the same for all hosts.
 //! delay for all hosts.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,35 +26,35 @@ use flowsieve_fabric::topology::{Fabric, Sites};
 /// The controllers of a run.
 pub(crate) struct Controllers {
     kinds: Vec<Kind>,
-    /// What happened at hosts and not everybody has heard, in the order in which it is heard.
+    /// Events at hosts that some controller has yet to hear, in the order in which they are heard.
     news: VecDeque<HostEvent>,
-    /// What was in `news` and is not any more.
+    /// Number of events already removed from `news`.
     forgotten: u64,
-    /// Hosts with lower numbers are not heard of.
+    /// Controllers do not hear of hosts with lower numbers.
     first_host: u32,
 }
 
-/// Controllers that a scheme names together.
+/// The controllers that a scheme names together.
 struct Kind {
     spec: ControllerSpec,
-    /// By host, or one.
+    /// One per host, or a single one.
     controllers: Vec<Box<dyn Controller>>,
-    /// When the first of them decides next.
+    /// When the next of them decides.
     next: Time,
-    /// What they have heard, counted from the beginning.
+    /// Events that they have heard, counted from the beginning.
     heard: u64,
-    /// By controller: the version of what it published last.
+    /// By controller: the version of its last table.
     versions: Vec<u64>,
-    /// On their way, the first to arrive first.
+    /// Tables on their way, in order of arrival.
     sent: VecDeque<(Time, Audience, Published)>,
-    /// When any of them published, and how many did.
+    /// When controllers published, and how many did.
     published: Vec<(Time, u64)>,
-    /// When a decision added to what one of them counts, to which count, and how much.
+    /// When a decision increased a controller's counter, which counter, and by how much.
     counted: Vec<(Time, &'static str, u64)>,
 }
 
 impl Controllers {
-    /// Those of a run, if there are any.
+    /// Builds the controllers of a run, if it has any.
     pub(crate) fn new<K>(run_spec: &RunSpec<'_>, built: &mut Built<K>) -> Result<Option<Controllers>, SimError> {
         let specs = &run_spec.scheme.controllers;
         if specs.is_empty() {
@@ -82,12 +86,13 @@ impl Controllers {
         Ok(Some(Controllers { kinds, news: VecDeque::new(), forgotten: 0, first_host: run_spec.scheme.misusing_hosts }))
     }
 
-    /// When something is due next.
+    /// Returns when something is due next.
     pub(crate) fn next(&self) -> Option<Time> {
         self.kinds.iter().map(|kind| kind.next.min(kind.arrival()).min(self.hears_next(kind))).min()
     }
 
-    /// No event that is not known yet is heard sooner than so long after it; `None`: none stops the run.
+    /// Returns the least delay after which an event is heard that has not happened yet; `None`: no such event stops the
+    /// run.
     pub(crate) fn least_delay(&self) -> Option<Time> {
         let delay = |kind: &Kind| match kind.spec.hears {
             Hears::AsItHappens(delay) => Some(delay),
@@ -96,19 +101,19 @@ impl Controllers {
         self.kinds.iter().filter_map(delay).min()
     }
 
-    /// Takes what happened at hosts since it was called last. Every event before some instant is done, and none from it on.
+    /// Collects the events at hosts since the last call. Every event before some instant is done, and none from it on.
     pub(crate) fn gather<K>(&mut self, built: &mut Built<K>) {
         let mut news = Vec::new();
         for partition in &mut built.partitions {
             news.extend(partition.hosts.news.iter_mut().flat_map(|news| news.drain(..)));
         }
-        // Of one host they are in their order.
+        // The events of one host are already in order.
         news.sort_by_key(|event| (event.at, event.host));
         self.news.extend(news.into_iter().filter(|event| event.host >= self.first_host));
         self.forget();
     }
 
-    /// Forgets what everybody has heard who hears of anything.
+    /// Drops the events that all interested controllers have heard.
     fn forget(&mut self) {
         let all = self.forgotten + self.news.len() as u64;
         let heard = self.kinds.iter().filter(|kind| kind.hears_more()).map(|kind| kind.heard).min().unwrap_or(all);
@@ -116,7 +121,7 @@ impl Controllers {
         self.forgotten = heard;
     }
 
-    /// Does what is due, when every event before `at` is done and gathered, and none from then on.
+    /// Does what is due at `at`. Every event before `at` is done and gathered, and none from then on.
     pub(crate) fn act<K: Key>(&mut self, built: &mut Built<K>, fabric: &Fabric, at: Time) {
         let mut view = View { built, fabric, at };
         for kind in &mut self.kinds {
@@ -129,26 +134,27 @@ impl Controllers {
             let kind = &mut self.kinds[number];
             kind.hear(&self.news, self.forgotten, at);
             kind.decide(&mut view);
-            // Without a delay it holds at once.
+            // Without a delay the table takes effect at once.
             kind.deliver(&mut view);
         }
     }
 
-    /// When controllers hear of what is known to have happened, if that is not left to their own instants.
+    /// Returns when controllers hear of the known events, unless they hear only at their own instants.
     fn hears_next(&self, kind: &Kind) -> Time {
         let Hears::AsItHappens(delay) = kind.spec.hears else { return Time::NEVER };
         let unheard = self.news.get((kind.heard - self.forgotten) as usize);
         unheard.map_or(Time::NEVER, |event| event.at + delay)
     }
 
-    /// What the controllers at a host say of themselves, or those of the whole fabric.
+    /// Passes on the readings of the controllers at a host, or of those of the whole fabric.
     pub(crate) fn observe(&self, host: Option<u32>, see: &mut dyn FnMut(Reading)) {
         for kind in self.kinds.iter().filter(|kind| kind.spec.kind.is_at_hosts() == host.is_some()) {
             kind.controllers[host.unwrap_or(0) as usize].observe(see);
         }
     }
 
-    /// How often each kind published up to the end of the run: controllers at hosts by the mean of as many as ever did at once.
+    /// Counts how often each kind published up to the end of the run. For controllers at hosts: the mean over the
+    /// largest number that ever published at once.
     pub(crate) fn periodic(&self, end: Time) -> impl Iterator<Item = PeriodicPart> {
         self.kinds.iter().map(move |kind| {
             let published = || kind.published.iter().filter(|(at, _)| *at <= end).map(|(_, controllers)| *controllers);
@@ -158,7 +164,7 @@ impl Controllers {
         })
     }
 
-    /// What decisions up to the end of the run added to counts, by name.
+    /// Returns how much decisions up to the end of the run added to each counter, by name.
     pub(crate) fn counts(&self, end: Time) -> BTreeMap<&'static str, u64> {
         let mut counts = BTreeMap::new();
         for (_, name, count) in self.kinds.iter().flat_map(|kind| &kind.counted).filter(|(at, ..)| *at <= end) {
@@ -168,7 +174,7 @@ impl Controllers {
     }
 }
 
-/// What a controller counts.
+/// Returns a controller's counters.
 fn counts(controller: &dyn Controller) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     controller.observe(&mut |reading| {
@@ -184,12 +190,13 @@ fn first(controllers: &[Box<dyn Controller>]) -> Time {
 }
 
 impl Kind {
-    /// When the next table arrives.
+    /// Returns when the next table arrives.
     fn arrival(&self) -> Time {
         self.sent.front().map_or(Time::NEVER, |&(at, ..)| at)
     }
 
-    /// Whether it will hear of anything again. Who hears when it decides, and will not decide, does not.
+    /// Returns whether it hears anything again. A kind that hears only when it decides, and never decides again, does
+    /// not.
     fn hears_more(&self) -> bool {
         match self.spec.hears {
             Hears::Nothing => false,
@@ -198,7 +205,7 @@ impl Kind {
         }
     }
 
-    /// Hears what is old enough of `news`, before which so much was forgotten.
+    /// Hears the events of `news` that are old enough. `forgotten` events were removed before the first of them.
     fn hear(&mut self, news: &VecDeque<HostEvent>, forgotten: u64, now: Time) {
         let (Hears::WhenItDecides(delay) | Hears::AsItHappens(delay)) = self.spec.hears else { return };
         let at_hosts = self.spec.kind.is_at_hosts();
@@ -240,7 +247,7 @@ impl Kind {
         self.next = first(&self.controllers);
     }
 
-    /// Hands over what has arrived.
+    /// Hands over the tables that have arrived.
     fn deliver<K: Key>(&mut self, view: &mut View<'_, K>) {
         while self.arrival() <= view.at {
             let Some((_, to, published)) = self.sent.pop_front() else { return };
@@ -281,7 +288,7 @@ impl<K: Key> View<'_, K> {
         &mut hosts.sides[side].tagger
     }
 
-    /// The scheduler of a port that has sent everything before the instant.
+    /// Returns the scheduler of a port. The port has sent everything that was due before the instant.
     fn scheduler_mut(&mut self, link: u32) -> &mut flowsieve_core::Scheduler {
         let (partition, index) = self.built.placement.from[link as usize];
         let network = &mut self.built.partitions[partition as usize].network;

@@ -10,16 +10,17 @@ use flowsieve_core::Time;
 pub trait Key: Copy + Ord + Send {
     /// After every event.
     const NEVER: Self;
-    /// No event runs from here on; what events before it schedule less than 70 s ahead still fits.
+    /// End of simulated time: no event runs from here on. Events that earlier ones schedule less than 70 s ahead still
+    /// fit.
     const END: Time;
-    /// Most sources that fit.
+    /// The largest number of sources.
     const SOURCES: usize;
 
-    /// The key of an event before [`Key::END`].
+    /// Builds the key of an event before [`Key::END`].
     fn new(at: Time, source: u32) -> Self;
-    /// Its instant.
+    /// Returns its instant.
     fn time(self) -> Time;
-    /// Its source.
+    /// Returns its source.
     fn source(self) -> u32;
 }
 
@@ -75,32 +76,32 @@ impl Key for u128 {
 pub struct WinnerTree<K> {
     /// Heap-shaped: node i is the lesser of 2i and 2i + 1; the sources are the last half. The length is a power of two.
     nodes: Vec<K>,
-    /// Writes a source's key and climbs, in a tree of this size; says who wins.
+    /// Writes a source's key, climbs to the root of a tree of this size, and returns the least key.
     climb: fn(&mut [K], u32, K) -> K,
     first: K,
 }
 
 impl<K: Key> WinnerTree<K> {
-    /// A tree without events.
+    /// Builds a tree without events.
     pub fn new(sources: usize) -> WinnerTree<K> {
         let levels = sources.next_power_of_two().ilog2().max(FEWEST_LEVELS);
         WinnerTree { nodes: vec![K::NEVER; 2 << levels], climb: climb_in(levels), first: K::NEVER }
     }
 
-    /// Gives a source its event, or takes it away with [`Key::NEVER`].
+    /// Sets a source's event, or removes it with [`Key::NEVER`].
     #[inline(always)]
     pub fn set(&mut self, source: u32, key: K) {
         self.first = (self.climb)(&mut self.nodes, source, key);
     }
 
-    /// Whether there are so many sources that what their events need lies beyond the nearest caches.
+    /// Returns whether the sources' data exceeds the nearest caches.
     #[inline(always)]
     pub fn is_large(&self) -> bool {
         self.nodes.len() >= LARGE
     }
 
-    /// Of a large tree: whose event comes first in the sixteenth and in the 256th where `source` is. Every source is named
-    /// as the first of its 256th, then of its sixteenth before its turn comes.
+    /// Returns, for a large tree, the sources with the first event in the sixteenth and in the 256th that contain
+    /// `source`. Every source is returned as the first of its 256th, then of its sixteenth, before its event runs.
     #[inline(always)]
     pub fn soon(&self, source: u32) -> [u32; 2] {
         let leaf = self.nodes.len() / 2 + source as usize;
@@ -108,7 +109,7 @@ impl<K: Key> WinnerTree<K> {
         [4, 8].map(|level| self.nodes[leaf >> (levels - level)].source())
     }
 
-    /// The next event's key.
+    /// Returns the next event's key.
     #[inline(always)]
     pub fn first(&self) -> K {
         self.first
@@ -121,7 +122,7 @@ const LARGE: usize = 1 << 12;
 /// Levels of the smallest tree.
 const FEWEST_LEVELS: u32 = 5;
 
-/// How a tree of so many levels is climbed.
+/// Returns the climbing function for a tree of `levels` levels.
 fn climb_in<K: Key>(levels: u32) -> fn(&mut [K], u32, K) -> K {
     macro_rules! sizes {
         ($($levels:literal)*) => {

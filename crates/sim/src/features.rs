@@ -1,7 +1,7 @@
-//! What few links have: memory that their switch's ports share, an end in another partition, cut-through, losses, a
-//! program that wants to know what they sent, a trace, chosen flows whose arrivals are told.
+//! Features that few links have: memory that their switch's ports share, an end in another partition, cut-through,
+//! losses, a program that counts the bytes that they sent, a trace, chosen flows whose arrivals are reported.
 //!
-//! Links with [`Features`] call it, out of the way of all other [packets](crate::network).
+//! Only links with [`Features`] call this code; all other [packets](crate::network) bypass it.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use crate::link::{Endpoint, Features};
 use crate::network::{Crossing, Network};
 
 impl<K: Key> Network<K> {
-    /// Moves out every packet whose turn on the link has come.
+    /// Moves out every packet that is due on the link.
     #[inline(never)]
     pub(crate) fn depart_with_features(&mut self, link: u32, now: Time) {
         while self.links[link as usize].owes(now) {
@@ -34,7 +34,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// The line of such a link is free at `start` and takes a packet.
+    /// Puts a packet on the line of such a link, which is free at `start`.
     #[inline(never)]
     pub(crate) fn put_on_line_with_features(&mut self, link: u32, packet: u32, start: Time, bypassed: bool) {
         self.trace_sent(link, packet, start, bypassed);
@@ -58,7 +58,8 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// A packet has joined the queue of a port whose departures matter elsewhere, so that somebody must look at it unasked.
+    /// Handles a packet that joined the queue of a port whose departures matter elsewhere. Such a port must be looked
+    /// at without an event of its own.
     #[inline(never)]
     pub(crate) fn queued_with_features(&mut self, link: u32, packet: u32) {
         let (port, state) = (&mut self.ports[link as usize], &self.links[link as usize]);
@@ -77,7 +78,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// A packet waits at a port whose departures matter elsewhere: somebody must look at it unasked.
+    /// Schedules another look at a port whose departures matter elsewhere, because a packet waits there.
     fn look_again(&mut self, link: u32) {
         let port = &mut self.ports[link as usize];
         port.due = true;
@@ -90,7 +91,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// Moves out what is due at a port; says whether packets still wait there.
+    /// Moves out what is due at a port; returns whether packets still wait there.
     fn look_at(&mut self, link: u32, now: Time) -> bool {
         self.advance(link, now);
         let waits = self.links[link as usize].queued > 0;
@@ -98,7 +99,7 @@ impl<K: Key> Network<K> {
         waits
     }
 
-    /// Departures of the switch's other ports that the shared memory must know of.
+    /// Performs the departures of the switch's other ports, whose bytes the shared memory must free.
     pub(crate) fn free_memory(&mut self, switch: u32, now: Time) {
         while let Some(&Reverse((at, link))) = self.switches[switch as usize].due.peek() {
             if at > now {
@@ -121,12 +122,12 @@ impl<K: Key> Network<K> {
         self.waiting.append(&mut waiting);
     }
 
-    /// The earliest turn of a packet that waits at a port to another partition.
+    /// Returns when the next packet is due that waits at a port to another partition.
     pub(crate) fn next_crossing(&self) -> Time {
         self.waiting.iter().map(|&port| self.links[port as usize].busy_until).min().unwrap_or(Time::NEVER)
     }
 
-    /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet (cut-through).
+    /// Takes the first packet in flight on a link; returns `None` if it is lost, or if none arrives yet (cut-through).
     #[inline(never)]
     pub(crate) fn arrive_with_features(&mut self, link: u32) -> Option<(u32, Endpoint)> {
         let features = self.ports[link as usize].features;
@@ -152,8 +153,8 @@ impl<K: Key> Network<K> {
         Some((packet, to))
     }
 
-    /// The link's next event: an arrival; or, where all that was sent has arrived although the line is not free yet
-    /// (cut-through), the turn of the next packet.
+    /// Schedules the link's next event: an arrival, or the next departure if all sent packets have arrived although the
+    /// line is still busy (cut-through).
     fn schedule_with_features(&mut self, link: u32) {
         let (state, beyond) = (&self.links[link as usize], self.ports[link as usize].features.beyond);
         match state.next_arrival {

@@ -1,7 +1,7 @@
-//! Messages of a partition that begin when others have ended: those of closed loops when a message of their host has been
-//! acknowledged, those of queries when one has been delivered at their host.
+//! Messages of a partition that begin when others have ended. In closed loops, that is when a message of their host has
+//! been acknowledged; in queries, when a message has been delivered at their host.
 //!
-//! Whatever makes a message begin happens at its own sender, so that a partition needs no other to know of it.
+//! Each message is started by an event at its own sender, so that a partition needs no information from others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use flowsieve_workload::{Answered, ClosedLoop, Flow, Queries};
 use crate::hosts::{Rules, Upcoming};
 use crate::run::refusal;
 
-/// Which messages follow which.
+/// Defines which messages follow which.
 pub(crate) enum Rule {
     /// Closed loops.
     Closed {
         flows: Arc<ClosedLoop>,
-        /// No message starts from here on.
+        /// No message begins from here on.
         until: Time,
     },
     /// Queries.
     Queries {
         queries: Arc<Queries>,
-        /// Counted where the client is.
+        /// Answers, counted at the client.
         answered: Answered,
     },
 }
@@ -31,13 +31,13 @@ pub(crate) enum Rule {
 /// The messages that follow others at a partition's hosts.
 pub(crate) struct Following {
     rule: Rule,
-    /// Hosts of the fabric.
+    /// Number of hosts in the fabric.
     hosts: u32,
-    /// Messages that will begin, by when they do and number.
+    /// Messages that will begin, by their start and number.
     upcoming: BTreeMap<(u64, u32), Upcoming>,
-    /// Messages that began, in the order in which they did.
+    /// Messages that began, in order.
     pub(crate) begun: Vec<Flow>,
-    /// The least flow that cannot be sent, and why.
+    /// The flow with the least number that cannot be sent, and why.
     pub(crate) refused: Option<(u32, &'static str)>,
 }
 
@@ -46,7 +46,7 @@ impl Following {
         Following { rule, hosts, upcoming: BTreeMap::new(), begun: Vec::new(), refused: None }
     }
 
-    /// A message that will begin, whatever it follows.
+    /// Adds a message that will begin.
     pub(crate) fn add(&mut self, upcoming: Upcoming, rules: &Rules) {
         let until = if let Rule::Closed { until, .. } = self.rule { until } else { Time::NEVER };
         if upcoming.flow.start_ps < until.0 {
@@ -54,14 +54,15 @@ impl Following {
         }
     }
 
-    /// A message of `host`, an index in the partition, has been acknowledged; says whether another will begin.
+    /// Notes that a message of `host`, an index in the partition, has been acknowledged; returns whether another will
+    /// begin.
     pub(crate) fn acknowledged(&mut self, finished: u32, now: Time, host: u32, rules: &Rules) -> bool {
         let Rule::Closed { flows, .. } = &self.rule else { return false };
         let Some(flow) = flows.after(finished, now.0) else { return false };
         self.add_sound(flow, host, rules)
     }
 
-    /// A message has been delivered at `host`, an index in the partition; says whether others will begin.
+    /// Notes that a message has been delivered at `host`, an index in the partition; returns whether others will begin.
     pub(crate) fn delivered(&mut self, message: u32, now: Time, host: u32, rules: &Rules) -> bool {
         let Rule::Queries { queries, answered } = &mut self.rule else { return false };
         let (queries, next) = (Arc::clone(queries), queries.after(message, answered));
@@ -84,12 +85,12 @@ impl Following {
         true
     }
 
-    /// When the next message begins, and its number; [`Following::NONE`] if there is none.
+    /// Returns when the next message begins, and its number; [`Following::NONE`] if there is none.
     pub(crate) fn next(&self) -> (u64, u32) {
         self.upcoming.first_key_value().map_or(Following::NONE, |(&next, _)| next)
     }
 
-    /// After every message.
+    /// Later than every message.
     pub(crate) const NONE: (u64, u32) = (Time::NEVER.0, u32::MAX);
 
     /// Takes the next message.
@@ -99,7 +100,7 @@ impl Following {
         Some(upcoming)
     }
 
-    /// Whether it has heard the last answer to the last query.
+    /// Returns whether the last query has all its answers.
     pub(crate) fn heard_all_answers(&self) -> bool {
         matches!(&self.rule, Rule::Queries { queries, answered } if queries.is_over(answered))
     }

@@ -1,7 +1,7 @@
-//! The hosts of a partition: messages that begin, whose turn it is at a host's port, timers, what is recorded of each message.
+//! The hosts of a partition: messages that begin, turns at a host's port, timers, and the records of each message.
 //!
-//! A host has an endpoint for each class of flow, which knows of senders and receivers; here is what they share: a port and
-//! a timer. A message's two records meet only in the result.
+//! A host has an endpoint for each class of flow, which handles senders and receivers. This file has what endpoints
+//! share: a port and a timer. The sender's and the receiver's record of a message meet only in the result.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -29,26 +29,27 @@ use flowsieve_fabric::topology::{Fabric, Sites};
 pub(crate) struct Hosts {
     pub(crate) rules: Rules,
     hosts: Vec<Host>,
-    /// Host after host, by class of flow.
+    /// By host, then by class of flow.
     pub(crate) sides: Vec<Side>,
-    /// Given messages that will begin, in that order.
+    /// Given messages that will begin, in the order of their starts.
     upcoming: VecDeque<Upcoming>,
-    /// Those that follow others, where any do.
+    /// Messages that follow others, if there are any.
     pub(crate) following: Option<Following>,
     pub(crate) sent: Vec<Sent>,
     pub(crate) received: Vec<Received>,
-    /// What receivers held of messages, where they held anything; and messages of which a packet arrived again, for each.
+    /// By message: what its receiver held for reordering, if anything; then messages with a packet that arrived twice,
+    /// once per packet.
     pub(crate) reordered: Vec<(u32, Held)>,
     pub(crate) unneeded: Vec<u32>,
     /// Messages that began.
     pub(crate) begun_messages: u64,
-    /// Times that senders waited for an answer in vain.
+    /// Timeouts of senders.
     pub(crate) timeouts: u64,
-    /// How long messages were in the steps of QCLIMB, where their tagger has steps.
+    /// By message: the time in each step of QCLIMB, if its tagger has steps.
     pub(crate) steps: Vec<(u32, StepTimes)>,
-    /// Messages that began, where a trace has to know.
+    /// Messages that began, if a trace needs them.
     pub(crate) begun: Option<Vec<Begun>>,
-    /// What happened here since a controller heard of it, where one hears of anything.
+    /// Events here that no controller has heard yet, if a controller hears of any.
     pub(crate) news: Option<Vec<HostEvent>>,
 }
 
@@ -57,11 +58,11 @@ pub(crate) struct Hosts {
 pub(crate) struct Rules {
     /// By class of flow.
     pub(crate) transports: Vec<TransportFacts>,
-    /// Bytes at which a host gives no turn; the most that there are where hosts never pause.
+    /// NIC backlog in bytes at which a host gives no turn; the largest value if hosts never pause.
     backlog: u64,
-    /// Who predicts the sizes of messages, if anybody does.
+    /// Predicts the sizes of messages, if predictions are used.
     predictions: Option<Arc<dyn Predict>>,
-    /// By class of flow, how long that takes.
+    /// By class of flow: the delay of a prediction.
     inference: Vec<Time>,
 }
 
@@ -73,20 +74,20 @@ impl Rules {
             inference: scheme.classes.iter().map(|class| class.inference).collect(),
             transports: scheme.classes.iter().map(|class| class.transport.facts()).collect(),
             backlog: match scheme.nic {
-                // A port that is empty takes a packet.
+                // An empty port always takes a packet.
                 Nic::Backpressure { backlog } => backlog.max(1),
                 Nic::Scheme => u64::MAX,
             },
         }
     }
 
-    /// When a flow begins to send.
+    /// Returns when a flow begins to send.
     pub(crate) fn begin(&self, flow: &Flow) -> Time {
         let inference = self.inference[usize::from(self.class(flow.class))];
         Time(flow.start_ps.saturating_add(inference.0))
     }
 
-    /// The class whose rules a flow of class `class` follows.
+    /// Returns the class whose rules a flow of class `class` follows.
     pub(crate) fn class(&self, class: u8) -> u8 {
         class.min(self.transports.len() as u8 - 1)
     }
@@ -121,18 +122,18 @@ pub(crate) struct Host {
     /// Its number in the fabric.
     number: u16,
     nic: u32,
-    /// The instant for which the host's timer source is scheduled.
+    /// The instant for which the host's timer is scheduled.
     scheduled: Time,
-    /// When the host's port has room again; [`Time::NEVER`]: nobody waits for that.
+    /// When the host's port has room again; [`Time::NEVER`]: no endpoint waits for room.
     room_at: Time,
-    /// Whose turn it is.
+    /// The order of turns, by class.
     ring: VecDeque<u8>,
 }
 
-/// What a host does with a class of flow.
+/// A host's side of a class of flow.
 #[repr(C)]
 pub(crate) struct Side {
-    /// The endpoint has said that it sends nothing before; [`Time::NEVER`]: it has not.
+    /// The endpoint announced that it sends nothing before this instant; [`Time::NEVER`]: no announcement.
     not_before: Time,
     /// Its entries in [`Host::ring`].
     in_ring: u32,
@@ -159,9 +160,9 @@ impl Host {
     }
 }
 
-/// The sides of a host in scheme's order.
+/// Builds the sides of a host, in the scheme's order.
 ///
-/// `fabric` is there where endpoints want base round trips.
+/// `fabric` is given if endpoints want base round trips.
 pub(crate) fn sides(
     scheme: &Scheme,
     host: u32,
@@ -181,7 +182,7 @@ pub(crate) fn sides(
     })
 }
 
-/// A host's port, to its endpoint of a class.
+/// A host's port, as the endpoint of a class sees it.
 struct Port<'a, K> {
     network: &'a mut Network<K>,
     nic: u32,
@@ -222,7 +223,7 @@ impl Hosts {
         self.rules.transports.len()
     }
 
-    /// The indices in `sides` of a host's.
+    /// Returns the indices of a host's sides in `sides`.
     pub(crate) fn sides_of(&self, host: u32) -> Range<usize> {
         let classes = self.classes();
         host as usize * classes..(host as usize + 1) * classes
@@ -231,7 +232,7 @@ impl Hosts {
     /// Hands over a given message that will begin here, later than those handed over before.
     pub(crate) fn hand_over<K: Key>(&mut self, network: &mut Network<K>, upcoming: Upcoming, source: u32) {
         let begin = self.rules.begin(&upcoming.flow);
-        // Classes may differ in how long they infer, so that one handed over later begins before.
+        // Prediction delays may differ between classes, so that a message handed over later may begin earlier.
         let waits = self.upcoming.iter().rev().take_while(|other| self.rules.begin(&other.flow) > begin).count();
         let place = self.upcoming.len() - waits;
         self.upcoming.insert(place, upcoming);
@@ -248,13 +249,13 @@ impl Hosts {
         }
     }
 
-    /// When the next message begins.
+    /// Returns when the next message begins.
     fn next_start(&self) -> Time {
         let given = self.upcoming.front().map_or(Time::NEVER, |upcoming| self.rules.begin(&upcoming.flow));
         self.following.as_ref().map_or(given, |following| given.min(Time(following.next().0)))
     }
 
-    /// Begins every message whose time has come.
+    /// Begins every message that is due.
     pub(crate) fn begin_messages<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
         while let Some(Upcoming { flow, host }) = self.next_due(network.now) {
             self.begun_messages += 1;
@@ -265,13 +266,13 @@ impl Hosts {
             let (side, now) = (&mut self.sides[at], network.now);
             let mut out = self.hosts[host as usize].port(network, class.into());
             let effects = side.endpoint.begin(now, &mut side.tagger, &mut out, &message);
-            // The arrivals' source stands just before the hosts' timers.
+            // The arrivals' source comes just before the hosts' timers.
             self.carry_out(network, (host, class.into()), source + 1 + host, effects);
         }
         network.schedule(source, self.next_start());
     }
 
-    /// Takes the next message whose time has come; of one instant that of the least number.
+    /// Takes the next message that is due; at equal instants the one with the least number.
     fn next_due(&mut self, now: Time) -> Option<Upcoming> {
         let given = self.upcoming.front().map(|upcoming| (self.rules.begin(&upcoming.flow).0, upcoming.flow.id));
         if let Some(following) = &mut self.following
@@ -283,7 +284,7 @@ impl Hosts {
         self.upcoming.pop_front()
     }
 
-    /// A packet arrives at a host.
+    /// Handles a packet that arrives at a host.
     #[inline(always)]
     pub(crate) fn on_packet<K: Key>(&mut self, network: &mut Network<K>, host: u32, packet: u32, source: u32) {
         network.last_arrival = network.now;
@@ -300,7 +301,7 @@ impl Hosts {
         }
     }
 
-    /// Does what a call of an endpoint asks for.
+    /// Carries out what an endpoint asked for in a call.
     #[inline(never)]
     fn carry_out<K: Key>(
         &mut self,
@@ -368,7 +369,8 @@ impl Hosts {
             let line = &network.links[state.nic as usize];
             let backlog = network.ports[state.nic as usize].scheduler.backlog_bytes();
             if backlog >= limit {
-                // Half of it has left by then, so that the line never runs dry and the host is not woken for each packet.
+                // Half of the backlog has left by then: the line never runs dry, and the host is not woken for each
+                // packet.
                 let surplus = backlog - limit / 2;
                 let at = line.busy_until + line.byte_time.serialise(u32::try_from(surplus).unwrap_or(u32::MAX));
                 if state.room_at == Time::NEVER {
@@ -385,7 +387,7 @@ impl Hosts {
         }
     }
 
-    /// A host's timer fires.
+    /// Handles the host's timer.
     pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, host: u32, source: u32) {
         self.hosts[host as usize].scheduled = Time::NEVER;
         let (of_host, now) = (self.sides_of(host), network.now);
@@ -412,10 +414,9 @@ impl Hosts {
     }
 }
 
-/// Turns: the ring has an entry for each turn that an endpoint wants, so that those who take turns are connections and not
-/// classes.
+/// Turns: the ring has an entry for each turn that an endpoint wants, so that connections take turns, not classes.
 impl Host {
-    /// An endpoint may want more turns than it has in the ring.
+    /// Adds the turns that an endpoint wants and does not have in the ring yet.
     fn join_ring(&mut self, side: &mut Side, class: u8) {
         while side.not_before == Time::NEVER && side.in_ring < side.endpoint.turns() {
             side.in_ring += 1;
@@ -423,7 +424,7 @@ impl Host {
         }
     }
 
-    /// Whose turn it is. Who sends nothing before a later instant is passed over.
+    /// Returns the side that has the next turn. Endpoints that send nothing before a later instant are passed over.
     #[inline(always)]
     fn turn(&mut self, sides: &mut [Side]) -> Option<usize> {
         loop {
@@ -437,7 +438,7 @@ impl Host {
         }
     }
 
-    /// The first in the ring has its turn.
+    /// Gives the first in the ring its turn.
     #[inline(always)]
     fn give_turn<K: Key>(&mut self, network: &mut Network<K>, source: u32, side: &mut Side, class: usize) {
         let (wanted, now) = (side.endpoint.turns(), network.now);
@@ -456,7 +457,7 @@ impl Host {
     }
 }
 
-/// A flow as its sender knows it.
+/// Builds the sender's view of a flow.
 fn message(flow: &Flow, class: u8, prediction: Prediction) -> Message {
     Message {
         id: flow.id,

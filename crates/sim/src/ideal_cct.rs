@@ -1,10 +1,10 @@
-//! The ideal CCT: a bound that no schedule of a coflow's flows can pass.
+//! The ideal CCT: a lower bound on a coflow's CCT under any schedule of its flows.
 //!
-//! A host's link carries all data of the coflow that the host sends, or receives, one packet at a time. Whichever packet is the
-//! last there, the rest of its way is still to come, or was before. So the CCT is at least the link's time for these bytes,
-//! headers and framing counted, and the least such rest. It is also at least each flow's own ideal FCT, from when that flow
-//! starts. In a fabric in which only hosts' links can be full this is what a coflow alone takes, or little more; elsewhere
-//! it is a bound.
+//! A host's link carries all data of the coflow that the host sends or receives, one packet at a time. The last packet
+//! there still has the rest of its path to go, or has already covered it. So the CCT is at least the link's time for
+//! these bytes, with headers and framing, plus the least such rest. It is also at least each flow's ideal FCT, from
+//! that flow's start. If only hosts' links can be full, a coflow alone takes this long, or little more. In other
+//! fabrics it is only a bound.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ struct Port {
     rest: Time,
 }
 
-/// A flow as this needs it.
+/// A flow as the bound needs it.
 pub(crate) struct Flow {
     pub(crate) coflow: u32,
     pub(crate) src: u32,
@@ -27,19 +27,19 @@ pub(crate) struct Flow {
     pub(crate) start: Time,
     /// Its ideal FCT.
     pub(crate) ideal: Time,
-    /// The same of its last packet alone.
+    /// The ideal FCT of its last packet alone.
     pub(crate) last_ideal: Time,
     pub(crate) train: Train,
-    /// The rates of the sender's and of the receiver's link.
+    /// The rates of the sender's link and of the receiver's.
     pub(crate) rates: (Rate, Rate),
 }
 
-/// Coflows flow by flow.
+/// Ideal CCTs, to which flows are added one by one.
 #[derive(Default)]
 pub(crate) struct IdealCcts {
-    /// By coflow and host, and whether the host receives.
+    /// By coflow, host, and whether the host receives.
     ports: BTreeMap<(u32, u32, bool), Port>,
-    /// By coflow: the first start, and the end of the flow that would be the last if each had the fabric for itself.
+    /// By coflow: the first start, and the latest end of a flow if each flow had the fabric to itself.
     spans: BTreeMap<u32, (Time, Time)>,
 }
 
@@ -57,7 +57,7 @@ impl IdealCcts {
         *span = (span.0.min(flow.start), span.1.max(end));
     }
 
-    /// The bounds by coflow, in ps.
+    /// Returns the bounds by coflow, in ps.
     pub(crate) fn finish(self) -> BTreeMap<u32, u64> {
         let own = |(coflow, (start, end)): (u32, (Time, Time))| (coflow, (end - start).0);
         let mut bounds: BTreeMap<u32, u64> = self.spans.into_iter().map(own).collect();
@@ -75,7 +75,7 @@ mod tests {
 
     const TEN_GBPS: u64 = 10_000_000_000;
 
-    /// A packet of 1,250 bytes takes 1 us on a host's link; the rest of its way 3 us.
+    /// A packet of 1,250 bytes takes 1 us on a host's link; the rest of its path takes 3 us.
     fn flow(coflow: u32, (src, dst): (u32, u32), packets: u64, start_us: u64) -> Flow {
         let rate = Rate::new(TEN_GBPS).unwrap();
         let train = Train { packets, full: 1_250, last: 1_250 };
@@ -93,7 +93,7 @@ mod tests {
     fn finish__the_fullest_port_and_the_rest_of_the_way() {
         // One flow: as long as it takes alone.
         assert_eq!(bounds(&[flow(4, (0, 1), 10, 7)]), [(4, 13)]);
-        // Host 0 sends 30 packets, host 2 receives 25; another coflow counts for itself.
+        // Host 0 sends 30 packets, host 2 receives 25; the other coflow is counted separately.
         let flows = [flow(1, (0, 1), 10, 0), flow(1, (0, 2), 20, 0), flow(1, (3, 2), 5, 0), flow(9, (0, 2), 1, 0)];
         assert_eq!(bounds(&flows), [(1, 33), (9, 4)]);
         // What a host sends does not wait for what it receives.

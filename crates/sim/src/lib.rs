@@ -1,7 +1,7 @@
 //! The packet-level simulator: fabrics, links, switches, hosts, and the event engine that runs them.
 //!
-//! [`run`] takes a [`RunSpec`] (a fabric, a scheme, flows, a seed) and returns what was measured. The same one gives the
-//! same result on any machine and however the fabric is cut into partitions.
+//! [`run`] takes a [`RunSpec`] (a fabric, a scheme, flows, a seed) and returns the measurements. The same specification
+//! gives the same result on any machine and for any partitioning of the fabric.
 //!
 //! What is modelled, in which order, and what is left out: `docs/model.md` and `docs/limits.md`.
 
