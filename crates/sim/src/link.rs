@@ -1,7 +1,7 @@
 //! A link: a port with its scheduler, a line, and the packets in flight on it.
 //!
-//! Nothing happens at a departure. A packet's turn comes at a known instant, so whoever reads or changes a port first
-//! moves out all packets whose turn has come ([`crate::network::Network::advance`]).
+//! A departure is not an event. A packet is due at a known instant, so code that reads or changes a port first moves
+//! out all packets that are due ([`crate::network::Network::advance`]).
 
 use flowsieve_core::admission::Pool;
 use flowsieve_core::meta::Held;
@@ -13,7 +13,7 @@ use crate::queued_before::QueuedBefore;
 use flowsieve_fabric::ideal::CUT_THROUGH_BYTES;
 use flowsieve_fabric::topology;
 
-/// Whom a link hands its packets: a host or a switch of its partition.
+/// The host or switch of the partition to which a link delivers its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint(u32);
 
@@ -28,77 +28,77 @@ impl Endpoint {
         Endpoint(switch)
     }
 
-    /// The switch, or else the host.
+    /// Returns the switch (`Ok`), or else the host (`Err`).
     #[inline(always)]
     pub(crate) fn get(self) -> Result<u32, u32> {
         if self.0 & Self::HOST == 0 { Ok(self.0) } else { Err(self.0 & !Self::HOST) }
     }
 }
 
-/// A link in one direction: what every packet on it touches, in one cache line. Where it leads from one partition into
-/// another, both have a record of it: the one's port is at work, and the other's packets in flight.
+/// A link in one direction: what every packet on it touches, in one cache line. A link between partitions has a record
+/// in both: the sending one uses its port, the receiving one its packets in flight.
 #[repr(align(64))]
 pub(crate) struct LinkState {
-    /// When the line is free for the next packet.
+    /// When the line can take the next packet.
     pub(crate) busy_until: Time,
     pub(crate) byte_time: ByteTime,
-    /// Propagation, and the host's delay where an end is a host.
+    /// Propagation delay, plus the host's delay if an end is a host.
     delay: Time,
-    /// When the first of the packets in flight arrives; [`Time::NEVER`]: there is none.
+    /// When the first packet in flight arrives; [`Time::NEVER`]: none is in flight.
     pub(crate) next_arrival: Time,
     /// The packets in flight, in the order of arrival.
     pub(crate) first: u32,
     last: u32,
-    /// Packets that wait at the port.
+    /// Number of packets that wait at the port.
     pub(crate) queued: u32,
     pub(crate) to: Endpoint,
-    /// A packet of at most so many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]).
+    /// A packet of at most this many bytes bypasses the port when it is idle ([`PortScheduler::bypass_bytes`]).
     bypass_bytes: u16,
-    /// [`Port::features`] has any. Links of most fabrics have none.
+    /// Whether [`Port::features`] has any. In most fabrics no link has.
     pub(crate) has_features: bool,
     /// Its class of links.
     pub(crate) class: u8,
 }
 
-/// The port at a link's sending end: what packets that wait touch, in two cache lines where a bank schedules, and what is
-/// rarely touched.
+/// The port at a link's sending end: what waiting packets touch, in two cache lines for a bank, and what is rarely
+/// touched.
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// The most bytes that waited.
+    /// The largest backlog, in bytes.
     pub(crate) most_backlog: u64,
     /// Packets marked.
     pub(crate) marks: u64,
     pub(crate) scheduler: Scheduler,
     pub(crate) features: Features,
-    /// Chance for the scheduler.
+    /// Random numbers for the scheduler.
     pub(crate) random: Xoshiro256PlusPlus,
-    /// Chance for losses on the line.
+    /// Random numbers for losses on the line.
     pub(crate) loss_random: Xoshiro256PlusPlus,
-    /// The switch, whose memory it may share.
+    /// Index of the switch whose memory it may share.
     pub(crate) switch: u32,
-    /// The number, among the ports of the switch at the far end, of the one that leads back.
+    /// The number of the port at the far switch that leads back.
     pub(crate) back: u16,
-    /// It stands in a list of ports with a departure due.
+    /// Whether it is in a list of ports with a departure due.
     pub(crate) due: bool,
     pub(crate) drops: Drops,
-    /// Bytes put on the line, with preamble and gap, where [`Features::counts`].
+    /// Bytes put on the line, with preamble and gap, if [`Features::counts`].
     pub(crate) sent_bytes: u64,
 }
 
-/// What few links have.
+/// Features that few links have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Features {
     /// Ports of its switch share memory, so that each departure matters to the others.
     pub(crate) shares: bool,
-    /// Where its packets go instead of being in flight here: (partition, link there).
+    /// Where its packets continue in another partition, if they do: (partition, link there).
     pub(crate) beyond: Option<(u32, u32)>,
-    /// The far end forwards a packet after so many bytes of it; `None`: after the whole.
+    /// The far end forwards a packet after this many bytes; `None`: after the whole packet.
     pub(crate) forwards_after: Option<u32>,
-    /// A packet is lost when a draw is below; 0: never.
+    /// A packet is lost if a random number is below this; 0: never.
     pub(crate) loss: u32,
-    /// A program of its switch wants to know how many bytes it has sent.
+    /// A program of its switch counts the bytes that it has sent.
     pub(crate) counts: bool,
-    /// Arrivals of chosen flows are told.
+    /// Arrivals of chosen flows are reported.
     pub(crate) tells_arrivals: bool,
     /// What happens to its packets is recorded, under this index in [`crate::trace::Tracing::links`].
     pub(crate) traced: Option<u32>,
@@ -111,7 +111,7 @@ impl Features {
 }
 
 impl Port {
-    /// The port of link `number` of a fabric.
+    /// Builds the port of link `number` of a fabric.
     pub(crate) fn new(scheduler: Scheduler, link: &topology::Link, number: u32, seed: u64) -> Port {
         Port {
             scheduler,
@@ -138,7 +138,7 @@ impl Port {
 }
 
 impl Port {
-    /// [`PortScheduler::enqueue`] with the port's own context.
+    /// Calls [`PortScheduler::enqueue`] with the port's own context.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -152,7 +152,7 @@ impl Port {
         self.scheduler.enqueue(metas, packet, &mut PortContext { now, pool, victims, random, marks })
     }
 
-    /// [`PortScheduler::dequeue`] with the port's own context.
+    /// Calls [`PortScheduler::dequeue`] with the port's own context.
     #[inline(always)]
     pub(crate) fn dequeue(
         &mut self,
@@ -167,7 +167,7 @@ impl Port {
 }
 
 impl LinkState {
-    /// A link of a fabric behind a port.
+    /// Builds the link of a fabric behind a port.
     pub(crate) fn new(link: &topology::Link, port: &Port, to: Endpoint) -> LinkState {
         LinkState {
             busy_until: Time::ZERO,
@@ -184,33 +184,33 @@ impl LinkState {
         }
     }
 
-    /// Whether a packet's turn has come that waits at the port.
+    /// Returns whether a packet that waits at the port is due.
     #[inline(always)]
     pub(crate) fn owes(&self, now: Time) -> bool {
         self.queued > 0 && self.busy_until <= now
     }
 
-    /// Whether a packet of `len` bytes bypasses the scheduler, because the port is idle at `now`.
+    /// Returns whether a packet of `len` bytes bypasses the scheduler, because the port is idle at `now`.
     #[inline(always)]
     pub(crate) fn bypasses(&self, len: u16, now: Time) -> bool {
         self.queued == 0 && self.busy_until <= now && len <= self.bypass_bytes
     }
 
-    /// The line is free at `start` and takes a packet, of so many bytes on the wire: when it arrives at the far end.
+    /// Puts a packet of `on_wire` bytes on the line, which is free at `start`; returns when it arrives at the far end.
     #[inline(always)]
     pub(crate) fn put_on_line(&mut self, on_wire: u32, start: Time) -> Time {
         self.busy_until = start + self.byte_time.serialise(on_wire);
         self.busy_until + self.delay
     }
 
-    /// The same where the far end forwards it after `head` bytes.
+    /// Does the same if the far end forwards the packet after `head` bytes.
     pub(crate) fn put_on_line_cut_through(&mut self, on_wire: u32, start: Time, head: u32) -> Time {
         let whole = self.put_on_line(on_wire, start);
         whole.min(start + self.byte_time.serialise(head) + self.delay)
     }
 
-    /// A packet is in flight and arrives at `at`; says whether it is the only one. Each packet in flight has the instant
-    /// of the one behind it, so that an arrival touches no packet but its own.
+    /// Adds a packet in flight that arrives at `at`; returns whether it is the only one. Each packet in flight holds
+    /// the arrival of the one behind it, so that an arrival touches no other packet.
     #[inline(always)]
     pub(crate) fn push(&mut self, metas: &mut [Meta], packet: u32, at: Time) -> bool {
         let alone = self.next_arrival == Time::NEVER;
@@ -227,7 +227,7 @@ impl LinkState {
         alone
     }
 
-    /// Takes the first packet in flight. There has to be one.
+    /// Takes the first packet in flight. There must be one.
     #[inline(always)]
     pub(crate) fn pop(&mut self, metas: &[Meta]) -> u32 {
         let packet = self.first;
@@ -238,25 +238,25 @@ impl LinkState {
     }
 }
 
-/// What the ports of a class of links count together.
+/// Counters of the ports of a class of links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassCount {
     /// Bytes sent, with preamble and gap.
     pub(crate) wire_bytes: u64,
     /// Bytes sent up to the arrival of the last flow, with preamble and gap.
     pub(crate) wire_bytes_at_arrivals_end: u64,
-    /// Packets sent from each queue that had been queued.
+    /// Packets sent that had been queued, by queue.
     pub(crate) by_queue: Tally,
     /// Packets sent that had been queued, by priority.
     pub(crate) waited: Tally,
     /// Packets that bypassed an idle port, by priority.
     pub(crate) bypassed: Tally,
-    /// Bytes queued before packets that were queued or dropped.
+    /// Bytes queued ahead of packets that were queued or dropped.
     pub(crate) queued_before: QueuedBefore,
 }
 
 impl ClassCount {
-    /// A packet of so many bytes on the wire is sent, which bypassed the scheduler or had been queued.
+    /// Counts a sent packet of `on_wire` bytes on the wire, which bypassed the scheduler or had been queued.
     #[inline(always)]
     pub(crate) fn count(&mut self, meta: &Meta, on_wire: u32, bypassed: bool) {
         self.wire_bytes += u64::from(on_wire);
@@ -281,7 +281,7 @@ impl Tally {
         self.0[usize::from(which)] += 1;
     }
 
-    /// The sums, up to the last that is not zero.
+    /// Returns the sums, up to the last that is not zero.
     pub(crate) fn sum<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Vec<u64> {
         let mut sums = vec![0; Self::SIZE];
         for tally in tallies {

@@ -1,4 +1,4 @@
-//! What a run measured: flow by flow, and what links and ports counted.
+//! Builds the result of a run: what each flow did, and what links and ports counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -21,7 +21,7 @@ use crate::run_spec::{FctEnd, Measure, RunSpec, SimError};
 use flowsieve_fabric::ideal::{self, Hop, Train};
 use flowsieve_fabric::topology::Stage;
 
-/// Each message's two records, by its number.
+/// The sender's and the receiver's record of each message, by its number.
 struct Records {
     first: u32,
     sent: Vec<Option<Sent>>,
@@ -67,7 +67,7 @@ impl Records {
     }
 }
 
-/// Whether a run counts a flow.
+/// Returns whether a run counts a flow.
 pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {
     match measure {
         Measure::All => true,
@@ -75,13 +75,13 @@ pub(crate) fn counts(measure: Measure, flow: &Flow) -> bool {
     }
 }
 
-/// What is known of a flow's transport.
+/// Returns the facts of a flow's transport.
 fn transport(run_spec: &RunSpec<'_>, flow: &Flow) -> TransportFacts {
     let classes = &run_spec.scheme.classes;
     classes[usize::from(flow.class).min(classes.len() - 1)].transport.facts()
 }
 
-/// When a flow ended, as the run defines it.
+/// Returns when a flow ended, by the run's definition.
 fn end(run_spec: &RunSpec<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Option<&Received>)) -> Option<Time> {
     match run_spec.fct_end {
         FctEnd::Ack if transport(run_spec, flow).answers() => sent.map(|sent| sent.acknowledged),
@@ -89,7 +89,7 @@ fn end(run_spec: &RunSpec<'_>, flow: &Flow, (sent, received): (Option<&Sent>, Op
     }
 }
 
-/// Whether every flow of these that matters has finished, or can never finish.
+/// Returns whether all of these flows that count have finished, or can never finish.
 pub(crate) fn is_finished<K: Key>(
     run_spec: &RunSpec<'_>,
     built: &Built<K>,
@@ -104,13 +104,13 @@ pub(crate) fn is_finished<K: Key>(
     })
 }
 
-/// The first flow to begin of those that have not finished.
+/// Returns the flow that began first among those that have not finished.
 pub(crate) fn oldest_unfinished<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow]) -> Option<Flow> {
     let records = Records::new(built, flows);
     flows.iter().find(|flow| end(run_spec, flow, records.of(flow)).is_none()).copied()
 }
 
-/// The ways between hosts, each looked up once.
+/// The paths between hosts, each looked up once.
 #[derive(Default)]
 struct Ways {
     known: BTreeMap<(u32, u32), Vec<Stage>>,
@@ -147,7 +147,8 @@ impl Demand {
     }
 }
 
-/// The share of each class's rate that flows arriving over `span` ask for, data, headers, framing and ACKs.
+/// Returns each class's offered load as a share of its rate, for flows that arrive over `span`: data, headers, framing
+/// and ACKs.
 fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> {
     let shares = run_spec.fabric.class_shares();
     let mut bytes = vec![0.0; shares.len()];
@@ -168,7 +169,7 @@ fn offered_load(run_spec: &RunSpec<'_>, flows: &[Flow], span: Time) -> Vec<f64> 
     bytes.iter().zip(shares).map(load).map(|load| if load.is_finite() { load } else { 0.0 }).collect()
 }
 
-/// What flows put on something, to be told from what chance puts there.
+/// Bytes that flows put on a link, with the sum of squares that separates overload from chance.
 #[derive(Clone, Copy, Default)]
 struct Bytes {
     sum: f64,
@@ -176,12 +177,12 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Standard deviations by which an overload has to exceed chance: one link in 30,000 does so unjustly.
+    /// Standard deviations by which an overload must exceed chance: one link in 30,000 is refused wrongly.
     const SURE: f64 = 4.0;
 
     fn add(&mut self, other: Bytes, share: f64) {
         self.sum += share * other.sum;
-        // Each flow goes by one of the ways or spreads; the former has the larger variance.
+        // Each flow takes one of the paths or spreads; one path gives the larger variance.
         self.squares += share * other.squares;
     }
 
@@ -189,14 +190,14 @@ impl Bytes {
         Bytes { sum: bytes as f64, squares: (bytes as f64) * (bytes as f64) }
     }
 
-    /// The least sum that flows of a Poisson process with these sizes leave room for: such a sum has the variance of
-    /// its sizes' second moment.
+    /// Returns the least sum that is plausible for a Poisson process of flows with these sizes: the variance of such a
+    /// sum is the second moment of its sizes.
     fn surely(&self) -> f64 {
         self.sum - Bytes::SURE * self.squares.sqrt()
     }
 }
 
-/// Refuses a measuring window over queues that grow without end: a class of links, or a single link beyond chance.
+/// Refuses a measuring window if queues grow without bound: on a class of links, or on a single link beyond chance.
 pub(crate) fn refuse_overload(run_spec: &RunSpec<'_>, flows: &[Flow], to: Time) -> Result<(), SimError> {
     let fabric = run_spec.fabric;
     let loads = offered_load(run_spec, flows, to);
@@ -227,8 +228,8 @@ pub(crate) fn refuse_overload(run_spec: &RunSpec<'_>, flows: &[Flow], to: Time) 
     Ok(())
 }
 
-/// Puts the result together, with when flows stopped to arrive, if that is not the last start; `ended` is when the run was
-/// stopped, if it did not end by itself.
+/// Builds the result. `arrivals_ended` is when flows stopped arriving, if not at the last start; `ended` is when the
+/// run was stopped, if it did not end by itself.
 pub(crate) fn result<K: Key>(
     run_spec: &RunSpec<'_>,
     built: &Built<K>,
@@ -254,7 +255,7 @@ pub(crate) fn result<K: Key>(
         Measure::All if !run_spec.flows.are_closed() => arrivals_ended.unwrap_or(last_start).min(simulated),
         _ => simulated,
     };
-    // Flows that were to start at the end of the run or later asked for nothing.
+    // Flows that were to start at or after the end of the run offered no load.
     let arrived = ended.map_or(flows, |end| &flows[..flows.partition_point(|flow| flow.start_ps < end.0)]);
     let links = links(run_spec, built, arrived, arrivals_end);
     let observed = Observations::of_parts(built);
@@ -286,7 +287,8 @@ pub(crate) fn result<K: Key>(
     Ok(result)
 }
 
-/// Payload that arrived and that ended while flows arrived, or in the measuring window; not beyond the end of the run.
+/// Sums the payload that arrived, and the part that arrived while flows were arriving or in the measuring window;
+/// nothing after the end of the run counts.
 fn goodput(
     run_spec: &RunSpec<'_>,
     flows: &[Flow],
@@ -305,8 +307,8 @@ fn goodput(
     Goodput::of(from..ended.map_or(to, |end| to.min(end.0)), flows.iter().map(facts))
 }
 
-/// What the time of finished flows beyond their ideal FCTs went by with; `None` where no transport tells. `rows` are those of the
-/// flows that count, in their order.
+/// Splits the time of finished flows beyond their ideal FCTs into its causes; `None` if no transport reports them.
+/// `rows` are those of the flows that count, in the same order.
 fn delays(
     run_spec: &RunSpec<'_>,
     ways: &mut Ways,
@@ -368,7 +370,7 @@ fn row(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, records: &Records) 
     }
 }
 
-/// The ideal FCT of a flow with this train of packets, to the end that the run counts.
+/// Returns the ideal FCT of a flow with this train of packets, to the end that the run counts.
 fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, train: Train) -> Time {
     let mut ideal = ideal::arrival(&ways.hops(run_spec, flow.src, flow.dst), train);
     let transport = transport(run_spec, flow);
@@ -379,7 +381,7 @@ fn ideal_fct(run_spec: &RunSpec<'_>, ways: &mut Ways, flow: &Flow, train: Train)
     ideal
 }
 
-/// The ideal CCT of each coflow among these flows, by number.
+/// Returns the ideal CCT of each coflow among these flows, by number.
 fn ideal_ccts(run_spec: &RunSpec<'_>, ways: &mut Ways, flows: &[Flow]) -> BTreeMap<u32, u64> {
     let mut ccts = IdealCcts::default();
     for flow in flows.iter().filter(|flow| counts(run_spec.measure, flow)) {
@@ -403,13 +405,13 @@ fn ideal_ccts(run_spec: &RunSpec<'_>, ways: &mut Ways, flows: &[Flow]) -> BTreeM
     ccts.finish()
 }
 
-/// The time that a flow spent in each step, as results have it.
+/// Converts the time that a flow spent in each step to a row of the result.
 fn step_row(times: &StepTimes) -> StepRow {
     let [inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns] = times.in_ns();
     StepRow { inference_ns, climb_ns, slack_ns, demotion_ns, beyond_ns }
 }
 
-/// The links, class by class.
+/// Builds the result's rows of links, by class.
 fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span: Time) -> Vec<LinkClass> {
     let fabric = run_spec.fabric;
     let offered = offered_load(run_spec, flows, span);
@@ -456,13 +458,13 @@ fn links<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, flows: &[Flow], span:
     classes
 }
 
-/// Queues of the ports that feed a class of links.
+/// Returns the number of queues of the ports that feed a class of links.
 fn queues<K: Key>(run_spec: &RunSpec<'_>, built: &Built<K>, class: usize) -> usize {
     let feeding = run_spec.fabric.links.iter().position(|link| usize::from(link.class) == class);
     feeding.map_or(1, |number| built.port(number).scheduler.queues())
 }
 
-/// What the reader must know before believing a number and cannot see in the result's own figures.
+/// Lists what you must know before you trust a number and cannot see in the result's own figures.
 fn warnings(result: &PointResult) -> Vec<String> {
     let overloaded = result.links.iter().filter(|class| class.offered_load >= 1.0);
     let warn = |class: &LinkClass| {

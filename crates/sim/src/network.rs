@@ -1,7 +1,8 @@
-//! Switches, ports, lines and packets of a partition: a packet's way through them.
+//! Switches, ports, lines and packets of a partition: the path of a packet through them.
 //!
-//! What every packet meets is in place, in one cache line a link. What few fabrics have (shared memory, cut-through, losses,
-//! other partitions) is called, by links with [features](crate::features).
+//! The code for every packet is in this file; its data takes one cache line per link. Links with
+//! [features](crate::features) call the code for what few fabrics have: shared memory, cut-through, losses, other
+//! partitions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -21,7 +22,7 @@ use crate::trace::Record;
 
 /// A switch's forwarding.
 pub(crate) struct SwitchState {
-    /// Its groups of equal next hops begin here in [`Network::groups`].
+    /// Index in [`Network::groups`] of its first group of equal next hops.
     pub(crate) first_group: u32,
     pub(crate) balancer: Balancer,
     pub(crate) random: Xoshiro256PlusPlus,
@@ -29,10 +30,10 @@ pub(crate) struct SwitchState {
     pub(crate) due: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-/// In [`Network::routes`]: the rest is a group's number.
+/// Flag in [`Network::routes`]: the other bits are a group's number.
 pub(crate) const GROUP: u32 = 1 << 31;
 
-/// In [`Network::routes`]: the switch is the rack's own.
+/// Value in [`Network::routes`]: the switch is the rack's own.
 pub(crate) const LOCAL: u32 = u32::MAX;
 
 /// A packet on its way to another partition.
@@ -48,61 +49,62 @@ pub(crate) struct Crossing {
 /// Switches, ports, wires and packets: everything but the hosts.
 pub(crate) struct Network<K> {
     pub(crate) now: Time,
-    /// Events from here on wait for another call.
+    /// Events from here on wait for another call of `run`.
     pub(crate) horizon: K,
-    /// Events from here on wait until the [prefetch queue](crate::prefetch_queue) is drained. At most [`Network::horizon`].
+    /// Events from here on wait until the [prefetch queue](crate::prefetch_queue) is drained. At most
+    /// [`Network::horizon`].
     pub(crate) stop: K,
     pub(crate) events: WinnerTree<K>,
     pub(crate) slab: Slab,
     pub(crate) prefetch_queue: PrefetchQueue,
-    /// Links with an end here; a link's number is its source of events.
+    /// Links with an end here; a link's index is its source of events.
     pub(crate) links: Vec<LinkState>,
     /// By link: the port at its sending end.
     pub(crate) ports: Vec<Port>,
     /// By class of links.
     pub(crate) classes: Vec<ClassCount>,
-    /// Switch after switch, by destination rack: a link, or [`GROUP`] and a group's index in `groups`, or [`LOCAL`].
+    /// By switch, then by destination rack: a link, or [`GROUP`] and a group's index in `groups`, or [`LOCAL`].
     pub(crate) routes: Vec<u32>,
-    /// Entries of a switch in `routes`.
+    /// Number of entries per switch in `routes`.
     pub(crate) racks: usize,
-    /// By host of the whole fabric: its rack, and the link from there to it.
+    /// By host of the whole fabric: its rack, and the link from the rack to it.
     pub(crate) ways_home: Vec<(u32, u32)>,
-    /// Bytes of preamble and gap beside each packet.
+    /// Bytes of preamble and gap added to each packet.
     pub(crate) overhead: u32,
-    /// Equal next hops, switch after switch: where they begin in `ways`, and how many there are.
+    /// Equal next hops, by switch: where they begin in `ways`, and how many there are.
     pub(crate) groups: Vec<(u32, u32)>,
-    /// Links.
+    /// Links of the groups.
     pub(crate) ways: Vec<u32>,
     pub(crate) switches: Vec<SwitchState>,
     /// By switch: its shared memory.
     pub(crate) pools: Vec<Pool>,
-    /// Stands in for a memory where none is shared.
+    /// Placeholder for ports that share no memory.
     pub(crate) own_pool: Pool,
     pub(crate) victims: Victims,
     pub(crate) crossings: Vec<Crossing>,
-    /// Ports to other partitions with packets that wait.
+    /// Ports to other partitions at which packets wait.
     pub(crate) waiting: Vec<u32>,
     /// Events handled.
     pub(crate) events_handled: u64,
     /// Events at which no packet arrived.
     pub(crate) events_without_arrival: u64,
-    /// An event was too late for the key.
+    /// An event's instant did not fit into the key.
     pub(crate) overflows: bool,
-    /// When the last packet ended its way.
+    /// When the last packet reached its destination.
     pub(crate) last_arrival: Time,
     /// Messages that can never finish.
     pub(crate) lost_messages: Vec<u32>,
     /// What happened on traced links within [`Network::trace_span`].
     pub(crate) traced: Vec<Record>,
-    /// The time in which traced links are recorded.
+    /// The span of time in which traced links are recorded.
     pub(crate) trace_span: Range<Time>,
-    /// Messages whose arrivals at hosts are told, and those since somebody took them.
+    /// Messages whose arrivals at hosts are reported, and their arrivals since the last collection.
     pub(crate) told_of: BTreeSet<u32>,
     pub(crate) arrivals: Vec<(Meta, Body)>,
 }
 
-/// A line without features is free at `start` and takes a packet that is in no list. Says when it arrives if it is the
-/// only one in flight.
+/// Puts a packet that is in no list on a line without features, which is free at `start`. Returns when it arrives if it
+/// is the only one in flight.
 #[inline(always)]
 fn put_on_plain_line(
     link: &mut LinkState,
@@ -120,14 +122,14 @@ fn put_on_plain_line(
     link.push(metas, packet, at).then_some(at)
 }
 
-/// A packet has joined a port's queue; says whether the line is free for it.
+/// Notes that a packet joined a port's queue; returns whether the line is free for it.
 #[inline(always)]
 fn joined(port: &mut Port, state: &mut LinkState, now: Time) -> bool {
     let waits = state.busy_until > now;
     if waits {
         port.most_backlog = port.most_backlog.max(port.scheduler.backlog_bytes());
     } else {
-        // The line may have been free for long.
+        // The line may have been free for a long time.
         state.busy_until = now;
     }
     !waits
@@ -142,7 +144,7 @@ impl<K> Network<K> {
         self.ports.push(port);
     }
 
-    /// A link's port counts what it sends.
+    /// Makes a link's port count the bytes that it sends.
     pub(crate) fn count_sent(&mut self, link: u32) {
         self.links[link as usize].has_features = true;
         self.ports[link as usize].features.counts = true;
@@ -150,12 +152,12 @@ impl<K> Network<K> {
 }
 
 impl<K: Key> Network<K> {
-    /// Packets that crossed a link.
+    /// Returns the number of packet-hops.
     pub(crate) fn hops(&self) -> u64 {
         self.events_handled - self.events_without_arrival
     }
 
-    /// Schedules a source's event; [`Time::NEVER`]: it has none.
+    /// Schedules a source's event; [`Time::NEVER`]: removes it.
     pub(crate) fn schedule(&mut self, source: u32, at: Time) {
         if at < K::END {
             self.events.set(source, K::new(at, source));
@@ -165,7 +167,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// Moves out every packet whose turn on the link has come.
+    /// Moves out every packet that is due on the link.
     #[inline(always)]
     pub(crate) fn advance(&mut self, link: u32, now: Time) {
         if self.links[link as usize].owes(now) {
@@ -194,20 +196,20 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// A packet is in flight and arrives at `at`.
+    /// Adds a packet in flight that arrives at `at`.
     pub(crate) fn put_in_flight(&mut self, link: u32, packet: u32, at: Time) {
         if self.links[link as usize].push(&mut self.slab.metas, packet, at) {
             self.events.set(link, K::new(at, link));
         }
     }
 
-    /// A packet that comes from another partition is in flight.
+    /// Adds a packet in flight that comes from another partition.
     pub(crate) fn cross(&mut self, crossing: Crossing) {
         let packet = self.slab.insert(crossing.meta, crossing.body);
         self.put_in_flight(crossing.link, packet, crossing.at);
     }
 
-    /// A packet that is in no list arrives at a link's port.
+    /// Handles the arrival at a link's port of a packet that is in no list.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, link: u32, packet: u32) {
         let (state, metas) = (&mut self.links[link as usize], self.slab.metas.as_mut_slice());
@@ -223,11 +225,11 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// The same at a port that is not idle or looks at every packet.
+    /// Does the same for a port that is not idle or needs to see every packet.
     #[inline(never)]
     fn enqueue_behind(&mut self, link: u32, packet: u32) {
         let now = self.now;
-        // Every departure up to now that the arrival must find done.
+        // The arrival must see every departure up to now as done.
         if self.links[link as usize].has_features && self.ports[link as usize].features.shares {
             self.free_memory(self.ports[link as usize].switch, now);
         }
@@ -253,7 +255,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// A packet has joined a port's queue.
+    /// Handles a packet that has joined a port's queue.
     #[inline(never)]
     fn send_or_wait(&mut self, link: u32) {
         if joined(&mut self.ports[link as usize], &mut self.links[link as usize], self.now) {
@@ -261,7 +263,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// A packet arrived at a port that turns it or others away.
+    /// Handles an arrival at which the port dropped this packet or others.
     #[inline(never)]
     fn lose(&mut self, link: u32, packet: u32, verdict: Verdict) {
         while let Some(victim) = self.victims.pop() {
@@ -288,7 +290,7 @@ impl<K: Key> Network<K> {
         self.send_or_wait(link);
     }
 
-    /// The first packet in flight on a link arrives; `None` if it is lost, or none arrives yet.
+    /// Takes the first packet in flight on a link; returns `None` if it is lost, or if none arrives yet.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: u32) -> Option<(u32, Endpoint)> {
         if self.prefetch_queue.awaits(link) {
@@ -300,7 +302,7 @@ impl<K: Key> Network<K> {
             return self.arrive_with_features(link);
         }
         let (packet, to) = (state.pop(metas), state.to);
-        // What is due at the port can wait as long as others are in flight. When it departs, it schedules the next arrival.
+        // While other packets are in flight, departures from the port can wait. A departure schedules the next arrival.
         let next = state.next_arrival;
         if next == Time::NEVER && state.owes(self.now) {
             self.depart(link, self.now);
@@ -311,19 +313,19 @@ impl<K: Key> Network<K> {
         Some((packet, to))
     }
 
-    /// A packet is lost. A message that nobody sends again never finishes.
+    /// Handles a lost packet. If no endpoint sends it again, its message never finishes.
     pub(crate) fn discard(&mut self, packet: u32) {
         self.last_arrival = self.last_arrival.max(self.now);
         self.lost_messages.extend(self.slab.bodies[packet as usize].doomed());
         self.slab.remove(packet);
     }
 
-    /// A switch sends a packet on its way that came by link `from`.
+    /// Forwards a packet that came to a switch by link `from`.
     #[inline]
     pub(crate) fn forward(&mut self, programs: &mut Programs, switch: u32, from: u32, packet: u32) {
         let meta = &self.slab.metas[packet as usize];
         let Some(&(rack, home)) = self.ways_home.get(usize::from(meta.dst)) else {
-            // For no host: from another switch's program.
+            // Its destination is no host: it is from another switch's program.
             return programs.on_program_packet(self, switch, from, packet);
         };
         let next = self.routes[switch as usize * self.racks + rack as usize];
@@ -338,7 +340,7 @@ impl<K: Key> Network<K> {
         if self.prefetch_queue.exists() { self.enter_prefetch_queue(link, packet) } else { self.enqueue(link, packet) }
     }
 
-    /// One of a group's equal next hops; `None`: the switch's program is to be asked.
+    /// Chooses one of a group's equal next hops; `None`: ask the switch's program.
     #[inline(always)]
     fn balance(&mut self, switch: u32, group: u32, packet: u32) -> Option<u32> {
         let (state, meta) = (&mut self.switches[switch as usize], &self.slab.metas[packet as usize]);

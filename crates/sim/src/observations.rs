@@ -1,5 +1,5 @@
-//! What the ports, taggers and endpoints of a run say of themselves at its end: counts, periodic parts, and what fell short of what they expect.
-//! Names are the parts' own.
+//! What the ports, taggers and endpoints of a run report at its end: counters, periodic parts, and shortfalls from what
+//! they expected. Each part chooses its own names.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use flowsieve_results::PeriodicPart;
 
 use crate::build::Built;
 
-/// What was observed, by name.
+/// Observations, by name.
 #[derive(Default)]
 pub(crate) struct Observations {
     counts: BTreeMap<&'static str, u64>,
-    /// Of each port that did something periodically: how often.
+    /// By port that acted periodically: how often it did.
     ticks: BTreeMap<&'static str, Vec<u64>>,
     expectations: BTreeMap<&'static str, (Expectation, Shortfall)>,
     shares: BTreeMap<&'static str, Share>,
 }
 
 impl Observations {
-    /// By all ports, taggers and endpoints.
+    /// Collects the observations of all ports, taggers and endpoints.
     pub(crate) fn of_parts<K>(built: &Built<K>) -> Observations {
         let mut observed = Observations::default();
         for link in 0..built.placement.from.len() {
@@ -56,13 +56,13 @@ impl Observations {
         }
     }
 
-    /// What was counted at all.
+    /// Returns the counters that are not zero.
     pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
         self.counts.iter().filter(|(_, count)| **count > 0).map(|(&name, &count)| (name.to_owned(), count)).collect()
     }
 
-    /// Programs of switches that have a timer, by the one that ticked least; and what ports do, which only act where packets
-    /// arrive, by the mean of the ports that acted at all.
+    /// Returns the periodic parts. Switch programs with a timer count by the one that ticked least. Ports act only when
+    /// packets arrive, so they count by the mean of the ports that acted at all.
     pub(crate) fn periodic<K>(&self, built: &Built<K>, simulated: Time) -> Vec<PeriodicPart> {
         let programs = built.partitions.iter().flat_map(|partition| partition.programs.ticks());
         let programs = programs.filter(|&ticks| ticks > 0).min();
@@ -75,7 +75,7 @@ impl Observations {
         std::iter::once(("switch programs", programs)).chain(ports).filter_map(part).collect()
     }
 
-    /// What fell short.
+    /// Returns a warning for each shortfall.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         let short = self.expectations.values().filter(|(_, shortfall)| shortfall.short > 0);
         let short = short.map(|(expectation, shortfall)| (expectation.warning)(shortfall));

@@ -1,7 +1,7 @@
-//! A part of the fabric that runs by itself: some switches and hosts, the ports on them, the links into them.
+//! A part of the fabric that runs by itself: some switches and hosts, their ports, and the links into them.
 //!
-//! Packets from other partitions come by value; everything else (packets, random streams, counters, connections) is the
-//! partition's own. However a fabric is cut, the result is the same.
+//! Packets from other partitions arrive by value. Everything else belongs to the partition: packets, random streams,
+//! counters, connections. The result is the same for any partitioning of the fabric.
 //!
 //! The order of events of one instant is part of the model: a port's departures come before what arrives there;
 //! arrivals by link; then messages that begin, by number; then timers, by host.
@@ -18,7 +18,7 @@ pub(crate) struct Partition<K> {
     pub(crate) network: Network<K>,
     pub(crate) hosts: Hosts,
     pub(crate) programs: Programs,
-    /// The first source of hosts' timers; the arrivals' source is the one before.
+    /// The first source of hosts' timers; the arrivals' source is the one before it.
     pub(crate) first_timer: u32,
 }
 
@@ -28,7 +28,7 @@ impl<K: Key> Partition<K> {
         Partition { network, hosts, programs, first_timer }
     }
 
-    /// Handles events before `horizon`, at most `most` of them; says whether that was all.
+    /// Handles at most `most` events before `horizon`; returns whether none of them is left.
     pub(crate) fn run(&mut self, horizon: Time, most: u64) -> bool {
         let horizon = K::new(horizon.min(K::END), 0);
         self.network.horizon = horizon;

@@ -1,13 +1,13 @@
 //! Packets between the choice of their next link and its port, in large fabrics.
 //!
-//! There a port lies beyond the nearest caches, and nobody knows which one a packet will join before its link is chosen.
-//! So packets wait in a queue of fixed length between the two. On the way through it each fetches first its link, then the
-//! port, its queues, and the packet that leaves next.
+//! In a large fabric a port lies beyond the nearest caches, and the link of a packet determines which port it joins. So
+//! packets wait in a queue of fixed length after the choice of the link. On its way through the queue, a packet first
+//! fetches its link, then the port, its queues, and the packet that leaves next.
 //!
-//! Nothing of a result depends on it. Packets join ports in their order and at their own instants. The whole queue is
-//! drained before anybody looks at one of these ports, before the first event that any of it may bring about, and before the
-//! run stops. There is no such queue where somebody looks at other ports than his own, or sends unasked: where links have
-//! [features](crate::features), or switches programs.
+//! The queue does not affect results. Packets join ports in their order and at their own instants. The whole queue is
+//! drained before another part reads one of these ports, before the first event that it may cause, and before the run
+//! stops. Where parts read other ports or send unasked, there is no queue: with [features](crate::features) of links,
+//! or with programs of switches.
 
 use flowsieve_core::{NONE, Time};
 use prefetch_index::prefetch_index;
@@ -15,13 +15,13 @@ use prefetch_index::prefetch_index;
 use crate::event::Key;
 use crate::network::Network;
 
-/// Slots of the queue.
+/// Number of slots.
 const SLOTS: usize = 8;
-/// A packet looks at its link when so many have come after it.
+/// Position, counted from the last packet that entered, at which a packet fetches its link.
 const AT_LINK: usize = 2;
-/// A packet looks at its port when so many have come after it.
+/// Position at which a packet fetches its port.
 const AT_PORT: usize = 4;
-/// A packet looks at its port's queues when so many have come after it.
+/// Position at which a packet fetches its port's queues.
 const AT_QUEUES: usize = 6;
 
 /// A packet that has chosen its link; [`NONE`]: the slot is empty.
@@ -30,7 +30,7 @@ struct Chosen {
     at: Time,
     packet: u32,
     link: u32,
-    /// The link again where its port will be touched, or else any.
+    /// The link again if its port will be touched, or else any link.
     port: u32,
 }
 
@@ -39,38 +39,39 @@ const EMPTY_SLOT: Chosen = Chosen { at: Time::ZERO, packet: NONE, link: 0, port:
 /// Packets that have chosen their links and have not joined the ports.
 pub(crate) struct PrefetchQueue {
     slots: [Chosen; SLOTS],
-    /// Packets that ever stood in it.
+    /// Number of packets that ever entered.
     entered: usize,
-    /// By link: packets in the queue for it; empty where there is no queue.
+    /// By link: packets in the queue for it. Empty if there is no queue.
     awaited: Vec<u8>,
-    /// What joins a port arrives at the other end no sooner than after this time.
+    /// The least time from joining a port to the arrival at the far end.
     least_delay: Time,
 }
 
 impl PrefetchQueue {
-    /// A queue for a partition with so many links.
+    /// Builds a queue for a partition with `links` links.
     pub(crate) fn new(links: usize, least_delay: Time) -> PrefetchQueue {
         PrefetchQueue { slots: [EMPTY_SLOT; SLOTS], entered: 0, awaited: vec![0; links], least_delay }
     }
 
-    /// No queue.
+    /// Builds a placeholder for no queue.
     pub(crate) fn none() -> PrefetchQueue {
         PrefetchQueue::new(0, Time::ZERO)
     }
 
-    /// Whether there is a queue.
+    /// Returns whether there is a queue.
     #[inline(always)]
     pub(crate) fn exists(&self) -> bool {
         !self.awaited.is_empty()
     }
 
-    /// Whether a packet is in the queue for this link.
+    /// Returns whether a packet in the queue is for this link.
     #[inline(always)]
     pub(crate) fn awaits(&self, link: u32) -> bool {
         self.awaited.get(link as usize).is_some_and(|&packets| packets > 0)
     }
 
-    /// The slot after which so many packets entered. The next one enters at 0, where the first to leave is, too.
+    /// Returns the slot of the packet that was followed by `after - 1` others. Slot 0 is where the next packet enters
+    /// and the first leaves.
     #[inline(always)]
     fn slot(&mut self, after: usize) -> &mut Chosen {
         &mut self.slots[self.entered.wrapping_sub(after) % SLOTS]
@@ -78,7 +79,7 @@ impl PrefetchQueue {
 }
 
 impl<K: Key> Network<K> {
-    /// A packet that has chosen its link enters the queue. Where that is full, the first leaves it.
+    /// Adds a packet that has chosen its link. If the queue is full, its first packet leaves.
     #[inline(never)]
     pub(crate) fn enter_prefetch_queue(&mut self, link: u32, packet: u32) {
         let queue = &mut self.prefetch_queue;
@@ -89,7 +90,7 @@ impl<K: Key> Network<K> {
 
         let chosen = queue.slot(AT_LINK);
         let state = &self.links[chosen.link as usize];
-        // Idle ports are bypassed. No branch: it would be a coin's toss.
+        // Idle ports are bypassed. No branch: it would be unpredictable.
         chosen.port = if (state.queued > 0) | (state.busy_until > chosen.at) { chosen.link } else { 0 };
         prefetch_index(&self.ports, chosen.port as usize);
         let port = queue.slot(AT_PORT).port;
@@ -106,7 +107,7 @@ impl<K: Key> Network<K> {
         }
     }
 
-    /// Nothing that the packet brings about which chose its link at this instant happens before the queue is drained.
+    /// Ensures that the queue is drained before any effect of the packet that chose its link at `at`.
     #[inline(always)]
     fn stop_before_effect_of(&mut self, at: Time) {
         self.stop = self.horizon.min(K::new(at + self.prefetch_queue.least_delay, 0));
@@ -120,7 +121,7 @@ impl<K: Key> Network<K> {
         self.now = now;
     }
 
-    /// All packets of the queue join their ports.
+    /// Lets all packets of the queue join their ports.
     #[inline(never)]
     pub(crate) fn drain_prefetch_queue(&mut self) {
         for after in (1..=SLOTS).rev() {

@@ -1,4 +1,4 @@
-//! Switches' programs of the user's own: what they are told, and what they see and do at their switch's ports.
+//! Custom programs of switches: what they are told, and how they see and use their switch's ports.
 
 use flowsieve_core::program::Watches;
 use flowsieve_core::{PortScheduler, ProgramPacket, Site, SwitchPorts, SwitchProgram, Time};
@@ -23,19 +23,19 @@ pub(crate) struct Program {
     site: Site,
     /// By port of the switch.
     links: Vec<u32>,
-    /// For when its timer is scheduled; `None`: it has just fired.
+    /// When its timer is scheduled; `None`: it has just fired.
     scheduled: Option<Time>,
-    /// How often its timer fired.
+    /// Number of times that its timer fired.
     ticks: u64,
 }
 
 impl Program {
-    /// A program at its site, whose ports feed these links.
+    /// Wraps a program at its site, whose ports feed these links.
     pub(crate) fn new(own: Box<dyn SwitchProgram>, site: Site, links: Vec<u32>) -> Program {
         Program { watches: own.watches(), own, site, links, scheduled: None, ticks: 0 }
     }
 
-    /// Calls it with its ports at hand, and sets its timer as it wants it.
+    /// Calls it with access to its ports, and sets its timer as it wants.
     fn call<K: Key, R>(
         &mut self,
         network: &mut Network<K>,
@@ -57,17 +57,17 @@ impl Program {
 }
 
 impl Programs {
-    /// Programs by switch, with the source of the first one's timer.
+    /// Collects programs by switch, with the source of the first one's timer.
     pub(crate) fn new(programs: Vec<Option<Program>>, first_source: u32) -> Programs {
         Programs { programs, first_source }
     }
 
-    /// How often each timer fired.
+    /// Returns how often each timer fired.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = u64> {
         self.programs.iter().flatten().map(|program| program.ticks)
     }
 
-    /// Whether one has its timer set.
+    /// Returns whether any program has its timer set.
     pub(crate) fn go_on(&self) -> bool {
         self.programs.iter().flatten().any(|program| program.own.next_timer() != Time::NEVER)
     }
@@ -77,7 +77,7 @@ impl Programs {
         self.programs[switch as usize].as_mut().map(|program| (program, source))
     }
 
-    /// Before the run.
+    /// Sets the timers before the run.
     pub(crate) fn arm<K: Key>(&mut self, network: &mut Network<K>) {
         for switch in 0..self.programs.len() as u32 {
             if let Some((program, source)) = self.get(switch) {
@@ -86,7 +86,7 @@ impl Programs {
         }
     }
 
-    /// The link out of a switch whose program chooses, for a packet that came by link `from`.
+    /// Asks a switch's program for the outgoing link of a packet that came by link `from`.
     #[inline(never)]
     pub(crate) fn choose<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) -> u32 {
         let (program, source) = self.get(switch).expect("a program that chooses");
@@ -99,7 +99,7 @@ impl Programs {
         program.links[usize::from(ways[way])]
     }
 
-    /// A packet for a switch's program comes by link `from`.
+    /// Hands a packet that came by link `from` to the switch's program.
     #[inline(never)]
     pub(crate) fn on_program_packet<K: Key>(&mut self, network: &mut Network<K>, switch: u32, from: u32, packet: u32) {
         network.last_arrival = network.now;
@@ -112,7 +112,7 @@ impl Programs {
         }
     }
 
-    /// The timer of a switch's program fires.
+    /// Handles the timer of a switch's program.
     pub(crate) fn on_timer<K: Key>(&mut self, network: &mut Network<K>, source: u32) {
         if let Some((program, source)) = self.get(source - self.first_source) {
             let now = network.now;
@@ -123,14 +123,14 @@ impl Programs {
     }
 }
 
-/// The ports of a switch, to its program.
+/// The ports of a switch, as its program sees them.
 struct Ports<'a, K> {
     network: &'a mut Network<K>,
     links: &'a [u32],
 }
 
 impl<K: Key> Ports<'_, K> {
-    /// The port as it is at this instant.
+    /// Returns the port as it is at this instant.
     fn port(&mut self, port: u16) -> &Port {
         let link = self.links[usize::from(port)];
         self.network.advance(link, self.network.now);

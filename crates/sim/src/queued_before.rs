@@ -1,26 +1,25 @@
-//! Bytes queued before arriving packets, in the queues that they enter: counts in the buckets of [`QuantileSketch`], cheap
-//! enough for every packet that waits.
+//! Bytes queued ahead of arriving packets, in the queues that they enter. The counts use the buckets of
+//! [`QuantileSketch`] and are cheap enough for every packet that waits.
 //!
-//! There is nothing before packets that bypass an idle port. They are not counted here one by one: [`ClassCount::bypassed`]
-//! has them.
+//! Packets that bypass an idle port find 0 bytes and are not counted here: [`ClassCount::bypassed`] has them.
 
 use flowsieve_results::QuantileSketch;
 use flowsieve_results::quantile_sketch::bucket;
 
 use crate::link::{ClassCount, Tally};
 
-/// Slots for the counts of a priority: more than there are buckets up to the greatest value.
+/// Slots for the counts of a priority: more than the buckets up to the greatest value.
 const SLOTS: usize = 1 << 12;
 
-/// Counts by priority and by bytes queued before a packet. More than 4 GiB count as 4 GiB.
+/// Counts by priority and by bytes queued ahead of a packet. More than 4 GiB count as 4 GiB.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueuedBefore {
-    /// Priority after priority, up to the greatest so far.
+    /// By priority, up to the highest number so far, then by bucket.
     counts: Vec<u64>,
 }
 
 impl QueuedBefore {
-    /// A packet of a priority arrives behind so many bytes.
+    /// Counts a packet of a priority that arrives behind `bytes` bytes.
     #[inline(always)]
     pub(crate) fn count(&mut self, priority: u8, bytes: u64) {
         let slot = usize::from(priority) * SLOTS + bucket(bytes.min(u32::MAX.into()));
@@ -37,8 +36,8 @@ impl QueuedBefore {
         self.counts[slot] += 1;
     }
 
-    /// By priority, the bytes queued before all packets of these classes of links. Up to the last priority of which there
-    /// were packets.
+    /// Returns, by priority, the bytes queued ahead of all packets of these classes of links, up to the last priority
+    /// that had packets.
     pub(crate) fn sum<'a>(classes: impl Iterator<Item = &'a ClassCount> + Clone) -> Vec<QuantileSketch> {
         let mut sketches: Vec<QuantileSketch> = Vec::new();
         let mut record = |priority: usize, bucket, count| {

@@ -1,8 +1,8 @@
-//! Fetching ahead what events of large fabrics need.
+//! Prefetches the data of coming events in large fabrics.
 //!
-//! Where links and packets exceed the caches, an event waits for memory twice: for the link, and for the packet that
-//! arrives. The event queue knows long before which links will be next, so that the processor can be told. Nothing of a
-//! result depends on it, and a processor that knows no such fetch does nothing.
+//! If links and packets exceed the caches, an event waits for memory twice: for the link, and for the packet that
+//! arrives. The event queue knows the coming links long before, so that the processor can fetch them. Results do not
+//! depend on it, and a processor without such an instruction does nothing.
 
 use prefetch_index::prefetch_index;
 
@@ -10,7 +10,7 @@ use crate::event::Key;
 use crate::network::Network;
 
 impl<K: Key> Network<K> {
-    /// Fetches what events need that come soon near those of the link `near` in the event queue.
+    /// Fetches the data of coming events near the link `near` in the event queue.
     #[inline(always)]
     pub(crate) fn read_ahead(&self, near: u32) {
         if self.events.is_large() {

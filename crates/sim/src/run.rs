@@ -1,7 +1,8 @@
-//! A run: feeds flows, lets partitions run, and knows when it is over.
+//! A run: feeds flows, runs partitions, and decides when it is over.
 //!
-//! Partitions run in rounds no longer than the lookahead, the least time that a packet between them is in flight, so that
-//! what one does in a round cannot matter to another before the next. One partition alone needs no rounds.
+//! Partitions run in rounds no longer than the lookahead: the least time that a packet between them is in flight. So
+//! nothing that a partition does in a round can affect another one before the next round. A single partition needs no
+//! rounds.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -29,10 +30,10 @@ pub use follow::QUERY_EPOCH;
 use guard::Fruitless;
 pub use guard::{FRUITLESS_PER_FLOW, FRUITLESS_TIMEOUTS};
 
-/// Segments that a flow may have.
+/// The largest number of segments in a flow.
 pub const MOST_SEGMENTS: u64 = (u32::MAX / 4) as u64;
 
-/// Why a fabric of so many hosts cannot carry a flow in segments of so many bytes.
+/// Returns why a fabric of `hosts` hosts cannot carry a flow in segments of `segment` bytes.
 pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static str> {
     if flow.src >= hosts || flow.dst >= hosts {
         return Some("the fabric has no such host");
@@ -46,16 +47,16 @@ pub(crate) fn refusal(flow: &Flow, hosts: u32, segment: u16) -> Option<&'static 
     None
 }
 
-/// Events between two calls of progress.
+/// Events between two calls of `progress`.
 const BATCH: u64 = 1 << 18;
-/// The same where what they record is held meanwhile.
+/// Events between two calls when a trace is taken and its records are held meanwhile.
 const TRACED_BATCH: u64 = 1 << 12;
-/// Between two looks at whether all flows have finished, where programs of switches keep the fabric busy.
+/// Time between two checks whether all flows have finished, if programs of switches keep the fabric busy.
 const PROGRAM_EPOCH: Time = Time::from_us(1_000);
-/// Flows fed at once.
+/// Number of flows fed at once.
 const FEED: usize = 1 << 14;
 
-/// Makes a run. `progress` is called now and then, and says whether it goes on.
+/// Makes a run. `progress` is called at intervals and decides whether the run goes on.
 pub fn run(
     run_spec: &RunSpec<'_>,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -63,7 +64,7 @@ pub fn run(
     run_watched(run_spec, Watchers { sampling: None, tracing: None }, progress)
 }
 
-/// Makes a run and samples it meanwhile, which changes nothing else of the result.
+/// Makes a run and takes samples. Sampling changes nothing else of the result.
 pub fn run_sampled(
     run_spec: &RunSpec<'_>,
     sampling: &Sampling,
@@ -72,8 +73,8 @@ pub fn run_sampled(
     run_watched(run_spec, Watchers { sampling: Some(sampling), tracing: None }, progress)
 }
 
-/// Makes a run and hands its packets at chosen links to `sink` meanwhile, which changes nothing else of the result but a
-/// warning where the trace is cut short; with samples, if wanted.
+/// Makes a run, passes its packets at chosen links to `sink`, and takes samples if asked. Neither changes anything else
+/// of the result, except for a warning if the trace is cut short.
 pub fn run_traced(
     run_spec: &RunSpec<'_>,
     sampling: Option<&Sampling>,
@@ -84,7 +85,7 @@ pub fn run_traced(
     run_watched(run_spec, Watchers { sampling, tracing: Some((tracing, sink)) }, progress)
 }
 
-/// What is wanted of a run beside its result.
+/// Observations that a run makes in addition to its result.
 struct Watchers<'a> {
     sampling: Option<&'a Sampling>,
     tracing: Option<(&'a Tracing, &'a mut dyn TraceSink)>,
@@ -164,7 +165,7 @@ fn run_with<K: Key>(
     Ok(result)
 }
 
-/// When something happens next in a partition.
+/// Returns when something happens next in a partition.
 fn next_event<K: Key>(partition: &Partition<K>) -> Time {
     let event = partition.network.events.first();
     let event = if event == K::NEVER { Time::NEVER } else { event.time() };
@@ -176,22 +177,22 @@ type Arrivals<'a> = std::iter::Peekable<Box<dyn Iterator<Item = Flow> + 'a>>;
 struct Run<'a, 't, K> {
     built: Built<K>,
     run_spec: RunSpec<'a>,
-    /// By start; those that follow others after [`Run::gather`].
+    /// By start. Flows that follow others are here after [`Run::gather`].
     flows: Vec<Flow>,
-    /// When flows stopped to arrive, where it is not the last start.
+    /// When flows stopped arriving, if not at the last start.
     arrivals_ended: Option<Time>,
     stop: Time,
-    /// Where a run is ended in which nothing is acknowledged any more.
+    /// Ends the run if nothing is acknowledged any more.
     fruitless: Option<Fruitless>,
     sampler: Option<Sampler>,
     tracer: Option<Tracer<'t>>,
     controllers: Option<Controllers>,
-    /// Events, or packet-hops of several partitions, at the last call of progress that was due.
+    /// Events at the last due call of `progress`; packet-hops if there are several partitions.
     told: u64,
 }
 
 impl<K: Key> Run<'_, '_, K> {
-    /// Runs until the fabric is empty; says when the run was stopped if it was not.
+    /// Runs until the fabric is empty; returns when the run was stopped if it was not.
     fn all(
         &mut self,
         mut upcoming: Arrivals<'_>,
@@ -219,7 +220,7 @@ impl<K: Key> Run<'_, '_, K> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Option<Time>, SimError> {
         while self.programs_go_on() {
-            // They may never stop by themselves: the flows decide, at fixed instants.
+            // Programs may never stop by themselves: the flows decide, at fixed instants.
             if end >= self.stop || !self.others_follow() && self.is_finished() {
                 return Ok(Some(self.cut_off(end.min(self.stop))));
             }
@@ -233,13 +234,14 @@ impl<K: Key> Run<'_, '_, K> {
         Ok(Some(self.cut_off(self.stop)))
     }
 
-    /// The run ends before the fabric is empty. What left before counts, whether or not anybody looked at the port since.
+    /// Ends the run before the fabric is empty. Packets that were due earlier count, whether or not their port was
+    /// looked at since.
     fn cut_off(&mut self, end: Time) -> Time {
         self.advance_all(Time(end.0.saturating_sub(1)));
         end
     }
 
-    /// Runs until the flows of the window have finished; says when the run ended.
+    /// Runs until the flows of the window have finished; returns when the run ended.
     fn window(
         &mut self,
         mut upcoming: Arrivals<'_>,
@@ -254,7 +256,7 @@ impl<K: Key> Run<'_, '_, K> {
             while let Some(flow) = upcoming.next_if(|flow| closed || flow.start_ps < end.0) {
                 self.feed(flow)?;
             }
-            // The flows of closed loops wait for the queues.
+            // The flows of closed loops depend on the queues.
             if end == to && !closed {
                 measure::refuse_overload(&self.run_spec, &self.flows, to)?;
             }
@@ -269,19 +271,19 @@ impl<K: Key> Run<'_, '_, K> {
         Ok(end)
     }
 
-    /// Whether every flow that counts has finished, or can never finish.
+    /// Returns whether every flow that counts has finished, or can never finish.
     fn is_finished(&mut self) -> bool {
         self.gather();
         let measure = self.run_spec.measure;
         measure::is_finished(&self.run_spec, &self.built, &self.flows, |flow| measure::counts(measure, flow))
     }
 
-    /// Whether a switch's program has its timer set.
+    /// Returns whether a switch's program has its timer set.
     fn programs_go_on(&self) -> bool {
         self.built.partitions.iter().any(|partition| partition.programs.go_on())
     }
 
-    /// Whether nothing will happen any more; then no packet is left.
+    /// Returns whether nothing will happen any more; then no packet is left.
     fn is_drained(&self) -> bool {
         let partitions = &self.built.partitions;
         let drained = partitions.iter().all(|partition| {
@@ -292,14 +294,14 @@ impl<K: Key> Run<'_, '_, K> {
         drained
     }
 
-    /// Moves out all that has its turn up to `at`.
+    /// Moves out all packets that are due up to `at`.
     fn advance_all(&mut self, at: Time) {
         for partition in &mut self.built.partitions {
             (0..partition.network.links.len() as u32).for_each(|link| partition.network.advance(link, at));
         }
     }
 
-    /// Takes the next flow of those that are given, or of those that others follow.
+    /// Feeds the next flow, given or the first of flows that others follow.
     fn feed(&mut self, flow: Flow) -> Result<(), SimError> {
         self.refuse_unsound(&flow)?;
         let refuse = |why| Err(SimError::Flow { flow: flow.id, why });
@@ -371,7 +373,7 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Says how far the run is; ends it if nobody wants more of it, or if it takes too much.
+    /// Reports progress; ends the run if the caller wants no more of it, or if it exceeds its limits.
     fn tell(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), SimError> {
         match progress(self.progress()) {
             ControlFlow::Continue(()) => self.refuse_runaway(),
@@ -379,7 +381,7 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// The run has stopped: tables arrive, controllers decide, samples are taken.
+    /// Acts at an instant at which the run has stopped: tables arrive, controllers decide, samples are taken.
     fn stop_at(&mut self, at: Time) {
         if let Some(controllers) = self.controllers.as_mut().filter(|controllers| controllers.next() <= Some(at)) {
             controllers.act(&mut self.built, self.run_spec.fabric, at);
@@ -389,27 +391,27 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// The first instant at which a controller may hear of an event that is to come.
+    /// Returns the first instant at which a controller may hear of a future event.
     fn first_surprise(&self) -> Time {
         let Some(delay) = self.controllers.as_ref().and_then(Controllers::least_delay) else { return Time::NEVER };
         let next = self.built.partitions.iter().map(next_event).min().unwrap_or(Time::NEVER);
         Time(next.0.saturating_add(delay.0))
     }
 
-    /// When to sample next, up to `horizon`, and not any more once the fabric is empty for good.
+    /// Returns when to sample next, up to `horizon`; `None` once the fabric is empty for good.
     fn next_sample(&self, horizon: Time) -> Option<Time> {
         let at = self.sampler.as_ref()?.next()?;
         (at <= horizon && (horizon < Time::NEVER || self.waits())).then_some(at)
     }
 
-    /// When to adapt next, up to `horizon`, and while the fabric drains as long as it is not empty.
+    /// Returns when controllers act next, up to `horizon`; while the fabric drains, only as long as it is not empty.
     fn next_decision(&self, horizon: Time, drains: bool) -> Option<Time> {
         // A controller that never decides again has no instant.
         let at = self.controllers.as_ref()?.next().filter(|&at| at < Time::NEVER)?;
         (at <= horizon && (!drains || self.waits())).then_some(at)
     }
 
-    /// Whether something will happen.
+    /// Returns whether something will happen.
     fn waits(&self) -> bool {
         self.built.partitions.iter().any(|partition| next_event(partition) != Time::NEVER)
     }
@@ -424,7 +426,8 @@ impl<K: Key> Run<'_, '_, K> {
         }
         let batch = if self.tracer.is_some() { TRACED_BATCH } else { BATCH };
         loop {
-            // Of several short stretches, too: nobody waits longer for a word where the run stops often.
+            // Count events across stretches, so that progress is reported as often when controllers or samples
+            // interrupt the run.
             let handled = self.built.partitions[0].network.events_handled;
             if self.built.partitions[0].run(horizon, (self.told + batch).saturating_sub(handled)) {
                 return Ok(());
@@ -435,7 +438,7 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Every event before `done` is done.
+    /// Passes on samples and traces, when every event before `done` is done.
     fn hand_over_watched(&mut self, done: Time) -> Result<(), SimError> {
         if let Some(sampler) = &mut self.sampler {
             sampler.gather(&mut self.built);
@@ -469,7 +472,7 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Packets that left their partition arrive in the others.
+    /// Moves packets that left their partition into the others.
     fn hand_over_crossings(&mut self) {
         for from in 0..self.built.partitions.len() {
             let mut crossings = std::mem::take(&mut self.built.partitions[from].network.crossings);
@@ -489,7 +492,7 @@ impl<K: Key> Run<'_, '_, K> {
         }
     }
 
-    /// Remembers what was sent while flows arrived.
+    /// Records what was sent while flows arrived.
     fn note_arrivals_end(&mut self, at: Time) {
         self.advance_all(at.min(Time(self.stop.0.saturating_sub(1))));
         for partition in &mut self.built.partitions {

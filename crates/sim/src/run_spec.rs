@@ -1,4 +1,4 @@
-//! What a run is asked for: everything it depends on, what it measures, how far it is, and why it cannot run.
+//! The specification of a run: everything that it depends on, what it measures, its progress, and its errors.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use flowsieve_fabric::topology::Fabric;
 pub struct RunSpec<'a> {
     /// The network.
     pub fabric: &'a Fabric,
-    /// What its hosts and switches do.
+    /// The behaviour of its hosts and switches.
     pub scheme: &'a Scheme,
-    /// Bytes that a packet takes on the wire beside its length, and not in buffers: preamble and gap.
+    /// Bytes that a packet takes on the wire in addition to its length, but not in buffers: preamble and gap.
     pub wire_overhead: u16,
-    /// What is sent.
+    /// The flows to send.
     pub flows: Flows<'a>,
-    /// Who predicts the sizes of messages as they begin, where anybody does.
+    /// Predicts the sizes of messages as they begin, if predictions are used.
     pub predictions: Option<&'a Arc<dyn Predict>>,
-    /// The flows of coflows, for controllers that hear of a coflow's later flows with the first one.
+    /// The flows of coflows, for controllers that hear of a coflow's later flows with its first one.
     pub announcements: Option<&'a Arc<Announcements>>,
     /// Which flows count, and when the run is over.
     pub measure: Measure,
@@ -31,49 +31,51 @@ pub struct RunSpec<'a> {
     pub fct_end: FctEnd,
     /// Derives every random stream of the network.
     pub seed: u64,
-    /// The run stops here whatever is left.
+    /// The run stops here, even if flows are left.
     pub max_time: Option<Time>,
-    /// How the fabric is cut; without influence on the result.
+    /// How the fabric is cut; does not affect the result.
     pub partitioning: Partitioning,
-    /// A run that takes more is ended: it would go on for ever, or for far longer than anybody expects.
+    /// The run ends if it takes more packet-hops: it would go on for ever, or far longer than expected.
     pub most_packet_hops: Option<u64>,
-    /// A run is ended in which so many timeouts fire in a row, and 20 for each unfinished message, while nothing is
-    /// acknowledged; nobody looks where a host's endpoint does not tell what is.
+    /// End the run after this many consecutive timeouts (and 20 per unfinished message) without an acknowledgement.
+    /// Ignored if a host's endpoint does not report acknowledgements.
     pub fruitless_timeouts: Option<u64>,
 }
 
 /// Where flows come from.
 #[derive(Clone, Copy)]
 pub enum Flows<'a> {
-    /// These, by start, from the first; called again when a run has to be repeated with wider keys.
+    /// These flows, by start. The function returns them from the first; it is called again if a run is repeated with
+    /// wider keys.
     Given(&'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>),
-    /// Each waits for another of its sender to be acknowledged; so every transport must have ACKs.
+    /// Each flow waits until another one of its sender is acknowledged. So every transport must have ACKs.
     Closed {
-        /// Which follows which.
+        /// Which flow follows which.
         flows: &'a ClosedLoop,
-        /// None starts from here on.
+        /// No flow starts from here on.
         until: Time,
     },
-    /// Queries one after the other, from the run's first instant on, and given flows for as long as there are queries: until
-    /// the [`crate::QUERY_EPOCH`] is over in which the last one ends. Every flow counts, so that the measure is
-    /// [`Measure::All`], and no transport may lose any.
+    /// Queries one after the other, from the first instant of the run, and given flows as long as there are queries.
+    /// The run ends with the [`crate::QUERY_EPOCH`] in which the last query ends. Every flow counts, so the measure is
+    /// [`Measure::All`], and no transport may lose a flow.
     Queries {
-        /// They have the least numbers.
+        /// The queries; their flows have the least numbers.
         queries: &'a Queries,
         /// As in [`Flows::Given`], with or without an end; with numbers from [`Queries::messages`] on.
         beside: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
     },
-    /// These, which may go on without end, until some of them have finished: until the [`crate::QUERY_EPOCH`] is over in which
-    /// the last of those does. Every flow counts, so that the measure is [`Measure::All`].
+    /// These flows, which may go on without end, until some of them have finished. The run ends with the
+    /// [`crate::QUERY_EPOCH`] in which the last of those finishes. Every flow counts, so the measure is
+    /// [`Measure::All`].
     Until {
         /// As in [`Flows::Given`], with or without an end.
         flows: &'a dyn Fn() -> Box<dyn Iterator<Item = Flow> + 'a>,
-        /// The numbers of those for which the others wait, rising.
+        /// The numbers of the flows that must finish, rising.
         waited_for: &'a [u32],
     },
 }
 
-/// The flows among these that belong to coflows, for [`RunSpec::announcements`].
+/// Collects the flows among these that belong to coflows, for [`RunSpec::announcements`].
 pub fn announcements(flows: impl Iterator<Item = Flow>) -> Arc<Announcements> {
     let announced = |flow: Flow| {
         let (message, from, to, bytes) = (flow.id, flow.src, flow.dst, flow.bytes);
@@ -91,9 +93,9 @@ impl Flows<'_> {
 /// Which flows count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// All; the run is over when the fabric is empty.
+    /// All flows; the run is over when the fabric is empty.
     All,
-    /// Those that start in `from..to`; flows go on arriving until all of these have finished.
+    /// Flows that start in `from..to`; further flows arrive until all of these have finished.
     Window {
         /// Start of the window.
         from: Time,
@@ -105,33 +107,33 @@ pub enum Measure {
 /// When a flow ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FctEnd {
-    /// The sender has the ACK of the last byte. An open-loop flow ends with the arrival all the same.
+    /// When the sender has the ACK of the last byte. An open-loop flow still ends with the arrival.
     Ack,
-    /// The last byte is at the receiver.
+    /// When the last byte is at the receiver.
     Arrival,
 }
 
 /// How the fabric is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partitioning {
-    /// Not at all: the fastest on one core.
+    /// Not cut: the fastest on one core.
     Whole,
-    /// A partition for each rack and each switch above.
+    /// One partition per rack and per switch above the racks.
     Racks,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
-    /// Packets that crossed a link.
+    /// Packet-hops so far: packets that crossed a link.
     pub packet_hops: u64,
-    /// Flows that finished.
+    /// Number of finished flows.
     pub finished: u64,
 }
 
-/// What runs tell their progress to where nobody listens.
+/// Ignores progress and lets the run go on.
 pub fn go_on(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -147,10 +149,10 @@ pub enum SimError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// There is nothing to run.
+    /// The run has no flows.
     #[error("no flow starts {0}")]
     NoFlows(&'static str),
-    /// Under a measuring window the queues would grow without end.
+    /// With a measuring window the queues would grow without bound.
     #[error(
         "the offered load of the {class} links is {load:.3} of their rate, ACKs and framing included: with measure = \"window\" it must stay below 1"
     )]
@@ -160,7 +162,7 @@ pub enum SimError {
         /// Share of the rate.
         load: f64,
     },
-    /// A closed loop would never go on.
+    /// A closed loop would never continue.
     #[error("in a closed loop a flow follows the last ACK of another, and class {class} of this scheme has no ACKs")]
     NoAcks {
         /// Class of flows.
@@ -174,49 +176,49 @@ pub enum SimError {
         /// Class of flows.
         class: usize,
     },
-    /// Queries begin when others have ended, in or out of a window.
+    /// A query begins when another has ended, inside or outside a window.
     #[error("queries in a measuring window; expected that all flows count")]
     QueriesInWindow,
-    /// What happens would have to be heard while it happens.
+    /// The controller would have to hear of events without a delay.
     #[error("the controller \"{controller}\" hears of events as they happen: that takes a delay above zero")]
     HearsAtOnce {
         /// Its name.
         controller: &'static str,
     },
-    /// It takes far more than was expected.
+    /// The run takes far more packet-hops than expected.
     #[error(
         "after {packet_hops} packet-hops and {events} events it goes on, and {most} packet-hops are ten times what was expected: {doing}; \
          --no-guard lets it go on"
     )]
     Runaway {
-        /// So far.
+        /// Packet-hops so far.
         packet_hops: u64,
-        /// So far.
+        /// Events so far.
         events: u64,
-        /// The most that it may take.
+        /// The most packet-hops that it may take.
         most: u64,
-        /// What goes on: a flow, a port, timers.
+        /// What is still going on: a flow, a port, timers.
         doing: String,
     },
-    /// Whoever watched it wanted no more of it.
+    /// The caller of the run stopped it.
     #[error("stopped")]
     Stopped,
-    /// Nothing goes on.
+    /// Timers fire, but nothing is acknowledged.
     #[error(
         "{timeouts} timeouts fired since {since}, and nothing was acknowledged meanwhile: {doing}; --no-guard lets it go on"
     )]
     Fruitless {
-        /// How many.
+        /// Number of timeouts.
         timeouts: u64,
-        /// Since when.
+        /// Since when nothing was acknowledged.
         since: Time,
-        /// What goes on: a flow, a port, timers.
+        /// What is still going on: a flow, a port, timers.
         doing: String,
     },
-    /// Whoever took the trace wants no more of the run.
+    /// The receiver of the trace stopped the run.
     #[error("the packet trace could not be kept")]
     TraceAbandoned,
-    /// Repeat with wider keys.
+    /// An instant or source does not fit: repeat with wider keys.
     #[error("the run is too long or the fabric too large for narrow event keys")]
     KeyTooNarrow,
 }

@@ -1,9 +1,10 @@
-//! Samples: what connections and chosen links are like at equal instants of a run.
+//! Samples: the state of connections and chosen links at equal intervals of a run.
 //!
-//! The run stops between events to look; there is no event for it, and a run that is not sampled does nothing for it. A
-//! sampled link's scheduler is wrapped, so that it notes its backlog; the same packets leave at the same instants.
+//! Samples have no events: the run stops between events to take them. A run without samples does nothing for them. A
+//! sampled link's scheduler is wrapped to record its backlog; the same packets leave at the same instants.
 //!
-//! It leaves out open-loop senders, which have no window, and the packet on the line, as backlogs do everywhere.
+//! Open-loop senders are not sampled, because they have no window. Backlogs leave out the packet on the line, as
+//! everywhere.
 
 mod rates;
 
@@ -24,34 +25,34 @@ use rates::Rates;
 /// What to sample, and how often.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampling {
-    /// From one sample to the next, and from the beginning to the first.
+    /// The time between samples, and from the beginning to the first.
     pub interval: Time,
-    /// The links whose backlog is sampled, by their numbers in the fabric.
+    /// The links to sample backlog at, by their numbers in the fabric.
     pub links: Vec<u32>,
-    /// The links whose utilisation is sampled.
+    /// The links to sample utilisation of.
     pub utilised: Vec<u32>,
-    /// The flows whose goodput is sampled, by their numbers.
+    /// The flows to sample goodput of, by their numbers.
     pub flows: BTreeSet<u32>,
 }
 
-/// The most values that are kept of a run; sampling ends before the sample that would exceed it.
+/// The most values kept per run; sampling ends before the sample that would exceed it.
 pub const MOST_VALUES: usize = 1 << 18;
 
-/// The least that was queued at a link's port during a step.
+/// The smallest backlog of a link's port during a step.
 pub const LEAST_BACKLOG: &str = "least backlog (bytes)";
-/// The most.
+/// The largest backlog of a link's port during a step.
 pub const MOST_BACKLOG: &str = "most backlog (bytes)";
 /// The share of a step in which a link's line was busy, framing included.
 pub const UTILISATION: &str = "utilisation (share)";
-/// Payload of a flow that arrived for the first time.
+/// Payload of a flow that arrived for the first time in a step, as a rate.
 pub const GOODPUT: &str = "goodput (bit/s)";
-/// What the gauges of controllers of the whole fabric are of.
+/// The name under which gauges of fabric-wide controllers appear.
 pub const CONTROLLER: &str = "controller";
 
-/// What a port held since somebody looked.
+/// The backlog of a port since the last sample.
 struct Backlog {
     bytes: u64,
-    /// When it became `bytes`; what was there for no time does not count.
+    /// When it became `bytes`; a backlog that lasted for no time does not count.
     since: Time,
     least: u64,
     most: u64,
@@ -73,7 +74,7 @@ impl Backlog {
     }
 }
 
-/// A scheduler that notes its backlog and is otherwise the one within.
+/// A scheduler that records its backlog and otherwise behaves as the one inside it.
 struct BacklogRecorder {
     within: Scheduler,
     backlog: Arc<Mutex<Backlog>>,
@@ -125,18 +126,18 @@ struct Watched {
     backlog: Arc<Mutex<Backlog>>,
     least: Vec<f64>,
     most: Vec<f64>,
-    /// The host whose port it is: its number, its partition, its index there.
+    /// The host that the port belongs to: its number, its partition, its index there.
     host: Option<(u32, u32, u32)>,
-    /// What its scheduler and its host have adapted.
+    /// Values that its scheduler and its host have adapted.
     gauges: Gauges,
 }
 
-/// What was adapted, by name and queue: the step at which it was first there, and the values from then on.
+/// Adapted values, by name and queue: the first step with a value, and the values from then on.
 #[derive(Default)]
 struct Gauges(BTreeMap<(&'static str, usize), (u64, Vec<f64>)>);
 
 impl Gauges {
-    /// Takes what is said at a step; of what is said twice, the first.
+    /// Takes a reading at a step; of repeated readings, the first.
     fn see(&mut self, step: u64, reading: Reading) {
         let Reading::Gauge(Gauge { name, queue, value }) = reading else { return };
         let (first_step, values) = self.0.entry((name, queue)).or_insert((step, Vec::new()));
@@ -156,7 +157,7 @@ impl Gauges {
     }
 }
 
-/// A flow with a message under way, from `first_step` on: what its endpoint shows of it.
+/// A flow with a message under way, from `first_step` on: the values that its endpoint reports of it.
 struct Stretch {
     first_step: u64,
     series: Vec<(&'static str, Vec<f64>)>,
@@ -168,16 +169,16 @@ impl Stretch {
     }
 }
 
-/// Samples a run.
+/// Takes the samples of a run.
 pub(crate) struct Sampler {
     interval: Time,
     links: Vec<Watched>,
     rates: Rates,
-    /// What the controller published.
+    /// Values that the controller published.
     controller: Gauges,
-    /// By the flow of its packets, stretch by stretch.
+    /// By the flow of a connection's packets: its stretches.
     connections: BTreeMap<u32, Vec<Stretch>>,
-    /// Samples so far.
+    /// Number of samples so far.
     steps: u64,
     values: usize,
     most_values: usize,
@@ -218,13 +219,13 @@ impl Sampler {
         }
     }
 
-    /// When the next sample is due, if one is.
+    /// Returns when the next sample is due, if there is one.
     pub(crate) fn next(&self) -> Option<Time> {
         let at = (self.steps + 1).checked_mul(self.interval.0)?;
         (!self.full).then_some(Time(at))
     }
 
-    /// Looks, when every event before `at` is done and none from then on.
+    /// Takes a sample, when every event before `at` is done and none from then on.
     pub(crate) fn sample<K: Key>(&mut self, built: &mut Built<K>, controllers: Option<&Controllers>, at: Time) {
         let step = self.steps;
         let mut values: usize = self.links.iter().map(|link| 2 + link.gauges.0.len()).sum();
@@ -277,12 +278,12 @@ impl Sampler {
         }
     }
 
-    /// Counts what has arrived since it was called, so that nothing of it has to be held for long.
+    /// Counts what has arrived since the last call, so that arrivals need not be kept for long.
     pub(crate) fn gather<K: Key>(&mut self, built: &mut Built<K>) {
         self.rates.gather(built);
     }
 
-    /// What was sampled, links first, and what the reader should know of it.
+    /// Returns the samples, links first, and a warning about them if there is one.
     pub(crate) fn finish(self, fabric: &Fabric) -> (Vec<Series>, Option<String>) {
         let step_ps = self.interval.0;
         let mut all = Vec::new();
@@ -322,7 +323,7 @@ mod tests {
         backlog.change(Time(5), 1_500);
         backlog.change(Time(9), 4_500);
         assert_eq!(backlog.take(Time(10)), (0, 4_500));
-        // It goes at the instant of the sample: in the next step it was not there.
+        // It leaves at the instant of the sample, so it is not in the next step.
         backlog.change(Time(10), 700);
         assert_eq!(backlog.take(Time(20)), (700, 700));
         assert_eq!(backlog.take(Time(30)), (700, 700));

@@ -1,13 +1,13 @@
-//! The packets of a partition. What ports see and what only the ends see lie in two arrays, so that a hop in the middle of
-//! the network touches half a cache line.
+//! The packets of a partition. Two arrays hold what ports read and what only the ends of a packet read, so that a hop
+//! inside the network touches half a cache line.
 
 use flowsieve_core::{Kind, Meta, NONE, ProgramPacket, Tag};
 use flowsieve_transport::Packet;
 
-/// Destination and sender of packets between switches' programs.
+/// Destination and source of packets between switches' programs.
 pub(crate) const SWITCH: u16 = u16::MAX;
 
-/// What only the ends of a packet see.
+/// What only the ends of a packet read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Body {
     /// As [`Packet::words`] or [`ProgramPacket::payload`].
@@ -23,18 +23,18 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// The message that it is of.
+    /// Returns the packet's message.
     pub(crate) fn message(&self) -> u32 {
         self.message
     }
 
-    /// The message that never finishes without this packet, if it is so.
+    /// Returns the message that cannot finish without this packet, if there is one.
     pub(crate) fn doomed(&self) -> Option<u32> {
         (self.code & Packet::UNANSWERED != 0).then_some(self.message)
     }
 }
 
-/// What a host's endpoint of a class sends, as it lies in the slab.
+/// Converts a packet that a host's endpoint sends to its form in the slab.
 #[inline(always)]
 pub(crate) fn pack(packet: &Packet, src: u16, class: u8) -> (Meta, Body) {
     let Packet { peer, len, flow, message, coflow, kind, ecn, tag, code, words } = *packet;
@@ -42,7 +42,7 @@ pub(crate) fn pack(packet: &Packet, src: u16, class: u8) -> (Meta, Body) {
     (meta, Body { words, message, src, class, code })
 }
 
-/// What arrives at the other end.
+/// Restores the packet that arrives at the other end.
 #[inline(always)]
 pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
     Packet {
@@ -59,7 +59,7 @@ pub(crate) fn unpack(meta: &Meta, body: &Body) -> Packet {
     }
 }
 
-/// What a switch's program sends, as it lies in the slab.
+/// Converts a packet that a switch's program sends to its form in the slab.
 pub(crate) fn pack_program_packet(packet: &ProgramPacket) -> (Meta, Body) {
     let ProgramPacket { port: _, len, priority, payload } = *packet;
     let tag = Tag::with_priority(priority);
@@ -67,7 +67,7 @@ pub(crate) fn pack_program_packet(packet: &ProgramPacket) -> (Meta, Body) {
     (meta, Body { words: payload, src: SWITCH, ..Body::default() })
 }
 
-/// What arrives by a port of the other switch.
+/// Restores the packet that arrives by a port of the other switch.
 pub(crate) fn unpack_program_packet(meta: &Meta, body: &Body, port: u16) -> ProgramPacket {
     ProgramPacket { port, len: meta.len, priority: meta.tag.priority(), payload: body.words }
 }
@@ -96,13 +96,13 @@ impl Slab {
         let packet = self.free;
         let slot = &mut self.metas[packet as usize];
         self.free = slot.next;
-        // Lists and holders write these before anybody reads them.
+        // Lists and holders write these fields before anything reads them.
         *slot = Meta { next: slot.next, held: slot.held, ..meta };
         self.bodies[packet as usize] = body;
         packet
     }
 
-    /// Makes a slot. It takes nothing of the packet, which can so be put together where it will lie.
+    /// Adds a slot. It does not take the packet, which can then be built in place.
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.metas.len() as u32;
@@ -110,14 +110,14 @@ impl Slab {
         self.bodies.push(Body::default());
     }
 
-    /// Gives a packet's slot back.
+    /// Frees a packet's slot.
     #[inline]
     pub(crate) fn remove(&mut self, packet: u32) {
         self.metas[packet as usize].next = self.free;
         self.free = packet;
     }
 
-    /// Takes a packet out.
+    /// Removes a packet and returns it.
     #[inline(always)]
     pub(crate) fn take(&mut self, packet: u32) -> Packet {
         let taken = unpack(&self.metas[packet as usize], &self.bodies[packet as usize]);
@@ -125,7 +125,7 @@ impl Slab {
         taken
     }
 
-    /// Packets that exist. Walks the free slots.
+    /// Counts the packets that exist, by walking the free slots.
     pub(crate) fn live(&self) -> usize {
         let next = |&packet: &u32| self.metas.get(packet as usize).map(|meta| meta.next);
         let free = std::iter::successors(Some(self.free), next).take_while(|&packet| packet != NONE);

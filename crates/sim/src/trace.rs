@@ -1,8 +1,8 @@
-//! Packet traces: what is sent on chosen links, and what is lost at them, in the order of time.
+//! Packet traces: what is sent on chosen links, and what is lost at them, by time.
 //!
-//! Being traced is one of a link's features: other links do nothing for it. A departure is found when
-//! somebody next looks at the port, at the latest when the packet ahead of it arrives at the far end. So records wait until
-//! nothing earlier can come, and are then handed over by instant, link, and the order in which they were made.
+//! Tracing is a feature of a link: other links do nothing for it. A departure is found when the port is next looked at,
+//! at the latest when the packet ahead of it arrives at the far end. So records wait until no earlier one can come.
+//! They are then passed on by instant, link, and the order in which they were made.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,9 +26,9 @@ use flowsieve_fabric::topology::Node;
 pub struct Tracing {
     /// The links, by their numbers in the fabric.
     pub links: Vec<u32>,
-    /// The time in which what happens is traced.
+    /// The time span to trace.
     pub span: Range<Time>,
-    /// The most rows of a run; the trace ends with the last of them.
+    /// The most rows per run; the trace ends with the last of them.
     pub most: u64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Record {
     pub(crate) link: u32,
     pub(crate) event: PacketEvent,
     pub(crate) queue: Option<u8>,
-    /// Its place in the slab of its partition.
+    /// Its index in the slab of its partition.
     pub(crate) packet: u32,
     pub(crate) meta: Meta,
     pub(crate) body: Body,
@@ -60,7 +60,7 @@ impl<K> Network<K> {
         }
     }
 
-    /// Records what happens to a packet, if the link is traced; `queue`: that held it.
+    /// Records an event of a packet, if the link is traced; `queue` is the queue that held it.
     pub(crate) fn trace(&mut self, link: u32, packet: u32, at: Time, event: PacketEvent, queue: Option<u8>) {
         if let Some(link) = self.ports[link as usize].features.traced
             && self.trace_span.contains(&at)
@@ -80,7 +80,7 @@ pub(crate) struct Begun {
     pub(crate) segment: u16,
 }
 
-/// A message's part of its connection.
+/// The part of a connection that belongs to a message.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     first_segment: u32,
@@ -90,13 +90,13 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// The bytes of the connection before a segment of the message, or the one after it.
+    /// Returns the bytes of the connection before a segment of the message, or before the one after its last.
     fn byte(&self, segment: u32) -> u64 {
         let full = u64::from(segment.saturating_sub(self.first_segment)) * u64::from(self.segment);
         self.first_byte + full.min(self.bytes)
     }
 
-    /// The stretch of the message that follows this one.
+    /// Returns the stretch of the message that follows this one.
     fn next(&self, begun: &Begun) -> Stretch {
         let segments = self.bytes.div_ceil(u64::from(self.segment));
         Stretch {
@@ -112,9 +112,9 @@ impl Stretch {
 struct OwnNumbers {
     /// By link, as in [`Tracing::links`].
     from_host: Vec<bool>,
-    /// By message, how many of its packets were sent.
+    /// By message, the number of its packets sent.
     sent: BTreeMap<u32, u32>,
-    /// The number of a packet by its place in the slab.
+    /// The number of a packet, by its index in the slab.
     under_way: BTreeMap<u32, u32>,
 }
 
@@ -140,19 +140,19 @@ impl OwnNumbers {
 pub(crate) struct Tracer<'a> {
     sink: &'a mut dyn TraceSink,
     span: Range<Time>,
-    /// Rows that may still be handed over.
+    /// Number of rows that may still be passed on.
     left: u64,
     most: u64,
-    /// A departure is found so long after it at the latest.
+    /// The longest time between a departure and its discovery.
     lag: Time,
     waiting: Vec<Record>,
-    /// By the flow of their packets.
+    /// By the flow of a connection's packets.
     connections: BTreeMap<u32, Vec<Stretch>>,
     /// By class of flow: bytes of headers.
     headers: Vec<u16>,
-    /// Where packets are numbered that their transport does not describe.
+    /// Numbers packets that their transport does not describe.
     own: Option<OwnNumbers>,
-    /// The instant of the first row too many.
+    /// The instant of the first row beyond the limit.
     cut_at: Option<Time>,
     over: bool,
 }
@@ -166,7 +166,7 @@ impl<'a> Tracer<'a> {
         built: &mut Built<K>,
     ) -> Tracer<'a> {
         for (&link, number) in tracing.links.iter().zip(0..) {
-            // What leaves and what is lost on the way may be seen in two partitions.
+            // A departure and a loss on the line may be seen in different partitions.
             for (partition, index) in [built.placement.from[link as usize], built.placement.to[link as usize]] {
                 let network = &mut built.partitions[partition as usize].network;
                 network.ports[index as usize].features.traced = Some(number);
@@ -201,7 +201,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Hands over what nothing earlier can join, now that every event before `done` is done.
+    /// Passes on the records that no earlier one can precede, now that every event before `done` is done.
     pub(crate) fn hand_over<K: Key>(&mut self, built: &mut Built<K>, done: Time) -> Result<(), SimError> {
         if self.over {
             return Ok(());
@@ -212,7 +212,7 @@ impl<'a> Tracer<'a> {
                 self.begin(&begun);
             }
         }
-        // What is lost on the line comes last, as it does where it is another partition that sees it.
+        // A loss on the line comes last, as it does when another partition sees it.
         self.waiting.sort_by_key(|record| (record.at, record.link, record.event == PacketEvent::DroppedLoss));
         let settled = done.since(self.lag);
         let ready = self.waiting.partition_point(|record| record.at < settled);
@@ -247,7 +247,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Hands over the rest; what the reader should know of the trace.
+    /// Passes on the rest; returns a warning about the trace if there is one.
     pub(crate) fn finish<K: Key>(mut self, built: &mut Built<K>) -> Result<Option<String>, SimError> {
         self.lag = Time::ZERO;
         self.hand_over(built, Time::NEVER)?;
@@ -263,14 +263,14 @@ impl<'a> Tracer<'a> {
         stretches.push(stretches.last().map_or(first, |last| last.next(begun)));
     }
 
-    /// Payload bytes of a connection before a segment.
+    /// Returns the payload bytes of a connection before a segment.
     fn byte(&self, connection: u32, segment: u32) -> u64 {
         let stretches = self.connections.get(&connection).map_or(&[][..], Vec::as_slice);
         let after = stretches.partition_point(|stretch| stretch.first_segment <= segment);
         after.checked_sub(1).map_or(0, |at| stretches[at].byte(segment))
     }
 
-    /// What a packet of a host says.
+    /// Returns the kind of a host's packet.
     fn kind<K>(&self, built: &Built<K>, meta: &Meta, body: &Body) -> PacketKind {
         let byte = |segment| self.byte(meta.flow, segment);
         let (partition, host) = built.placement.hosts[usize::from(body.src)];

@@ -1,4 +1,4 @@
-//! Runs in which flows follow others: closed loops, and queries with other flows beside them.
+//! Runs in which flows follow others: closed loops, and queries with other flows in addition.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::hosts::Hosts;
 use crate::measure;
 use crate::run_spec::{Progress, SimError};
 
-/// Between two looks at whether all queries have ended, which other flows wait for: instants that do not depend on how the
-/// fabric is cut.
+/// Time between two checks whether all queries, or all flows that others wait for, have ended. The instants do not
+/// depend on how the fabric is cut.
 pub const QUERY_EPOCH: Time = Time::from_us(1_000);
 
 impl<K: Key> Run<'_, '_, K> {
@@ -34,7 +34,7 @@ impl<K: Key> Run<'_, '_, K> {
         Ok(ended)
     }
 
-    /// The same where queries follow one another, and other flows arrive as long as they do.
+    /// Does the same for queries that follow one another, while other flows arrive.
     pub(super) fn all_queries(
         &mut self,
         mut upcoming: Arrivals<'_>,
@@ -56,7 +56,7 @@ impl<K: Key> Run<'_, '_, K> {
         self.drain(end, progress)
     }
 
-    /// The same where flows arrive until some of them have finished.
+    /// Does the same for flows that arrive until some of them have finished.
     pub(super) fn all_until(
         &mut self,
         mut upcoming: Arrivals<'_>,
@@ -79,7 +79,7 @@ impl<K: Key> Run<'_, '_, K> {
         self.drain(end, progress)
     }
 
-    /// Whether all of these flows have begun, and finished as far as they ever will.
+    /// Returns whether all of these flows have begun and have finished, or can never finish.
     fn have_finished(&mut self, numbers: &[u32]) -> bool {
         let has_begun = |last: &u32| self.flows.last().is_some_and(|flow| flow.id >= *last);
         if !numbers.last().is_none_or(has_begun) {
@@ -89,7 +89,7 @@ impl<K: Key> Run<'_, '_, K> {
         measure::is_finished(&self.run_spec, &self.built, &self.flows, |flow| numbers.binary_search(&flow.id).is_ok())
     }
 
-    /// Tells the partitions what follows their flows.
+    /// Tells the partitions which flows follow theirs.
     pub(super) fn close_loops(&mut self, rule: impl Fn() -> Rule) -> Result<(), SimError> {
         let classes = &self.run_spec.scheme.classes;
         if let Some(class) = classes.iter().position(|class| !class.transport.facts().answers()) {
@@ -99,7 +99,7 @@ impl<K: Key> Run<'_, '_, K> {
         Ok(())
     }
 
-    /// The first query's requests are about to begin.
+    /// Begins the first query's requests.
     pub(super) fn ask(&mut self, queries: &Queries) -> Result<(), SimError> {
         let classes = &self.run_spec.scheme.classes;
         let class = usize::from(Queries::CLASS).min(classes.len() - 1);
@@ -126,12 +126,12 @@ impl<K: Key> Run<'_, '_, K> {
         self.built.partitions.iter().filter_map(|partition| partition.hosts.following.as_ref())
     }
 
-    /// Whether a flow that follows another will begin.
+    /// Returns whether a flow that follows another will begin.
     pub(super) fn others_follow(&self) -> bool {
         self.following().any(|following| following.next() != Following::NONE)
     }
 
-    /// Takes the flows that followed others so far from the partitions.
+    /// Collects the flows that have followed others from the partitions.
     pub(super) fn gather(&mut self) {
         let before = self.flows.len();
         for partition in &mut self.built.partitions {

@@ -1,4 +1,4 @@
-//! Runs that would go on for ever, or for far longer than anybody expects: when they are ended, and what is said of them.
+//! Runs that would go on for ever, or far longer than expected: when they end, and with which message.
 
 use flowsieve_core::{PortScheduler, Time};
 
@@ -8,27 +8,28 @@ use crate::measure;
 use crate::run_spec::SimError;
 use flowsieve_fabric::topology::{Fabric, Node};
 
-/// Events for each packet-hop that a run may take: timers, of which few are set for each packet.
+/// The most events per packet-hop: timers, since few are set per packet.
 const EVENTS_PER_HOP: u64 = 8;
-/// Timeouts in a row without an acknowledgement that end a run, at least.
+/// The least number of consecutive timeouts without an acknowledgement that ends a run.
 pub const FRUITLESS_TIMEOUTS: u64 = 1_000;
-/// The same for each message that has begun and has not finished: where a link has failed, many wait in vain for a while.
+/// Timeouts added for each message that has begun and not finished: after a link failure, many wait in vain for a
+/// while.
 pub const FRUITLESS_PER_FLOW: u64 = 20;
-/// Base round trips between two looks at what was acknowledged, so that nobody is accused who could not know yet.
+/// Base round trips between two checks of what was acknowledged, so that an acknowledgement has time to arrive.
 const ROUND_TRIPS: u64 = 100;
-/// The least time between two looks.
+/// The least time between two checks.
 const LEAST_EPOCH: Time = Time::from_us(10_000);
 
-/// Whether anything goes on: looked at at fixed instants, which do not depend on how the fabric is cut.
+/// Checks for progress at fixed instants, which do not depend on how the fabric is cut.
 pub(super) struct Fruitless {
-    /// So many timeouts end the run, at least.
+    /// The least number of timeouts that ends the run.
     most: u64,
     epoch: Time,
-    /// What was acknowledged, and how many messages had ended, at the last look.
+    /// What was acknowledged, and how many messages had ended, at the last check.
     reached: (u64, u64),
-    /// Since when nothing was.
+    /// Since when there has been no progress.
     since: Time,
-    /// The timeouts before that.
+    /// Timeouts before that instant.
     before: u64,
 }
 
@@ -40,7 +41,7 @@ impl Fruitless {
 }
 
 impl<K: Key> Run<'_, '_, K> {
-    /// Ends a run that takes more than it may.
+    /// Ends a run that exceeds its limits.
     pub(super) fn refuse_runaway(&mut self) -> Result<(), SimError> {
         let Some(most) = self.run_spec.most_packet_hops else { return Ok(()) };
         let partitions = &self.built.partitions;
@@ -53,7 +54,7 @@ impl<K: Key> Run<'_, '_, K> {
         Err(SimError::Runaway { packet_hops, events, most, doing: self.doing(self.progress().now, &timers) })
     }
 
-    /// When to look next at whether anything goes on, up to `horizon`: after the next event.
+    /// Returns when to check for progress next, up to `horizon`: after the next event.
     pub(super) fn next_look(&self, horizon: Time) -> Option<Time> {
         let epoch = self.fruitless.as_ref()?.epoch.0;
         let next = self.built.partitions.iter().map(super::next_event).min().filter(|next| *next < Time::NEVER)?;
@@ -69,7 +70,7 @@ impl<K: Key> Run<'_, '_, K> {
         let ended: u64 = hosts().map(|hosts| hosts.received.len() as u64).sum();
         let sent: u64 = hosts().map(|hosts| hosts.sent.len() as u64).sum();
         if fired == fruitless.before {
-            // Nobody has waited in vain, whatever else happens.
+            // No timeouts since the last progress.
             fruitless.since = now;
             return Ok(());
         }
@@ -90,7 +91,7 @@ impl<K: Key> Run<'_, '_, K> {
         Err(SimError::Fruitless { timeouts, since, doing })
     }
 
-    /// What goes on: the flow that waits longest, the fullest port, what timers do.
+    /// Describes what is still going on: the flow that has waited longest, the fullest port, the timers.
     fn doing(&mut self, now: Time, timers: &str) -> String {
         self.gather();
         let fabric = self.run_spec.fabric;

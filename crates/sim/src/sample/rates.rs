@@ -1,7 +1,7 @@
 //! Rates over the steps of a run: how busy chosen links were, and what chosen flows delivered.
 //!
-//! Only the links that are asked for count what they send, and only where flows are asked for do hosts' links look at whose
-//! packets arrive; other runs do nothing for it.
+//! Only chosen links count what they send. Hosts' links check whose packets arrive only if flows are chosen. Other runs
+//! do nothing for it.
 
 use flowsieve_core::Time;
 use flowsieve_results::Series;
@@ -28,7 +28,7 @@ struct Utilised {
 /// A flow whose goodput is sampled.
 struct Delivering {
     flow: u32,
-    /// Segments of its connection that have arrived, a bit each.
+    /// Segments of its connection that have arrived, one bit each.
     arrived: Vec<u64>,
     /// Payload that arrived for the first time since the last sample.
     bytes: u64,
@@ -36,7 +36,7 @@ struct Delivering {
 }
 
 impl Delivering {
-    /// A segment has arrived with so much payload, which counts once.
+    /// Counts a segment that arrived with `payload` bytes; each segment counts once.
     fn count(&mut self, segment: u32, payload: u16) {
         let (word, bit) = (segment as usize / 64, 1u64 << (segment % 64));
         if self.arrived.len() <= word {
@@ -52,14 +52,14 @@ impl Delivering {
 /// The rates of a run.
 pub(crate) struct Rates {
     links: Vec<Utilised>,
-    /// By number.
+    /// By flow number.
     flows: Vec<Delivering>,
     /// By class of flow: bytes of headers.
     headers: Vec<u16>,
 }
 
 impl Rates {
-    /// Lets the links count that are asked for, and those to hosts tell of the flows.
+    /// Makes the chosen links count, and the links to hosts report arrivals of the chosen flows.
     pub(crate) fn new<K: Key>(sampling: &Sampling, fabric: &Fabric, built: &mut Built<K>) -> Rates {
         let mut links = Vec::new();
         for &number in &sampling.utilised {
@@ -90,12 +90,12 @@ impl Rates {
         }
     }
 
-    /// Values of a sample.
+    /// Returns the number of values in a sample.
     pub(crate) fn count(&self) -> usize {
         self.links.len() + self.flows.len()
     }
 
-    /// Counts what has arrived since it was called.
+    /// Counts what has arrived since the last call.
     pub(crate) fn gather<K: Key>(&mut self, built: &mut Built<K>) {
         for partition in 0..built.partitions.len() {
             for (meta, body) in std::mem::take(&mut built.partitions[partition].network.arrivals) {
@@ -117,7 +117,7 @@ impl Rates {
             let network = &mut built.partitions[link.partition as usize].network;
             network.advance(link.index, Time(at.0 - 1));
             let sent_ps = 8e12 * network.ports[link.index as usize].sent_bytes as f64 / link.bps;
-            // Of the packet on the line the rest belongs to the next step.
+            // The rest of the packet on the line belongs to the next step.
             let busy_ps = sent_ps - network.links[link.index as usize].busy_until.since(at).0 as f64;
             link.values.push((busy_ps - link.busy_ps) / step.0 as f64);
             link.busy_ps = busy_ps;
@@ -127,7 +127,7 @@ impl Rates {
         }
     }
 
-    /// What was sampled.
+    /// Returns the samples.
     pub(crate) fn finish(self, fabric: &Fabric, step_ps: u64) -> impl Iterator<Item = Series> {
         let links = self.links.into_iter().map(|link| (UTILISATION, fabric.link_name(link.number), link.values));
         let flows = self.flows.into_iter().map(|flow| (GOODPUT, format!("flow {}", flow.flow), flow.values));
